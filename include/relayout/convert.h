@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "relayout/findings.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+struct ConvertOptions {
+  LoadOptions load;
+  std::vector<std::string> passes;   ///< empty: the default pipeline; {"none"}: identity
+  std::vector<std::string> skip;     ///< dropped from the pipeline
+  std::string layout = "channels-last";  ///< channels-last, contiguous, keep
+  bool fold = true;
+  bool include_1d = false, freeze = false;
+  std::vector<std::string> only, exclude;
+  bool require_all_folded = false, dry_run = false;
+  FileFormat output_format = FileFormat::automatic;
+  std::string external_data = "auto";    ///< auto, always, never, each with optional :threshold
+  bool copy_data = false, in_place = false, sync = false, stamp = false;
+  int64_t stop_after = -1;
+  int threads = 0;                       ///< 0: 2, or the CPUs available when fewer
+  std::function<void(int64_t done, int64_t total)> progress;
+};
+
+/// What a conversion did; the report is printed from this.
+struct ConvertResult {
+  std::filesystem::path input, output;
+  int64_t nodes_before = 0, nodes_after = 0, bytes_before = 0, bytes_after = 0;
+  int64_t initializers_removed = 0, nodes_removed = 0;
+  double seconds = 0;
+  Findings findings;
+  bool written = false;
+  bool all_folded = true;  ///< no BatchNormalization was skipped
+};
+
+/// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error.
+[[nodiscard]] ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options);
+
+/// IN with ".cl.onnx" in place of its extension.
+[[nodiscard]] std::filesystem::path default_output(const std::filesystem::path& input);
+
+}  // namespace relayout

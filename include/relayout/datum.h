@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "relayout/tensor.h"
+
+namespace relayout {
+
+/// What a graph value holds at run time: a tensor, a sequence, or an optional (zero or one element).
+struct Datum {
+  enum class Kind { tensor, sequence, optional };
+  Kind kind = Kind::tensor;
+  Tensor tensor;
+  std::vector<Datum> elements;  ///< of a sequence or optional
+
+  Datum() = default;
+  Datum(Tensor t) : tensor(std::move(t)) {}  // NOLINT(google-explicit-constructor): a tensor is a datum
+};
+
+/// What is known of a value before it is computed.
+struct DatumInfo {
+  Datum::Kind kind = Datum::Kind::tensor;
+  DataType type = DataType::undefined;    ///< element type, of sequence elements too
+  Dims dims;                              ///< tensors only
+  std::vector<DatumInfo> elements;        ///< of a sequence or optional
+  const Tensor* value = nullptr;          ///< contents, where they are known already
+};
+
+/// Info of a datum that is there.
+[[nodiscard]] DatumInfo info_of(const Datum& datum);
+
+}  // namespace relayout

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+enum class Mode {
+  as_written,  ///< each node one step, contiguous activations, no fusion
+  optimized,   ///< layout plan, post-ops, kernel choice
+  reference,   ///< own kernels only, plain loops accumulating in double
+};
+[[nodiscard]] std::string_view to_string(Mode mode) noexcept;
+
+/// A node that cannot run, and why.
+struct Unsupported {
+  std::string node, op_type, domain;
+  int64_t opset = 0;
+  std::string why;
+};
+
+struct ExecuteOptions {
+  Mode mode = Mode::optimized;
+  int threads = 0;       ///< 0: available_cpus()
+  uint64_t seed = 1;     ///< of Random* nodes without one
+  /// Replaces the contents of an initializer or Constant at load (noise floor): called once per tensor with its value's name.
+  std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
+  /// Called after each node with every output as it stands (debug, localization); slows down.
+  std::function<void(const Node& node, const std::vector<Datum>& outputs)> observe;
+};
+
+using Inputs = std::map<std::string, Datum>;
+using Outputs = std::vector<Datum>;  ///< in the order of the graph's outputs
+
+/// One step of a plan, for people.
+struct StepInfo {
+  std::string node;            ///< name or output name; the first of a fused group
+  std::string op_type;         ///< "Conv + BatchNormalization + Relu"
+  std::string implementation;  ///< oneDNN's name, or "own", "view", "copy"
+  std::string layout;          ///< of the first output: "contiguous", "channels-last", "strided"
+  int64_t output_bytes = 0;
+  Dims dims;
+};
+
+struct PlanInfo {
+  std::vector<StepInfo> steps;
+  int64_t arena_bytes = 0, packed_bytes = 0, scratchpad_bytes = 0;
+  int64_t reorders = 0, packs = 0;  ///< layout conversions of activations; dense copies of the same layout
+  int64_t macs = 0;                 ///< multiply-accumulates of convolutions, Gemm, MatMul
+};
+
+/// Runs one graph. Compiles a plan per set of input shapes (bounded cache) and runs it; plans own primitives, packed weights and arena.
+class Executor {
+ public:
+  /// Throws Error{unsupported} listing every node that cannot run.
+  Executor(const Graph& graph, ExecuteOptions options);
+  ~Executor();
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+
+  /// All nodes that no kernel takes, without planning for shapes.
+  [[nodiscard]] static std::vector<Unsupported> unsupported(const Graph& graph);
+  /// Error{invalid} naming the node when operands do not fit, indices are out of range or an integer is divided by zero.
+  [[nodiscard]] Outputs run(const Inputs& inputs);
+  /// The plan of the latest run.
+  [[nodiscard]] const PlanInfo& plan_info() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Version and instruction set of the linked oneDNN, e.g. {"3.7.2", "AVX-512"}; loads it.
+struct LibraryInfo {
+  std::string version, isa;
+};
+[[nodiscard]] LibraryInfo onednn_info();
+
+}  // namespace relayout

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace relayout {
+
+/// Why a candidate was left alone: a closed set with one text each (to_string and text).
+enum class Reason : uint8_t {
+  // In the order of CASES §1: of several that apply, the first is reported.
+  excluded,
+  not_constant,
+  overridable,
+  training_mode,
+  training_info,
+  per_activation,
+  conv_output_shared,
+  conv_output_visible,
+  conv_output_captured,
+  bn_output_shared,
+  other_scope,
+  no_linear_neighbour,
+  nonlinear_between,
+  unknown_op_between,
+  channel_axis_moved,
+  pads_with_shift,
+  concat_branch,
+  residual,
+  not_per_channel,
+  broadcast_grows,
+  not_affine,
+  non_finite,
+  overflow,
+  underflow,
+  quantized,
+  rank_unknown,
+  too_large,
+  // Layout.
+  already_channels_last,   ///< one input channel per group, or all kernel dims 1: both layouts at once
+  already_contiguous,
+  rank_not_converted,      ///< 1-D without --include-1d
+  other_order,             ///< comes through another Transpose (HWIO)
+  sparse,
+  type_not_transposable,   ///< Transpose of this opset does not take the type
+  typed_data,              ///< not in raw_data: undo could not restore the field
+  count_,                  ///< number of reasons
+};
+
+/// The code, as in JSON: "not-constant".
+[[nodiscard]] std::string_view to_string(Reason reason) noexcept;
+/// One line for people.
+[[nodiscard]] std::string_view text(Reason reason) noexcept;
+
+enum class Verdict : uint8_t { done, skipped, not_applicable };
+[[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
+
+/// What a pass did or did not do with one candidate.
+struct Finding {
+  std::string pass;
+  std::string op_type;   ///< of the candidate: BatchNormalization, Conv …
+  std::string node;      ///< name, or name of the first output
+  Verdict verdict = Verdict::done;
+  Reason reason = Reason::count_;  ///< with `skipped`
+  std::string detail;    ///< what is in the way, by name
+};
+
+using Findings = std::vector<Finding>;
+
+}  // namespace relayout

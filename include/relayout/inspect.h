@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "relayout/findings.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+struct PortSummary {
+  std::string name, type;  ///< type as printed: "f32", "seq(f32)"
+  std::string shape;       ///< "[N, 3, 224, 224]"
+};
+
+struct ConvolutionSummary {
+  std::string node, op_type;
+  Dims weight_dims;        ///< logical [O, I/g, k…]; empty when not known
+  int64_t groups = 1;
+  std::string layout;      ///< contiguous, channels-last, both, other, computed
+  std::string batch_norm;  ///< "folds", or the reason's text; empty without one
+};
+
+struct InspectResult {
+  std::string path, producer;
+  int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
+  std::map<std::string, int64_t> domains;    ///< other opset imports
+  int64_t nodes = 0, functions = 0;
+  std::map<std::string, int64_t> op_counts;  ///< subgraphs and functions included
+  std::vector<PortSummary> inputs, outputs;
+  std::vector<ConvolutionSummary> convolutions;
+  Findings findings;                          ///< what convert would do, by its own matchers
+  std::vector<std::string> unknown_ops;       ///< "domain:Op" that pass through untouched
+};
+
+/// What is in a model, with the verdicts convert would act on.
+[[nodiscard]] InspectResult inspect(const std::filesystem::path& path, const LoadOptions& options = {});
+
+}  // namespace relayout

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace relayout {
+
+/// A file open for reading. Only regular files: a FIFO, device or directory is Error{io}.
+/// All reads are positional (pread), safe from several threads.
+class File {
+ public:
+  /// Errors (missing, no permission, not a regular file) name the path as given.
+  [[nodiscard]] static std::shared_ptr<File> open(const std::filesystem::path& path);
+  /// Standard input, spilled to an unnamed temporary file. Messages call it "standard input".
+  [[nodiscard]] static std::shared_ptr<File> from_standard_input();
+  /// Bytes in memory behind the same interface (tests, text models).
+  [[nodiscard]] static std::shared_ptr<File> from_bytes(std::string bytes, std::string name);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  ///< as the user knows it
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] int64_t size() const noexcept { return size_; }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }  ///< -1 for from_bytes
+  /// Reads exactly out.size() bytes at `offset`; a short read is Error{io} "file shrank while it was read".
+  void read(int64_t offset, std::span<std::byte> out) const;
+  /// Error{io} when size or modification time are not what they were at open.
+  void check_unchanged() const;
+  /// Same device and inode.
+  [[nodiscard]] bool is_same_as(const std::filesystem::path& other) const;
+
+ private:
+  File() = default;
+  std::string name_;
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  int64_t size_ = 0;
+  int64_t device_ = 0, inode_ = 0, mtime_seconds_ = 0, mtime_nanoseconds_ = 0;
+  std::string memory_;
+};
+
+}  // namespace relayout

@@ -1,0 +1,36 @@
+#include "base/interrupt.h"
+
+#include <csignal>
+
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+volatile std::sig_atomic_t g_signal = 0;
+
+void note_signal(int signal) {
+  if (g_signal != 0) {
+    // The user means it: end as the signal would have.
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  g_signal = signal;
+}
+
+}  // namespace
+
+void install_interrupt_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = note_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void check_interrupt() {
+  if (g_signal == SIGINT) fail(ErrorKind::interrupted, "interrupted");
+  if (g_signal == SIGTERM) fail(ErrorKind::terminated, "terminated");
+}
+
+}  // namespace relayout

@@ -1,0 +1,38 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace relayout {
+namespace {
+
+LogLevel g_level = LogLevel::normal;
+
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto created = std::make_shared<spdlog::logger>("relayout", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    created->set_level(spdlog::level::trace);
+    return created;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void set_log_level(LogLevel level) { g_level = level; }
+
+LogLevel log_level() { return g_level; }
+
+void log_warning(const std::string& message) {
+  if (g_level == LogLevel::quiet) return;
+  logger().set_pattern("relayout: warning: %v");
+  logger().warn(message);
+}
+
+void log_detail(const std::string& message) {
+  if (g_level != LogLevel::verbose) return;
+  logger().set_pattern("relayout: %v");
+  logger().info(message);
+}
+
+}  // namespace relayout

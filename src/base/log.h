@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace relayout {
+
+enum class LogLevel { quiet, normal, verbose };
+
+/// Log lines go to stderr; log.cpp alone knows spdlog. Warnings come as "relayout: warning: …".
+void set_log_level(LogLevel level);
+[[nodiscard]] LogLevel log_level();
+void log_warning(const std::string& message);  ///< not with quiet
+void log_detail(const std::string& message);   ///< with verbose only
+
+}  // namespace relayout

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace relayout {
+
+/// Counter-based generator: value i of a stream depends on key and i alone (splitmix64's finaliser), so that a change of size
+/// or of another stream shifts nothing.
+class RandomStream {
+ public:
+  RandomStream(uint64_t seed, std::string_view name, uint64_t sample = 0) noexcept;
+  [[nodiscard]] uint64_t bits(uint64_t index) const noexcept;
+  [[nodiscard]] double uniform(uint64_t index) const noexcept;  ///< [0, 1), 53 bits
+  [[nodiscard]] double normal(uint64_t index) const noexcept;   ///< N(0, 1) by Box–Muller over two words of `index`
+  /// Uniform in [0, bound), bound > 0.
+  [[nodiscard]] uint64_t below(uint64_t index, uint64_t bound) const noexcept;
+
+ private:
+  uint64_t key_;
+};
+
+}  // namespace relayout

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// Typed reading of a node's attributes. An attribute of another type than asked for is Error{invalid} naming node and attribute.
+class Attributes {
+ public:
+  explicit Attributes(const Node& node) : node_(&node) {}
+  [[nodiscard]] bool has(std::string_view name) const;
+  [[nodiscard]] int64_t integer(std::string_view name, int64_t otherwise) const;
+  [[nodiscard]] std::optional<int64_t> integer(std::string_view name) const;
+  [[nodiscard]] float real(std::string_view name, float otherwise) const;
+  [[nodiscard]] std::optional<float> real(std::string_view name) const;
+  [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise) const;
+  [[nodiscard]] std::vector<int64_t> integers(std::string_view name) const;  ///< empty when absent
+  [[nodiscard]] std::vector<float> reals(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
+  [[nodiscard]] const onnx::TensorProto* tensor(std::string_view name) const;
+  [[nodiscard]] const Node& node() const noexcept { return *node_; }
+
+ private:
+  const Node* node_;
+};
+
+}  // namespace relayout

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "relayout/model.h"
+
+namespace relayout {
+
+/// When tensors go to a data file beside the model.
+enum class ExternalData {
+  automatic,  ///< as the model came; and when a single file would exceed 2 GiB
+  always,
+  never,
+};
+
+struct SaveOptions {
+  FileFormat format = FileFormat::automatic;
+  ExternalData external_data = ExternalData::automatic;
+  int64_t external_threshold = 1024;  ///< bytes; smaller tensors stay inline
+  bool copy_data = false;             ///< write unchanged external files again beside the output
+  bool in_place = false;              ///< the output may be the input
+  bool sync = false;                  ///< flush a new file too
+  int threads = 2;
+  /// Bytes written so far and in all.
+  std::function<void(int64_t, int64_t)> progress;
+};
+
+struct SaveResult {
+  int64_t bytes = 0;  ///< of all files written
+};
+
+/// Writes the model: whole or not at all (DESIGN: atomic save). "-" is standard output. What no pass touched is copied from its
+/// original bytes; an untouched model is its file, byte for byte. Errors: usage (output equals input), io.
+SaveResult save(Model& model, const std::filesystem::path& path, const SaveOptions& options = {});
+/// The bytes that save would write (tests, printing); external data is inlined.
+[[nodiscard]] std::string to_bytes(Model& model);
+
+}  // namespace relayout

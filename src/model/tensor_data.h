@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/bytes.h"
+#include "relayout/tensor.h"
+
+namespace relayout {
+
+/// Factors for the elements of a tensor of rank ≥ 1, given over its first two dims: element [i, j, …] is multiplied by
+/// at(i, j). Either axis may be of size 1 and is then the same for all (a factor per row: rows = D0, columns = 1).
+struct Scale {
+  int64_t rows = 1;     ///< 1 or dim 0
+  int64_t columns = 1;  ///< 1 or dim 1
+  std::vector<double> factors;  ///< rows × columns, row-major
+  [[nodiscard]] double at(int64_t i, int64_t j) const {
+    return factors[static_cast<std::size_t>((rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j))];
+  }
+};
+
+/// The contents of a tensor that a pass has decided on but nobody has computed yet: stored bytes, times factors (in double,
+/// one rounding to the element type), dims permuted. Never held whole: readers ask for rows.
+/// Source bytes are little-endian, as in raw_data.
+class TensorData {
+ public:
+  TensorData() = default;
+  /// Plain bytes. `source.size()` must be packed_byte_size(type, element_count(dims)).
+  TensorData(DataType type, Dims dims, Bytes source);
+
+  [[nodiscard]] DataType type() const noexcept { return type_; }
+  [[nodiscard]] const Dims& dims() const noexcept { return dims_; }  ///< after permutation
+  [[nodiscard]] int64_t byte_size() const;
+  [[nodiscard]] bool is_plain() const noexcept { return !scale_ && permutation_.empty(); }
+  [[nodiscard]] const Bytes& source() const noexcept { return source_; }
+  [[nodiscard]] const Dims& source_dims() const noexcept { return source_dims_; }
+  [[nodiscard]] const std::shared_ptr<const Scale>& scale() const noexcept { return scale_; }
+  [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< empty = identity
+
+  /// The same with every element multiplied; factors compose in double with those already there. The type must be a float type
+  /// and `scale` speaks of dims(); Error{defect} when a permutation already mixes the two leading axes in a way it cannot express.
+  [[nodiscard]] TensorData scaled(Scale scale) const;
+  /// The same with dims permuted: result dim i is dim permutation[i]. Inverse permutations cancel.
+  [[nodiscard]] TensorData permuted(std::span<const int64_t> permutation) const;
+
+  /// Rows [begin, begin + count) of dim 0 (rank 0: one row) as a file stores them, into `out` of exactly that size.
+  /// Types below 8 bits can be read only whole unless a row is a whole number of bytes.
+  void read_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
+  /// Everything, in memory form (4-bit types unpacked).
+  [[nodiscard]] Tensor load() const;
+
+ private:
+  DataType type_ = DataType::undefined;
+  Dims dims_;
+  Dims source_dims_;
+  Bytes source_;
+  std::shared_ptr<const Scale> scale_;
+  Dims permutation_;
+};
+
+}  // namespace relayout
