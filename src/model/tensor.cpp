@@ -93,9 +93,9 @@ Tensor::Tensor(TensorDesc desc, std::byte* data, std::shared_ptr<void> owner)
     : desc_(std::move(desc)), data_(data), owner_(std::move(owner)) {}
 
 bool Tensor::is_contiguous() const noexcept {
+  if (std::ranges::find(desc_.dims, 0) != desc_.dims.end()) return true;
   int64_t expected = 1;
   for (std::size_t i = desc_.dims.size(); i-- > 0;) {
-    if (desc_.dims[i] == 0) return true;
     if (desc_.dims[i] != 1 && desc_.strides[i] != expected) return false;
     expected *= desc_.dims[i];
   }
