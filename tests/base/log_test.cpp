@@ -1,0 +1,24 @@
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+
+namespace relayout {
+namespace {
+
+std::string printed(LogLevel level) {
+  set_log_level(level);
+  testing::internal::CaptureStderr();
+  log_warning("weights {} 100 %");
+  log_detail("stage");
+  set_log_level(LogLevel::normal);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Log, LevelsDecideWhatIsPrinted) {
+  EXPECT_EQ(printed(LogLevel::quiet), "");
+  EXPECT_EQ(printed(LogLevel::normal), "relayout: warning: weights {} 100 %\n");
+  EXPECT_EQ(printed(LogLevel::verbose), "relayout: warning: weights {} 100 %\nrelayout: stage\n");
+}
+
+}  // namespace
+}  // namespace relayout

@@ -1,0 +1,54 @@
+#include "base/random.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace relayout {
+namespace {
+
+TEST(RandomStream, ValueDependsOnKeyAndIndexAlone) {
+  const RandomStream a(1, "x", 0), b(1, "x", 0);
+  EXPECT_EQ(a.bits(5), b.bits(5));
+  EXPECT_NE(a.bits(5), a.bits(6));
+  EXPECT_NE(a.bits(5), RandomStream(2, "x", 0).bits(5));
+  EXPECT_NE(a.bits(5), RandomStream(1, "y", 0).bits(5));
+  EXPECT_NE(a.bits(5), RandomStream(1, "x", 1).bits(5));
+}
+
+TEST(RandomStream, NamesOfTheSameLettersDiffer) { EXPECT_NE(RandomStream(1, "ab").bits(0), RandomStream(1, "ba").bits(0)); }
+
+TEST(RandomStream, MomentsOfUniformAndNormal) {
+  const RandomStream stream(7, "moments");
+  constexpr int kCount = 100'000;
+  double uniform = 0, mean = 0, square = 0;
+  for (uint64_t i = 0; i < kCount; ++i) {
+    const double u = stream.uniform(i);
+    ASSERT_GE(u, 0);
+    ASSERT_LT(u, 1);
+    uniform += u;
+    const double n = stream.normal(i);
+    ASSERT_TRUE(std::isfinite(n));
+    mean += n;
+    square += n * n;
+  }
+  // Six standard errors of each estimate.
+  EXPECT_NEAR(uniform / kCount, 0.5, 6 * std::sqrt(1.0 / 12 / kCount));
+  EXPECT_NEAR(mean / kCount, 0, 6 / std::sqrt(kCount));
+  EXPECT_NEAR(square / kCount, 1, 6 * std::sqrt(2.0 / kCount));
+}
+
+TEST(RandomStream, BelowCoversTheRange) {
+  const RandomStream stream(3, "below");
+  std::set<uint64_t> seen;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const uint64_t value = stream.below(i, 7);
+    ASSERT_LT(value, 7U);
+    seen.insert(value);
+  }
+  EXPECT_EQ(seen.size(), 7U);
+}
+
+}  // namespace
+}  // namespace relayout

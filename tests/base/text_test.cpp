@@ -1,0 +1,69 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace relayout {
+namespace {
+
+TEST(Text, EscapeLeavesOrdinaryNamesAlone) { EXPECT_EQ(escape("layer1/conv.weight größe 層"), "layer1/conv.weight größe 層"); }
+
+TEST(Text, EscapeShowsControlCharactersAndInvalidUtf8) {
+  EXPECT_EQ(escape("a\nb\x1b[0m\x7f"), "a\\x0ab\\x1b[0m\\x7f");
+  EXPECT_EQ(escape("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(escape("\xc2\x9b"), "\\xc2\\x9b");          // a C1 control character
+  EXPECT_EQ(escape("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(escape("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");  // overlong
+}
+
+TEST(Text, EscapeCutsAtTwoHundredCharactersNotBytes) {
+  std::string name;
+  for (int i = 0; i < 200; ++i) name += "ü";
+  EXPECT_EQ(escape(name), name);
+  EXPECT_EQ(escape(name + "x"), name + "…");
+}
+
+TEST(Text, Quote) { EXPECT_EQ(quote("a\tb"), "'a\\x09b'"); }
+
+TEST(Text, GlobMatch) {
+  EXPECT_TRUE(glob_match("layer*/conv?", "layer1/block/conv2"));
+  EXPECT_FALSE(glob_match("layer*/conv?", "layer1/conv10"));
+  EXPECT_TRUE(glob_match("*", ""));
+  EXPECT_TRUE(glob_match("a[0-9]b", "a7b"));
+  EXPECT_FALSE(glob_match("a[!0-9]b", "a7b"));
+  EXPECT_TRUE(glob_match("a[!0-9]b", "axb"));
+  EXPECT_TRUE(glob_match("a[]x]b", "a]b"));
+  EXPECT_TRUE(glob_match("a[b", "a[b"));
+  EXPECT_FALSE(glob_match("", "a"));
+}
+
+TEST(Text, GlobMatchOfManyStarsIsNotExponential) {
+  std::string glob;
+  for (int i = 0; i < 40; ++i) glob += "*a";
+  EXPECT_FALSE(glob_match(glob, std::string(5000, 'a') + "b"));
+}
+
+TEST(Text, NearestWord) {
+  constexpr std::array<std::string_view, 3> kWords = {"convert", "verify", "inspect"};
+  EXPECT_EQ(nearest_word("convrt", kWords), "convert");
+  EXPECT_EQ(nearest_word("inspekt", kWords), "inspect");
+  EXPECT_EQ(nearest_word("zzzzzzzzz", kWords), "");
+}
+
+TEST(Text, FormatBytes) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(102'549'000), "102.5 MB");
+  EXPECT_EQ(format_bytes(999'999'999), "1.0 GB");
+}
+
+TEST(Text, FormatCount) {
+  EXPECT_EQ(format_count(7), "7");
+  EXPECT_EQ(format_count(1234567), "1,234,567");
+  EXPECT_EQ(format_count(-123456), "-123,456");
+  EXPECT_EQ(format_count(100), "100");
+}
+
+}  // namespace
+}  // namespace relayout
