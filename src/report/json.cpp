@@ -1,0 +1,156 @@
+#include "report/json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using Document = nlohmann::ordered_json;
+
+constexpr int kMaxLevels = 64;
+
+/// Refuses what nests deeper than kMaxLevels before the parser, which takes any depth, meets it.
+void check_depth(std::string_view text, std::string_view name) {
+  int level = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c == '{' || c == '[') ++level;
+    if (c == '}' || c == ']') --level;
+    if (level > kMaxLevels) {
+      fail(ErrorKind::invalid,
+           escape(name) + ": JSON of more than " + std::to_string(kMaxLevels) + " levels (at byte " + std::to_string(i) + ")");
+    }
+  }
+}
+
+}  // namespace
+
+struct Json::Value {
+  Document document;
+};
+
+Json::Json() : value_(std::make_unique<Value>()) {}
+Json::~Json() = default;
+Json::Json(std::unique_ptr<Value> value) : value_(std::move(value)) {}
+Json::Json(const Json& other) : value_(std::make_unique<Value>(*other.value_)) {}
+Json& Json::operator=(const Json& other) {
+  if (this != &other) value_ = std::make_unique<Value>(*other.value_);
+  return *this;
+}
+// A moved-from value is null, not nothing: every member function may be called on it.
+Json::Json(Json&& other) noexcept : value_(std::exchange(other.value_, std::make_unique<Value>())) {}
+Json& Json::operator=(Json&& other) noexcept {
+  std::swap(value_, other.value_);
+  return *this;
+}
+
+Json::Json(std::string_view text) : Json(std::make_unique<Value>(Value{Document(std::string(text))})) {}
+
+Json::Json(double number) : Json() {
+  if (std::isnan(number)) {
+    value_->document = "nan";
+  } else if (std::isinf(number)) {
+    value_->document = number > 0 ? "inf" : "-inf";
+  } else {
+    value_->document = number;
+  }
+}
+
+Json Json::of_bool(bool value) {
+  return Json(std::make_unique<Value>(Value{Document(value)}));
+}
+Json Json::of_signed(int64_t value) {
+  return Json(std::make_unique<Value>(Value{Document(value)}));
+}
+Json Json::of_unsigned(uint64_t value) {
+  return Json(std::make_unique<Value>(Value{Document(value)}));
+}
+Json Json::object() {
+  return Json(std::make_unique<Value>(Value{Document::object()}));
+}
+Json Json::array() {
+  return Json(std::make_unique<Value>(Value{Document::array()}));
+}
+
+Json& Json::set(std::string_view key, Json value) {
+  value_->document[std::string(key)] = std::move(value.value_->document);
+  return *this;
+}
+
+Json& Json::add(Json value) {
+  value_->document.push_back(std::move(value.value_->document));
+  return *this;
+}
+
+Json Json::parse(std::string_view text, std::string_view name) {
+  check_depth(text, name);
+  try {
+    return Json(std::make_unique<Value>(Value{Document::parse(text)}));
+  } catch (const Document::parse_error& error) {
+    fail(ErrorKind::invalid, escape(name) + ": not JSON (at byte " + std::to_string(error.byte) + ")");
+  } catch (const Document::exception&) {
+    fail(ErrorKind::invalid, escape(name) + ": a number is out of range");
+  }
+}
+
+bool Json::is_object() const noexcept {
+  return value_->document.is_object();
+}
+bool Json::is_array() const noexcept {
+  return value_->document.is_array();
+}
+
+std::size_t Json::size() const noexcept {
+  return value_->document.is_structured() ? value_->document.size() : 0;
+}
+
+std::optional<Json> Json::find(std::string_view key) const {
+  if (!is_object()) return std::nullopt;
+  const auto found = value_->document.find(std::string(key));
+  if (found == value_->document.end()) return std::nullopt;
+  return Json(std::make_unique<Value>(Value{*found}));
+}
+
+std::optional<Json> Json::at(std::size_t index) const {
+  if (!is_array() || index >= value_->document.size()) return std::nullopt;
+  return Json(std::make_unique<Value>(Value{value_->document[index]}));
+}
+
+std::vector<std::string> Json::keys() const {
+  std::vector<std::string> keys;
+  if (!is_object()) return keys;
+  for (const auto& item : value_->document.items()) keys.push_back(item.key());
+  return keys;
+}
+
+std::optional<double> Json::number() const {
+  if (!value_->document.is_number()) return std::nullopt;
+  return value_->document.get<double>();
+}
+
+std::optional<std::string> Json::text() const {
+  if (!value_->document.is_string()) return std::nullopt;
+  return value_->document.get<std::string>();
+}
+
+std::optional<bool> Json::boolean() const {
+  if (!value_->document.is_boolean()) return std::nullopt;
+  return value_->document.get<bool>();
+}
+
+std::string Json::dump(int indent) const {
+  return value_->document.dump(indent, ' ', /*ensure_ascii=*/false, Document::error_handler_t::replace);
+}
+
+}  // namespace relayout

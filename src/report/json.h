@@ -1,0 +1,78 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace relayout {
+
+/// A JSON value: built for a report, or read from a file. Keys keep the order in which they were set. A float that is not finite is
+/// the string "nan", "inf" or "-inf"; bytes that are not UTF-8 are printed as U+FFFD. Copies are deep.
+class Json {
+ public:
+  Json();  ///< null
+  ~Json();
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+
+  // NOLINTBEGIN(google-explicit-constructor): a plain value is a JSON value
+  Json(std::string_view text);
+  Json(const std::string& text) : Json(std::string_view(text)) {}
+  Json(const char* text) : Json(std::string_view(text)) {}
+  Json(double number);
+  template <std::same_as<bool> Bool>
+  Json(Bool value) : Json(of_bool(value)) {}
+  template <std::signed_integral Integer>
+  Json(Integer value) : Json(of_signed(value)) {}
+  template <std::unsigned_integral Integer>
+    requires(!std::same_as<Integer, bool>)
+  Json(Integer value) : Json(of_unsigned(value)) {}
+  template <class T>
+  Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json()) {}
+  template <class T>
+  Json(const std::vector<T>& values) : Json(array()) {
+    for (const T& value : values) add(value);
+  }
+  // NOLINTEND(google-explicit-constructor)
+
+  [[nodiscard]] static Json object();
+  [[nodiscard]] static Json array();
+  /// Adds or replaces a member; makes an object of null. Gives back this object.
+  Json& set(std::string_view key, Json value);
+  /// Appends an element; makes an array of null. Gives back this array.
+  Json& add(Json value);
+
+  /// Reads a document, at most 64 levels deep. Error{invalid} that says `name`, and where the text is not JSON.
+  [[nodiscard]] static Json parse(std::string_view text, std::string_view name);
+  [[nodiscard]] bool is_object() const noexcept;
+  [[nodiscard]] bool is_array() const noexcept;
+  /// Members of an object or elements of an array; 0 for everything else.
+  [[nodiscard]] std::size_t size() const noexcept;
+  /// A copy of a member or element; nothing when there is none.
+  [[nodiscard]] std::optional<Json> find(std::string_view key) const;
+  [[nodiscard]] std::optional<Json> at(std::size_t index) const;
+  [[nodiscard]] std::vector<std::string> keys() const;
+  /// Nothing when the value is of another kind.
+  [[nodiscard]] std::optional<double> number() const;
+  [[nodiscard]] std::optional<std::string> text() const;
+  [[nodiscard]] std::optional<bool> boolean() const;
+
+  /// The document: with `indent` blanks per level, or on one line when it is negative. No newline at the end.
+  [[nodiscard]] std::string dump(int indent = 2) const;
+
+ private:
+  struct Value;
+  explicit Json(std::unique_ptr<Value> value);
+  static Json of_bool(bool value);
+  static Json of_signed(int64_t value);
+  static Json of_unsigned(uint64_t value);
+  std::unique_ptr<Value> value_;
+};
+
+}  // namespace relayout

@@ -1,0 +1,64 @@
+#include "report/table.h"
+
+#include <gtest/gtest.h>
+
+namespace relayout {
+namespace {
+
+TEST(TextTable, AlignsColumnsLeftAndRight) {
+  TextTable table({.indent = 2, .gap = 2});
+  table.row({"output", {"1.5", Style::plain, Align::right}, "same"});
+  table.row({"y", {"100.25", Style::plain, Align::right}, "different"});
+  EXPECT_EQ(table.text(),
+            "  output     1.5  same\n"
+            "  y       100.25  different\n");
+}
+
+TEST(TextTable, NoRowEndsInBlanks) {
+  TextTable table;
+  table.row({"a long first cell", ""});
+  table.row({"b", "second"});
+  table.row({"c", "", "third"});
+  table.row({});
+  EXPECT_EQ(table.text(),
+            "a long first cell\n"
+            "b                   second\n"
+            "c                            third\n"
+            "\n");
+}
+
+TEST(TextTable, FreeLinesKeepTheirPlaceAndWidenNothing) {
+  TextTable table;
+  table.row({"a", "b"});
+  table.line("a line much longer than any column");
+  table.row({"cc", "d"});
+  EXPECT_EQ(table.text(),
+            "a    b\n"
+            "a line much longer than any column\n"
+            "cc   d\n");
+}
+
+TEST(TextTable, ColoursOnlyWhenTold) {
+  TextTable plain;
+  plain.row({{"same", Style::good}, "x"});
+  EXPECT_EQ(plain.text(), "same   x\n");
+  TextTable colored({.color = true});
+  colored.row({{"same", Style::good}, "x"});
+  colored.row({{"different", Style::bad}, "y"});
+  EXPECT_EQ(colored.text(), "\x1b[32msame\x1b[0m        x\n\x1b[31mdifferent\x1b[0m   y\n");
+}
+
+TEST(TextTable, WidthCountsCodePointsNotBytes) {
+  EXPECT_EQ(display_width("σ × 2 …"), 7U);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1U);         // e and a combining acute accent
+  EXPECT_EQ(display_width("\xE5\xB1\xA4"), 2U);      // one CJK ideograph
+  EXPECT_EQ(display_width("\xF0\x9F\x98\x80"), 2U);  // an emoji
+  EXPECT_EQ(display_width("\xC3"), 1U);              // cut short
+  TextTable table;
+  table.row({"σσ", "a"});
+  table.row({"xxx", "b"});
+  EXPECT_EQ(table.text(), "σσ    a\nxxx   b\n");
+}
+
+}  // namespace
+}  // namespace relayout
