@@ -16,6 +16,7 @@ class AttributeProto;
 class FunctionProto;
 class GraphProto;
 class NodeProto;
+class SparseTensorProto;
 class TensorProto;
 class ValueInfoProto;
 }  // namespace onnx
@@ -45,28 +46,31 @@ struct ShapeInfo {
 /// An initializer: its header message (without payload), and its contents, which a pass may have replaced.
 struct Initializer {
   Value* value = nullptr;
-  onnx::TensorProto* message = nullptr;  ///< null for one that a pass made
-  std::unique_ptr<TensorData> data;      ///< null for strings and sparse initializers
-  bool sparse = false;
-  bool modified = false;                 ///< name, dims or data differ from the file
+  onnx::TensorProto* message = nullptr;       ///< null for one that a pass made, and for sparse ones
+  onnx::SparseTensorProto* sparse = nullptr;  ///< null for dense ones
+  std::unique_ptr<TensorData> data;           ///< null for strings and sparse initializers
+  bool modified = false;                      ///< name, dims or data differ from the file
+  std::list<Initializer>::iterator self;      ///< of its graph
 };
 
 /// A value of a graph: one name, made once (by a node, as input, or as initializer), read any number of times.
 class Value {
  public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] Graph& graph() const noexcept { return *graph_; }           ///< that defines it
-  [[nodiscard]] Node* producer() const noexcept { return producer_; }       ///< null for inputs and initializers
-  [[nodiscard]] int output_index() const noexcept { return output_index_; } ///< of the producer
+  [[nodiscard]] Graph& graph() const noexcept { return *graph_; }            ///< that defines it
+  [[nodiscard]] Node* producer() const noexcept { return producer_; }        ///< null for inputs and initializers
+  [[nodiscard]] int output_index() const noexcept { return output_index_; }  ///< of the producer
   [[nodiscard]] Initializer* initializer() const noexcept { return initializer_; }
-  [[nodiscard]] bool is_input() const noexcept { return is_input_; }        ///< of its graph (also a defaulted one)
+  [[nodiscard]] bool is_input() const noexcept { return is_input_; }  ///< of its graph (also a defaulted one)
   /// How many graph outputs name it: its own graph's, and those of nested graphs.
   [[nodiscard]] int output_count() const noexcept { return output_count_; }
   [[nodiscard]] bool is_output() const noexcept { return output_count_ > 0; }
   /// All readers, nodes of nested graphs included; the order is not specified.
   [[nodiscard]] std::span<const Use> uses() const noexcept { return uses_; }
-  /// Whether a nested graph reads it.
-  [[nodiscard]] bool is_captured() const noexcept;
+  /// Whether a nested graph reads it, or names it as an output.
+  [[nodiscard]] bool is_captured() const noexcept { return nested_readers_ > 0; }
+  /// Whether a caller may replace it: an initializer that is an input too, in IR ≥ 4. (In IR 3 all initializers are inputs by rule.)
+  [[nodiscard]] bool is_overridable() const noexcept;
   /// Declared type and shape (graph input, output or value_info); nullptr when nothing is declared. Never to be trusted for
   /// anything a wrong declaration could break.
   [[nodiscard]] const onnx::ValueInfoProto* info() const noexcept { return info_; }
@@ -81,16 +85,18 @@ class Value {
   Initializer* initializer_ = nullptr;
   const onnx::ValueInfoProto* info_ = nullptr;
   bool is_input_ = false;
+  std::size_t input_slot_ = 0;  ///< of the graph's inputs
   int output_count_ = 0;
+  int nested_readers_ = 0;  ///< uses and outputs of nested graphs
   std::vector<Use> uses_;
 };
 
 /// A node of a graph, an index over its message. Absent optional inputs and outputs are nullptr.
 class Node {
  public:
-  [[nodiscard]] const std::string& name() const noexcept;     ///< may be empty
+  [[nodiscard]] const std::string& name() const noexcept;  ///< may be empty
   [[nodiscard]] const std::string& op_type() const noexcept;
-  [[nodiscard]] std::string_view domain() const noexcept;     ///< "ai.onnx" is ""
+  [[nodiscard]] std::string_view domain() const noexcept;  ///< "ai.onnx" is ""
   /// Whether it is this operator of the default domain.
   [[nodiscard]] bool is(std::string_view op_type) const noexcept;
   /// For messages: 'name' (Op), or output 'x' (Op) without a name.
@@ -108,18 +114,24 @@ class Node {
   [[nodiscard]] const std::vector<std::unique_ptr<Graph>>& subgraphs() const noexcept { return subgraphs_; }
   /// Version of its domain that the enclosing model or function imports; 0 when none.
   [[nodiscard]] int64_t opset() const noexcept;
-  /// Differs from the file.
+  /// New contents of a Constant's `value` (its dims are in the message too), or nullptr: as in the message.
+  [[nodiscard]] const TensorData* constant_data() const noexcept { return constant_data_.get(); }
+  /// Differs from the file (nested graphs included).
   [[nodiscard]] bool modified() const noexcept { return modified_; }
+  /// Was erased; the object stays until the graph goes, so that pointers to it can be asked this.
+  [[nodiscard]] bool erased() const noexcept { return erased_; }
 
  private:
   friend class Graph;
   onnx::NodeProto* message_ = nullptr;
   Graph* graph_ = nullptr;
+  std::unique_ptr<TensorData> constant_data_;
+  int64_t order_ = 0;  ///< scratch: position while building and validating
   std::list<Node>::iterator self_;
   std::vector<Value*> inputs_, outputs_;
   std::vector<int> use_slots_;  ///< where input i stands in its value's uses
   std::vector<std::unique_ptr<Graph>> subgraphs_;
-  bool modified_ = false;
+  bool modified_ = false, erased_ = false;
 };
 
 /// An index over a GraphProto or FunctionProto: nodes in execution order, values by name, producers and uses, nested graphs with
@@ -136,16 +148,17 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   [[nodiscard]] Model& model() const noexcept { return *model_; }
-  [[nodiscard]] Graph* outer() const noexcept { return outer_; }   ///< null for the main graph and functions
-  [[nodiscard]] Node* owner() const noexcept { return owner_; }    ///< the node that holds a nested graph
+  [[nodiscard]] Graph* outer() const noexcept { return outer_; }  ///< null for the main graph and functions
+  [[nodiscard]] Node* owner() const noexcept { return owner_; }   ///< the node that holds a nested graph
   [[nodiscard]] bool is_function() const noexcept { return function_ != nullptr; }
-  [[nodiscard]] onnx::GraphProto* message() const noexcept { return message_; }      ///< null for a function
+  [[nodiscard]] onnx::GraphProto* message() const noexcept { return message_; }  ///< null for a function
   [[nodiscard]] onnx::FunctionProto* function() const noexcept { return function_; }
   [[nodiscard]] int64_t opset(std::string_view domain) const noexcept;
 
   [[nodiscard]] std::list<Node>& nodes() noexcept { return nodes_; }
   [[nodiscard]] const std::list<Node>& nodes() const noexcept { return nodes_; }
-  [[nodiscard]] const std::vector<Value*>& inputs() const noexcept { return inputs_; }
+  /// In order; the entry of the message is Value::info() (null in functions).
+  [[nodiscard]] const std::vector<Value*>& inputs() const;
   [[nodiscard]] const std::vector<Value*>& outputs() const noexcept { return outputs_; }
   /// In file order, those that passes added where they put them.
   [[nodiscard]] std::list<Initializer>& initializers() noexcept { return initializers_; }
@@ -159,22 +172,32 @@ class Graph {
   /// Node `node` makes `value` as its output `index`. The value must have no producer (its old producer erased or released by this
   /// very call when it is `from`); what the node made there before must be unused and not visible, and is removed.
   void take_output(Node& node, std::size_t index, Value& value);
-  /// Every reader of `from`, and every graph output that names it where `to` has the same name, reads `to` instead. Graph outputs of
-  /// this graph are not touched: they are names.
+  /// Every node that reads `from` reads `to` instead. Graph outputs are names: they stay with `from`.
   void replace_uses(Value& from, Value& to);
   /// Removes a node. Its outputs must be unused and invisible, or have been taken by another node; their value_info goes with them.
   void erase(Node& node);
   /// A new node (op of the default domain unless the message says otherwise) before `position` (nodes().end(): last).
-  /// Its inputs must be visible here; its outputs become new values.
+  /// Its inputs must be visible here; its outputs become new values, or take the place of values left without a source (detach).
   Node& insert_before(std::list<Node>::iterator position, const onnx::NodeProto& message);
   [[nodiscard]] std::list<Node>::iterator position_of(Node& node) noexcept { return node.self_; }
   /// A new initializer behind `after` (nullptr: last). The name must be unique (Model::unique_name).
   /// In IR 3 models it gets its entry among the graph inputs.
   Value& add_initializer(const std::string& name, TensorData data, Initializer* after = nullptr);
-  /// New contents (and dims) for an initializer in place.
+  /// New contents (and dims) for an initializer in place; its IR-3 input entry follows.
   void set_data(Initializer& initializer, TensorData data);
+  /// New contents (and dims) for the `value` of a Constant node.
+  void set_constant(Node& constant, TensorData data);
+  /// What makes `value` (an initializer, or a node's output) goes on under `name` (unique) as a new value that nobody reads. `value`
+  /// keeps name and readers and is left without a source: a node that makes it must be inserted next. An IR-3 input entry goes with
+  /// the initializer. Returns the new value.
+  Value& detach(Value& value, const std::string& name);
+  /// The reverse: what makes `source` makes the only output of `node` instead, name and readers included; `node` and `source` go.
+  /// `source` must have no other reader than `node`.
+  void attach(Value& source, Node& node);
   /// Removes an initializer that nobody reads, with its IR-3 input entry and value_info.
   void erase_initializer(Initializer& initializer);
+  /// Drops the input entry of an overridable initializer, which is a constant from now on.
+  void freeze(Initializer& initializer);
   /// Gives a value another name wherever it stands. The new name must be unique in the model. Not for graph inputs (IR ≥ 4) and outputs.
   void rename(Value& value, const std::string& name);
   /// Node attributes may be edited through this; the node counts as modified.
@@ -182,7 +205,9 @@ class Graph {
 
   /// Whether nodes, initializers, inputs or value_infos differ from the file (nested graphs included).
   [[nodiscard]] bool modified() const noexcept;
-  /// Names of value_infos that are stale because their value is gone.
+  /// Whether an input's entry was made or changed by a pass (IR 3).
+  [[nodiscard]] bool is_modified(const onnx::ValueInfoProto& input_entry) const noexcept;
+  /// Whether this entry of value_info is stale because a pass took its value away.
   [[nodiscard]] bool is_stale(const onnx::ValueInfoProto& info) const noexcept;
   /// Rebuilds the repeated fields of the message from the index (for printing and for the ONNX library); payloads stay where they are.
   void sync();
@@ -191,7 +216,19 @@ class Graph {
 
  private:
   struct Index;
-  void build();
+  class Builder;
+  void validate_value(const Value& value) const;
+  void validate_node(const Node& node) const;
+  void touch(Node* node);
+  Value& new_value(std::string name);
+  void remove_value(Value& value);
+  void add_use(Node& node, std::size_t index, Value& value);
+  void drop_use(Node& node, std::size_t index);
+  void drop_all_uses(Node& node);
+  void drop_input_entry(Value& value);
+  void add_input_entry(Value& value);
+  void move_source(Value& from, Value& to);
+  void bind_name(Value& value, std::string name);
   Model* model_;
   onnx::GraphProto* message_ = nullptr;
   onnx::FunctionProto* function_ = nullptr;
@@ -199,8 +236,10 @@ class Graph {
   Node* owner_ = nullptr;
   std::list<Node> nodes_;
   std::list<Initializer> initializers_;
-  std::vector<Value*> inputs_, outputs_;
+  mutable std::vector<Value*> inputs_;  ///< with gaps until inputs() closes them
+  std::vector<Value*> outputs_;
   std::unique_ptr<Index> index_;
+  int level_ = 0;  ///< 0: not nested
   bool modified_ = false;
 };
 

@@ -1,0 +1,416 @@
+#include "relayout/graph.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/graph_index.h"
+#include "model/tensor_data.h"
+#include "relayout/error.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+std::string_view canonical(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view{} : domain;
+}
+
+[[noreturn]] void defect(const std::string& what) {
+  fail(ErrorKind::defect, "graph: " + what);
+}
+
+void set_dims(onnx::TensorProto& tensor, std::span<const int64_t> dims) {
+  tensor.clear_dims();
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+}
+
+void set_shape(onnx::TensorShapeProto& shape, std::span<const int64_t> dims) {
+  shape.clear_dim();
+  for (const int64_t dim : dims) shape.add_dim()->set_dim_value(dim);
+}
+
+}  // namespace
+
+// Value
+
+bool Value::is_overridable() const noexcept {
+  // Inputs of nested graphs are given by their node, whatever the initializer says.
+  return initializer_ != nullptr && is_input_ && (graph_->outer() != nullptr || graph_->model().ir_version() >= 4);
+}
+
+std::optional<ShapeInfo> Value::declared() const {
+  if (info_ == nullptr || !info_->type().has_tensor_type()) return std::nullopt;
+  const auto& type = info_->type().tensor_type();
+  ShapeInfo out;
+  if (const DataTypeTraits* known = find_traits(type.elem_type())) out.type = known->type;
+  out.has_shape = type.has_shape();
+  for (const auto& dim : type.shape().dim()) {
+    const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
+    out.dims.push_back(known ? dim.dim_value() : -1);
+    out.symbols.push_back(dim.dim_param());
+  }
+  return out;
+}
+
+// Node
+
+const std::string& Node::name() const noexcept {
+  return message_->name();
+}
+
+const std::string& Node::op_type() const noexcept {
+  return message_->op_type();
+}
+
+std::string_view Node::domain() const noexcept {
+  return canonical(message_->domain());
+}
+
+bool Node::is(std::string_view op_type) const noexcept {
+  return message_->op_type() == op_type && domain().empty();
+}
+
+std::string Node::label() const {
+  const std::string op = " (" + escape(op_type()) + ")";
+  if (!name().empty()) return quote(name()) + op;
+  for (const std::string& output : message_->output()) {
+    if (!output.empty()) return "output " + quote(output) + op;
+  }
+  return "a node without name and outputs" + op;
+}
+
+const onnx::AttributeProto* Node::attribute(std::string_view name) const noexcept {
+  for (const onnx::AttributeProto& attribute : message_->attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+int64_t Node::opset() const noexcept {
+  return graph_->opset(domain());
+}
+
+// Graph: reading
+
+Graph::~Graph() = default;
+
+int64_t Graph::opset(std::string_view domain) const noexcept {
+  const Graph* top = this;
+  while (top->outer_ != nullptr) top = top->outer_;
+  if (!top->is_function()) return model_->opset(domain);
+  for (const auto& import : top->function_->opset_import()) {
+    if (canonical(import.domain()) == canonical(domain)) return import.version();
+  }
+  return 0;
+}
+
+const std::vector<Value*>& Graph::inputs() const {
+  if (index_->input_gaps) {
+    std::erase(inputs_, nullptr);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->input_slot_ = i;
+    index_->input_gaps = false;
+  }
+  return inputs_;
+}
+
+Value* Graph::find(std::string_view name) const noexcept {
+  for (const Graph* graph = this; graph != nullptr; graph = graph->outer_) {
+    const auto found = graph->index_->by_name.find(name);
+    if (found != graph->index_->by_name.end()) return found->second;
+  }
+  return nullptr;
+}
+
+bool Graph::modified() const noexcept {
+  return modified_;
+}
+
+bool Graph::is_modified(const onnx::ValueInfoProto& input_entry) const noexcept {
+  return index_->modified_inputs.contains(&input_entry);
+}
+
+bool Graph::is_stale(const onnx::ValueInfoProto& info) const noexcept {
+  return index_->gone.contains(info.name()) && !index_->by_name.contains(info.name());
+}
+
+// Graph: parts of the mutators
+
+void Graph::touch(Node* node) {
+  if (node != nullptr) node->modified_ = true;
+  for (Graph* graph = this; graph != nullptr && !graph->modified_; graph = graph->outer_) {
+    graph->modified_ = true;
+    if (graph->owner_ != nullptr) graph->owner_->modified_ = true;
+  }
+}
+
+void Graph::bind_name(Value& value, std::string name) {
+  value.name_ = std::move(name);
+  if (!index_->by_name.emplace(value.name_, &value).second) defect("two values are called " + quote(value.name_));
+  if (value.info_ == nullptr) {
+    const auto orphan = index_->orphaned_infos.find(value.name_);
+    if (orphan != index_->orphaned_infos.end()) value.info_ = orphan->second;
+  }
+}
+
+Value& Graph::new_value(std::string name) {
+  Value& value = index_->values.emplace_back();
+  value.graph_ = this;
+  bind_name(value, std::move(name));
+  return value;
+}
+
+void Graph::remove_value(Value& value) {
+  if (!value.uses_.empty() || value.is_output()) defect("removing " + quote(value.name_) + ", which is still read");
+  index_->by_name.erase(value.name_);
+  index_->gone.insert(value.name_);
+  if (value.info_ != nullptr && !value.is_input_) index_->orphaned_infos.emplace(value.name_, value.info_);
+  value.producer_ = nullptr;
+  value.initializer_ = nullptr;
+  value.info_ = nullptr;
+}
+
+void Graph::add_use(Node& node, std::size_t index, Value& value) {
+  node.inputs_[index] = &value;
+  node.use_slots_[index] = static_cast<int>(value.uses_.size());
+  value.uses_.push_back({&node, static_cast<int>(index)});
+  if (node.graph_ != value.graph_) ++value.nested_readers_;
+}
+
+void Graph::drop_use(Node& node, std::size_t index) {
+  Value* const value = node.inputs_[index];
+  if (value == nullptr) return;
+  const auto slot = static_cast<std::size_t>(node.use_slots_[index]);
+  const Use moved = value->uses_.back();
+  value->uses_[slot] = moved;
+  moved.node->use_slots_[static_cast<std::size_t>(moved.index)] = static_cast<int>(slot);
+  value->uses_.pop_back();
+  if (node.graph_ != value->graph_) --value->nested_readers_;
+  node.inputs_[index] = nullptr;
+}
+
+void Graph::drop_all_uses(Node& node) {
+  for (std::size_t i = 0; i < node.inputs_.size(); ++i) drop_use(node, i);
+  for (const auto& nested : node.subgraphs_) {
+    for (Node& inner : nested->nodes_) nested->drop_all_uses(inner);
+    for (Value* output : nested->outputs_) {
+      --output->output_count_;
+      if (output->graph_ != nested.get()) --output->nested_readers_;
+    }
+  }
+}
+
+void Graph::drop_input_entry(Value& value) {
+  inputs_[value.input_slot_] = nullptr;
+  index_->input_gaps = true;
+  value.is_input_ = false;
+  value.info_ = nullptr;
+}
+
+// Graph: mutators
+
+void Graph::set_input(Node& node, std::size_t index, Value* value) {
+  onnx::NodeProto& message = *node.message_;
+  while (value != nullptr && node.inputs_.size() <= index) {
+    node.inputs_.push_back(nullptr);
+    node.use_slots_.push_back(0);
+    message.add_input();
+  }
+  if (index >= node.inputs_.size()) return;
+  drop_use(node, index);
+  if (value != nullptr) add_use(node, index, *value);
+  message.set_input(static_cast<int>(index), value != nullptr ? value->name_ : std::string());
+  while (!node.inputs_.empty() && node.inputs_.back() == nullptr) {
+    node.inputs_.pop_back();
+    node.use_slots_.pop_back();
+    message.mutable_input()->RemoveLast();
+  }
+  node.graph_->touch(&node);
+}
+
+void Graph::take_output(Node& node, std::size_t index, Value& value) {
+  if (value.graph_ != node.graph_ || value.initializer_ != nullptr || value.is_input_) defect("a node cannot make " + quote(value.name_));
+  if (value.producer_ == &node && value.output_index_ == static_cast<int>(index)) return;
+  if (Node* const old = value.producer_) {
+    old->outputs_[static_cast<std::size_t>(value.output_index_)] = nullptr;
+    old->message_->set_output(value.output_index_, "");
+    touch(old);
+  }
+  Value* const replaced = node.outputs_.at(index);
+  node.outputs_[index] = &value;
+  node.message_->set_output(static_cast<int>(index), value.name_);
+  value.producer_ = &node;
+  value.output_index_ = static_cast<int>(index);
+  if (replaced != nullptr) remove_value(*replaced);
+  touch(&node);
+}
+
+void Graph::replace_uses(Value& from, Value& to) {
+  if (&from == &to) return;
+  for (const Use& use : from.uses_) {
+    Node& node = *use.node;
+    const auto index = static_cast<std::size_t>(use.index);
+    add_use(node, index, to);
+    node.message_->set_input(use.index, to.name_);
+    node.graph_->touch(&node);
+    if (node.graph_ != from.graph_) --from.nested_readers_;
+  }
+  from.uses_.clear();
+}
+
+void Graph::erase(Node& node) {
+  drop_all_uses(node);
+  for (Value* output : node.outputs_) {
+    if (output != nullptr) remove_value(*output);
+  }
+  node.outputs_.assign(node.outputs_.size(), nullptr);
+  touch(&node);
+  node.erased_ = true;
+  index_->erased_nodes.splice(index_->erased_nodes.end(), nodes_, node.self_);
+}
+
+Value& Graph::add_initializer(const std::string& name, TensorData data, Initializer* after) {
+  if (is_function()) defect("a function has no initializers");
+  const auto position = after != nullptr ? std::next(after->self) : initializers_.end();
+  const auto self = initializers_.emplace(position);
+  Initializer& initializer = *self;
+  Value& value = new_value(name);
+  initializer.self = self;
+  initializer.value = &value;
+  initializer.data = std::make_unique<TensorData>(std::move(data));
+  initializer.modified = true;
+  value.initializer_ = &initializer;
+  touch(nullptr);
+  if (outer_ == nullptr && model_->ir_version() < 4) add_input_entry(value);
+  return value;
+}
+
+void Graph::add_input_entry(Value& value) {
+  auto& entry = *index_->loose_infos.emplace_back(std::make_unique<onnx::ValueInfoProto>());
+  entry.set_name(value.name_);
+  auto& type = *entry.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<int>(value.initializer_->data->type()));
+  set_shape(*type.mutable_shape(), value.initializer_->data->dims());
+  index_->modified_inputs.insert(&entry);
+  value.info_ = &entry;
+  value.is_input_ = true;
+  value.input_slot_ = inputs_.size();
+  inputs_.push_back(&value);
+}
+
+void Graph::set_data(Initializer& initializer, TensorData data) {
+  initializer.data = std::make_unique<TensorData>(std::move(data));
+  initializer.modified = true;
+  if (initializer.message != nullptr) set_dims(*initializer.message, initializer.data->dims());
+  Value& value = *initializer.value;
+  if (value.is_input_ && value.info_ != nullptr) {
+    auto& entry = const_cast<onnx::ValueInfoProto&>(*value.info_);  // the message is this graph's own
+    if (entry.type().tensor_type().has_shape()) {
+      set_shape(*entry.mutable_type()->mutable_tensor_type()->mutable_shape(), initializer.data->dims());
+      index_->modified_inputs.insert(&entry);
+    }
+  }
+  touch(nullptr);
+}
+
+void Graph::set_constant(Node& constant, TensorData data) {
+  for (onnx::AttributeProto& attribute : *constant.message_->mutable_attribute()) {
+    if (attribute.name() == "value") set_dims(*attribute.mutable_t(), data.dims());
+  }
+  constant.constant_data_ = std::make_unique<TensorData>(std::move(data));
+  touch(&constant);
+}
+
+void Graph::move_source(Value& from, Value& to) {
+  if (Node* const producer = from.producer_) {
+    to.producer_ = producer;
+    to.output_index_ = from.output_index_;
+    producer->outputs_[static_cast<std::size_t>(from.output_index_)] = &to;
+    producer->message_->set_output(from.output_index_, to.name_);
+    from.producer_ = nullptr;
+    touch(producer);
+    return;
+  }
+  Initializer& initializer = *from.initializer_;
+  to.initializer_ = &initializer;
+  from.initializer_ = nullptr;
+  initializer.value = &to;
+  initializer.modified = true;
+  if (initializer.message != nullptr) initializer.message->set_name(to.name_);
+  if (initializer.sparse != nullptr) initializer.sparse->mutable_values()->set_name(to.name_);
+  if (from.is_input_) {
+    auto& entry = const_cast<onnx::ValueInfoProto&>(*from.info_);
+    entry.set_name(to.name_);
+    index_->modified_inputs.insert(&entry);
+    to.info_ = &entry;
+    to.is_input_ = true;
+    to.input_slot_ = from.input_slot_;
+    inputs_[to.input_slot_] = &to;
+    from.is_input_ = false;
+    from.info_ = nullptr;
+  }
+  touch(nullptr);
+}
+
+Value& Graph::detach(Value& value, const std::string& name) {
+  if (value.is_overridable()) defect("detaching the overridable initializer " + quote(value.name_));
+  Value& source = new_value(name);
+  move_source(value, source);
+  index_->gone.insert(value.name_);
+  return source;
+}
+
+void Graph::attach(Value& source, Node& node) {
+  Value& target = *node.outputs_.at(0);
+  if (source.uses_.size() != 1 || source.uses_.front().node != &node || source.is_output()) {
+    defect("attaching " + quote(source.name_) + ", which has other readers");
+  }
+  node.outputs_[0] = nullptr;
+  node.message_->set_output(0, "");
+  target.producer_ = nullptr;
+  target.output_index_ = 0;
+  erase(node);
+  move_source(source, target);
+  remove_value(source);
+}
+
+void Graph::erase_initializer(Initializer& initializer) {
+  Value& value = *initializer.value;
+  if (value.is_overridable()) defect("removing the overridable initializer " + quote(value.name_));
+  if (value.is_input_) drop_input_entry(value);
+  remove_value(value);
+  touch(nullptr);
+  index_->erased_initializers.splice(index_->erased_initializers.end(), initializers_, initializer.self);
+}
+
+void Graph::freeze(Initializer& initializer) {
+  drop_input_entry(*initializer.value);
+  touch(nullptr);
+}
+
+void Graph::rename(Value& value, const std::string& name) {
+  if (value.is_output()) defect("renaming the graph output " + quote(value.name_));
+  index_->by_name.erase(value.name_);
+  index_->gone.insert(value.name_);
+  if (value.info_ != nullptr && !value.is_input_) {
+    index_->orphaned_infos.emplace(value.name_, value.info_);
+    value.info_ = nullptr;
+  }
+  bind_name(value, name);
+  if (value.producer_ != nullptr) {
+    value.producer_->message_->set_output(value.output_index_, name);
+    touch(value.producer_);
+  }
+  for (const Use& use : value.uses_) {
+    use.node->message_->set_input(use.index, name);
+    use.node->graph_->touch(use.node);
+  }
+}
+
+onnx::NodeProto& Graph::edit(Node& node) {
+  touch(&node);
+  return *node.message_;
+}
+
+}  // namespace relayout

@@ -1,0 +1,409 @@
+// Building a Graph from its message: definitions, uses, order, scopes. Everything that CASES §3 B31–B37 calls invalid is found here.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "model/graph_index.h"
+#include "model/origin.h"
+#include "model/wire.h"
+#include "relayout/error.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+[[noreturn]] void invalid(const std::string& what) {
+  fail(ErrorKind::invalid, what);
+}
+
+}  // namespace
+
+class Graph::Builder {
+ public:
+  explicit Builder(Graph& graph) : graph_(graph), index_(*graph.index_) {}
+
+  void build(onnx::GraphProto& message);
+  void build(onnx::FunctionProto& message);
+  /// One more node of a graph that is there: insert_before.
+  Node& insert(std::list<Node>::iterator position, onnx::NodeProto& message);
+
+ private:
+  /// A value of an outer graph that a nested graph reads, and the node of that outer graph that holds the nested one.
+  struct Capture {
+    Node* reader;
+    Value* value;
+  };
+
+  [[nodiscard]] std::string place() const;
+  [[nodiscard]] std::string source_of(const Value& value) const;
+  void reserve(int names);
+  Value& define(const std::string& name, const std::string& what);
+  void add_input(const std::string& name, const onnx::ValueInfoProto* info);
+  void add_initializers(onnx::GraphProto& message);
+  void add_initializer(Initializer initializer, const std::string& name);
+  void add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& messages);
+  Node& add_node(std::list<Node>::iterator position, onnx::NodeProto& message);
+  void define_outputs(Node& node);
+  void resolve_inputs(Node& node);
+  void nest(Node& node);
+  void add_output(const std::string& name, const onnx::ValueInfoProto* info);
+  void add_infos(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& infos);
+  class Dependencies;
+  void note_captures(Graph& nested);
+  void order_nodes();
+  [[nodiscard]] bool is_ordered();
+  void sort();
+  [[noreturn]] void report_cycle(const std::vector<Node*>& path, const Node& repeated) const;
+  void check_scopes(const Graph& nested) const;
+  void check_scope(const Graph& nested, const Value& value) const;
+
+  Graph& graph_;
+  Index& index_;
+  std::vector<Capture> captures_;
+  std::unordered_set<const Value*> seen_outputs_;
+};
+
+Graph::Graph(Model& model, onnx::GraphProto& message, Graph* outer, Node* owner)
+    : model_(&model), message_(&message), outer_(outer), owner_(owner), index_(std::make_unique<Index>()) {
+  level_ = outer != nullptr ? outer->level_ + 1 : 0;
+  if (level_ > wire::kMaxSubgraphLevels) {
+    fail(ErrorKind::unsupported, "graphs are nested deeper than " + std::to_string(wire::kMaxSubgraphLevels) + " levels");
+  }
+  Builder(*this).build(message);
+}
+
+Graph::Graph(Model& model, onnx::FunctionProto& message) : model_(&model), function_(&message), index_(std::make_unique<Index>()) {
+  Builder(*this).build(message);
+}
+
+Node& Graph::insert_before(std::list<Node>::iterator position, const onnx::NodeProto& message) {
+  index_->loose_nodes.push_back(std::make_unique<onnx::NodeProto>(message));
+  return Builder(*this).insert(position, *index_->loose_nodes.back());
+}
+
+std::string Graph::Builder::place() const {
+  if (graph_.is_function()) return "function " + quote(graph_.function_->name()) + ": ";
+  if (graph_.owner_ != nullptr) return "graph in node " + graph_.owner_->label() + ": ";
+  return "";
+}
+
+std::string Graph::Builder::source_of(const Value& value) const {
+  if (value.producer_ != nullptr) return "made by node " + value.producer_->label();
+  return value.is_input_ ? "an input" : "an initializer";
+}
+
+void Graph::Builder::reserve(int names) {
+  index_.by_name.reserve(static_cast<std::size_t>(names));
+}
+
+void Graph::Builder::build(onnx::GraphProto& message) {
+  reserve(message.node_size() + message.input_size() + message.initializer_size());
+  for (const auto& input : message.input()) add_input(input.name(), &input);
+  add_initializers(message);
+  add_nodes(*message.mutable_node());
+  for (const auto& output : message.output()) add_output(output.name(), &output);
+  add_infos(message.value_info());
+  order_nodes();
+  if (graph_.outer_ == nullptr) check_scopes(graph_);
+}
+
+void Graph::Builder::build(onnx::FunctionProto& message) {
+  reserve(message.node_size() + message.input_size());
+  for (const std::string& input : message.input()) add_input(input, nullptr);
+  add_nodes(*message.mutable_node());
+  for (const std::string& output : message.output()) add_output(output, nullptr);
+  add_infos(message.value_info());
+  order_nodes();
+  check_scopes(graph_);
+}
+
+Value& Graph::Builder::define(const std::string& name, const std::string& what) {
+  Value& value = index_.values.emplace_back();
+  value.graph_ = &graph_;
+  value.name_ = name;
+  const auto [found, is_new] = index_.by_name.emplace(value.name_, &value);
+  if (!is_new) invalid(place() + what + " " + quote(name) + " is already " + source_of(*found->second));
+  return value;
+}
+
+void Graph::Builder::add_input(const std::string& name, const onnx::ValueInfoProto* info) {
+  if (name.empty()) invalid(place() + "an input has no name");
+  Value& value = define(name, "input");
+  value.is_input_ = true;
+  value.info_ = info;
+  value.input_slot_ = graph_.inputs_.size();
+  graph_.inputs_.push_back(&value);
+}
+
+void Graph::Builder::add_initializers(onnx::GraphProto& message) {
+  for (onnx::TensorProto& tensor : *message.mutable_initializer()) {
+    Initializer initializer;
+    initializer.message = &tensor;
+    if (tensor.data_type() != onnx::TensorProto::STRING) {
+      initializer.data = std::make_unique<TensorData>(tensor_data(*graph_.model_, tensor));
+    }
+    add_initializer(std::move(initializer), tensor.name());
+  }
+  for (onnx::SparseTensorProto& tensor : *message.mutable_sparse_initializer()) {
+    Initializer initializer;
+    initializer.sparse = &tensor;
+    add_initializer(std::move(initializer), tensor.values().name());
+  }
+}
+
+void Graph::Builder::add_initializer(Initializer initializer, const std::string& name) {
+  if (name.empty()) invalid(place() + "an initializer has no name");
+  const auto known = index_.by_name.find(name);
+  const bool of_input = known != index_.by_name.end() && known->second->is_input_;
+  if (of_input && known->second->initializer_ != nullptr) invalid(place() + "initializer " + quote(name) + " is there twice");
+  Value& value = of_input ? *known->second : define(name, "initializer");
+  const auto self = graph_.initializers_.insert(graph_.initializers_.end(), std::move(initializer));
+  self->self = self;
+  self->value = &value;
+  value.initializer_ = &*self;
+}
+
+void Graph::Builder::add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& messages) {
+  for (onnx::NodeProto& message : messages) define_outputs(add_node(graph_.nodes_.end(), message));
+  for (Node& node : graph_.nodes_) {
+    resolve_inputs(node);
+    nest(node);
+  }
+}
+
+Node& Graph::Builder::add_node(std::list<Node>::iterator position, onnx::NodeProto& message) {
+  const auto self = graph_.nodes_.emplace(position);
+  self->self_ = self;
+  self->message_ = &message;
+  self->graph_ = &graph_;
+  return *self;
+}
+
+void Graph::Builder::define_outputs(Node& node) {
+  node.outputs_.reserve(static_cast<std::size_t>(node.message_->output_size()));
+  for (const std::string& name : node.message_->output()) {
+    if (name.empty()) {
+      node.outputs_.push_back(nullptr);
+      continue;
+    }
+    const auto known = index_.by_name.find(name);
+    if (known != index_.by_name.end()) {
+      invalid(place() + "output " + quote(name) + " of node " + node.label() + " is already " + source_of(*known->second));
+    }
+    Value& value = define(name, "output");
+    value.producer_ = &node;
+    value.output_index_ = static_cast<int>(node.outputs_.size());
+    node.outputs_.push_back(&value);
+  }
+}
+
+void Graph::Builder::resolve_inputs(Node& node) {
+  const auto count = static_cast<std::size_t>(node.message_->input_size());
+  node.inputs_.assign(count, nullptr);
+  node.use_slots_.assign(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& name = node.message_->input(static_cast<int>(i));
+    if (name.empty()) continue;
+    Value* const value = graph_.find(name);
+    if (value == nullptr) {
+      invalid(place() + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
+    }
+    graph_.add_use(node, i, *value);
+  }
+}
+
+void Graph::Builder::nest(Node& node) {
+  for (onnx::AttributeProto& attribute : *node.message_->mutable_attribute()) {
+    const auto add = [&](onnx::GraphProto& message) {
+      node.subgraphs_.push_back(std::make_unique<Graph>(*graph_.model_, message, &graph_, &node));
+      note_captures(*node.subgraphs_.back());
+    };
+    if (attribute.has_g()) add(*attribute.mutable_g());
+    for (onnx::GraphProto& message : *attribute.mutable_graphs()) add(message);
+  }
+}
+
+void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoProto* info) {
+  if (name.empty()) invalid(place() + "an output has no name");
+  Value* const value = graph_.find(name);
+  if (value == nullptr) invalid(place() + "output " + quote(name) + " is made by nothing");
+  ++value->output_count_;
+  if (value->graph_ != &graph_) {
+    ++value->nested_readers_;
+  } else if (value->info_ == nullptr) {
+    value->info_ = info;
+  }
+  // Loop bodies do name a value twice (as state and as scan output); what a caller sees must be unique.
+  if (graph_.outer_ == nullptr && !seen_outputs_.insert(value).second) invalid(place() + "output " + quote(name) + " is there twice");
+  graph_.outputs_.push_back(value);
+}
+
+void Graph::Builder::add_infos(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& infos) {
+  for (const onnx::ValueInfoProto& info : infos) {
+    const auto known = index_.by_name.find(info.name());
+    if (known != index_.by_name.end() && known->second->info_ == nullptr) known->second->info_ = &info;
+  }
+}
+
+Node& Graph::Builder::insert(std::list<Node>::iterator position, onnx::NodeProto& message) {
+  Node& node = add_node(position, message);
+  for (const std::string& name : message.output()) {
+    const auto known = index_.by_name.find(name);
+    const bool left_open = known != index_.by_name.end() && known->second->producer_ == nullptr && known->second->initializer_ == nullptr &&
+                           !known->second->is_input_;
+    Value* const value = name.empty() ? nullptr : left_open ? known->second : &graph_.new_value(name);
+    if (value != nullptr) {
+      value->producer_ = &node;
+      value->output_index_ = static_cast<int>(node.outputs_.size());
+    }
+    node.outputs_.push_back(value);
+  }
+  resolve_inputs(node);
+  nest(node);
+  graph_.touch(&node);
+  return node;
+}
+
+/// Remembers what the nested graph, and those in it, read of this graph; must come before this graph's order is looked at.
+void Graph::Builder::note_captures(Graph& nested) {
+  std::vector<Graph*> open = {&nested};
+  Node* const reader = nested.owner_;
+  const auto note = [&](Value* value) {
+    if (value != nullptr && value->graph_ == &graph_ && value->producer_ != nullptr) captures_.push_back({reader, value});
+  };
+  while (!open.empty()) {
+    const Graph* graph = open.back();
+    open.pop_back();
+    for (const Node& node : graph->nodes_) {
+      for (Value* value : node.inputs_) note(value);
+      for (const auto& inner : node.subgraphs_) open.push_back(inner.get());
+    }
+    for (Value* value : graph->outputs_) note(value);
+  }
+}
+
+bool Graph::Builder::is_ordered() {
+  int64_t order = 0;
+  for (Node& node : graph_.nodes_) node.order_ = order++;
+  for (const Node& node : graph_.nodes_) {
+    for (const Value* value : node.inputs_) {
+      if (value != nullptr && value->graph_ == &graph_ && value->producer_ != nullptr && value->producer_->order_ >= node.order_)
+        return false;
+    }
+  }
+  return std::ranges::all_of(captures_, [](const Capture& c) { return c.value->producer_->order_ < c.reader->order_; });
+}
+
+void Graph::Builder::order_nodes() {
+  if (is_ordered()) return;
+  sort();
+  log_warning(place() + "nodes are not in topological order; continuing with them sorted");
+  if (!is_ordered()) fail(ErrorKind::defect, "sorting the nodes failed");
+}
+
+/// What a node depends on, edge by edge: its inputs, then what its nested graphs read. Positions are Node::order_.
+class Graph::Builder::Dependencies {
+ public:
+  Dependencies(const Graph& graph, std::vector<Capture> captures) : graph_(graph), captures_(std::move(captures)) {
+    std::ranges::stable_sort(captures_, {}, [](const Capture& capture) { return capture.reader->order_; });
+    const std::size_t count = graph.nodes_.size();
+    first_.assign(count + 1, captures_.size());
+    for (std::size_t i = captures_.size(); i-- > 0;) first_[static_cast<std::size_t>(captures_[i].reader->order_)] = i;
+    for (std::size_t i = count; i-- > 0;) first_[i] = std::min(first_[i], first_[i + 1]);
+    next_.assign(count, 0);
+  }
+
+  /// Whether `node` has another edge; `source` is the node of this graph at its end, or nullptr when it is none.
+  bool next(const Node& node, Node*& source) {
+    const auto order = static_cast<std::size_t>(node.order_);
+    const std::size_t edge = next_[order]++;
+    const std::size_t inputs = node.inputs_.size();
+    const Value* value = nullptr;
+    if (edge < inputs) {
+      value = node.inputs_[edge];
+    } else {
+      const std::size_t capture = first_[order] + (edge - inputs);
+      if (capture >= first_[order + 1]) return false;
+      value = captures_[capture].value;
+    }
+    source = value != nullptr && value->graph_ == &graph_ ? value->producer_ : nullptr;
+    return true;
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<Capture> captures_;
+  std::vector<std::size_t> first_, next_;  ///< by order: first capture; next edge
+};
+
+/// Depth first from the nodes in file order, so that what is in order already stays so.
+void Graph::Builder::sort() {
+  Dependencies dependencies(graph_, captures_);
+  enum : uint8_t { untouched, open, done };
+  std::vector<uint8_t> states(graph_.nodes_.size(), untouched);
+  const auto state = [&](const Node& node) -> uint8_t& { return states[static_cast<std::size_t>(node.order_)]; };
+  std::vector<Node*> starts, path;
+  for (Node& node : graph_.nodes_) starts.push_back(&node);
+  std::list<Node> sorted;
+  for (Node* start : starts) {
+    if (state(*start) == untouched) path.push_back(start);
+    while (!path.empty()) {
+      Node& node = *path.back();
+      state(node) = open;
+      Node* source = nullptr;
+      if (!dependencies.next(node, source)) {
+        state(node) = done;
+        path.pop_back();
+        sorted.splice(sorted.end(), graph_.nodes_, node.self_);
+      } else if (source != nullptr && state(*source) == open) {
+        report_cycle(path, *source);
+      } else if (source != nullptr && state(*source) == untouched) {
+        path.push_back(source);
+      }
+    }
+  }
+  graph_.nodes_.swap(sorted);
+}
+
+void Graph::Builder::report_cycle(const std::vector<Node*>& path, const Node& repeated) const {
+  const auto begin = std::ranges::find(path, &repeated);
+  const auto length = path.end() - begin;
+  if (length == 1) invalid(place() + "node " + repeated.label() + " reads its own output");
+  std::string names;
+  for (auto at = path.end(); at != begin && path.end() - at < 3;) names += (names.empty() ? "" : " → ") + (*--at)->label();
+  invalid(place() + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");
+}
+
+/// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it.
+void Graph::Builder::check_scopes(const Graph& graph) const {
+  std::vector<const Graph*> open = {&graph};
+  while (!open.empty()) {
+    const Graph* current = open.back();
+    open.pop_back();
+    for (const Node& node : current->nodes_) {
+      for (const auto& nested : node.subgraphs_) open.push_back(nested.get());
+    }
+    if (current->outer_ == nullptr) continue;
+    for (const Value& value : current->index_->values) check_scope(*current, value);
+  }
+}
+
+void Graph::Builder::check_scope(const Graph& nested, const Value& value) const {
+  const Graph* graph = &nested;
+  while (graph->outer_ != nullptr) {
+    const Node* const holder = graph->owner_;
+    graph = graph->outer_;
+    const auto found = graph->index_->by_name.find(value.name_);
+    if (found == graph->index_->by_name.end()) continue;
+    const Node* const producer = found->second->producer_;
+    if (producer != nullptr && producer->order_ >= holder->order_) continue;  // not visible there: made later, or by the holder itself
+    invalid("graph in node " + nested.owner_->label() + ": " + quote(value.name_) + " hides a value of the same name outside, which is " +
+            source_of(*found->second));
+  }
+}
+
+}  // namespace relayout

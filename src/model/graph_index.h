@@ -1,0 +1,37 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// Storage and lookup of a Graph. Values and erased nodes are never freed before the graph, so that pointers to them stay valid.
+struct Graph::Index {
+  std::deque<Value> values;
+  std::unordered_map<std::string_view, Value*> by_name;  ///< keys are Value::name()
+  std::list<Node> erased_nodes;
+  std::list<Initializer> erased_initializers;
+  /// value_info and output entries of names that passes took away, for the case that the name comes back.
+  std::unordered_map<std::string, const onnx::ValueInfoProto*> orphaned_infos;
+  std::unordered_set<std::string> gone;  ///< names taken away at least once
+  std::unordered_set<const onnx::ValueInfoProto*> modified_inputs;
+  /// Messages that no repeated field owns: of inserted nodes and new initializers before sync(), of erased ones after it.
+  std::vector<std::unique_ptr<onnx::NodeProto>> loose_nodes;
+  std::vector<std::unique_ptr<onnx::TensorProto>> loose_tensors;
+  std::vector<std::unique_ptr<onnx::SparseTensorProto>> loose_sparse_tensors;
+  std::vector<std::unique_ptr<onnx::ValueInfoProto>> loose_infos;  ///< entries of new IR-3 initializers too
+  bool input_gaps = false;
+};
+
+}  // namespace relayout

@@ -1,0 +1,152 @@
+// Keeping a Graph's messages in step with its index, and proving that they are.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/graph_index.h"
+#include "model/tensor_data.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// Makes `field` hold exactly `wanted`, in this order. Messages are moved by pointer, so that pointers to them stay right.
+/// Whatever nobody owns afterwards is in `loose`; messages on an arena belong to the arena.
+template <class Message>
+void rebuild(google::protobuf::RepeatedPtrField<Message>& field, const std::vector<Message*>& wanted,
+             std::vector<std::unique_ptr<Message>>& loose) {
+  const bool on_arena = field.GetArena() != nullptr;
+  std::vector<Message*> had(static_cast<std::size_t>(field.size()));
+  field.UnsafeArenaExtractSubrange(0, field.size(), had.data());
+  const std::unordered_set<Message*> kept(wanted.begin(), wanted.end());
+  if (!on_arena) {
+    for (auto& message : loose) {
+      if (kept.contains(message.get())) static_cast<void>(message.release());
+    }
+    std::erase(loose, nullptr);
+    for (Message* message : had) {
+      if (!kept.contains(message)) loose.emplace_back(message);
+    }
+  }
+  field.Reserve(static_cast<int>(wanted.size()));
+  for (Message* message : wanted) field.UnsafeArenaAddAllocated(message);
+}
+
+[[noreturn]] void broken(const std::string& what) {
+  fail(ErrorKind::defect, "graph and messages disagree: " + what);
+}
+
+void expect(bool holds, const std::string& what) {
+  if (!holds) broken(what);
+}
+
+}  // namespace
+
+void Graph::sync() {
+  std::vector<onnx::NodeProto*> nodes;
+  for (Node& node : nodes_) {
+    nodes.push_back(node.message_);
+    for (const auto& nested : node.subgraphs_) nested->sync();
+  }
+  auto* const infos = is_function() ? function_->mutable_value_info() : message_->mutable_value_info();
+  std::vector<onnx::ValueInfoProto*> live_infos;
+  for (onnx::ValueInfoProto& info : *infos) {
+    if (!is_stale(info)) live_infos.push_back(&info);
+  }
+  rebuild(is_function() ? *function_->mutable_node() : *message_->mutable_node(), nodes, index_->loose_nodes);
+  rebuild(*infos, live_infos, index_->loose_infos);
+  if (is_function()) return;
+
+  std::vector<onnx::TensorProto*> tensors;
+  std::vector<onnx::SparseTensorProto*> sparse_tensors;
+  for (Initializer& initializer : initializers_) {
+    if (initializer.sparse != nullptr) {
+      sparse_tensors.push_back(initializer.sparse);
+      continue;
+    }
+    if (initializer.message == nullptr) {
+      initializer.message = index_->loose_tensors.emplace_back(std::make_unique<onnx::TensorProto>()).get();
+      initializer.message->set_name(initializer.value->name_);
+      initializer.message->set_data_type(static_cast<int>(initializer.data->type()));
+      for (const int64_t dim : initializer.data->dims()) initializer.message->add_dims(dim);
+    }
+    tensors.push_back(initializer.message);
+  }
+  std::vector<onnx::ValueInfoProto*> inputs;
+  for (const Value* input : Graph::inputs()) inputs.push_back(const_cast<onnx::ValueInfoProto*>(input->info_));
+  rebuild(*message_->mutable_initializer(), tensors, index_->loose_tensors);
+  rebuild(*message_->mutable_sparse_initializer(), sparse_tensors, index_->loose_sparse_tensors);
+  rebuild(*message_->mutable_input(), inputs, index_->loose_infos);
+}
+
+void Graph::validate() const {
+  int64_t order = 0;
+  for (const Node& node : nodes_) const_cast<Node&>(node).order_ = order++;
+  for (const Value& value : index_->values) validate_value(value);
+  for (const Node& node : nodes_) validate_node(node);
+  for (const Initializer& initializer : initializers_) {
+    const Value& value = *initializer.value;
+    expect(value.initializer_ == &initializer, "initializer " + quote(value.name_) + " is not its value's");
+    if (initializer.message != nullptr) expect(initializer.message->name() == value.name_, "name of initializer " + quote(value.name_));
+    if (initializer.data) {
+      const int64_t bytes = packed_byte_size(initializer.data->type(), element_count(initializer.data->dims()));
+      expect(initializer.data->source().size() == bytes, "size of initializer " + quote(value.name_));
+    }
+  }
+  for (std::size_t i = 0; i < inputs().size(); ++i) {
+    const Value& value = *inputs()[i];
+    expect(value.is_input_ && value.input_slot_ == i, "input " + quote(value.name_));
+    if (value.info_ != nullptr) expect(value.info_->name() == value.name_, "name of input " + quote(value.name_));
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string& name = is_function() ? function_->output(static_cast<int>(i)) : message_->output(static_cast<int>(i)).name();
+    expect(outputs_[i]->name_ == name && outputs_[i]->output_count_ > 0 && find(name) == outputs_[i], "graph output " + quote(name));
+  }
+}
+
+void Graph::validate_value(const Value& value) const {
+  const auto found = index_->by_name.find(value.name_);
+  if (found == index_->by_name.end() || found->second != &value) {
+    expect(value.uses_.empty() && !value.is_output(), quote(value.name_) + " is gone but still read");
+    return;
+  }
+  const int sources = (value.producer_ != nullptr ? 1 : 0) + (value.initializer_ != nullptr || value.is_input_ ? 1 : 0);
+  expect(sources == 1, quote(value.name_) + " is made " + std::to_string(sources) + " times");
+  if (const Node* const producer = value.producer_) {
+    expect(!producer->erased_ && producer->output(static_cast<std::size_t>(value.output_index_)) == &value,
+           quote(value.name_) + " is not made by its producer");
+  }
+  for (std::size_t slot = 0; slot < value.uses_.size(); ++slot) {
+    const Use& use = value.uses_[slot];
+    const auto index = static_cast<std::size_t>(use.index);
+    expect(use.node->input(index) == &value && use.node->use_slots_[index] == static_cast<int>(slot), "uses of " + quote(value.name_));
+    if (value.producer_ == nullptr) continue;
+    const Node* reader = use.node;
+    while (reader != nullptr && reader->graph_ != this) reader = reader->graph_->owner_;
+    expect(reader != nullptr, quote(value.name_) + " is read outside its scope");
+    expect(value.producer_->order_ < reader->order_, quote(value.name_) + " is read before it is made");
+  }
+}
+
+void Graph::validate_node(const Node& node) const {
+  const onnx::NodeProto& message = *node.message_;
+  expect(!node.erased_ && node.graph_ == this, "erased node " + node.label());
+  expect(static_cast<int>(node.inputs_.size()) == message.input_size() && static_cast<int>(node.outputs_.size()) == message.output_size(),
+         "operands of node " + node.label());
+  for (std::size_t i = 0; i < node.inputs_.size(); ++i) {
+    const std::string& name = message.input(static_cast<int>(i));
+    expect(node.inputs_[i] == (name.empty() ? nullptr : find(name)), "input " + quote(name) + " of node " + node.label());
+  }
+  for (std::size_t i = 0; i < node.outputs_.size(); ++i) {
+    const std::string& name = message.output(static_cast<int>(i));
+    const Value* const value = node.outputs_[i];
+    expect(
+        value == nullptr ? name.empty() : value->name_ == name && value->producer_ == &node && value->output_index_ == static_cast<int>(i),
+        "output " + quote(name) + " of node " + node.label());
+  }
+  for (const auto& nested : node.subgraphs_) nested->validate();
+}
+
+}  // namespace relayout
