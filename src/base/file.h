@@ -36,6 +36,8 @@ class File {
 
  private:
   File() = default;
+  /// Size and identity of the open descriptor; refuses what is not a regular file.
+  void note_state();
   std::string name_;
   std::filesystem::path path_;
   int descriptor_ = -1;

@@ -10,7 +10,8 @@
 
 namespace relayout {
 
-/// Typed reading of a node's attributes. An attribute of another type than asked for is Error{invalid} naming node and attribute.
+/// Typed reading of a node's attributes. An attribute of another type than asked for is Error{invalid} naming node and attribute;
+/// one that takes its value from the caller of the function it stands in (ref_attr_name) is Error{unsupported} when read.
 class Attributes {
  public:
   explicit Attributes(const Node& node) : node_(&node) {}
@@ -24,6 +25,8 @@ class Attributes {
   [[nodiscard]] std::vector<float> reals(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
   [[nodiscard]] const onnx::TensorProto* tensor(std::string_view name) const;
+  /// Whether any attribute takes its value from the caller of the function.
+  [[nodiscard]] bool has_reference() const;
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
 
  private:

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -8,7 +11,7 @@
 #include "model/wire.h"
 
 namespace google::protobuf {
-class MessageLite;
+class Message;
 }
 namespace onnx {
 class TensorProto;
@@ -20,17 +23,31 @@ class Model;
 
 /// Where a model's parts came from: what saving copies and what loading left out.
 struct ModelOrigin {
-  std::shared_ptr<const File> file;  ///< null for text models
+  std::shared_ptr<const File> file;  ///< the model file; of a text model its binary form in memory
   std::vector<wire::Message> messages;
   std::vector<wire::Elided> elided;
-  /// External data files that tensors refer to, by the location string of the model.
-  std::unordered_map<std::string, std::shared_ptr<const File>> external_files;
-  bool has_external_data = false;
   std::filesystem::path directory;  ///< external locations are relative to it
 
-  /// The recorded items of a message; nullptr when it has none (small leaf messages, text models).
-  [[nodiscard]] const wire::Message* items_of(const google::protobuf::MessageLite& message) const;
+  /// The recorded items of a message; nullptr when it has none (small leaf messages, messages that a pass made).
+  [[nodiscard]] const wire::Message* items_of(const google::protobuf::Message& message) const;
+  /// The payload that the skeleton leaves out of this tensor, or nullptr.
+  [[nodiscard]] const wire::Elided* elided_of(const onnx::TensorProto& tensor) const;
+  /// The data file at a location named in the model, opened at the first call. Error{invalid} when the location is not a relative
+  /// path that stays in the model's folder, Error{io} when the file cannot be opened.
+  [[nodiscard]] std::shared_ptr<const File> external_file(const std::string& location) const;
+  /// The external files opened so far, by location.
+  [[nodiscard]] std::unordered_map<std::string, std::shared_ptr<const File>> external_files() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::string, std::shared_ptr<const File>> external_files_;
 };
+
+/// Whether the payload lies in a data file.
+[[nodiscard]] bool is_external(const onnx::TensorProto& tensor);
+/// Where the payload of an external tensor lies, of a size that fits its dims. Errors as external_file, and Error{invalid} for an
+/// offset or length that is no number, leads beyond the file, or does not fit.
+[[nodiscard]] Bytes external_bytes(const ModelOrigin& origin, const onnx::TensorProto& tensor, int64_t expected_size);
 
 /// Contents of a dense TensorProto of this model: elided, external, raw or typed data; checked against dims.
 /// Throws Error{invalid} (wrong size, wrong count, both raw and typed …) or Error{io}. Not for strings.

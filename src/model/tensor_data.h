@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "model/bytes.h"
@@ -13,8 +13,8 @@ namespace relayout {
 /// Factors for the elements of a tensor of rank ≥ 1, given over its first two dims: element [i, j, …] is multiplied by
 /// at(i, j). Either axis may be of size 1 and is then the same for all (a factor per row: rows = D0, columns = 1).
 struct Scale {
-  int64_t rows = 1;     ///< 1 or dim 0
-  int64_t columns = 1;  ///< 1 or dim 1
+  int64_t rows = 1;             ///< 1 or dim 0
+  int64_t columns = 1;          ///< 1 or dim 1
   std::vector<double> factors;  ///< rows × columns, row-major
   [[nodiscard]] double at(int64_t i, int64_t j) const {
     return factors[static_cast<std::size_t>((rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j))];
@@ -52,6 +52,12 @@ class TensorData {
   [[nodiscard]] Tensor load() const;
 
  private:
+  /// Dims of the source elements that make `count` rows.
+  [[nodiscard]] Dims part_dims(int64_t count) const;
+  void read_part(int64_t begin, int64_t count, std::span<std::byte> out) const;
+  void scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const;
+  void read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
+
   DataType type_ = DataType::undefined;
   Dims dims_;
   Dims source_dims_;

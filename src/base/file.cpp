@@ -1,0 +1,157 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+[[noreturn]] void fail_at(const std::string& name, const std::string& what) {
+  fail(ErrorKind::io, escape(name) + ": " + what);
+}
+
+std::string system_message() {
+  return std::generic_category().message(errno);
+}
+
+/// Opens without waiting for a FIFO's other end. Models with a data file per tensor exceed the customary 1024 descriptors: the soft
+/// limit is raised to the hard one when it is met.
+int open_for_reading(const std::filesystem::path& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const int descriptor = ::open(path.c_str(), kFlags);
+  if (descriptor >= 0 || errno != EMFILE) return descriptor;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return ::open(path.c_str(), kFlags);
+  }
+  errno = EMFILE;
+  return -1;
+}
+
+int open_unnamed_temporary() {
+  const char* const variable = std::getenv("TMPDIR");
+  const std::string directory = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0) return descriptor;
+  std::string name = directory + "/relayout-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named < 0) fail_at(directory, "cannot make a temporary file: " + system_message());
+  ::unlink(name.c_str());
+  return named;
+}
+
+void write_all(int descriptor, const char* data, std::size_t size, const std::string& name) {
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_at(name, "cannot write a temporary file: " + system_message());
+    data += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<File> File::open(const std::filesystem::path& path) {
+  std::shared_ptr<File> file(new File);
+  file->name_ = path.string();
+  file->path_ = path;
+  if (file->name_.find('\0') != std::string::npos) fail_at(file->name_, "the path contains a NUL character");
+  file->descriptor_ = open_for_reading(path);
+  if (file->descriptor_ < 0) fail_at(file->name_, system_message());
+  file->note_state();
+  return file;
+}
+
+void File::note_state() {
+  struct stat state{};
+  if (::fstat(descriptor_, &state) != 0) fail_at(name_, system_message());
+  if (S_ISDIR(state.st_mode)) fail_at(name_, "is a directory");
+  if (!S_ISREG(state.st_mode)) fail_at(name_, "is not a regular file");
+  size_ = state.st_size;
+  device_ = static_cast<int64_t>(state.st_dev);
+  inode_ = static_cast<int64_t>(state.st_ino);
+  mtime_seconds_ = state.st_mtim.tv_sec;
+  mtime_nanoseconds_ = state.st_mtim.tv_nsec;
+}
+
+std::shared_ptr<File> File::from_standard_input() {
+  std::shared_ptr<File> file(new File);
+  file->name_ = "standard input";
+  file->descriptor_ = open_unnamed_temporary();
+  std::vector<char> buffer(std::size_t{1} << 20);
+  while (true) {
+    check_interrupt();
+    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_at(file->name_, system_message());
+    if (got == 0) break;
+    write_all(file->descriptor_, buffer.data(), static_cast<std::size_t>(got), file->name_);
+  }
+  file->note_state();
+  return file;
+}
+
+std::shared_ptr<File> File::from_bytes(std::string bytes, std::string name) {
+  std::shared_ptr<File> file(new File);
+  file->name_ = std::move(name);
+  file->memory_ = std::move(bytes);
+  file->size_ = static_cast<int64_t>(file->memory_.size());
+  return file;
+}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void File::read(int64_t offset, std::span<std::byte> out) const {
+  const auto length = static_cast<int64_t>(out.size());
+  if (offset < 0 || length > size_ || offset > size_ - length) {
+    fail(ErrorKind::defect, escape(name_) + ": read of " + std::to_string(length) + " bytes at " + std::to_string(offset) + " beyond its " +
+                                std::to_string(size_) + " bytes");
+  }
+  if (descriptor_ < 0) {
+    if (!out.empty()) std::memcpy(out.data(), memory_.data() + offset, out.size());
+    return;
+  }
+  while (!out.empty()) {
+    const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_at(name_, system_message());
+    if (got == 0) fail_at(name_, "the file shrank while it was read");
+    out = out.subspan(static_cast<std::size_t>(got));
+    offset += got;
+  }
+}
+
+void File::check_unchanged() const {
+  if (descriptor_ < 0) return;
+  struct stat state{};
+  if (::fstat(descriptor_, &state) != 0) fail_at(name_, system_message());
+  if (state.st_size != size_ || state.st_mtim.tv_sec != mtime_seconds_ || state.st_mtim.tv_nsec != mtime_nanoseconds_) {
+    fail_at(name_, "the file changed while it was read");
+  }
+}
+
+bool File::is_same_as(const std::filesystem::path& other) const {
+  struct stat state{};
+  if (descriptor_ < 0 || ::stat(other.c_str(), &state) != 0) return false;
+  return static_cast<int64_t>(state.st_dev) == device_ && static_cast<int64_t>(state.st_ino) == inode_;
+}
+
+}  // namespace relayout

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace relayout {
+
+/// The 16-bit float types by their bits. To float is exact; from double rounds once, to nearest even (IEEE 754; overflow gives infinity).
+
+/// `value` as the float whose further rounding to 16 bits equals rounding `value` itself: round to odd keeps every tie visible.
+[[nodiscard]] inline uint32_t round_to_odd(double value) noexcept {
+  const auto nearest = static_cast<float>(value);
+  auto bits = std::bit_cast<uint32_t>(nearest);
+  if (static_cast<double>(nearest) == value || std::isnan(value)) return bits;
+  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
+  return bits | 1U;
+}
+
+[[nodiscard]] inline float half_to_float(uint16_t half) noexcept {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000U) << 16U;
+  const uint32_t magnitude = static_cast<uint32_t>(half & 0x7FFFU) << 13U;
+  if ((half & 0x7C00U) == 0x7C00U) return std::bit_cast<float>(sign | 0x7F800000U | magnitude);
+  // 2^112 moves the exponent from bias 15 to bias 127, subnormals included.
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
+}
+
+[[nodiscard]] inline uint16_t double_to_half(double value) noexcept {
+  const uint32_t bits = round_to_odd(value);
+  const uint32_t sign = bits >> 16U & 0x8000U;
+  uint32_t magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U | (magnitude >> 13U & 0x1FFU));  // NaN, quiet
+  if (magnitude >= 0x47800000U) return static_cast<uint16_t>(sign | 0x7C00U);                               // 2^16 and above
+  if (magnitude < 0x38800000U) {                                                                            // below 2^-14: subnormal
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;  // aligns the last bit of a half with the last bit of a float
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000U));
+  }
+  magnitude += 0xC8000000U + 0xFFFU + (magnitude >> 13U & 1U);  // exponent from bias 127 to 15; half of the last place, ties to even
+  return static_cast<uint16_t>(sign | magnitude >> 13U);
+}
+
+[[nodiscard]] inline float bfloat16_to_float(uint16_t value) noexcept {
+  return std::bit_cast<float>(static_cast<uint32_t>(value) << 16U);
+}
+
+[[nodiscard]] inline uint16_t double_to_bfloat16(double value) noexcept {
+  const uint32_t bits = round_to_odd(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<uint16_t>(bits >> 16U | 0x40U);  // NaN, quiet
+  return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U);
+}
+
+}  // namespace relayout

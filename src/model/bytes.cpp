@@ -1,0 +1,49 @@
+#include "model/bytes.h"
+
+#include <cstring>
+#include <utility>
+
+#include "relayout/error.h"
+
+namespace relayout {
+
+Bytes Bytes::of_file(std::shared_ptr<const File> file, int64_t offset, int64_t length) {
+  if (offset < 0 || length < 0 || length > file->size() || offset > file->size() - length) {
+    fail(ErrorKind::defect, "a range of bytes beyond the end of its file");
+  }
+  Bytes bytes;
+  bytes.file_ = std::move(file);
+  bytes.offset_ = offset;
+  bytes.length_ = length;
+  return bytes;
+}
+
+Bytes Bytes::owned(std::string text) {
+  const auto* const data = reinterpret_cast<const std::byte*>(text.data());
+  return owned(std::vector<std::byte>(data, data + text.size()));
+}
+
+Bytes Bytes::owned(std::vector<std::byte> data) {
+  Bytes bytes;
+  bytes.length_ = static_cast<int64_t>(data.size());
+  bytes.memory_ = std::make_shared<const std::vector<std::byte>>(std::move(data));
+  return bytes;
+}
+
+void Bytes::read(int64_t offset, std::span<std::byte> out) const {
+  const auto length = static_cast<int64_t>(out.size());
+  if (offset < 0 || length > length_ || offset > length_ - length) fail(ErrorKind::defect, "a read beyond the end of its bytes");
+  if (out.empty()) return;
+  if (file_) {
+    file_->read(offset_ + offset, out);
+  } else {
+    std::memcpy(out.data(), memory_->data() + offset, out.size());
+  }
+}
+
+std::span<const std::byte> Bytes::memory() const noexcept {
+  if (!memory_) return {};
+  return *memory_;
+}
+
+}  // namespace relayout

@@ -1,0 +1,84 @@
+#include <google/protobuf/io/coded_stream.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "model/check.h"
+#include "model/model_builder.h"
+#include "model/text_format.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// Runs `build` with the file's name in front of any error that does not begin with it.
+template <class Build>
+std::unique_ptr<Model> named(const std::string& name, const Build& build) {
+  const std::string prefix = escape(name) + ": ";
+  try {
+    return build();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(prefix)) throw;
+    fail(error.kind(), prefix + error.what(), error.hint());
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::io, prefix + "not enough memory");
+  }
+}
+
+std::shared_ptr<const File> binary_form(std::shared_ptr<const File> file, FileFormat format) {
+  if (format == FileFormat::binary) return file;
+  return File::from_bytes(text_format::to_binary(text_format::read_whole(*file), format), file->name());
+}
+
+/// Parses on the model's arena. Protobuf's own limit of 100 messages allows 33 levels of subgraphs; ours is counted in those.
+onnx::ModelProto* parse(const std::string& skeleton, google::protobuf::Arena& arena) {
+  auto* const message = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(skeleton.data()), static_cast<int>(skeleton.size()));
+  stream.SetRecursionLimit(3 * wire::kMaxSubgraphLevels + 20);
+  if (!message->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) fail(ErrorKind::invalid, "not an ONNX model");
+  return message;
+}
+
+std::filesystem::path directory_of(const File& file) {
+  const std::filesystem::path parent = file.path().parent_path();
+  return parent.empty() ? "." : parent;
+}
+
+}  // namespace
+
+std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> file, std::string name, const LoadOptions& options) {
+  std::unique_ptr<Model> model(new Model);
+  Model::Impl& impl = *model->impl_;
+  impl.name = std::move(name);
+  impl.origin.directory = directory_of(*file);
+  impl.origin.file = std::move(file);
+  impl.message = parse(text_format::read_whole(*impl.origin.file), impl.arena);
+  impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
+  for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
+    impl.functions.push_back(std::make_unique<Graph>(*model, function));
+  }
+  check(*model, options);
+  return model;
+}
+
+std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  const bool standard_input = path == "-";
+  const std::string name = standard_input ? "standard input" : path.string();
+  return named(name, [&] {
+    const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
+    std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : File::open(path);
+    return ModelBuilder::build(binary_form(std::move(file), format), name, options);
+  });
+}
+
+std::unique_ptr<Model> Model::from_text(std::string_view text, const LoadOptions& options) {
+  return named("model", [&] {
+    return ModelBuilder::build(File::from_bytes(text_format::to_binary(text, FileFormat::onnx_text), "model"), "model", options);
+  });
+}
+
+std::unique_ptr<Model> Model::from_bytes(std::string bytes, std::string name, const LoadOptions& options) {
+  return named(name, [&] { return ModelBuilder::build(File::from_bytes(std::move(bytes), name), name, options); });
+}
+
+}  // namespace relayout

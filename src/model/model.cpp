@@ -1,0 +1,114 @@
+#include "relayout/model.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <utility>
+
+#include "model/model_builder.h"
+
+namespace relayout {
+namespace {
+
+std::string_view canonical_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view{} : domain;
+}
+
+using Names = std::unordered_set<std::string>;
+
+void collect(const onnx::NodeProto& node, Names& names);
+
+void collect(const onnx::GraphProto& graph, Names& names) {
+  for (const auto& node : graph.node()) collect(node, names);
+  for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) names.insert(tensor.values().name());
+  for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& info : *infos) names.insert(info.name());
+  }
+}
+
+void collect(const onnx::NodeProto& node, Names& names) {
+  names.insert(node.name());
+  names.insert(node.input().begin(), node.input().end());
+  names.insert(node.output().begin(), node.output().end());
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) collect(attribute.g(), names);
+    for (const auto& graph : attribute.graphs()) collect(graph, names);
+  }
+}
+
+Names all_names(const onnx::ModelProto& model) {
+  Names names;
+  collect(model.graph(), names);
+  for (const auto& function : model.functions()) {
+    names.insert(function.input().begin(), function.input().end());
+    names.insert(function.output().begin(), function.output().end());
+    for (const auto& node : function.node()) collect(node, names);
+  }
+  for (const auto& training : model.training_info()) {
+    collect(training.initialization(), names);
+    collect(training.algorithm(), names);
+  }
+  return names;
+}
+
+}  // namespace
+
+google::protobuf::ArenaOptions Model::Impl::arena_options() {
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = std::size_t{64} << 10;
+  options.max_block_size = std::size_t{1} << 20;
+  return options;
+}
+
+Model::Model() : impl_(std::make_unique<Impl>()) {}
+Model::~Model() = default;
+
+const std::string& Model::name() const noexcept {
+  return impl_->name;
+}
+Graph& Model::graph() noexcept {
+  return *impl_->graph;
+}
+const Graph& Model::graph() const noexcept {
+  return *impl_->graph;
+}
+const std::vector<std::unique_ptr<Graph>>& Model::functions() const noexcept {
+  return impl_->functions;
+}
+int64_t Model::ir_version() const noexcept {
+  return impl_->message->ir_version();
+}
+onnx::ModelProto& Model::message() noexcept {
+  return *impl_->message;
+}
+const onnx::ModelProto& Model::message() const noexcept {
+  return *impl_->message;
+}
+ModelOrigin& Model::origin() noexcept {
+  return impl_->origin;
+}
+const ModelOrigin& Model::origin() const noexcept {
+  return impl_->origin;
+}
+
+int64_t Model::opset(std::string_view domain) const noexcept {
+  for (const auto& import : impl_->message->opset_import()) {
+    if (canonical_domain(import.domain()) == canonical_domain(domain)) return import.version();
+  }
+  return 0;
+}
+
+int64_t Model::file_size() const noexcept {
+  int64_t size = impl_->origin.file->size();
+  for (const auto& [location, file] : impl_->origin.external_files()) size += file->size();
+  return size;
+}
+
+std::string Model::unique_name(std::string_view base) {
+  if (impl_->names.empty()) impl_->names = all_names(*impl_->message);
+  std::string name(base);
+  for (int64_t number = 2; !impl_->names.insert(name).second; ++number) name = std::string(base) + "_" + std::to_string(number);
+  return name;
+}
+
+}  // namespace relayout

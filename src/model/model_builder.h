@@ -1,0 +1,35 @@
+#pragma once
+
+#include <google/protobuf/arena.h>
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "model/origin.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+struct Model::Impl {
+  std::string name;
+  google::protobuf::Arena arena;
+  onnx::ModelProto* message = nullptr;
+  ModelOrigin origin;
+  std::unique_ptr<Graph> graph;
+  std::vector<std::unique_ptr<Graph>> functions;
+  std::unordered_set<std::string> names;  ///< taken; filled at the first unique_name()
+
+  Impl() : arena(arena_options()) {}
+  static google::protobuf::ArenaOptions arena_options();
+};
+
+/// Makes a Model from an open file: walk, parse, index, check. Errors do not name the file yet.
+struct ModelBuilder {
+  [[nodiscard]] static std::unique_ptr<Model> build(std::shared_ptr<const File> file, std::string name, const LoadOptions& options);
+};
+
+}  // namespace relayout

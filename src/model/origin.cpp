@@ -1,0 +1,210 @@
+#include "model/origin.h"
+
+#include <google/protobuf/unknown_field_set.h>
+#include <onnx/onnx_pb.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "relayout/error.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+/// The field of TensorProto that holds typed data.
+enum class TypedField { float_data, int32_data, int64_data, double_data, uint64_data, string_data };
+
+struct TypedCount {
+  TypedField field;
+  const char* name;
+  int64_t count;
+};
+
+TypedField typed_field(DataType type) {
+  switch (type) {
+    case DataType::float32:
+    case DataType::complex64:
+      return TypedField::float_data;
+    case DataType::int64:
+      return TypedField::int64_data;
+    case DataType::float64:
+    case DataType::complex128:
+      return TypedField::double_data;
+    case DataType::uint32:
+    case DataType::uint64:
+      return TypedField::uint64_data;
+    case DataType::string:
+      return TypedField::string_data;
+    default:
+      return TypedField::int32_data;
+  }
+}
+
+/// Entries of its typed field that a tensor of `count` elements has: complex numbers take two, 4-bit types share one.
+int64_t typed_entries(DataType type, int64_t count) {
+  if (type == DataType::complex64 || type == DataType::complex128) return 2 * count;
+  if (traits(type).bits < 8 && type != DataType::string) return packed_byte_size(type, count);
+  return count;
+}
+
+std::array<TypedCount, 6> typed_counts(const onnx::TensorProto& tensor, const wire::Elided* elided) {
+  const auto elided_count = [&](int field, int64_t size) -> int64_t {
+    return elided != nullptr && elided->field == static_cast<uint32_t>(field) ? elided->length / size : 0;
+  };
+  return {{
+      {TypedField::float_data, "float_data", tensor.float_data_size() + elided_count(onnx::TensorProto::kFloatDataFieldNumber, 4)},
+      {TypedField::int32_data, "int32_data", tensor.int32_data_size()},
+      {TypedField::int64_data, "int64_data", tensor.int64_data_size()},
+      {TypedField::double_data, "double_data", tensor.double_data_size() + elided_count(onnx::TensorProto::kDoubleDataFieldNumber, 8)},
+      {TypedField::uint64_data, "uint64_data", tensor.uint64_data_size()},
+      {TypedField::string_data, "string_data", tensor.string_data_size()},
+  }};
+}
+
+/// Whether the tensor has entries in a typed field. Error{invalid} when they are in another field than its type's, or of another number.
+bool has_typed_data(const onnx::TensorProto& tensor, const wire::Elided* elided, DataType type, int64_t count) {
+  bool found = false;
+  for (const TypedCount& typed : typed_counts(tensor, elided)) {
+    if (typed.count == 0) continue;
+    if (typed.field != typed_field(type)) {
+      fail(ErrorKind::invalid, std::string(typed.name) + " in a tensor of type " + std::string(name_of(type)));
+    }
+    const int64_t expected = typed_entries(type, count);
+    if (typed.count != expected) {
+      fail(ErrorKind::invalid, std::string(typed.name) + " has " + std::to_string(typed.count) + " entries, dims " +
+                                   to_string(Dims(tensor.dims().begin(), tensor.dims().end())) + " need " + std::to_string(expected));
+    }
+    found = true;
+  }
+  return found;
+}
+
+/// Values of a typed field as little-endian bytes of `Stored`; what does not fit is cut off, as in every reader of this format.
+template <class Stored, class Field>
+Bytes typed_bytes(const Field& values) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(values.size()) * sizeof(Stored));
+  std::byte* out = bytes.data();
+  for (const auto value : values) {
+    const auto stored = static_cast<Stored>(value);
+    std::memcpy(out, &stored, sizeof stored);
+    out += sizeof stored;
+  }
+  return Bytes::owned(std::move(bytes));
+}
+
+Bytes typed_bytes_of(const onnx::TensorProto& tensor, DataType type) {
+  switch (typed_field(type)) {
+    case TypedField::float_data:
+      return typed_bytes<float>(tensor.float_data());
+    case TypedField::double_data:
+      return typed_bytes<double>(tensor.double_data());
+    case TypedField::int64_data:
+      return typed_bytes<int64_t>(tensor.int64_data());
+    case TypedField::uint64_data:
+      return type == DataType::uint32 ? typed_bytes<uint32_t>(tensor.uint64_data()) : typed_bytes<uint64_t>(tensor.uint64_data());
+    default:
+      break;
+  }
+  switch (traits(type).bits) {
+    case 32:
+      return typed_bytes<int32_t>(tensor.int32_data());
+    case 16:
+      return typed_bytes<uint16_t>(tensor.int32_data());
+    default:
+      return typed_bytes<uint8_t>(tensor.int32_data());
+  }
+}
+
+DataType checked_type(const onnx::TensorProto& tensor) {
+  const DataTypeTraits* const known = find_traits(tensor.data_type());
+  if (known == nullptr) fail(ErrorKind::invalid, "unknown data type " + std::to_string(tensor.data_type()));
+  if (tensor.has_segment()) fail(ErrorKind::unsupported, "its data comes in segments");
+  return known->type;
+}
+
+Bytes payload(const ModelOrigin& origin, const onnx::TensorProto& tensor, DataType type, const Dims& dims) {
+  const int64_t count = element_count(dims);
+  const int64_t size = packed_byte_size(type, count);
+  const wire::Elided* const elided = origin.elided_of(tensor);
+  const bool elided_raw = elided != nullptr && elided->field == onnx::TensorProto::kRawDataFieldNumber;
+  const int64_t raw_size = elided_raw ? elided->length : static_cast<int64_t>(tensor.raw_data().size());
+  const bool typed = has_typed_data(tensor, elided, type, count);
+  if (typed && raw_size > 0) fail(ErrorKind::invalid, "both raw_data and typed data");
+  if (is_external(tensor)) {
+    if (typed || raw_size > 0) fail(ErrorKind::invalid, "both external and own data");
+    return external_bytes(origin, tensor, size);
+  }
+  if (typed) return elided != nullptr ? Bytes::of_file(origin.file, elided->offset, elided->length) : typed_bytes_of(tensor, type);
+  if (raw_size != size) {
+    fail(ErrorKind::invalid, "raw_data has " + std::to_string(raw_size) + " bytes, " + std::string(name_of(type)) + to_string(dims) +
+                                 " needs " + std::to_string(size));
+  }
+  return elided_raw ? Bytes::of_file(origin.file, elided->offset, elided->length) : Bytes::owned(tensor.raw_data());
+}
+
+/// Runs `read` with the tensor's name in front of any error.
+template <class Read>
+auto named(const onnx::TensorProto& tensor, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const std::string label = tensor.name().empty() ? "a tensor without name" : "tensor " + quote(tensor.name());
+    fail(error.kind(), label + ": " + error.what(), error.hint());
+  }
+}
+
+Tensor load_strings(const onnx::TensorProto& tensor, Dims dims) {
+  const int64_t count = element_count(dims);
+  if (tensor.has_raw_data() || is_external(tensor)) fail(ErrorKind::invalid, "a string tensor must have its data in string_data");
+  if (!has_typed_data(tensor, nullptr, DataType::string, count) && count != 0) {
+    fail(ErrorKind::invalid, "a string tensor without string_data");
+  }
+  Tensor out(DataType::string, std::move(dims));
+  auto* target = out.data<std::string>();
+  for (const std::string& text : tensor.string_data()) *target++ = text;
+  return out;
+}
+
+int64_t marker(const google::protobuf::Message& message, int number) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i).number() == number) return static_cast<int64_t>(fields.field(i).varint());
+  }
+  return -1;
+}
+
+}  // namespace
+
+const wire::Message* ModelOrigin::items_of(const google::protobuf::Message& message) const {
+  const int64_t number = marker(message, wire::kMarkerField);
+  return number < 0 ? nullptr : &messages[static_cast<std::size_t>(number)];
+}
+
+const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) const {
+  const int64_t number = marker(tensor, wire::kElidedField);
+  return number < 0 ? nullptr : &elided[static_cast<std::size_t>(number)];
+}
+
+TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) {
+  return named(tensor, [&] {
+    const DataType type = checked_type(tensor);
+    if (type == DataType::string) fail(ErrorKind::defect, "strings have no bytes");
+    Dims dims(tensor.dims().begin(), tensor.dims().end());
+    Bytes bytes = payload(model.origin(), tensor, type, dims);
+    return TensorData(type, std::move(dims), std::move(bytes));
+  });
+}
+
+Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor) {
+  if (tensor.data_type() != onnx::TensorProto::STRING) return tensor_data(model, tensor).load();
+  return named(tensor, [&] {
+    (void)checked_type(tensor);
+    return load_strings(tensor, Dims(tensor.dims().begin(), tensor.dims().end()));
+  });
+}
+
+}  // namespace relayout

@@ -1,0 +1,162 @@
+#include "model/permute.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+struct Wide {
+  uint64_t low, high;
+};
+
+/// Steps in elements through source and target along one dim.
+struct Axis {
+  int64_t size, source_step, target_step;
+};
+
+/// A permutation with dims of size 1 dropped and dims that stay neighbours merged, in source order.
+struct Plan {
+  Dims dims;
+  Dims permutation;
+};
+
+Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
+  Dims kept;  // target order, source numbers
+  for (const int64_t from : permutation) {
+    if (dims[static_cast<std::size_t>(from)] != 1) kept.push_back(from);
+  }
+  Dims sorted = kept;
+  std::ranges::sort(sorted);
+  const auto rank_of = [&](int64_t axis) { return std::ranges::lower_bound(sorted, axis) - sorted.begin(); };
+  // leads[s]: source dim s (counted among those kept) does not follow its source neighbour in the target.
+  std::vector<char> leads(sorted.size(), 1);
+  for (std::size_t i = 1; i < kept.size(); ++i) {
+    if (rank_of(kept[i]) == rank_of(kept[i - 1]) + 1) leads[static_cast<std::size_t>(rank_of(kept[i]))] = 0;
+  }
+  Plan plan;
+  Dims group(sorted.size());
+  for (std::size_t s = 0; s < sorted.size(); ++s) {
+    const int64_t size = dims[static_cast<std::size_t>(sorted[s])];
+    if (leads[s] != 0) {
+      plan.dims.push_back(size);
+    } else {
+      plan.dims.back() *= size;
+    }
+    group[s] = static_cast<int64_t>(plan.dims.size()) - 1;
+  }
+  for (const int64_t axis : kept) {
+    const auto s = static_cast<std::size_t>(rank_of(axis));
+    if (leads[s] != 0) plan.permutation.push_back(group[s]);
+  }
+  return plan;
+}
+
+/// target[k · target_step + i] = source[i · source_step + k] for i < rows, k < columns.
+/// Streams whose distance is a multiple of a page share cache sets and throw each other out (7 × slower), so the loop with the
+/// harmless distance gets the many streams.
+template <class T>
+void transpose(const T* source, int64_t rows, int64_t source_step, T* target, int64_t columns, int64_t target_step) {
+  constexpr int64_t kPage = 4096;
+  const bool reads_collide = source_step * static_cast<int64_t>(sizeof(T)) % kPage == 0;
+  const bool writes_collide = target_step * static_cast<int64_t>(sizeof(T)) % kPage == 0;
+  const bool rows_outside = rows < 16 || reads_collide;
+  const int64_t row_block = reads_collide && writes_collide ? 16 : rows_outside ? rows : 64;
+  const int64_t column_block = reads_collide && writes_collide ? 16 : rows_outside ? 64 : columns;
+  for (int64_t row = 0; row < rows; row += row_block) {
+    const int64_t row_end = std::min(rows, row + row_block);
+    for (int64_t column = 0; column < columns; column += column_block) {
+      const int64_t column_end = std::min(columns, column + column_block);
+      if (rows_outside) {
+        for (int64_t i = row; i < row_end; ++i) {
+          for (int64_t k = column; k < column_end; ++k) target[k * target_step + i] = source[i * source_step + k];
+        }
+      } else {
+        for (int64_t k = column; k < column_end; ++k) {
+          for (int64_t i = row; i < row_end; ++i) target[k * target_step + i] = source[i * source_step + k];
+        }
+      }
+    }
+  }
+}
+
+/// Calls body(source offset, target offset) for every position of `axes`, the last one fastest.
+template <class Body>
+void for_each_position(std::span<const Axis> axes, const Body& body) {
+  Dims index(axes.size(), 0);
+  int64_t source = 0, target = 0;
+  while (true) {
+    body(source, target);
+    std::size_t at = axes.size();
+    while (at-- > 0) {
+      source += axes[at].source_step;
+      target += axes[at].target_step;
+      if (++index[at] < axes[at].size) break;
+      source -= axes[at].size * axes[at].source_step;
+      target -= axes[at].size * axes[at].target_step;
+      index[at] = 0;
+    }
+    if (at == static_cast<std::size_t>(-1)) return;
+  }
+}
+
+template <class T>
+void permute_elements(const T* source, const Plan& plan, T* target) {
+  const Dims source_steps = contiguous_strides(plan.dims);
+  Dims target_dims;
+  for (const int64_t from : plan.permutation) target_dims.push_back(plan.dims[static_cast<std::size_t>(from)]);
+  const Dims target_steps = contiguous_strides(target_dims);
+  std::vector<Axis> axes;  // in target order
+  for (std::size_t i = 0; i < target_dims.size(); ++i) {
+    axes.push_back({target_dims[i], source_steps[static_cast<std::size_t>(plan.permutation[i])], target_steps[i]});
+  }
+  const Axis last = axes.back();
+  axes.pop_back();
+  if (last.source_step == 1) {
+    for_each_position(
+        axes, [&](int64_t from, int64_t to) { std::memcpy(target + to, source + from, static_cast<std::size_t>(last.size) * sizeof(T)); });
+    return;
+  }
+  const auto dense = std::ranges::find(axes, 1, &Axis::source_step);
+  const Axis columns = *dense;
+  axes.erase(dense);
+  for_each_position(axes, [&](int64_t from, int64_t to) {
+    transpose(source + from, last.size, last.source_step, target + to, columns.size, columns.target_step);
+  });
+}
+
+}  // namespace
+
+void permute(std::size_t element_size, const std::byte* source, std::span<const int64_t> dims, std::span<const int64_t> permutation,
+             std::byte* target) {
+  const int64_t count = element_count(dims);
+  if (count == 0) return;
+  const Plan plan = simplify(dims, permutation);
+  if (plan.dims.size() <= 1) {
+    std::memcpy(target, source, static_cast<std::size_t>(count) * element_size);
+    return;
+  }
+  const auto run = [&]<class T>(T) { permute_elements(reinterpret_cast<const T*>(source), plan, reinterpret_cast<T*>(target)); };
+  switch (element_size) {
+    case 1:
+      run(uint8_t{});
+      break;
+    case 2:
+      run(uint16_t{});
+      break;
+    case 4:
+      run(uint32_t{});
+      break;
+    case 8:
+      run(uint64_t{});
+      break;
+    default:
+      run(Wide{});
+      break;
+  }
+}
+
+}  // namespace relayout

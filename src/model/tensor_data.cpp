@@ -1,0 +1,281 @@
+#include "model/tensor_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/half.h"
+#include "model/permute.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using Buffer = std::unique_ptr<std::byte[]>;
+
+[[noreturn]] void fail_defect(const std::string& what) {
+  fail(ErrorKind::defect, "tensor data: " + what);
+}
+
+Buffer make_buffer(int64_t size) {
+  return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
+}
+
+std::span<std::byte> view(const Buffer& buffer, int64_t size) {
+  return {buffer.get(), static_cast<std::size_t>(size)};
+}
+
+int64_t product(std::span<const int64_t> dims) {
+  int64_t out = 1;
+  for (const int64_t dim : dims) out *= dim;
+  return out;
+}
+
+bool is_scalable(DataType type) {
+  return type == DataType::float32 || type == DataType::float64 || type == DataType::float16 || type == DataType::bfloat16;
+}
+
+struct Half {
+  static double load(uint16_t bits) { return static_cast<double>(half_to_float(bits)); }
+  static uint16_t store(double value) { return double_to_half(value); }
+};
+struct BrainHalf {
+  static double load(uint16_t bits) { return static_cast<double>(bfloat16_to_float(bits)); }
+  static uint16_t store(double value) { return double_to_bfloat16(value); }
+};
+
+void multiply(DataType type, std::byte* data, int64_t count, double factor) {
+  const auto scale16 = [&]<class Format>(Format) {
+    auto* const elements = reinterpret_cast<uint16_t*>(data);
+    for (int64_t i = 0; i < count; ++i) elements[i] = Format::store(Format::load(elements[i]) * factor);
+  };
+  switch (type) {
+    case DataType::float32: {
+      auto* const elements = reinterpret_cast<float*>(data);
+      for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<float>(static_cast<double>(elements[i]) * factor);
+      break;
+    }
+    case DataType::float64: {
+      auto* const elements = reinterpret_cast<double*>(data);
+      for (int64_t i = 0; i < count; ++i) elements[i] *= factor;
+      break;
+    }
+    case DataType::float16:
+      scale16(Half{});
+      break;
+    case DataType::bfloat16:
+      scale16(BrainHalf{});
+      break;
+    default:
+      fail_defect("factors for a type that is not a float");
+  }
+}
+
+/// Multiplies a dense part of a tensor whose element [0, 0, …] is element [first_row, first_column, …] of the whole.
+void apply(const Scale& scale, DataType type, std::span<const int64_t> dims, int64_t first_row, int64_t first_column, std::byte* data) {
+  const auto size = static_cast<int64_t>(memory_size(type));
+  const bool by_column = scale.columns > 1;
+  const int64_t columns = by_column ? dims[1] : 1;
+  const int64_t run = product(dims.subspan(by_column ? 2 : 1));
+  for (int64_t i = 0; i < dims[0]; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      // A factor of one leaves the bits as they are, signaling NaNs included.
+      const double factor = scale.at(first_row + i, first_column + j);
+      if (factor != 1.0) multiply(type, data, run, factor);
+      data += run * size;
+    }
+  }
+}
+
+/// Elements of `bits` < 8 one to a byte, the first from the low bits.
+void unpack(std::span<const std::byte> packed, int bits, std::span<std::byte> out) {
+  const auto per_byte = static_cast<std::size_t>(8 / bits);
+  const auto mask = static_cast<unsigned>((1 << bits) - 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto shift = i % per_byte * static_cast<std::size_t>(bits);
+    out[i] = static_cast<std::byte>(std::to_integer<unsigned>(packed[i / per_byte]) >> shift & mask);
+  }
+}
+
+void pack(std::span<const std::byte> elements, int bits, std::span<std::byte> out) {
+  const auto per_byte = static_cast<std::size_t>(8 / bits);
+  std::ranges::fill(out, std::byte{0});
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    out[i / per_byte] |= elements[i] << (i % per_byte * static_cast<std::size_t>(bits));
+  }
+}
+
+void extend_signs(std::span<std::byte> elements, int bits) {
+  const auto sign = static_cast<unsigned>(1 << (bits - 1));
+  for (std::byte& element : elements) {
+    const auto value = std::to_integer<unsigned>(element);
+    element = static_cast<std::byte>((value ^ sign) - sign);
+  }
+}
+
+Dims permuted_dims(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
+  Dims out;
+  for (const int64_t from : permutation) out.push_back(dims[static_cast<std::size_t>(from)]);
+  return out;
+}
+
+void check_permutation(std::span<const int64_t> permutation, std::size_t rank) {
+  std::vector<char> seen(rank, 0);
+  for (const int64_t from : permutation) {
+    if (from < 0 || static_cast<std::size_t>(from) >= rank || seen[static_cast<std::size_t>(from)] != 0) break;
+    seen[static_cast<std::size_t>(from)] = 1;
+  }
+  if (permutation.size() != rank || std::ranges::count(seen, 1) != static_cast<std::ptrdiff_t>(rank)) {
+    fail_defect(to_string(permutation) + " is not a permutation of " + std::to_string(rank) + " dims");
+  }
+}
+
+void check_scale(const Scale& scale, DataType type, const Dims& dims) {
+  if (!is_scalable(type)) fail_defect("factors for elements of type " + std::string(name_of(type)));
+  if (dims.empty()) fail_defect("factors for a scalar");
+  const bool rows_fit = scale.rows == 1 || scale.rows == dims[0];
+  const bool columns_fit = scale.columns == 1 || (dims.size() > 1 && scale.columns == dims[1]);
+  if (!rows_fit || !columns_fit || static_cast<int64_t>(scale.factors.size()) != scale.rows * scale.columns) {
+    fail_defect(std::to_string(scale.rows) + " x " + std::to_string(scale.columns) + " factors for dims " + to_string(dims));
+  }
+}
+
+/// `scale` over result dims 0 and 1 as one over source dims 0 and 1.
+Scale in_source_order(Scale scale, std::span<const int64_t> permutation) {
+  if (permutation.empty()) return scale;
+  const int64_t row_axis = permutation[0];
+  const int64_t column_axis = permutation.size() > 1 ? permutation[1] : -1;
+  const bool straight = (scale.rows == 1 || row_axis == 0) && (scale.columns == 1 || column_axis == 1);
+  if (straight) return scale;
+  const bool swapped = (scale.rows == 1 || row_axis == 1) && (scale.columns == 1 || column_axis == 0);
+  if (!swapped) fail_defect("factors over dims that a permutation moved apart");
+  Scale out{scale.columns, scale.rows, {}};
+  for (int64_t i = 0; i < out.rows; ++i) {
+    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(scale.at(j, i));
+  }
+  return out;
+}
+
+Scale compose(const Scale& a, const Scale& b) {
+  Scale out{std::max(a.rows, b.rows), std::max(a.columns, b.columns), {}};
+  out.factors.reserve(static_cast<std::size_t>(out.rows * out.columns));
+  for (int64_t i = 0; i < out.rows; ++i) {
+    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(a.at(i, j) * b.at(i, j));
+  }
+  return out;
+}
+
+}  // namespace
+
+TensorData::TensorData(DataType type, Dims dims, Bytes source)
+    : type_(type), dims_(std::move(dims)), source_dims_(dims_), source_(std::move(source)) {
+  if (source_.size() != packed_byte_size(type_, element_count(dims_))) {
+    fail_defect(std::to_string(source_.size()) + " bytes for " + std::string(name_of(type_)) + to_string(dims_));
+  }
+}
+
+int64_t TensorData::byte_size() const {
+  return source_.size();
+}
+
+TensorData TensorData::scaled(Scale scale) const {
+  check_scale(scale, type_, dims_);
+  Scale mapped = in_source_order(std::move(scale), permutation_);
+  TensorData out = *this;
+  out.scale_ = std::make_shared<const Scale>(scale_ ? compose(*scale_, mapped) : std::move(mapped));
+  return out;
+}
+
+TensorData TensorData::permuted(std::span<const int64_t> permutation) const {
+  check_permutation(permutation, dims_.size());
+  TensorData out = *this;
+  out.permutation_ = permutation_.empty() ? Dims(permutation.begin(), permutation.end()) : permuted_dims(permutation_, permutation);
+  out.dims_ = permuted_dims(dims_, permutation);
+  if (std::ranges::is_sorted(out.permutation_)) out.permutation_.clear();
+  return out;
+}
+
+void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> out) const {
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  if (begin < 0 || count < 0 || count > rows || begin > rows - count) fail_defect("rows out of range");
+  if (count == 0 || source_.size() == 0) return;
+  if (traits(type_).bits < 8) return read_packed_rows(begin, count, out);
+  const int64_t size = source_.size() / rows * count;
+  if (static_cast<int64_t>(out.size()) != size) fail_defect("a buffer that does not fit the rows");
+  if (permutation_.empty()) {
+    source_.read(source_.size() / rows * begin, out);
+    scale_part(begin, count, out);
+    return;
+  }
+  const Buffer buffer = make_buffer(size);
+  read_part(begin, count, view(buffer, size));
+  scale_part(begin, count, view(buffer, size));
+  permute(memory_size(type_), buffer.get(), part_dims(count), permutation_, out.data());
+}
+
+Dims TensorData::part_dims(int64_t count) const {
+  Dims dims = source_dims_;
+  if (!dims.empty()) dims[permutation_.empty() ? 0 : static_cast<std::size_t>(permutation_[0])] = count;
+  return dims;
+}
+
+void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> out) const {
+  const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
+  const std::span<const int64_t> dims = source_dims_;
+  const int64_t inner = product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(type_));
+  const auto run = static_cast<std::size_t>(inner * count);
+  int64_t offset = begin * inner;
+  while (!out.empty()) {
+    source_.read(offset, out.first(run));
+    out = out.subspan(run);
+    offset += inner * dims[axis];
+  }
+}
+
+void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const {
+  if (!scale_) return;
+  const int64_t axis = permutation_.empty() ? 0 : permutation_[0];
+  apply(*scale_, type_, part_dims(count), axis == 0 ? begin : 0, axis == 1 ? begin : 0, data.data());
+}
+
+void TensorData::read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const {
+  const int64_t elements = element_count(dims_);
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  const int64_t row = elements / rows;
+  const int bits = traits(type_).bits;
+  const bool rows_are_bytes = row * bits % 8 == 0 && (permutation_.empty() || permutation_[0] == 0);
+  const bool whole = count == rows;
+  if (!whole && !rows_are_bytes) fail_defect("rows of " + std::string(name_of(type_)) + " that are not whole bytes");
+  if (static_cast<int64_t>(out.size()) != packed_byte_size(type_, row * count)) fail_defect("a buffer that does not fit the rows");
+  const int64_t offset = row * bits / 8 * begin;
+  if (permutation_.empty()) return source_.read(offset, out);
+  const Buffer packed = make_buffer(static_cast<int64_t>(out.size()));
+  source_.read(offset, view(packed, static_cast<int64_t>(out.size())));
+  const Buffer source = make_buffer(row * count);
+  const Buffer target = make_buffer(row * count);
+  unpack(view(packed, static_cast<int64_t>(out.size())), bits, view(source, row * count));
+  permute(1, source.get(), part_dims(count), permutation_, target.get());
+  pack(view(target, row * count), bits, out);
+}
+
+Tensor TensorData::load() const {
+  Tensor tensor(type_, dims_);
+  const int64_t count = element_count(dims_);
+  if (count == 0) return tensor;
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  const int bits = traits(type_).bits;
+  const int64_t size = count * static_cast<int64_t>(memory_size(type_));
+  const std::span<std::byte> memory(tensor.bytes(), static_cast<std::size_t>(size));
+  if (bits >= 8) {
+    read_rows(0, rows, memory);
+    return tensor;
+  }
+  const Buffer packed = make_buffer(source_.size());
+  read_rows(0, rows, view(packed, source_.size()));
+  unpack(view(packed, source_.size()), bits, memory);
+  if (type_ == DataType::int4 || type_ == DataType::int2) extend_signs(memory, bits);
+  return tensor;
+}
+
+}  // namespace relayout

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "relayout/model.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+/// The textual forms of a model: ONNX's own syntax, protobuf's text format and protobuf's JSON. They are held whole.
+namespace relayout::text_format {
+
+/// By extension; binary for everything that is not one of the textual ones.
+[[nodiscard]] FileFormat format_of(const std::filesystem::path& path);
+/// A whole file as a string; Error{unsupported} above 1 GiB.
+[[nodiscard]] std::string read_whole(const File& file);
+/// The binary form of a textual model. Error{invalid} with the place of the first mistake.
+[[nodiscard]] std::string to_binary(std::string_view text, FileFormat format);
+/// A binary model in a textual form.
+[[nodiscard]] std::string from_binary(const std::string& bytes, FileFormat format);
+
+}  // namespace relayout::text_format
