@@ -1,0 +1,144 @@
+# Reads the #include lines of src/ and include/ against the order of the rooms: a room may use those below it, never one above or beside it.
+# (Debian puts every library's headers into one folder, so what a target may see protects no layer.)
+#   cmake -DTOP=<source folder> -P check_layers.cmake              the check
+#   cmake -DSELF_TEST=<empty folder> -P check_layers.cmake         whether it catches what it should
+cmake_minimum_required(VERSION 3.25)
+
+set(rooms_0 base)
+set(rooms_1 model report)
+set(rooms_2 ops)
+set(rooms_3 layout)
+set(rooms_4 passes proof)
+set(rooms_5 exec)
+set(rooms_6 profile verify diff)
+set(rooms_7 convert inspect)
+set(rooms_8 cli)
+# Beyond the order: the executor runs what is there, it rewrites nothing and proves nothing; the command line is thin.
+set(never_exec passes proof)
+set(never_cli model ops layout passes proof exec profile verify diff convert inspect)
+
+# The room at home behind each public header.
+set(headers_base error version)
+set(headers_model types tensor datum model graph findings)
+set(headers_layout layout)
+set(headers_exec execute)
+set(headers_verify verify)
+set(headers_profile profile)
+set(headers_diff diff)
+set(headers_convert convert)
+set(headers_inspect inspect)
+
+# Who alone may see a library: its headers | pattern of the files.
+set(libraries
+  "^(oneapi/)?dnnl" "^src/exec/onednn/"
+  "^spdlog/" "^src/base/log\\.cpp$"
+  "^CLI/" "^src/cli/"
+  "^nlohmann/" "^src/report/"
+  "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|exec|profile|verify|diff|convert|inspect)/")
+
+foreach(level RANGE 8)
+  foreach(room IN LISTS rooms_${level})
+    set(level_${room} ${level})
+    foreach(header IN LISTS headers_${room})
+      set(home_${header} ${room})
+    endforeach()
+  endforeach()
+endforeach()
+
+# check(<source folder> <variable for the list of complaints>)
+function(check top result)
+  set(complaints)
+  file(GLOB_RECURSE files RELATIVE ${top} ${top}/src/*.cpp ${top}/src/*.h ${top}/include/*.h)
+  foreach(file IN LISTS files)
+    set(room)
+    set(public OFF)
+    if(file MATCHES "^src/([a-z_]+)/")
+      set(room ${CMAKE_MATCH_1})
+    elseif(file MATCHES "^include/relayout/([a-z_]+)\\.h$")
+      set(public ON)
+      set(room "${home_${CMAKE_MATCH_1}}")
+    endif()
+    if(NOT DEFINED level_${room})
+      list(APPEND complaints "${file}: has no place in the table of cmake/check_layers.cmake")
+      continue()
+    endif()
+    file(STRINGS ${top}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^[^<\"]*[<\"]([^>\"]*)[>\"].*" "\\1" header "${line}")
+      set(said "${file}: may not include ${header}")
+      set(other)
+      set(through_public OFF)
+      if(header MATCHES "^relayout/([a-z_]+)\\.h$")
+        set(other "${home_${CMAKE_MATCH_1}}")
+        set(through_public ON)
+      else()
+        string(REGEX REPLACE "/.*" "" other "${header}")
+        if(NOT DEFINED level_${other})
+          set(other)
+        endif()
+      endif()
+      if(other)
+        if(public AND NOT through_public)
+          list(APPEND complaints "${said}: users of the library do not have it")
+        elseif(NOT other STREQUAL room AND NOT level_${other} LESS level_${room})
+          list(APPEND complaints "${said}: ${room} (${level_${room}}) is not above ${other} (${level_${other}})")
+        elseif(NOT through_public AND other IN_LIST never_${room})
+          list(APPEND complaints "${said}: ${room} does without ${other}")
+        endif()
+      endif()
+      set(rules ${libraries})
+      while(rules)
+        list(POP_FRONT rules library allowed)
+        if(header MATCHES "${library}" AND NOT file MATCHES "${allowed}")
+          list(APPEND complaints "${said}: only ${allowed} may")
+        endif()
+      endwhile()
+    endforeach()
+  endforeach()
+  set(${result} "${complaints}" PARENT_SCOPE)
+endfunction()
+
+if(SELF_TEST)
+  # file | the line in it | whether it is allowed
+  set(cases
+    "src/model/a.cpp|#include \"base/text.h\"|yes"
+    "src/model/a.cpp|#include \"ops/op.h\"|no"
+    "src/model/a.cpp|#include \"report/table.h\"|no"
+    "src/model/a.cpp|  #  include <relayout/execute.h>|no"
+    "src/model/a.cpp|#include \"relayout/error.h\"|yes"
+    "src/exec/a.cpp|#include \"passes/pass.h\"|no"
+    "src/exec/a.cpp|#include \"layout/plan.h\"|yes"
+    "src/exec/a.cpp|#include <oneapi/dnnl/dnnl.hpp>|no"
+    "src/exec/onednn/a.cpp|#include <oneapi/dnnl/dnnl.hpp>|yes"
+    "src/proof/a.cpp|#include \"passes/affine.h\"|no"
+    "src/verify/a.cpp|#include \"diff/models.h\"|no"
+    "src/base/text.cpp|#include <spdlog/spdlog.h>|no"
+    "src/base/log.cpp|#include <spdlog/spdlog.h>|yes"
+    "src/base/a.h|#include <onnx/onnx_pb.h>|no"
+    "src/convert/a.cpp|#include <CLI/CLI.hpp>|no"
+    "src/cli/a.cpp|#include <CLI/CLI.hpp>|yes"
+    "src/cli/a.cpp|#include \"passes/pass.h\"|no"
+    "src/cli/a.cpp|#include \"relayout/convert.h\"|yes"
+    "src/verify/a.cpp|#include <nlohmann/json.hpp>|no"
+    "include/relayout/graph.h|#include \"relayout/convert.h\"|no"
+    "include/relayout/graph.h|#include \"base/text.h\"|no"
+    "include/relayout/graph.h|#include <onnx/onnx_pb.h>|no"
+    "include/relayout/graph.h|#include <vector>|yes"
+    "include/relayout/unheard.h|#include <vector>|no"
+    "src/attic/a.cpp|#include <vector>|no")
+  foreach(case IN LISTS cases)
+    string(REGEX MATCH "^([^|]*)\\|([^|]*)\\|(.*)$" unused "${case}")
+    set(expected ${CMAKE_MATCH_3})
+    file(REMOVE_RECURSE ${SELF_TEST})
+    file(WRITE ${SELF_TEST}/${CMAKE_MATCH_1} "${CMAKE_MATCH_2}\n")
+    check(${SELF_TEST} complaints)
+    if((expected STREQUAL yes AND complaints) OR (expected STREQUAL no AND NOT complaints))
+      message(SEND_ERROR "expected '${expected}' for ${case}, got '${complaints}'")
+    endif()
+  endforeach()
+else()
+  check(${TOP} complaints)
+  foreach(complaint IN LISTS complaints)
+    message(SEND_ERROR "${complaint}")
+  endforeach()
+endif()
