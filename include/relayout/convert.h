@@ -12,18 +12,18 @@ namespace relayout {
 
 struct ConvertOptions {
   LoadOptions load;
-  std::vector<std::string> passes;   ///< empty: the default pipeline; {"none"}: identity
-  std::vector<std::string> skip;     ///< dropped from the pipeline
+  std::vector<std::string> passes;       ///< empty: the default pipeline; {"none"}: identity
+  std::vector<std::string> skip;         ///< dropped from the pipeline
   std::string layout = "channels-last";  ///< channels-last, contiguous, keep
   bool fold = true;
   bool include_1d = false, freeze = false;
   std::vector<std::string> only, exclude;
   bool require_all_folded = false, dry_run = false;
   FileFormat output_format = FileFormat::automatic;
-  std::string external_data = "auto";    ///< auto, always, never, each with optional :threshold
+  std::string external_data = "auto";  ///< auto, always, never, each with optional :threshold
   bool copy_data = false, in_place = false, sync = false, stamp = false;
   int64_t stop_after = -1;
-  int threads = 0;                       ///< 0: 2, or the CPUs available when fewer
+  int threads = 0;  ///< 0: 2, or the CPUs available when fewer
   std::function<void(int64_t done, int64_t total)> progress;
 };
 

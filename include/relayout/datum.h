@@ -20,10 +20,10 @@ struct Datum {
 /// What is known of a value before it is computed.
 struct DatumInfo {
   Datum::Kind kind = Datum::Kind::tensor;
-  DataType type = DataType::undefined;    ///< element type, of sequence elements too
-  Dims dims;                              ///< tensors only
-  std::vector<DatumInfo> elements;        ///< of a sequence or optional
-  const Tensor* value = nullptr;          ///< contents, where they are known already
+  DataType type = DataType::undefined;  ///< element type, of sequence elements too
+  Dims dims;                            ///< tensors only
+  std::vector<DatumInfo> elements;      ///< of a sequence or optional
+  const Tensor* value = nullptr;        ///< contents, where they are known already
 };
 
 /// Info of a datum that is there.

@@ -28,8 +28,8 @@ struct Unsupported {
 
 struct ExecuteOptions {
   Mode mode = Mode::optimized;
-  int threads = 0;       ///< 0: available_cpus()
-  uint64_t seed = 1;     ///< of Random* nodes without one
+  int threads = 0;    ///< 0: available_cpus()
+  uint64_t seed = 1;  ///< of Random* nodes without one
   /// Replaces the contents of an initializer or Constant at load (noise floor): called once per tensor with its value's name.
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
   /// Called after each node with every output as it stands (debug, localization); slows down.

@@ -38,14 +38,14 @@ enum class Reason : uint8_t {
   rank_unknown,
   too_large,
   // Layout.
-  already_channels_last,   ///< one input channel per group, or all kernel dims 1: both layouts at once
+  already_channels_last,  ///< one input channel per group, or all kernel dims 1: both layouts at once
   already_contiguous,
-  rank_not_converted,      ///< 1-D without --include-1d
-  other_order,             ///< comes through another Transpose (HWIO)
+  rank_not_converted,  ///< 1-D without --include-1d
+  other_order,         ///< comes through another Transpose (HWIO)
   sparse,
-  type_not_transposable,   ///< Transpose of this opset does not take the type
-  typed_data,              ///< not in raw_data: undo could not restore the field
-  count_,                  ///< number of reasons
+  type_not_transposable,  ///< Transpose of this opset does not take the type
+  typed_data,             ///< not in raw_data: undo could not restore the field
+  count_,                 ///< number of reasons
 };
 
 /// The code, as in JSON: "not-constant".
@@ -59,11 +59,11 @@ enum class Verdict : uint8_t { done, skipped, not_applicable };
 /// What a pass did or did not do with one candidate.
 struct Finding {
   std::string pass;
-  std::string op_type;   ///< of the candidate: BatchNormalization, Conv …
-  std::string node;      ///< name, or name of the first output
+  std::string op_type;  ///< of the candidate: BatchNormalization, Conv …
+  std::string node;     ///< name, or name of the first output
   Verdict verdict = Verdict::done;
   Reason reason = Reason::count_;  ///< with `skipped`
-  std::string detail;    ///< what is in the way, by name
+  std::string detail;              ///< what is in the way, by name
 };
 
 using Findings = std::vector<Finding>;

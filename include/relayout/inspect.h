@@ -17,7 +17,7 @@ struct PortSummary {
 
 struct ConvolutionSummary {
   std::string node, op_type;
-  Dims weight_dims;        ///< logical [O, I/g, k…]; empty when not known
+  Dims weight_dims;  ///< logical [O, I/g, k…]; empty when not known
   int64_t groups = 1;
   std::string layout;      ///< contiguous, channels-last, both, other, computed
   std::string batch_norm;  ///< "folds", or the reason's text; empty without one
@@ -26,13 +26,13 @@ struct ConvolutionSummary {
 struct InspectResult {
   std::string path, producer;
   int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
-  std::map<std::string, int64_t> domains;    ///< other opset imports
+  std::map<std::string, int64_t> domains;  ///< other opset imports
   int64_t nodes = 0, functions = 0;
   std::map<std::string, int64_t> op_counts;  ///< subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
-  Findings findings;                          ///< what convert would do, by its own matchers
-  std::vector<std::string> unknown_ops;       ///< "domain:Op" that pass through untouched
+  Findings findings;                     ///< what convert would do, by its own matchers
+  std::vector<std::string> unknown_ops;  ///< "domain:Op" that pass through untouched
 };
 
 /// What is in a model, with the verdicts convert would act on.

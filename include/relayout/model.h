@@ -18,11 +18,11 @@ class Graph;
 struct ModelOrigin;
 
 enum class FileFormat {
-  automatic,    ///< by extension
-  binary,       ///< .onnx and everything else
-  onnx_text,    ///< .onnxtxt, .onnxtext: ONNX's own textual syntax
-  proto_text,   ///< .textproto, .pbtxt, .prototxt
-  json,         ///< .json, protobuf's mapping
+  automatic,   ///< by extension
+  binary,      ///< .onnx and everything else
+  onnx_text,   ///< .onnxtxt, .onnxtext: ONNX's own textual syntax
+  proto_text,  ///< .textproto, .pbtxt, .prototxt
+  json,        ///< .json, protobuf's mapping
 };
 
 struct LoadOptions {

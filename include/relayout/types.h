@@ -53,8 +53,12 @@ struct DataTypeTraits {
 [[nodiscard]] const DataTypeTraits* find_traits(int32_t type_number) noexcept;
 /// Traits of a known type; `undefined` gives an entry named "undefined" of 0 bits.
 [[nodiscard]] const DataTypeTraits& traits(DataType type) noexcept;
-[[nodiscard]] inline std::string_view name_of(DataType type) noexcept { return traits(type).name; }
-[[nodiscard]] inline bool is_float(DataType type) noexcept { return traits(type).is_float; }
+[[nodiscard]] inline std::string_view name_of(DataType type) noexcept {
+  return traits(type).name;
+}
+[[nodiscard]] inline bool is_float(DataType type) noexcept {
+  return traits(type).is_float;
+}
 
 using Dims = std::vector<int64_t>;
 

@@ -19,9 +19,13 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void set_log_level(LogLevel level) { g_level = level; }
+void set_log_level(LogLevel level) {
+  g_level = level;
+}
 
-LogLevel log_level() { return g_level; }
+LogLevel log_level() {
+  return g_level;
+}
 
 void log_warning(const std::string& message) {
   if (g_level == LogLevel::quiet) return;

@@ -24,9 +24,13 @@ RandomStream::RandomStream(uint64_t seed, std::string_view name, uint64_t sample
   key_ = mix(key_ ^ (sample + 1) * kGolden);
 }
 
-uint64_t RandomStream::bits(uint64_t index) const noexcept { return mix(key_ + (index + 1) * kGolden); }
+uint64_t RandomStream::bits(uint64_t index) const noexcept {
+  return mix(key_ + (index + 1) * kGolden);
+}
 
-double RandomStream::uniform(uint64_t index) const noexcept { return static_cast<double>(bits(index) >> 11U) * 0x1p-53; }
+double RandomStream::uniform(uint64_t index) const noexcept {
+  return static_cast<double>(bits(index) >> 11U) * 0x1p-53;
+}
 
 double RandomStream::normal(uint64_t index) const noexcept {
   const double radius = std::sqrt(-2 * std::log(1 - uniform(2 * index)));

@@ -24,11 +24,11 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;                      // overlong
-  if (lead == 0xED && byte(1) > 0x9F) return 0;                      // surrogates
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;                      // overlong
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;                      // beyond U+10FFFF
-  if (lead == 0xC2 && byte(1) < 0xA0) return 0;                      // C1 control characters
+  if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+  if (lead == 0xED && byte(1) > 0x9F) return 0;  // surrogates
+  if (lead == 0xF0 && byte(1) < 0x90) return 0;  // overlong
+  if (lead == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
+  if (lead == 0xC2 && byte(1) < 0xA0) return 0;  // C1 control characters
   return length;
 }
 
@@ -74,7 +74,9 @@ std::string escape(std::string_view name) {
   return out;
 }
 
-std::string quote(std::string_view name) { return "'" + escape(name) + "'"; }
+std::string quote(std::string_view name) {
+  return "'" + escape(name) + "'";
+}
 
 bool glob_match(std::string_view glob, std::string_view text) {
   // The last '*' seen is the only place to come back to.

@@ -124,11 +124,21 @@ Tensor contiguous(const Tensor& tensor) {
     return out;
   }
   switch (memory_size(tensor.type())) {
-    case 1: copy_strided<uint8_t>(tensor, out); break;
-    case 2: copy_strided<uint16_t>(tensor, out); break;
-    case 4: copy_strided<uint32_t>(tensor, out); break;
-    case 8: copy_strided<Complex64>(tensor, out); break;
-    default: copy_strided<Complex128>(tensor, out); break;
+    case 1:
+      copy_strided<uint8_t>(tensor, out);
+      break;
+    case 2:
+      copy_strided<uint16_t>(tensor, out);
+      break;
+    case 4:
+      copy_strided<uint32_t>(tensor, out);
+      break;
+    case 8:
+      copy_strided<Complex64>(tensor, out);
+      break;
+    default:
+      copy_strided<Complex128>(tensor, out);
+      break;
   }
   return out;
 }

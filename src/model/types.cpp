@@ -57,7 +57,9 @@ const DataTypeTraits* find_traits(int32_t type_number) noexcept {
   return &kTypes[static_cast<std::size_t>(type_number)];
 }
 
-const DataTypeTraits& traits(DataType type) noexcept { return kTypes[static_cast<std::size_t>(type)]; }
+const DataTypeTraits& traits(DataType type) noexcept {
+  return kTypes[static_cast<std::size_t>(type)];
+}
 
 int64_t element_count(std::span<const int64_t> dims) {
   int64_t count = 1;

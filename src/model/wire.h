@@ -26,7 +26,7 @@ enum class Kind : uint8_t { model, graph, node, attribute, tensor, sparse_tensor
 /// the items of all pieces.
 struct Message {
   Kind kind = Kind::other;
-  int64_t header_start = 0;  ///< of the field that holds it, -1 for the model itself
+  int64_t header_start = 0;    ///< of the field that holds it, -1 for the model itself
   int64_t start = 0, end = 0;  ///< of the first piece's payload
   int pieces = 1;
   std::vector<Item> items;
@@ -49,8 +49,8 @@ struct Walk {
 
 inline constexpr int kMarkerField = 536870910;
 inline constexpr int kElidedField = 536870911;
-inline constexpr int kElideThreshold = 256;      ///< bytes
-inline constexpr int kMaxSubgraphLevels = 200;   ///< named in the error
+inline constexpr int kElideThreshold = 256;     ///< bytes
+inline constexpr int kMaxSubgraphLevels = 200;  ///< named in the error
 
 /// Walks a binary ONNX model through a small pread buffer. Throws Error{invalid} with the offset for bytes that are not
 /// protobuf or not an ONNX model, Error{io} when the file cannot be read, Error{unsupported} beyond a limit.

@@ -28,8 +28,8 @@ struct Constant {
 class Constants {
  public:
   struct Options {
-    bool freeze_overridable = false;          ///< --freeze
-    int64_t budget = int64_t{64} << 20;       ///< bytes of one evaluated result
+    bool freeze_overridable = false;     ///< --freeze
+    int64_t budget = int64_t{64} << 20;  ///< bytes of one evaluated result
   };
   explicit Constants(Options options) : options_(options) {}
   Constants() : Constants(Options{}) {}

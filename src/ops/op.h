@@ -13,21 +13,21 @@ namespace relayout {
 
 /// How an operator lives with layouts (research: channels-last propagation). No default: an entry without a rule does not compile.
 enum class LayoutRule : uint8_t {
-  agnostic,      ///< all full-rank operands and results share one order
-  wants,         ///< faster in channels-last: convolutions
-  axis_mapped,   ///< same order on both sides, its axis attribute is logical
-  view,          ///< moves no data: the order is mapped by strides
-  barrier,       ///< reads and writes contiguous order only
-  shape_only,    ///< reads no data
+  agnostic,     ///< all full-rank operands and results share one order
+  wants,        ///< faster in channels-last: convolutions
+  axis_mapped,  ///< same order on both sides, its axis attribute is logical
+  view,         ///< moves no data: the order is mapped by strides
+  barrier,      ///< reads and writes contiguous order only
+  shape_only,   ///< reads no data
 };
 
 /// One node about to be inferred or computed.
 struct OpCall {
   const Node& node;
   Attributes attributes;
-  int64_t opset;             ///< imported version of the node's domain
+  int64_t opset;  ///< imported version of the node's domain
   int threads = 1;
-  uint64_t seed = 0;         ///< for Random*
+  uint64_t seed = 0;  ///< for Random*
   explicit OpCall(const Node& n, int64_t version) : node(n), attributes(n), opset(version) {}
 };
 
@@ -47,14 +47,14 @@ using View = std::optional<Tensor> (*)(const OpCall& call, std::span<const Datum
 /// One line of the op table.
 struct Op {
   std::string_view name;
-  int since;          ///< first opset of the default domain that has it
-  int reviewed;       ///< newest opset whose text this code was compared with
+  int since;     ///< first opset of the default domain that has it
+  int reviewed;  ///< newest opset whose text this code was compared with
   LayoutRule layout;
   Infer infer;
   Compute compute;
   View view = nullptr;
-  bool in_place = false;       ///< may write its first output over its first input (elementwise)
-  bool deterministic = true;   ///< false: Random* without seed, Bernoulli, Multinomial
+  bool in_place = false;      ///< may write its first output over its first input (elementwise)
+  bool deterministic = true;  ///< false: Random* without seed, Bernoulli, Multinomial
 };
 
 /// The operator of the default domain, or nullptr.

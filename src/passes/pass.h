@@ -29,9 +29,9 @@ struct PassContext {
   PassOptions options;
   Constants constants;
   Findings findings;
-  bool dry_run = false;       ///< match only
-  int64_t rewrites = 0;       ///< done so far, over all passes
-  std::string_view pass;      ///< running now
+  bool dry_run = false;   ///< match only
+  int64_t rewrites = 0;   ///< done so far, over all passes
+  std::string_view pass;  ///< running now
 };
 
 /// A refusal: the reason and what is in the way.

@@ -17,7 +17,9 @@ TEST(RandomStream, ValueDependsOnKeyAndIndexAlone) {
   EXPECT_NE(a.bits(5), RandomStream(1, "x", 1).bits(5));
 }
 
-TEST(RandomStream, NamesOfTheSameLettersDiffer) { EXPECT_NE(RandomStream(1, "ab").bits(0), RandomStream(1, "ba").bits(0)); }
+TEST(RandomStream, NamesOfTheSameLettersDiffer) {
+  EXPECT_NE(RandomStream(1, "ab").bits(0), RandomStream(1, "ba").bits(0));
+}
 
 TEST(RandomStream, MomentsOfUniformAndNormal) {
   const RandomStream stream(7, "moments");

@@ -7,12 +7,14 @@
 namespace relayout {
 namespace {
 
-TEST(Text, EscapeLeavesOrdinaryNamesAlone) { EXPECT_EQ(escape("layer1/conv.weight größe 層"), "layer1/conv.weight größe 層"); }
+TEST(Text, EscapeLeavesOrdinaryNamesAlone) {
+  EXPECT_EQ(escape("layer1/conv.weight größe 層"), "layer1/conv.weight größe 層");
+}
 
 TEST(Text, EscapeShowsControlCharactersAndInvalidUtf8) {
   EXPECT_EQ(escape("a\nb\x1b[0m\x7f"), "a\\x0ab\\x1b[0m\\x7f");
   EXPECT_EQ(escape("\xff\xc3"), "\\xff\\xc3");
-  EXPECT_EQ(escape("\xc2\x9b"), "\\xc2\\x9b");          // a C1 control character
+  EXPECT_EQ(escape("\xc2\x9b"), "\\xc2\\x9b");           // a C1 control character
   EXPECT_EQ(escape("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
   EXPECT_EQ(escape("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");  // overlong
 }
@@ -24,7 +26,9 @@ TEST(Text, EscapeCutsAtTwoHundredCharactersNotBytes) {
   EXPECT_EQ(escape(name + "x"), name + "…");
 }
 
-TEST(Text, Quote) { EXPECT_EQ(quote("a\tb"), "'a\\x09b'"); }
+TEST(Text, Quote) {
+  EXPECT_EQ(quote("a\tb"), "'a\\x09b'");
+}
 
 TEST(Text, GlobMatch) {
   EXPECT_TRUE(glob_match("layer*/conv?", "layer1/block/conv2"));
