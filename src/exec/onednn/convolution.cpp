@@ -1,0 +1,69 @@
+#include "exec/onednn/common.h"
+
+namespace relayout::onednn {
+namespace {
+
+/// One-dimensional convolutions run as two-dimensional ones of height 1: depthwise ones are 27 times faster so.
+TensorDesc with_height(const TensorDesc& desc) {
+  if (desc.dims.size() != 3) return desc;
+  const Dims &dims = desc.dims, &strides = desc.strides;
+  return {desc.type, {dims[0], dims[1], 1, dims[2]}, {strides[0], strides[1], strides[2] * dims[2], strides[2]}};
+}
+
+Dims with_height(const Dims& spatial, int64_t value) {
+  return spatial.size() == 1 ? Dims{value, spatial[0]} : spatial;
+}
+
+/// ONNX's weights as oneDNN numbers their dims: [g, O/g, I/g, k…], without g for one group.
+TensorDesc library_weights(const TensorDesc& onnx, int64_t groups, bool transposed) {
+  const TensorDesc plain = with_height(onnx);
+  TensorDesc out{plain.type, {}, {}};
+  const int64_t rows = plain.dims[0] / groups;
+  if (groups > 1) {
+    out.dims.push_back(groups);
+    out.strides.push_back(rows * plain.strides[0]);
+  }
+  out.dims.push_back(transposed ? plain.dims[1] : rows);
+  out.strides.push_back(plain.strides[transposed ? 1 : 0]);
+  out.dims.push_back(transposed ? rows : plain.dims[1]);
+  out.strides.push_back(plain.strides[transposed ? 0 : 1]);
+  out.dims.insert(out.dims.end(), plain.dims.begin() + 2, plain.dims.end());
+  out.strides.insert(out.strides.end(), plain.strides.begin() + 2, plain.strides.end());
+  return out;
+}
+
+template <class PrimitiveDesc>
+MadePrimitive build(const Convolution& spec, dnnl::algorithm algorithm) {
+  const auto adapt = [](const TensorDesc& desc) { return with_height(desc); };
+  const auto as_library = [groups = spec.groups, transposed = spec.transposed](const TensorDesc& weights) {
+    return library_weights(weights, groups, transposed);
+  };
+  const dnnl::memory::desc source = descriptor(adapt(spec.source));
+  const dnnl::memory::desc destination = descriptor(adapt(spec.destination));
+  const dnnl::memory::desc weights(as_library(spec.weights).dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+  const dnnl::memory::desc bias = spec.has_bias ? descriptor(Dims{spec.destination.dims[1]}, Dims{1}) : dnnl::memory::desc();
+  Dims dilations;
+  for (const int64_t dilation : with_height(spec.dilations, 1)) dilations.push_back(dilation - 1);
+  const Dims strides = with_height(spec.strides, 1);
+  const Dims begin = with_height(spec.pads_begin, 0);
+  const Dims end = with_height(spec.pads_end, 0);
+  PrimitiveDesc pd(runtime().engine, dnnl::prop_kind::forward_inference, algorithm, source, weights, bias, destination, strides, dilations,
+                   begin, end, attributes(spec.post_ops, adapt), true);
+  if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
+
+  std::vector<std::pair<int, dnnl::memory::desc>> arguments = {
+      {DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, pd.weights_desc()}, {DNNL_ARG_DST, destination}};
+  if (spec.has_bias) arguments.emplace_back(DNNL_ARG_BIAS, bias);
+  add_operands(arguments, spec.post_ops, adapt);
+  return {std::make_unique<CompiledPrimitive>(pd, std::move(arguments), std::make_unique<PackedFormat>(pd.weights_desc(), as_library)), {}};
+}
+
+}  // namespace
+
+MadePrimitive make(const Convolution& spec) {
+  if (spec.source.dims.size() < 3 || spec.source.dims.size() > 5) return {nullptr, "oneDNN convolves over 1 to 3 dims"};
+  if (spec.transposed) return build<dnnl::deconvolution_forward::primitive_desc>(spec, dnnl::algorithm::deconvolution_direct);
+  return build<dnnl::convolution_forward::primitive_desc>(spec, dnnl::algorithm::convolution_direct);
+}
+
+}  // namespace relayout::onednn

@@ -1,0 +1,33 @@
+#include "exec/onednn/common.h"
+
+namespace relayout::onednn {
+
+MadePrimitive make(const Softmax& spec) {
+  const dnnl::memory::desc source = descriptor(spec.source);
+  const dnnl::memory::desc destination = descriptor(spec.destination);
+  const dnnl::algorithm algorithm = spec.logarithmic ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
+  dnnl::softmax_forward::primitive_desc pd(runtime().engine, dnnl::prop_kind::forward_inference, algorithm, source, destination,
+                                           static_cast<int>(spec.axis), attributes({}), true);
+  if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
+  return {std::make_unique<CompiledPrimitive>(
+              pd, std::vector<std::pair<int, dnnl::memory::desc>>{{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}),
+          {}};
+}
+
+MadePrimitive make(const Normalization& spec) {
+  const dnnl::memory::desc source = descriptor(spec.source);
+  const dnnl::memory::desc destination = descriptor(spec.destination);
+  auto flags = dnnl::normalization_flags::none;
+  if (spec.has_scale) flags |= dnnl::normalization_flags::use_scale;
+  if (spec.has_shift) flags |= dnnl::normalization_flags::use_shift;
+  dnnl::layer_normalization_forward::primitive_desc pd(runtime().engine, dnnl::prop_kind::forward_inference, source, destination,
+                                                       spec.epsilon, flags, attributes({}), true);
+  if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
+  std::vector<std::pair<int, dnnl::memory::desc>> arguments = {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}};
+  const dnnl::memory::desc parameters = descriptor(Dims{spec.source.dims.back()}, Dims{1});
+  if (spec.has_scale) arguments.emplace_back(DNNL_ARG_SCALE, parameters);
+  if (spec.has_shift) arguments.emplace_back(DNNL_ARG_SHIFT, parameters);
+  return {std::make_unique<CompiledPrimitive>(pd, std::move(arguments)), {}};
+}
+
+}  // namespace relayout::onednn

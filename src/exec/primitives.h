@@ -1,0 +1,174 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "relayout/tensor.h"
+
+/// The seam between planner and primitive library: what is wanted, as plain structs, and what answers. One implementation,
+/// exec/onednn, lives in a module that is opened at the first plan. All descs are dense f32 unless said; no dim is 0.
+namespace relayout {
+
+/// Functions of one variable; alpha and beta as oneDNN defines them.
+enum class Function : uint8_t {
+  relu,          ///< x < 0 ? alpha·x : x
+  clip,          ///< min(max(x, alpha), beta)
+  hard_sigmoid,  ///< max(0, min(1, alpha·x + beta))
+  hard_swish,    ///< x · hard_sigmoid(x)
+  sigmoid,
+  tanh,
+  elu,  ///< alpha
+  gelu_erf,
+  gelu_tanh,
+  swish,  ///< x · sigmoid(alpha·x)
+  mish,
+  softplus,  ///< log(1 + exp(alpha·x)) / alpha
+  abs,
+  sqrt,
+  exp,
+  log,
+  round,   ///< half to even
+  linear,  ///< alpha·x + beta
+};
+
+enum class BinaryFunction : uint8_t { add, subtract, multiply, divide, minimum, maximum };
+
+/// Something done to a destination element before it is stored.
+struct PostOp {
+  enum class Kind : uint8_t { function, sum, binary };
+  Kind kind = Kind::function;
+  Function function = Function::relu;
+  float alpha = 0, beta = 0;
+  BinaryFunction binary = BinaryFunction::add;
+  TensorDesc operand;  ///< of a binary; dims of the destination, or 1
+};
+
+/// Conv, or ConvTranspose when `transposed`. Dims are logical: source [N, C, k…], weights as ONNX has them ([O, I/g, k…]; transposed
+/// [I, O/g, k…]) under whatever strides the constant has. Between 1 and 3 spatial dims. pads_end may be negative when transposed.
+struct Convolution {
+  TensorDesc source, weights, destination;
+  bool transposed = false, has_bias = false;
+  int64_t groups = 1;
+  Dims strides, dilations, pads_begin, pads_end;  ///< dilation 1 is dense
+  std::vector<PostOp> post_ops;
+};
+
+/// [batch…, M, K] × [batch…, K, N]; batch dims may be 1 on one side. Rows may be strided.
+struct Matmul {
+  TensorDesc source, weights, destination;
+  bool has_bias = false;          ///< over N
+  bool constant_weights = false;  ///< weights are packed, else read as they stand
+  std::vector<PostOp> post_ops;
+};
+
+struct Pooling {
+  enum class Kind : uint8_t { maximum, average_exclude, average_include };
+  Kind kind = Kind::maximum;
+  TensorDesc source, destination;
+  Dims kernel, strides, dilations, pads_begin, pads_end;
+};
+
+struct Softmax {
+  TensorDesc source, destination;
+  int64_t axis = 0;
+  bool logarithmic = false;
+};
+
+/// Half-pixel coordinates over the spatial dims.
+struct Resampling {
+  TensorDesc source, destination;
+  bool linear = true;
+};
+
+struct Eltwise {
+  TensorDesc source, destination;
+  Function function = Function::relu;
+  float alpha = 0, beta = 0;
+};
+
+/// Only the second operand may have dims of 1 where the destination has more.
+struct Binary {
+  TensorDesc first, second, destination;
+  BinaryFunction function = BinaryFunction::add;
+};
+
+struct Concat {
+  std::vector<TensorDesc> sources;
+  TensorDesc destination;
+  int64_t axis = 0;
+};
+
+struct Reorder {
+  TensorDesc source, destination;
+};
+
+/// LayerNormalization over the last dim, scale and shift of that length.
+struct Normalization {
+  TensorDesc source, destination;
+  float epsilon = 0;
+  bool has_scale = false, has_shift = false;
+};
+
+using PrimitiveSpec = std::variant<Convolution, Matmul, Pooling, Softmax, Resampling, Eltwise, Binary, Concat, Reorder, Normalization>;
+
+enum class Argument : uint8_t { source, weights, bias, destination, operand, scale, shift, scratchpad };
+
+/// How a primitive wants its constant weights.
+class WeightsFormat {
+ public:
+  virtual ~WeightsFormat() = default;
+  [[nodiscard]] virtual int64_t bytes() const = 0;
+  /// Equal keys mean equal bytes for equal weights: what plans share packed weights by.
+  [[nodiscard]] virtual std::string key() const = 0;
+  /// Packs weights of the dims that the spec had, strides as in `source`, into `target` (64-byte aligned, bytes() long).
+  virtual void pack(const TensorDesc& source, const std::byte* data, std::byte* target) const = 0;
+};
+
+/// A compiled primitive. Not safe to run from two threads at once.
+class Primitive {
+ public:
+  virtual ~Primitive() = default;
+  [[nodiscard]] virtual const std::string& implementation() const noexcept = 0;
+  [[nodiscard]] virtual int64_t scratchpad_bytes() const noexcept = 0;
+  /// nullptr when it has no constant weights.
+  [[nodiscard]] virtual const WeightsFormat* weights_format() const noexcept = 0;
+  /// `index`: which source of a Binary or Concat, which post-op for `operand`.
+  virtual void bind(Argument argument, int index, void* data) = 0;
+  /// With as many threads as were set when it was made. Everything must be bound. Throws Error{defect} when the library fails.
+  virtual void execute() = 0;
+};
+
+/// A primitive, or why there is none that is right and fast.
+struct MadePrimitive {
+  std::unique_ptr<Primitive> primitive;
+  std::string refusal;
+};
+
+class PrimitiveLibrary {
+ public:
+  virtual ~PrimitiveLibrary() = default;
+  [[nodiscard]] virtual std::string version() const = 0;
+  [[nodiscard]] virtual std::string isa() const = 0;
+  /// Whether plain (contiguous) convolutions have a fast form of their own, which the library calls AVX-512 and newer.
+  [[nodiscard]] virtual bool fast_plain_convolution() const = 0;
+  [[nodiscard]] virtual MadePrimitive make(const PrimitiveSpec& spec) = 0;
+  /// Threads for primitives made and work started from now on by the calling thread.
+  virtual void set_threads(int threads) = 0;
+  /// work(context, i) for i in [0, count), one i per thread of the pool that the primitives use. Must not throw.
+  virtual void parallel(int count, void (*work)(void* context, int i), void* context) = 0;
+};
+
+/// Opens the library at the first call (bounded spin set for its thread pool, unless the user's environment says otherwise).
+/// Error{io} when the module cannot be opened.
+[[nodiscard]] PrimitiveLibrary& primitive_library();
+
+inline constexpr char kPrimitiveLibraryFile[] = "librelayout_onednn.so";
+inline constexpr char kPrimitiveLibraryEntry[] = "relayout_onednn_library";
+/// Type of the module's one entry; the object lives as long as the process.
+using PrimitiveLibraryEntry = PrimitiveLibrary* (*)();
+
+}  // namespace relayout
