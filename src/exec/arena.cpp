@@ -1,0 +1,122 @@
+#include "exec/arena.h"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <string>
+
+#include "base/checked.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+constexpr std::size_t kPage = 4096;
+/// Beyond so many neighbours in time a buffer goes to the top: keeps huge graphs linear.
+constexpr std::size_t kMostNeighbours = 4096;
+
+/// The placed buffers by time: a segment tree over steps, each buffer in the O(log steps) nodes that cover its life.
+class Timeline {
+ public:
+  explicit Timeline(int64_t steps) {
+    while (leaves_ < steps) leaves_ *= 2;
+    here_.resize(static_cast<std::size_t>(2 * leaves_));
+    below_.resize(here_.size());
+  }
+
+  void add(int64_t first, int64_t last, int buffer) {
+    visit(1, 0, leaves_ - 1, first, last, [&](std::size_t node) {
+      here_[node].push_back(buffer);
+      for (std::size_t up = node; up > 0; up /= 2) ++below_[up];
+    });
+  }
+
+  /// Buffers alive at some step of [first, last], perhaps several times each; stops beyond kMostNeighbours.
+  void find(int64_t first, int64_t last, std::vector<int>& out) const {
+    out.clear();
+    collect(1, 0, leaves_ - 1, first, last, out);
+  }
+
+ private:
+  template <class Visit>
+  void visit(std::size_t node, int64_t low, int64_t high, int64_t first, int64_t last, const Visit& call) {
+    if (last < low || high < first) return;
+    if (first <= low && high <= last) {
+      call(node);
+      return;
+    }
+    const int64_t middle = (low + high) / 2;
+    visit(2 * node, low, middle, first, last, call);
+    visit(2 * node + 1, middle + 1, high, first, last, call);
+  }
+
+  void collect(std::size_t node, int64_t low, int64_t high, int64_t first, int64_t last, std::vector<int>& out) const {
+    if (last < low || high < first || below_[node] == 0 || out.size() > kMostNeighbours) return;
+    out.insert(out.end(), here_[node].begin(), here_[node].end());
+    if (low == high) return;
+    const int64_t middle = (low + high) / 2;
+    collect(2 * node, low, middle, first, last, out);
+    collect(2 * node + 1, middle + 1, high, first, last, out);
+  }
+
+  int64_t leaves_ = 1;
+  std::vector<std::vector<int>> here_;
+  std::vector<int> below_;
+};
+
+int64_t aligned(int64_t bytes) {
+  const auto sum = checked_add<int64_t>(bytes, kAlignment - 1);
+  if (!sum) fail(ErrorKind::unsupported, "activations are beyond 2^63 bytes");
+  return *sum / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
+  ArenaLayout layout;
+  layout.offsets.resize(lifetimes.size(), 0);
+  int64_t steps = 1;
+  for (const Lifetime& lifetime : lifetimes) steps = std::max(steps, lifetime.last + 1);
+  std::vector<int> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(
+      order, [&](int a, int b) { return lifetimes[static_cast<std::size_t>(a)].bytes > lifetimes[static_cast<std::size_t>(b)].bytes; });
+
+  Timeline timeline(steps);
+  std::vector<int> neighbours;
+  for (const int buffer : order) {
+    const Lifetime& lifetime = lifetimes[static_cast<std::size_t>(buffer)];
+    const int64_t bytes = aligned(std::max<int64_t>(lifetime.bytes, 1));
+    timeline.find(lifetime.first, lifetime.last, neighbours);
+    int64_t offset = 0;
+    if (neighbours.size() > kMostNeighbours) {
+      offset = layout.bytes;
+    } else {
+      std::ranges::sort(neighbours, {}, [&](int other) { return layout.offsets[static_cast<std::size_t>(other)]; });
+      for (const int other : neighbours) {
+        const auto index = static_cast<std::size_t>(other);
+        if (layout.offsets[index] >= offset + bytes) break;
+        offset = std::max(offset, layout.offsets[index] + aligned(std::max<int64_t>(lifetimes[index].bytes, 1)));
+      }
+    }
+    layout.offsets[static_cast<std::size_t>(buffer)] = offset;
+    const auto end = checked_add(offset, bytes);
+    if (!end) fail(ErrorKind::unsupported, "activations are beyond 2^63 bytes");
+    layout.bytes = std::max(layout.bytes, *end);
+    timeline.add(lifetime.first, lifetime.last, buffer);
+  }
+  return layout;
+}
+
+ArenaMemory::ArenaMemory(int64_t bytes) {
+  const std::size_t size = static_cast<std::size_t>(std::max<int64_t>(bytes, 1));
+  data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{kPage}, std::nothrow)));
+  if (!data_) fail(ErrorKind::io, "out of memory: " + std::to_string(bytes) + " bytes for activations");
+}
+
+void ArenaMemory::Free::operator()(std::byte* data) const noexcept {
+  ::operator delete(data, std::align_val_t{kPage});
+}
+
+}  // namespace relayout

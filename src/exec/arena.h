@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace relayout {
+
+/// A buffer's claim on the arena: `bytes` of it from step `first` to step `last`, both included.
+struct Lifetime {
+  int64_t bytes = 0;
+  int64_t first = 0, last = 0;
+};
+
+struct ArenaLayout {
+  std::vector<int64_t> offsets;  ///< one per lifetime, multiples of 64
+  int64_t bytes = 0;
+};
+
+/// Offsets under which no two buffers that live at the same time overlap: largest first, each at the lowest gap that fits.
+[[nodiscard]] ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes);
+
+/// Memory of a plan: page aligned, not initialised.
+class ArenaMemory {
+ public:
+  ArenaMemory() = default;
+  explicit ArenaMemory(int64_t bytes);
+  [[nodiscard]] std::byte* data() const noexcept { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+}  // namespace relayout
