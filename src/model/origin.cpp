@@ -189,22 +189,26 @@ const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) cons
   return number < 0 ? nullptr : &elided[static_cast<std::size_t>(number)];
 }
 
-TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) {
+TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
   return named(tensor, [&] {
     const DataType type = checked_type(tensor);
     if (type == DataType::string) fail(ErrorKind::defect, "strings have no bytes");
     Dims dims(tensor.dims().begin(), tensor.dims().end());
-    Bytes bytes = payload(model.origin(), tensor, type, dims);
+    Bytes bytes = payload(origin, tensor, type, dims);
     return TensorData(type, std::move(dims), std::move(bytes));
   });
 }
 
-Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor) {
-  if (tensor.data_type() != onnx::TensorProto::STRING) return tensor_data(model, tensor).load();
+TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) { return tensor_data(model.origin(), tensor); }
+
+Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
+  if (tensor.data_type() != onnx::TensorProto::STRING) return tensor_data(origin, tensor).load();
   return named(tensor, [&] {
     (void)checked_type(tensor);
     return load_strings(tensor, Dims(tensor.dims().begin(), tensor.dims().end()));
   });
 }
+
+Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor) { return load_tensor(model.origin(), tensor); }
 
 }  // namespace relayout

@@ -52,7 +52,10 @@ struct ModelOrigin {
 /// Contents of a dense TensorProto of this model: elided, external, raw or typed data; checked against dims.
 /// Throws Error{invalid} (wrong size, wrong count, both raw and typed …) or Error{io}. Not for strings.
 [[nodiscard]] TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor);
+[[nodiscard]] TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tensor);
 /// Any TensorProto in memory form, strings included.
 [[nodiscard]] Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor);
+/// The same for a tensor that stands in a file of its own. Unknown fields, which could pass for the loader's marks, must be gone.
+[[nodiscard]] Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor);
 
 }  // namespace relayout
