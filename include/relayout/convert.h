@@ -27,18 +27,22 @@ struct ConvertOptions {
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-/// What a conversion did; the report is printed from this.
+/// What a conversion did, or with dry_run would do; the report is printed from this.
 struct ConvertResult {
   std::filesystem::path input, output;
-  int64_t nodes_before = 0, nodes_after = 0, bytes_before = 0, bytes_after = 0;
-  int64_t initializers_removed = 0, nodes_removed = 0;
+  std::vector<std::string> passes;  ///< that ran, in order
+  /// Nested graphs and functions included.
+  int64_t nodes_before = 0, nodes_after = 0, initializers_before = 0, initializers_after = 0;
+  int64_t bytes_before = 0;  ///< of the model and its external data
+  int64_t bytes_after = 0;   ///< of all files written; 0 when nothing was
   double seconds = 0;
   Findings findings;
   bool written = false;
-  bool all_folded = true;  ///< no BatchNormalization was skipped
+  bool all_folded = true;  ///< no BatchNormalization is left
 };
 
-/// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error.
+/// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error; a request that makes no
+/// sense (unknown pass or layout) is Error{usage} before anything is read.
 [[nodiscard]] ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options);
 
 /// IN with ".cl.onnx" in place of its extension.

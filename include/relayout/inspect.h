@@ -19,8 +19,8 @@ struct ConvolutionSummary {
   std::string node, op_type;
   Dims weight_dims;  ///< logical [O, I/g, k…]; empty when not known
   int64_t groups = 1;
-  std::string layout;      ///< contiguous, channels-last, both, other, computed
-  std::string batch_norm;  ///< "folds", or the reason's text; empty without one
+  std::string layout;      ///< of the weight: contiguous, channels-last, both, other, computed
+  std::string batch_norm;  ///< that reads its result: "folds", or the reason's code; empty without one
 };
 
 struct InspectResult {
@@ -32,7 +32,7 @@ struct InspectResult {
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
   Findings findings;                     ///< what convert would do, by its own matchers
-  std::vector<std::string> unknown_ops;  ///< "domain:Op" that pass through untouched
+  std::vector<std::string> unknown_ops;  ///< "domain:Op" that pass through untouched, sorted
 };
 
 /// What is in a model, with the verdicts convert would act on.

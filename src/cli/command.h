@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace relayout::cli {
+
+class OptionSet;
+
+/// What every subcommand understands.
+struct Common {
+  int threads = 0;  ///< 0: as many as make sense
+  bool verbose = false;
+};
+
+/// One subcommand. `prepare` declares its options and returns what is to be done once they have been parsed; that returns the exit code.
+/// What it captured lives as long as the returned function.
+struct Command {
+  std::string_view name, summary;
+  std::string_view synopsis;  ///< behind the name in the usage line; several lines are several forms
+  std::string_view examples;  ///< lines of the help's last section
+  std::function<int()> (*prepare)(OptionSet& options, const Common& common);
+};
+
+/// All subcommands, in the order of the help.
+[[nodiscard]] std::span<const Command* const> commands();
+
+extern const Command kConvert;
+extern const Command kVerify;
+extern const Command kInspect;
+
+}  // namespace relayout::cli

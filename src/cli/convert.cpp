@@ -1,0 +1,212 @@
+#include "relayout/convert.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "passes/pass.h"
+#include "relayout/error.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr char kStream[] = "-";
+
+/// What the command line says, beyond what the library wants to know.
+struct Request {
+  std::vector<std::string> inputs;
+  std::string output, out_dir;
+  std::string format = "auto", output_format = "auto";
+  bool json = false, list_passes = false;
+  ConvertOptions options;
+};
+
+struct Job {
+  std::string input, output;
+};
+
+std::string list_of_passes() {
+  TextTable table;
+  for (const Pass& pass : pass_table()) {
+    table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (only with --pass)")});
+  }
+  return table.text();
+}
+
+/// Requests that no run could make sense of.
+void check(const Request& request) {
+  const auto refuse = [](const std::string& message) { fail(ErrorKind::usage, message); };
+  if (request.inputs.empty()) refuse("convert needs MODEL...; see relayout convert --help");
+  if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
+  if (request.options.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
+  if (request.inputs.size() > 1 && !request.output.empty()) refuse("several models go into a folder: --out-dir DIR instead of --output");
+  if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.in_place) {
+    refuse("several models need --out-dir DIR (or --in-place)");
+  }
+  const bool reads_stream = std::ranges::find(request.inputs, kStream) != request.inputs.end();
+  if (reads_stream && request.output.empty()) refuse("a model from standard input needs --output");
+  if (request.json && request.output == kStream) refuse("--json and --output - both want standard output");
+}
+
+/// Which file becomes which.
+std::vector<Job> jobs_of(const Request& request) {
+  if (!request.out_dir.empty() && !std::filesystem::is_directory(request.out_dir)) {
+    fail(ErrorKind::io, escape(request.out_dir) + ": no such folder");
+  }
+  std::vector<Job> jobs;
+  std::set<std::string> outputs;
+  for (const std::string& input : request.inputs) {
+    Job job{input, request.output};
+    if (job.output.empty()) job.output = request.options.in_place ? input : default_output(input).string();
+    if (!request.out_dir.empty()) {
+      job.output = (std::filesystem::path(request.out_dir) / std::filesystem::path(job.output).filename()).string();
+    }
+    if (!outputs.insert(job.output).second) fail(ErrorKind::usage, "two models would become " + quote(job.output));
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+FileFormat format_of(const std::string& word) {
+  if (word == "onnx") return FileFormat::binary;
+  if (word == "onnxtxt") return FileFormat::onnx_text;
+  if (word == "textproto") return FileFormat::proto_text;
+  if (word == "json") return FileFormat::json;
+  return FileFormat::automatic;
+}
+
+/// One model; the exit code of its result.
+int convert_one(const Request& request, const Job& job, const ReportStyle& style, Json& documents) {
+  ConvertResult result;
+  {
+    Progress progress(true);
+    ConvertOptions options = request.options;
+    options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
+    result = convert(job.input, job.output, options);
+  }
+  if (request.json) {
+    documents.add(convert_json(result));
+  } else if (job.output == kStream) {
+    write_error(convert_text(result, {style.verbose, false}));
+  } else {
+    write_output(convert_text(result, style));
+  }
+  if (result.all_folded || !request.options.require_all_folded) return 0;
+  print_failure({1, escape(job.input) + ": not every BatchNormalization folds, nothing was written", ""}, style.verbose);
+  return 1;
+}
+
+Json failure_json(const Job& job, const Failure& failure) {
+  Json error = Json::object();
+  error.set("exit", failure.code).set("message", failure.message);
+  Json out = Json::object();
+  out.set("input", job.input).set("written", false).set("error", std::move(error));
+  return out;
+}
+
+int run(Request& request, const Common& common) {
+  if (request.list_passes) {
+    write_output(list_of_passes());
+    return 0;
+  }
+  check(request);
+  request.options.threads = common.threads;
+  request.options.load.format = format_of(request.format);
+  request.options.output_format = format_of(request.output_format);
+  const std::vector<Job> jobs = jobs_of(request);
+  const ReportStyle style{common.verbose, output_has_colors()};
+  Json documents = Json::array();
+  if (jobs.size() == 1) {
+    const int code = convert_one(request, jobs.front(), style, documents);
+    if (request.json) write_output(Json::object().set("schema", "relayout.convert/1").set("models", documents).dump() + "\n");
+    return code;
+  }
+  int worst = 0;
+  for (const Job& job : jobs) {
+    try {
+      worst = worse_code(worst, convert_one(request, job, style, documents));
+    } catch (...) {
+      // One model that fails does not stop the rest; somebody who interrupts does.
+      const Failure failure = current_failure();
+      if (failure.code == exit_code(ErrorKind::interrupted) || failure.code == exit_code(ErrorKind::terminated)) throw;
+      print_failure(failure, common.verbose);
+      documents.add(failure_json(job, failure));
+      worst = worse_code(worst, failure.code);
+    }
+  }
+  if (request.json) write_output(Json::object().set("schema", "relayout.convert/1").set("models", documents).dump() + "\n");
+  return worst;
+}
+
+void declare_passes(OptionSet& options, Request& request) {
+  ConvertOptions& convert = request.options;
+  options.group("What is done");
+  options.toggle("fold", convert.fold, "fold BatchNormalization and other affines into convolutions (default: yes)");
+  options.choice("--layout", {"channels-last", "contiguous", "keep"}, convert.layout,
+                 "of convolution weights (default: channels-last); contiguous undoes it");
+  options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
+  options.list("--pass", "NAME", convert.passes, "only these passes (several, or parted by commas); none: copy", ',');
+  options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
+  options.list("--only", "GLOB", convert.only, "only nodes whose name matches; may be given several times");
+  options.list("--exclude", "GLOB", convert.exclude, "no node whose name matches; may be given several times");
+  options.flag("--freeze", convert.freeze, "treat initializers that callers could override as constants");
+  options.flag("--require-all-folded", convert.require_all_folded, "when a BatchNormalization stays: write nothing, exit 1");
+  options.integer("--stop-after", "N", 0, convert.stop_after, "stop after N rewrites");
+  options.hide_last();
+  options.flag("--list-passes", request.list_passes, "list the passes and end");
+}
+
+void declare_files(OptionSet& options, Request& request) {
+  ConvertOptions& convert = request.options;
+  options.group("Files");
+  options.text("-o, --output", "FILE", request.output, "write here; - is standard output (default: MODEL with .cl.onnx for .onnx)");
+  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
+  options.flag("--in-place", convert.in_place, "replace MODEL by the result");
+  options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format, "of MODEL (default: by its extension)");
+  options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
+                 "of the result (default: by its extension)");
+  options.text("--external-data", "auto|always|never[:BYTES]", convert.external_data,
+               "weights (of at least BYTES) into a file beside the result; auto: as MODEL has it, or above 2 GiB");
+  options.flag("--copy-data", convert.copy_data, "write unchanged external files again beside the result");
+  options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  options.flag("--sync", convert.sync, "flush the result to the disk before it gets its name");
+  options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");
+  options.group("Report");
+  options.flag("--dry-run", convert.dry_run, "say what would be done and write nothing");
+  options.flag("--json", request.json, "the report as one JSON document");
+}
+
+std::function<int()> prepare(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<Request>();
+  options.positional("MODEL...", request->inputs, 0, std::string::npos, "ONNX files; - is standard input");
+  declare_files(options, *request);
+  declare_passes(options, *request);
+  return [request, &common] { return run(*request, common); };
+}
+
+}  // namespace
+
+const Command kConvert = {
+    "convert",
+    "fold BatchNormalization into convolutions and store their weights channels-last",
+    "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]",
+    "relayout convert resnet50.onnx                      writes resnet50.cl.onnx\n"
+    "relayout convert net.onnx -o out.onnx --layout keep fold only\n"
+    "relayout convert *.onnx --out-dir converted         several at once\n"
+    "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
+    "relayout convert net.onnx --dry-run -v              every verdict, nothing written\n"
+    "relayout convert - -o - < net.onnx > out.onnx",
+    prepare,
+};
+
+}  // namespace relayout::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+namespace relayout::cli {
+
+/// An exception as the user sees it.
+struct Failure {
+  int code = 70;        ///< exit code
+  std::string message;  ///< one line without "relayout: "
+  std::string hint;
+};
+
+/// What is being handled right now; call it inside a catch block.
+[[nodiscard]] Failure current_failure();
+
+/// "relayout: …", and the hint below it on a terminal or with -v.
+void print_failure(const Failure& failure, bool verbose);
+
+/// Of two exit codes the one that says more: 130 and 143, 70, 5, 3, 4, 2, 1, 0 in this order.
+[[nodiscard]] int worse_code(int a, int b);
+
+}  // namespace relayout::cli

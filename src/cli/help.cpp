@@ -1,0 +1,90 @@
+#include "cli/help.h"
+
+#include <algorithm>
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;      ///< columns in all
+constexpr std::size_t kHelpColumn = 30;  ///< where explanations begin
+
+/// Columns of UTF-8 text without wide characters.
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// `text` broken at spaces, every line but the first indented.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string out;
+  std::size_t at = indent;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
+    if (at > indent && at + 1 + columns(word) > kWidth) {
+      out += "\n" + std::string(indent, ' ');
+      at = indent;
+    }
+    if (at > indent) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += columns(word);
+  }
+  return out;
+}
+
+/// Every line with `prefix` before it.
+std::string prefixed(std::string_view lines, std::string_view prefix) {
+  std::string out;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    out += std::string(prefix) + std::string(lines.substr(0, end)) + "\n";
+    lines = end == std::string_view::npos ? std::string_view{} : lines.substr(end + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+HelpText::HelpText(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples)
+    : command_(command), summary_(summary), synopsis_(synopsis), examples_(examples), groups_{{"Options", {}}} {}
+
+void HelpText::begin_group(std::string_view title) {
+  groups_.push_back({std::string(title), {}});
+}
+
+void HelpText::add(std::string_view names, std::string_view placeholder, std::string_view help) {
+  // Long names stand below each other whether a short one comes first or not.
+  std::string left = (names.starts_with("--") ? "    " : "") + std::string(names);
+  if (!placeholder.empty()) left += " " + std::string(placeholder);
+  groups_.back().entries.push_back({std::move(left), std::string(help)});
+}
+
+void HelpText::hide_last() {
+  groups_.back().entries.pop_back();
+}
+
+std::string HelpText::to_text() const {
+  std::string out =
+      "relayout " + command_ + ": " + wrapped(summary_, 0) + "\n\nUsage:\n" + prefixed(synopsis_, "  relayout " + command_ + " ");
+  for (const Group& group : groups_) {
+    if (group.entries.empty()) continue;
+    out += "\n" + group.title + ":\n";
+    for (const Entry& entry : group.entries) {
+      std::string line = "  " + entry.left;
+      const std::size_t width = columns(line);
+      if (width + 2 > kHelpColumn) {
+        line += "\n" + std::string(kHelpColumn, ' ');
+      } else {
+        line += std::string(kHelpColumn - width, ' ');
+      }
+      out += line + wrapped(entry.help, kHelpColumn) + "\n";
+    }
+  }
+  if (!examples_.empty()) out += "\nExamples:\n" + prefixed(examples_, "  ");
+  return out;
+}
+
+}  // namespace relayout::cli

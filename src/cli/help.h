@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace relayout::cli {
+
+/// The help of one subcommand, as wide as 100 columns: summary, usage, options by group, examples.
+class HelpText {
+ public:
+  HelpText() = default;
+  HelpText(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples);
+
+  void begin_group(std::string_view title);
+  void add(std::string_view names, std::string_view placeholder, std::string_view help);
+  /// Takes back what was added last.
+  void hide_last();
+  [[nodiscard]] std::string to_text() const;
+
+ private:
+  struct Entry {
+    std::string left, help;
+  };
+  struct Group {
+    std::string title;
+    std::vector<Entry> entries;
+  };
+  std::string command_, summary_, synopsis_, examples_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace relayout::cli

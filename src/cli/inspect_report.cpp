@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::size_t kOpsShown = 8;  ///< most frequent first; the rest is counted
+
+/// "3.5 M", "102"
+std::string short_count(int64_t count) {
+  constexpr std::array kUnits = {"", " k", " M", " G", " T"};
+  auto value = static_cast<double>(count);
+  std::size_t unit = 0;
+  while (value >= 999.95 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), unit == 0 ? "%.0f%s" : "%.1f%s", value, kUnits[unit]);
+  return out.data();
+}
+
+std::string head(const InspectResult& result) {
+  std::string out = "ONNX opset " + std::to_string(result.opset) + ", IR " + std::to_string(result.ir_version);
+  for (const auto& [domain, version] : result.domains) out += ", " + escape(domain) + " " + std::to_string(version);
+  if (!result.producer.empty()) out += ", " + escape(result.producer);
+  out += " · " + counted(result.nodes, "node");
+  if (result.functions > 0) out += " · " + counted(result.functions, "function");
+  out += " · " + short_count(result.parameters) + " parameters, " + format_bytes(result.parameter_bytes);
+  return out;
+}
+
+void add_ports(TextTable& table, std::string_view side, const std::vector<PortSummary>& ports) {
+  for (const PortSummary& port : ports) {
+    table.row({std::string(side), escape(port.name), port.type + (port.shape.empty() ? "" : " " + port.shape)});
+  }
+}
+
+bool is_depthwise(const ConvolutionSummary& convolution) {
+  return convolution.groups > 1 && convolution.weight_dims.size() > 1 && convolution.weight_dims[1] == 1;
+}
+
+/// "Conv 52 (17 depthwise) · BatchNormalization 52 · … · 3 others"
+std::string operators(const InspectResult& result, bool all) {
+  std::vector<std::pair<std::string, int64_t>> counts(result.op_counts.begin(), result.op_counts.end());
+  std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.second > b.second; });
+  const auto depthwise = std::ranges::count_if(result.convolutions, is_depthwise);
+  std::string out;
+  int64_t others = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto& [name, count] = counts[i];
+    if (i >= kOpsShown && !all) {
+      others += count;
+      continue;
+    }
+    out += (out.empty() ? "" : " · ") + escape(name) + " " + format_count(count);
+    if (name == "Conv" && depthwise > 0) out += " (" + format_count(depthwise) + " depthwise)";
+  }
+  if (others > 0) out += " · " + counted(others, "other");
+  return out;
+}
+
+/// What convert would do, by the number.
+std::string outlook(const InspectResult& result) {
+  int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0;
+  for (const Finding& finding : result.findings) {
+    const bool done = finding.verdict == Verdict::done;
+    if (finding.verdict == Verdict::not_applicable) continue;
+    if (finding.pass == "fold-batch-norm" && finding.op_type == "BatchNormalization") {
+      ++batch_norms;
+      folds += done ? 1 : 0;
+    } else if (finding.pass == "conv-weights-layout") {
+      ++weights;
+      moves += done ? 1 : 0;
+    }
+  }
+  std::string out;
+  if (batch_norms > 0) {
+    out = format_count(folds) + " of " + counted(batch_norms, "BatchNormalization") + " will fold";
+  } else {
+    out = "no BatchNormalization to fold";
+  }
+  if (weights > 0) out += " · " + format_count(moves) + " of " + counted(weights, "weight") + " would move to channels-last";
+  return out;
+}
+
+/// The BatchNormalizations that stay, by reason; with -v the ones that fold too.
+Findings batch_norm_findings(const InspectResult& result) {
+  Findings out;
+  for (const Finding& finding : result.findings) {
+    if (finding.op_type == "BatchNormalization" && finding.pass == "fold-batch-norm") out.push_back(finding);
+  }
+  return out;
+}
+
+void add_refusals(std::string& out, const InspectResult& result, const ReportStyle& style) {
+  const Findings findings = batch_norm_findings(result);
+  if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return;
+  const std::string lines = findings_text(findings, {"fold-batch-norm"}, true, style);
+  out += lines.substr(lines.find('\n') + 1);  // its first line is ours above
+}
+
+std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
+  TextTable table({.indent = 2, .gap = 2, .color = style.color});
+  table.row({{"convolution", Style::faint},
+             {"op", Style::faint},
+             {"weight", Style::faint},
+             {"groups", Style::faint, Align::right},
+             {"layout", Style::faint},
+             {"BatchNormalization", Style::faint}});
+  for (const ConvolutionSummary& convolution : result.convolutions) {
+    table.row({escape(convolution.node), convolution.op_type, convolution.weight_dims.empty() ? "?" : to_string(convolution.weight_dims),
+               Cell(std::to_string(convolution.groups), Style::plain, Align::right), convolution.layout,
+               convolution.batch_norm.empty() ? "–" : convolution.batch_norm});
+  }
+  return table.text();
+}
+
+Json ports_json(const std::vector<PortSummary>& ports) {
+  Json out = Json::array();
+  for (const PortSummary& port : ports) out.add(Json::object().set("name", port.name).set("type", port.type).set("shape", port.shape));
+  return out;
+}
+
+}  // namespace
+
+std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
+  const std::string name = result.path == "-" ? "standard input" : escape(result.path);
+  std::string out = paint(name, Style::strong, style.color) + "   " + head(result) + "\n";
+  TextTable ports({.indent = 2, .gap = 3, .color = style.color});
+  add_ports(ports, "input", result.inputs);
+  add_ports(ports, "output", result.outputs);
+  out += ports.text();
+  if (!result.op_counts.empty()) out += "  " + operators(result, style.verbose) + "\n";
+  if (!result.unknown_ops.empty()) {
+    out += "  " + paint("unknown, passed through untouched:", Style::warning, style.color);
+    for (const std::string& op : result.unknown_ops) out += " " + escape(op);
+    out += "\n";
+  }
+  out += "  " + outlook(result) + "\n";
+  add_refusals(out, result, style);
+  if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
+  return out;
+}
+
+Json inspect_json(const InspectResult& result) {
+  Json out = Json::object();
+  out.set("schema", "relayout.inspect/1").set("model", result.path).set("producer", result.producer);
+  Json opsets = Json::object();
+  opsets.set("", result.opset);
+  for (const auto& [domain, version] : result.domains) opsets.set(domain, version);
+  out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
+  out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
+  out.set("nodes", result.nodes).set("functions", result.functions);
+  out.set("inputs", ports_json(result.inputs)).set("outputs", ports_json(result.outputs));
+  Json counts = Json::object();
+  for (const auto& [name, count] : result.op_counts) counts.set(name, count);
+  out.set("op_counts", std::move(counts)).set("unknown_ops", result.unknown_ops);
+  Json convolutions = Json::array();
+  for (const ConvolutionSummary& convolution : result.convolutions) {
+    Json entry = Json::object();
+    entry.set("node", convolution.node).set("op_type", convolution.op_type).set("weight_dims", convolution.weight_dims);
+    entry.set("groups", convolution.groups).set("layout", convolution.layout);
+    if (!convolution.batch_norm.empty()) entry.set("batch_norm", convolution.batch_norm);
+    convolutions.add(std::move(entry));
+  }
+  out.set("convolutions", std::move(convolutions)).set("findings", findings_json(result.findings));
+  return out;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,345 @@
+// The one file that knows CLI11: it takes the command line and TOML files apart. Values are converted here, so that messages are ours
+// and no locale matters.
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/help.h"
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr int64_t kLargestConfig = 1 << 20;
+
+[[noreturn]] void usage(const std::string& message) {
+  fail(ErrorKind::usage, message);
+}
+
+/// "-o, --output" → {"-o", "--output"}
+std::vector<std::string> split_names(std::string_view names) {
+  std::vector<std::string> out;
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    std::string_view name = names.substr(0, comma);
+    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    out.emplace_back(name);
+  }
+  return out;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  const std::string_view nearest = nearest_word(word, candidates);
+  return nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
+}
+
+std::string whole_file(const std::string& path) {
+  const auto file = File::open(path);
+  if (file->size() > kLargestConfig) fail(ErrorKind::invalid, escape(path) + ": not a configuration file: larger than 1 MiB");
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  file->read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+}  // namespace
+
+int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) usage(what + ": " + quote(text) + " does not fit 64 bits");
+  if (error != std::errc{} || end != text.data() + text.size()) usage(what + ": " + quote(text) + " is not a whole number");
+  if (value < minimum) usage(what + ": " + quote(text) + " is less than " + std::to_string(minimum));
+  return value;
+}
+
+std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) {
+  std::vector<int64_t> dims;
+  if (text.empty()) return dims;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    dims.push_back(parse_integer(what, text.substr(0, comma), 0));
+    if (comma == std::string_view::npos) return dims;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+struct OptionSet::Declared {
+  std::vector<std::string> names;  ///< with dashes; the last is the one for messages
+  CLI::Option* option = nullptr;   ///< null for the positional
+  bool is_flag = false, repeatable = false;
+  std::vector<std::string> values;                                                   ///< as given; "true" or "false" of a flag
+  std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
+
+  [[nodiscard]] const std::string& label() const { return names.back(); }
+};
+
+struct OptionSet::Impl {
+  CLI::App app;
+  std::string command;
+  HelpText help;
+  std::vector<std::unique_ptr<Declared>> declared;
+  Declared *positional = nullptr, *config = nullptr, *help_flag = nullptr;
+  std::size_t minimum = 0, maximum = 0;
+
+  Declared& add_valued(Declared& entry);
+  Declared& add_flag(Declared& entry, const std::string& names);
+  [[nodiscard]] std::vector<std::string> option_names() const;
+  void tokenize(std::span<const std::string> arguments);
+  void read_config(const std::string& path);
+  void set_from_config(const std::string& path, const CLI::ConfigItem& item);
+  void check_and_assign();
+};
+
+OptionSet::OptionSet(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->command = command;
+  impl_->help = HelpText(command, summary, synopsis, examples);
+  impl_->app.set_help_flag();  // ours
+  impl_->app.allow_extras();   // unknown options are ours to name
+}
+
+OptionSet::~OptionSet() = default;
+
+OptionSet::Declared& OptionSet::Impl::add_valued(Declared& entry) {
+  // One value per occurrence; how often it may occur is ours to check.
+  std::string joined;
+  for (const std::string& name : entry.names) joined += (joined.empty() ? "" : ",") + name;
+  entry.option = app.add_option(joined)->expected(1)->take_all()->allow_extra_args(false);
+  return entry;
+}
+
+OptionSet::Declared& OptionSet::Impl::add_flag(Declared& entry, const std::string& names) {
+  entry.is_flag = entry.repeatable = true;
+  entry.option = app.add_flag(names)->take_last();
+  return entry;
+}
+
+void OptionSet::group(std::string_view title) {
+  impl_->help.begin_group(title);
+}
+
+OptionSet::Declared& OptionSet::declare(std::string_view names, std::string_view placeholder, std::string_view help) {
+  impl_->help.add(names, placeholder, help);
+  impl_->declared.push_back(std::make_unique<Declared>());
+  impl_->declared.back()->names = split_names(names);
+  return *impl_->declared.back();
+}
+
+void OptionSet::positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
+                           std::string_view help) {
+  Declared& entry = declare(placeholder, "", help);
+  impl_->positional = &entry;
+  impl_->minimum = minimum;
+  impl_->maximum = maximum;
+  entry.assign = [&target](const auto& values) { target = values; };
+}
+
+void OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
+  impl_->add_flag(declare(names, "", help), std::string(names)).assign = [&target](const auto& values) {
+    target = values.back() == "true";
+  };
+}
+
+void OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
+  const std::string positive = "--" + std::string(name), negative = "--no-" + std::string(name);
+  impl_->add_flag(declare(positive + ", " + negative, "", help), positive + ",!" + negative).assign = [&target](const auto& values) {
+    target = values.back() == "true";
+  };
+}
+
+void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
+  impl_->add_valued(declare(names, placeholder, help)).assign = [&target](const auto& values) { target = values.front(); };
+}
+
+void OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {
+  std::string joined;
+  for (const std::string_view choice : choices) joined += (joined.empty() ? "" : "|") + std::string(choice);
+  Declared& entry = impl_->add_valued(declare(names, joined, help));
+  entry.assign = [&target, &entry, choices = std::move(choices)](const auto& values) {
+    if (std::ranges::find(choices, values.front()) == choices.end()) {
+      std::string list;
+      for (const std::string_view choice : choices) list += (list.empty() ? "" : ", ") + std::string(choice);
+      usage(entry.label() + ": " + quote(values.front()) + " is none of " + list);
+    }
+    target = values.front();
+  };
+}
+
+void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  entry.assign = [&target, &entry, minimum](const auto& values) { target = parse_integer(entry.label(), values.front(), minimum); };
+}
+
+void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  entry.assign = [&target, &entry, minimum](const auto& values) {
+    const int64_t value = parse_integer(entry.label(), values.front(), minimum);
+    if (value > std::numeric_limits<int>::max()) usage(entry.label() + ": " + quote(values.front()) + " is too large");
+    target = static_cast<int>(value);
+  };
+}
+
+void OptionSet::real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  entry.assign = [&target, &entry](const auto& values) {
+    const std::string& given = values.front();
+    double value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (error != std::errc{} || end != given.data() + given.size() || !std::isfinite(value) || value < 0) {
+      usage(entry.label() + ": " + quote(given) + " is not a number from 0 on");
+    }
+    target = value;
+  };
+}
+
+void OptionSet::list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                     char separator) {
+  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  entry.repeatable = true;
+  entry.assign = [&target, separator](const auto& values) {
+    target.clear();
+    for (const std::string& value : values) {
+      std::size_t begin = 0, end = 0;
+      while (separator != '\0' && (end = value.find(separator, begin)) != std::string::npos) {
+        target.push_back(value.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      target.push_back(value.substr(begin));
+    }
+  };
+}
+
+void OptionSet::assignments(std::string_view names, std::string_view placeholder, std::vector<std::pair<std::string, std::string>>& target,
+                            std::string_view help) {
+  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  entry.repeatable = true;
+  entry.assign = [&target, &entry, form = std::string(placeholder)](const auto& values) {
+    target.clear();
+    for (const std::string& value : values) {
+      // Names may hold '=' and values (numbers, files) hardly do: the last one parts them.
+      const std::size_t equals = value.rfind('=');
+      if (equals == std::string::npos || equals == 0) usage(entry.label() + ": " + quote(value) + " is not of the form " + form);
+      target.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    }
+  };
+}
+
+void OptionSet::hide_last() {
+  impl_->help.hide_last();
+}
+
+void OptionSet::finish() {
+  Declared& config = declare("--config", "FILE", "read options from a TOML file; those given here win");
+  impl_->config = &impl_->add_valued(config);
+  Declared& help = declare("-h, --help", "", "print this");
+  impl_->help_flag = &impl_->add_flag(help, "-h,--help");
+}
+
+std::vector<std::string> OptionSet::Impl::option_names() const {
+  std::vector<std::string> out;
+  for (const auto& entry : declared) {
+    if (entry->option != nullptr) out.insert(out.end(), entry->names.begin(), entry->names.end());
+  }
+  return out;
+}
+
+void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
+  const auto mark = std::ranges::find(arguments, "--");
+  try {
+    app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it takes them last one first
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string message = error.what();
+    usage(message.substr(0, message.find(':')) + " needs a value");
+  } catch (const CLI::ParseError& error) {
+    usage(escape(error.what()));
+  }
+  for (const auto& entry : declared) {
+    if (entry->option != nullptr) entry->values = entry->option->results();
+  }
+  std::vector<std::string> others;
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with('-') && word != "-") {
+      const std::string name = word.substr(0, word.find('='));
+      usage("unknown option " + quote(name) + " of " + command + did_you_mean(name, option_names()));
+    }
+    others.push_back(word);
+  }
+  if (mark != arguments.end()) others.insert(others.end(), mark + 1, arguments.end());
+  if (positional != nullptr) {
+    positional->values = std::move(others);
+  } else if (!others.empty()) {
+    usage(command + " takes no argument: " + quote(others.front()));
+  }
+}
+
+void OptionSet::Impl::set_from_config(const std::string& path, const CLI::ConfigItem& item) {
+  for (const auto& entry : declared) {
+    const auto name = std::ranges::find(entry->names, "--" + item.name);
+    if (entry->option == nullptr || entry.get() == config || name == entry->names.end()) continue;
+    if (!entry->values.empty()) return;  // the command line wins
+    entry->values = item.inputs;
+    if (!entry->is_flag) return;
+    if (item.inputs.size() != 1 || (item.inputs[0] != "true" && item.inputs[0] != "false")) {
+      usage(escape(path) + ": " + quote(item.name) + " is true or false");
+    }
+    const bool negative = name != entry->names.begin() && name->starts_with("--no-");
+    entry->values[0] = (item.inputs[0] == "true") != negative ? "true" : "false";
+    return;
+  }
+  usage(escape(path) + ": unknown option " + quote(item.name) + " of " + command + did_you_mean("--" + item.name, option_names()));
+}
+
+void OptionSet::Impl::read_config(const std::string& path) {
+  std::istringstream text(whole_file(path));
+  try {
+    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
+      if (item.name == "++" || item.name == "--") continue;  // marks of sections
+      if (item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == command)) set_from_config(path, item);
+    }
+  } catch (const CLI::Error& error) {
+    usage(escape(path) + ": not TOML: " + escape(error.what()));
+  }
+}
+
+void OptionSet::Impl::check_and_assign() {
+  const std::vector<std::string> names = option_names();
+  for (const auto& entry : declared) {
+    if (entry->option == nullptr || entry->values.empty()) continue;
+    if (!entry->repeatable && entry->values.size() > 1) usage(entry->label() + " is given more than once");
+    for (const std::string& value : entry->values) {
+      if (std::ranges::find(names, value) != names.end()) usage(entry->label() + " needs a value, not " + quote(value));
+    }
+    entry->assign(entry->values);
+  }
+  if (positional == nullptr) return;
+  const std::vector<std::string>& given = positional->values;
+  if (given.size() < minimum) usage(command + " needs " + positional->label() + "; see relayout " + command + " --help");
+  if (given.size() > maximum) usage(command + " takes no further argument: " + quote(given[maximum]));
+  positional->assign(given);
+}
+
+bool OptionSet::parse(std::span<const std::string> arguments) {
+  for (const std::string& word : arguments) {
+    if (word == "--") break;
+    if (word == "-h" || word == "--help") return false;
+  }
+  impl_->tokenize(arguments);
+  if (!impl_->config->values.empty()) impl_->read_config(impl_->config->values.back());
+  impl_->check_and_assign();
+  return true;
+}
+
+std::string OptionSet::help() const {
+  return impl_->help.to_text();
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace relayout::cli {
+
+/// The options of one subcommand: declared once, read from the command line and from a configuration file, printed as its help.
+/// Every complaint is Error{usage} in one line. Numbers are read the same in every locale.
+class OptionSet {
+ public:
+  OptionSet(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples);
+  ~OptionSet();
+  OptionSet(const OptionSet&) = delete;
+  OptionSet& operator=(const OptionSet&) = delete;
+
+  /// Options declared from here on stand under this title of the help.
+  void group(std::string_view title);
+  /// Arguments without a dash: at least `minimum`, at most `maximum`.
+  void positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
+                  std::string_view help);
+
+  // `names` are as they are typed, "-o, --output"; `placeholder` stands for the value in the help.
+  void flag(std::string_view names, bool& target, std::string_view help);
+  /// --NAME and --no-NAME.
+  void toggle(std::string_view name, bool& target, std::string_view help);
+  void text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
+  /// One of `choices`, which are the placeholder too.
+  void choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);
+  void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help);
+  void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help);
+  /// A finite number that is not negative.
+  void real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help);
+  /// May be given several times; `separator` parts the items of one value.
+  void list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+            char separator = '\0');
+  /// NAME=VALUE, may be given several times.
+  void assignments(std::string_view names, std::string_view placeholder, std::vector<std::pair<std::string, std::string>>& target,
+                   std::string_view help);
+  /// The option declared last does not appear in the help.
+  void hide_last();
+
+  /// Reads the arguments, then the TOML file of --config for what they leave open: keys before the first section are for all
+  /// commands, those of section [COMMAND] for this one. False when --help was asked for; nothing is checked then.
+  [[nodiscard]] bool parse(std::span<const std::string> arguments);
+  [[nodiscard]] std::string help() const;
+  /// Declares -h, --help and --config; call it last.
+  void finish();
+
+ private:
+  struct Declared;
+  struct Impl;
+  Declared& declare(std::string_view names, std::string_view placeholder, std::string_view help);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A whole number in decimal, nothing else around it. `what` begins the message of the error.
+[[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
+/// "1,3,224,224"
+[[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
+
+}  // namespace relayout::cli

@@ -1,0 +1,59 @@
+#include "cli/progress.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/terminal.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(500);
+constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr int64_t kBarColumns = 24;
+
+}  // namespace
+
+Progress::Progress(bool enabled)
+    : enabled_(enabled && error_is_terminal() && log_level() != LogLevel::quiet), next_(Clock::now() + kPatience) {}
+
+Progress::~Progress() {
+  clear();
+}
+
+bool Progress::is_due() {
+  if (!enabled_) return false;
+  const auto now = Clock::now();
+  if (now < next_) return false;
+  next_ = now + kInterval;
+  return true;
+}
+
+void Progress::show(std::string_view what, int64_t done, int64_t total, const std::string& amount) {
+  const double share = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 0;
+  const auto full = static_cast<int64_t>(share * kBarColumns);
+  std::string line = "\r" + std::string(what) + " ";
+  for (int64_t i = 0; i < kBarColumns; ++i) line += i < full ? "█" : "░";
+  line += " " + std::to_string(static_cast<int>(share * 100)) + " %  " + amount + "\x1b[K";
+  write_error(line);
+  shown_ = true;
+}
+
+void Progress::bytes(std::string_view what, int64_t done, int64_t total) {
+  const std::lock_guard lock(mutex_);
+  if (is_due()) show(what, done, total, format_bytes(done) + " of " + format_bytes(total));
+}
+
+void Progress::steps(std::string_view what, int64_t done, int64_t total) {
+  const std::lock_guard lock(mutex_);
+  if (is_due()) show(what, done, total, format_count(done) + " of " + format_count(total));
+}
+
+void Progress::clear() {
+  const std::lock_guard lock(mutex_);
+  if (shown_) write_error("\r\x1b[K");
+  shown_ = false;
+}
+
+}  // namespace relayout::cli

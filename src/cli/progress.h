@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace relayout::cli {
+
+/// One line on standard error that shows how far long work has come: only on a terminal, only after half a second, ten times a
+/// second at most, gone when the object ends. Calls may come from several threads.
+class Progress {
+ public:
+  explicit Progress(bool enabled);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// "writing ████████░░░░ 61 %  1.2 of 1.9 GB"
+  void bytes(std::string_view what, int64_t done, int64_t total);
+  /// "verifying ██████░░░░░░ 50 %  2 of 4"
+  void steps(std::string_view what, int64_t done, int64_t total);
+  /// Takes the line away, for something else to be written.
+  void clear();
+
+ private:
+  [[nodiscard]] bool is_due();
+  void show(std::string_view what, int64_t done, int64_t total, const std::string& amount);
+
+  using Clock = std::chrono::steady_clock;
+  bool enabled_;
+  bool shown_ = false;
+  Clock::time_point next_;
+  std::mutex mutex_;
+};
+
+}  // namespace relayout::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "relayout/convert.h"
+#include "relayout/inspect.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+
+/// How a report is printed.
+struct ReportStyle {
+  bool verbose = false;
+  bool color = false;
+};
+
+/// What the passes did, one line per pass with its refusals by reason below it; `pass_names` says which ran.
+/// `will` puts it into the future: nothing has been done yet.
+[[nodiscard]] std::string findings_text(const Findings& findings, const std::vector<std::string>& pass_names, bool will,
+                                        const ReportStyle& style);
+[[nodiscard]] Json findings_json(const Findings& findings);
+
+[[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
+[[nodiscard]] Json convert_json(const ConvertResult& result);
+
+[[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
+[[nodiscard]] Json inspect_json(const InspectResult& result);
+
+/// "1 weight", "2 weights", with thousands parted.
+[[nodiscard]] std::string counted(int64_t count, std::string_view noun);
+/// A word of a command line, quoted for a shell when it must be.
+[[nodiscard]] std::string shell_word(const std::string& word);
+
+}  // namespace relayout::cli

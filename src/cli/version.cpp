@@ -1,0 +1,35 @@
+#include "cli/version.h"
+
+#include "relayout/version.h"
+
+namespace relayout::cli {
+namespace {
+
+/// The instruction set that oneDNN's kernels would choose from.
+std::string cpu_isa() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0) {
+    std::string isa = "AVX-512";
+    if (__builtin_cpu_supports("avx512vnni") != 0) isa += " VNNI";
+    if (__builtin_cpu_supports("avx512bf16") != 0) isa += " BF16";
+    return isa;
+  }
+  if (__builtin_cpu_supports("avx2") != 0) return "AVX2";
+  if (__builtin_cpu_supports("avx") != 0) return "AVX";
+  if (__builtin_cpu_supports("sse4.1") != 0) return "SSE4.1";
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "AArch64";
+#else
+  return "generic";
+#endif
+}
+
+}  // namespace
+
+std::string version_line() {
+  return std::string("relayout ") + kVersion + " (ONNX " RELAYOUT_ONNX_VERSION ", oneDNN " RELAYOUT_ONEDNN_VERSION ", " + cpu_isa() + ")";
+}
+
+}  // namespace relayout::cli

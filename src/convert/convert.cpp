@@ -1,0 +1,152 @@
+// The pipeline behind `relayout convert`: one list of stages, each with what holds after it.
+#include "relayout/convert.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "convert/options.h"
+#include "model/save.h"
+#include "passes/pass.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/version.h"
+
+namespace relayout {
+namespace {
+
+/// Wall time of the stages, as -v shows it.
+class Stopwatch {
+ public:
+  void stage(std::string_view name) {
+    const auto now = Clock::now();
+    log_detail(std::string(name) + ": " + std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now - last_).count()) +
+               " µs");
+    last_ = now;
+  }
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now(), last_ = start_;
+};
+
+struct Counts {
+  int64_t nodes = 0, initializers = 0, batch_norms = 0;
+};
+
+void count(const Graph& graph, Counts& counts) {
+  counts.nodes += static_cast<int64_t>(graph.nodes().size());
+  counts.initializers += static_cast<int64_t>(graph.initializers().size());
+  for (const Node& node : graph.nodes()) {
+    if (node.is("BatchNormalization")) ++counts.batch_norms;
+    for (const auto& nested : node.subgraphs()) count(*nested, counts);
+  }
+}
+
+/// Of the main graph, nested graphs and functions.
+Counts count(const Model& model) {
+  Counts counts;
+  count(model.graph(), counts);
+  for (const auto& function : model.functions()) count(*function, counts);
+  return counts;
+}
+
+/// --stamp: who made this, replacing what an earlier conversion said.
+void stamp(Model& model, const std::vector<std::string>& passes) {
+  std::string names;
+  for (const std::string& name : passes) names += (names.empty() ? "" : ",") + name;
+  const std::pair<std::string, std::string> entries[] = {{"relayout.version", kVersion}, {"relayout.passes", names}};
+  for (const auto& [key, value] : entries) {
+    onnx::StringStringEntryProto* entry = nullptr;
+    for (auto& existing : *model.message().mutable_metadata_props()) {
+      if (existing.key() == key) entry = &existing;
+    }
+    if (entry == nullptr) entry = model.message().add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+}
+
+SaveOptions save_options(const ConvertOptions& options, int threads) {
+  SaveOptions out;
+  out.format = options.output_format;
+  read_external_data(options.external_data, out);
+  out.copy_data = options.copy_data;
+  out.in_place = options.in_place;
+  out.sync = options.sync;
+  out.threads = threads;
+  out.progress = options.progress;
+  return out;
+}
+
+}  // namespace
+
+ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options) {
+  Stopwatch watch;
+  ConvertResult result;
+  result.input = input;
+  result.output = output;
+
+  // What is asked for makes sense, before anything is read.
+  const std::vector<const Pass*> passes = selected_passes(options);
+  for (const Pass* pass : passes) result.passes.emplace_back(pass->name);
+  const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
+  const PassOptions passing = pass_options(options, threads);
+  const SaveOptions saving = save_options(options, threads);
+
+  // From here on the model is valid, its nodes are in order, and payloads are references into the file: nothing large is in memory.
+  auto model = Model::load(input, options.load);
+  const Counts before = count(*model);
+  result.nodes_before = before.nodes;
+  result.initializers_before = before.initializers;
+  result.bytes_before = model->file_size();
+  watch.stage("load");
+  check_interrupt();
+
+  {
+    // From here on the graph is what will be written: weights carry their factors and their order, nobody has computed them yet.
+    PassContext context;
+    context.options = passing;
+    context.constants = Constants({.freeze_overridable = options.freeze});
+    run_passes(*model, passes, context);
+    result.findings = std::move(context.findings);
+    // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
+  }
+  const Counts after = count(*model);
+  result.nodes_after = after.nodes;
+  result.initializers_after = after.initializers;
+  result.all_folded = after.batch_norms == 0;
+  if (options.stamp) stamp(*model, result.passes);
+  watch.stage("passes");
+  check_interrupt();
+
+  // The last place to say no: after this there is a file.
+  if (!options.dry_run && (result.all_folded || !options.require_all_folded)) {
+    result.bytes_after = save(*model, output, saving).bytes;
+    result.written = true;
+    watch.stage("save");
+  }
+  result.seconds = watch.seconds();
+  return result;
+}
+
+std::filesystem::path default_output(const std::filesystem::path& input) {
+  constexpr std::string_view kExtensions[] = {".onnx", ".onnxtxt", ".onnxtext", ".textproto", ".pbtxt", ".prototxt", ".json", ".pb"};
+  std::filesystem::path out = input;
+  for (const std::string_view extension : kExtensions) {
+    if (out.extension() == extension) {
+      out.replace_extension();
+      break;
+    }
+  }
+  out += ".cl.onnx";
+  return out;
+}
+
+}  // namespace relayout

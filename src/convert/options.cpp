@@ -1,0 +1,91 @@
+#include "convert/options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+const Pass& known_pass(const std::string& name) {
+  if (const Pass* pass = find_pass(name)) return *pass;
+  std::vector<std::string_view> names;
+  for (const Pass& pass : pass_table()) names.push_back(pass.name);
+  const std::string_view nearest = nearest_word(name, names);
+  fail(ErrorKind::usage, "unknown pass " + quote(name) + (nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?"),
+       "relayout convert --list-passes lists them");
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool is_picked(const ConvertOptions& options, const Pass& pass) {
+  if (contains(options.skip, pass.name)) return false;
+  if (!options.passes.empty()) return contains(options.passes, pass.name);
+  if (!options.fold && (pass.name == "fold-batch-norm" || pass.name == "fold-affine")) return false;
+  if (options.layout == "keep" && pass.name == "conv-weights-layout") return false;
+  return pass.on_by_default;
+}
+
+}  // namespace
+
+std::vector<const Pass*> selected_passes(const ConvertOptions& options) {
+  const bool none = contains(options.passes, "none");
+  if (none && options.passes.size() > 1) fail(ErrorKind::usage, "pass 'none' goes with no other");
+  for (const std::string& name : options.passes) {
+    if (name != "none") (void)known_pass(name);
+  }
+  for (const std::string& name : options.skip) (void)known_pass(name);
+  std::vector<const Pass*> out;
+  for (const Pass& pass : pass_table()) {
+    if (!none && is_picked(options, pass)) out.push_back(&pass);
+  }
+  return out;
+}
+
+PassOptions pass_options(const ConvertOptions& options, int threads) {
+  PassOptions out;
+  if (options.layout == "channels-last") {
+    out.layout = WeightsLayout::channels_last;
+  } else if (options.layout == "contiguous") {
+    out.layout = WeightsLayout::contiguous;
+  } else if (options.layout == "keep") {
+    out.layout = WeightsLayout::keep;
+  } else {
+    fail(ErrorKind::usage, "unknown layout " + quote(options.layout) + ": channels-last, contiguous or keep");
+  }
+  out.include_1d = options.include_1d;
+  out.freeze = options.freeze;
+  out.only = options.only;
+  out.exclude = options.exclude;
+  out.stop_after = options.stop_after;
+  out.threads = threads;
+  return out;
+}
+
+void read_external_data(std::string_view text, SaveOptions& options) {
+  const std::size_t colon = text.find(':');
+  const std::string_view word = text.substr(0, colon);
+  if (word == "auto") {
+    options.external_data = ExternalData::automatic;
+  } else if (word == "always") {
+    options.external_data = ExternalData::always;
+  } else if (word == "never") {
+    options.external_data = ExternalData::never;
+  } else {
+    fail(ErrorKind::usage, "external data " + quote(text) + ": auto, always or never, each with :BYTES if wanted");
+  }
+  if (colon == std::string_view::npos) return;
+  const std::string_view digits = text.substr(colon + 1);
+  int64_t threshold = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), threshold);
+  if (error != std::errc{} || end != digits.data() + digits.size() || threshold < 0) {
+    fail(ErrorKind::usage, "external data " + quote(text) + ": " + quote(digits) + " is no number of bytes");
+  }
+  options.external_threshold = threshold;
+}
+
+}  // namespace relayout

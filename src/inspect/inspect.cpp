@@ -1,0 +1,213 @@
+// What is in a model. The verdicts come from convert's own passes, run on the loaded model that nobody will save: a second
+// BatchNormalization folds only when the first has been, so nothing less than doing it gives the same answers.
+#include "relayout/inspect.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "ops/constants.h"
+#include "ops/op.h"
+#include "passes/pass.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+namespace {
+
+/// Which input of a convolution is its weight; nothing for other operators.
+std::optional<std::size_t> weight_input(const Node& node) {
+  if (node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger")) return 1;
+  if (node.is("QLinearConv")) return 3;
+  return std::nullopt;
+}
+
+/// Findings name nodes so.
+std::string name_of_node(const Node& node) {
+  if (!node.name().empty() || node.outputs().empty() || node.output(0) == nullptr) return node.name();
+  return node.output(0)->name();
+}
+
+/// One input channel per group or a kernel of one point: both layouts are the same bytes.
+bool is_both_layouts(const Dims& dims) {
+  return dims.size() < 3 || dims[1] == 1 || std::all_of(dims.begin() + 2, dims.end(), [](int64_t dim) { return dim == 1; });
+}
+
+/// How the bytes of a constant weight lie: the order of the stored dims that its logical ones are read from.
+std::string stored_layout(const TensorData& data) {
+  if (is_both_layouts(data.dims())) return "both";
+  const Dims& permutation = data.permutation();
+  if (permutation.empty()) return "contiguous";
+  // Stored [O, k…, I]: logical dim 1 is the last stored one.
+  Dims channels_last = {0, static_cast<int64_t>(permutation.size()) - 1};
+  for (int64_t axis = 1; axis + 1 < static_cast<int64_t>(permutation.size()); ++axis) channels_last.push_back(axis);
+  return permutation == channels_last ? "channels-last" : "other";
+}
+
+std::string port_type(const onnx::TypeProto& type) {
+  const auto element = [](int32_t number) {
+    const DataTypeTraits* known = find_traits(number);
+    return known == nullptr ? std::string("?") : std::string(known->name);
+  };
+  if (type.has_tensor_type()) return element(type.tensor_type().elem_type());
+  if (type.has_sparse_tensor_type()) return "sparse(" + element(type.sparse_tensor_type().elem_type()) + ")";
+  if (type.has_sequence_type()) {
+    const auto& inner = type.sequence_type().elem_type();
+    return inner.has_tensor_type() ? "seq(" + element(inner.tensor_type().elem_type()) + ")" : "seq";
+  }
+  if (type.has_optional_type()) {
+    const auto& inner = type.optional_type().elem_type();
+    return inner.has_tensor_type() ? "optional(" + element(inner.tensor_type().elem_type()) + ")" : "optional";
+  }
+  return type.has_map_type() ? "map" : "?";
+}
+
+/// "[N, 3, 224, 224]", "" when no shape is declared.
+std::string port_shape(const onnx::TypeProto& type) {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return "";
+  std::string out = "[";
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    if (out.size() > 1) out += ", ";
+    out += dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : escape(dim.dim_param());
+  }
+  return out + "]";
+}
+
+PortSummary port(const Value& value) {
+  PortSummary out{value.name(), "?", ""};
+  if (value.info() != nullptr) {
+    out.type = port_type(value.info()->type());
+    out.shape = port_shape(value.info()->type());
+  }
+  return out;
+}
+
+/// Walks a model's graphs and fills in everything that does not need the passes.
+class Summary {
+ public:
+  Summary(const Model& model, InspectResult& result) : result_(&result) {
+    for (const auto& function : model.functions()) {
+      functions_.insert(function->function()->domain() + ":" + function->function()->name());
+    }
+  }
+
+  void add(const Graph& graph) {
+    result_->nodes += static_cast<int64_t>(graph.nodes().size());
+    for (const Initializer& initializer : graph.initializers()) add(initializer);
+    for (const Node& node : graph.nodes()) {
+      check_interrupt();
+      add(node);
+      for (const auto& nested : node.subgraphs()) add(*nested);
+    }
+  }
+
+  void finish() { result_->unknown_ops.assign(unknown_.begin(), unknown_.end()); }
+  /// Names of the BatchNormalization behind each convolution, in the order of the convolutions; empty without one.
+  [[nodiscard]] const std::vector<std::string>& batch_norms() const noexcept { return batch_norms_; }
+
+ private:
+  void add(const Initializer& initializer) {
+    if (initializer.data == nullptr) return;
+    result_->parameters += element_count(initializer.data->dims());
+    result_->parameter_bytes += initializer.data->byte_size();
+  }
+
+  void add(const Node& node) {
+    const bool is_default = node.domain().empty();
+    const std::string qualified = std::string(node.domain()) + ":" + node.op_type();
+    ++result_->op_counts[is_default ? node.op_type() : qualified];
+    if (!functions_.contains(qualified) && (!is_default || find_op(node.op_type()) == nullptr)) {
+      unknown_.insert(is_default ? "ai.onnx" + qualified : qualified);
+    }
+    if (const auto index = weight_input(node)) add_convolution(node, *index);
+  }
+
+  void add_convolution(const Node& node, std::size_t weight_index) {
+    ConvolutionSummary out;
+    out.node = name_of_node(node);
+    out.op_type = node.op_type();
+    out.groups = Attributes(node).integer("group", 1);
+    out.layout = "computed";
+    if (const Value* weight = node.input(weight_index)) {
+      const auto found = constants_.find(*weight);
+      if (const Constant* constant = std::get_if<Constant>(&found)) {
+        out.weight_dims = constant->dims;
+        out.layout = stored_layout(constant->data);
+      }
+    }
+    std::string batch_norm;
+    for (const Use& use : node.output(0) == nullptr ? std::span<const Use>{} : node.output(0)->uses()) {
+      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = name_of_node(*use.node);
+    }
+    batch_norms_.push_back(std::move(batch_norm));
+    result_->convolutions.push_back(std::move(out));
+  }
+
+  InspectResult* result_;
+  Constants constants_;
+  std::unordered_set<std::string> functions_;
+  std::set<std::string> unknown_;
+  std::vector<std::string> batch_norms_;
+};
+
+void add_header(const Model& model, InspectResult& result) {
+  const onnx::ModelProto& message = model.message();
+  result.producer = message.producer_name();
+  if (!message.producer_version().empty()) result.producer += (result.producer.empty() ? "" : " ") + message.producer_version();
+  result.ir_version = model.ir_version();
+  result.opset = model.opset("");
+  result.file_bytes = model.file_size();
+  result.functions = static_cast<int64_t>(model.functions().size());
+  for (const auto& import : message.opset_import()) {
+    if (!import.domain().empty() && import.domain() != "ai.onnx") result.domains[import.domain()] = import.version();
+  }
+  for (const Value* input : model.graph().inputs()) {
+    if (input->initializer() == nullptr) result.inputs.push_back(port(*input));
+  }
+  for (const Value* output : model.graph().outputs()) result.outputs.push_back(port(*output));
+}
+
+/// Runs convert's default pipeline on the model in memory.
+Findings findings_of_convert(Model& model) {
+  std::vector<const Pass*> passes;
+  for (const Pass& pass : pass_table()) {
+    if (pass.on_by_default) passes.push_back(&pass);
+  }
+  PassContext context;
+  run_passes(model, passes, context);
+  return std::move(context.findings);
+}
+
+}  // namespace
+
+InspectResult inspect(const std::filesystem::path& path, const LoadOptions& options) {
+  const auto model = Model::load(path, options);
+  InspectResult result;
+  result.path = path;
+  add_header(*model, result);
+  Summary summary(*model, result);
+  summary.add(model->graph());
+  for (const auto& function : model->functions()) summary.add(*function);
+  summary.finish();
+
+  // From here on the graph is what convert would write, and no longer what the file says.
+  result.findings = findings_of_convert(*model);
+  std::unordered_map<std::string, std::string> verdicts;
+  for (const Finding& finding : result.findings) {
+    if (finding.op_type != "BatchNormalization" || finding.verdict == Verdict::not_applicable) continue;
+    verdicts[finding.node] = finding.verdict == Verdict::done ? "folds" : std::string(to_string(finding.reason));
+  }
+  for (std::size_t i = 0; i < result.convolutions.size(); ++i) {
+    const auto verdict = verdicts.find(summary.batch_norms()[i]);
+    if (verdict != verdicts.end()) result.convolutions[i].batch_norm = verdict->second;
+  }
+  return result;
+}
+
+}  // namespace relayout

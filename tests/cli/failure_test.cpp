@@ -1,0 +1,51 @@
+#include "cli/failure.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <new>
+
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+template <class Exception>
+Failure failure_of(const Exception& exception) {
+  try {
+    throw exception;
+  } catch (...) {
+    return current_failure();
+  }
+}
+
+TEST(Failure, KeepsKindMessageAndHint) {
+  const Failure failure = failure_of(Error(ErrorKind::invalid, "m.onnx: not an ONNX model", "git lfs pull"));
+  EXPECT_EQ(failure.code, 3);
+  EXPECT_EQ(failure.message, "m.onnx: not an ONNX model");
+  EXPECT_EQ(failure.hint, "git lfs pull");
+}
+
+TEST(Failure, ADefectSaysHowToReportIt) {
+  EXPECT_EQ(failure_of(Error(ErrorKind::defect, "x")).code, 70);
+  EXPECT_NE(failure_of(Error(ErrorKind::defect, "x")).hint.find("report"), std::string::npos);
+  EXPECT_EQ(failure_of(std::logic_error("x")).code, 70);
+  EXPECT_EQ(failure_of(42).code, 70);
+}
+
+TEST(Failure, MissingMemoryIsAResource) {
+  EXPECT_EQ(failure_of(std::bad_alloc()).code, 5);
+  EXPECT_EQ(failure_of(std::filesystem::filesystem_error("x", std::make_error_code(std::errc::permission_denied))).code, 5);
+}
+
+TEST(WorseCode, FollowsTheDocumentedOrder) {
+  const int order[] = {0, 1, 2, 4, 3, 5, 70, 143, 130};
+  for (const int& a : order) {
+    for (const int& b : order) {
+      EXPECT_EQ(worse_code(a, b), std::max(&a, &b) == &a ? a : b);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace relayout::cli

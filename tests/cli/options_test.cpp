@@ -1,0 +1,212 @@
+#include "cli/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+/// A command with one option of each kind.
+class OptionsTest : public testing::Test {
+ protected:
+  OptionsTest() {
+    options_.positional("MODEL...", models_, 0, 3, "models");
+    options_.flag("-j, --json", json_, "document");
+    options_.toggle("fold", fold_, "fold");
+    options_.text("-o, --output", "FILE", output_, "file");
+    options_.choice("--layout", {"keep", "contiguous"}, layout_, "layout");
+    options_.integer("--samples", "N", 1, samples_, "samples");
+    options_.integer("--seed", "S", 0, seed_, "seed");
+    options_.real("--rtol", "X", rtol_, "tolerance");
+    options_.list("--only", "GLOB", only_, "globs");
+    options_.list("--pass", "NAME", passes_, "passes", ',');
+    options_.assignments("--dim", "N=2", dims_, "dims");
+    options_.finish();
+  }
+
+  bool parse(const std::vector<std::string>& arguments) { return options_.parse(arguments); }
+
+  /// The message of the usage error that the arguments end in.
+  std::string complaint(const std::vector<std::string>& arguments) {
+    try {
+      (void)parse(arguments);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  std::string config(const std::string& text) {
+    const std::string path = testing::TempDir() + "relayout_options_test_" + std::to_string(getpid()) + ".toml";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  OptionSet options_{"convert", "summary", "MODEL", "relayout convert m.onnx"};
+  std::vector<std::string> models_, only_, passes_;
+  std::vector<std::pair<std::string, std::string>> dims_;
+  bool json_ = false, fold_ = true;
+  std::string output_, layout_ = "keep";
+  int samples_ = 4;
+  int64_t seed_ = 1;
+  std::optional<double> rtol_;
+};
+
+TEST_F(OptionsTest, ReadsEveryKind) {
+  EXPECT_TRUE(parse({"a.onnx",    "-j",
+                     "--no-fold", "-o",
+                     "out",       "--layout=contiguous",
+                     "b.onnx",    "--samples",
+                     "8",         "--seed=9223372036854775807",
+                     "--rtol",    "1e-3",
+                     "--only",    "a*",
+                     "--only",    "b,c",
+                     "--pass",    "x,y",
+                     "--pass",    "z",
+                     "--dim",     "N=2",
+                     "--dim",     "a=b=3"}));
+  EXPECT_THAT(models_, ElementsAre("a.onnx", "b.onnx"));
+  EXPECT_TRUE(json_);
+  EXPECT_FALSE(fold_);
+  EXPECT_EQ(output_, "out");
+  EXPECT_EQ(layout_, "contiguous");
+  EXPECT_EQ(samples_, 8);
+  EXPECT_EQ(seed_, INT64_MAX);
+  EXPECT_EQ(rtol_, 1e-3);
+  EXPECT_THAT(only_, ElementsAre("a*", "b,c"));
+  EXPECT_THAT(passes_, ElementsAre("x", "y", "z"));
+  EXPECT_THAT(dims_, ElementsAre(Pair("N", "2"), Pair("a=b", "3")));
+}
+
+TEST_F(OptionsTest, LeavesDefaultsAlone) {
+  EXPECT_TRUE(parse({}));
+  EXPECT_TRUE(models_.empty());
+  EXPECT_TRUE(fold_);
+  EXPECT_EQ(layout_, "keep");
+  EXPECT_EQ(samples_, 4);
+  EXPECT_FALSE(rtol_);
+}
+
+TEST_F(OptionsTest, TheLastOfAToggleCounts) {
+  EXPECT_TRUE(parse({"--no-fold", "--fold"}));
+  EXPECT_TRUE(fold_);
+}
+
+TEST_F(OptionsTest, ADashIsAnArgumentAndAValue) {
+  EXPECT_TRUE(parse({"-", "-o", "-"}));
+  EXPECT_THAT(models_, ElementsAre("-"));
+  EXPECT_EQ(output_, "-");
+}
+
+TEST_F(OptionsTest, AfterTwoDashesEverythingIsAnArgument) {
+  EXPECT_TRUE(parse({"--", "--json", "-x"}));
+  EXPECT_FALSE(json_);
+  EXPECT_THAT(models_, ElementsAre("--json", "-x"));
+}
+
+TEST_F(OptionsTest, TakesNamesThatLookLikeLists) {
+  EXPECT_TRUE(parse({"[a,b]", "--only", "[ab]", "--only", "{}", "--output", ""}));
+  EXPECT_THAT(models_, ElementsAre("[a,b]"));
+  EXPECT_THAT(only_, ElementsAre("[ab]", "{}"));
+  EXPECT_EQ(output_, "");
+}
+
+TEST_F(OptionsTest, NamesTheNearestOption) {
+  EXPECT_THAT(complaint({"--layuot", "keep"}), AllOf(HasSubstr("'--layuot'"), HasSubstr("did you mean '--layout'?")));
+  EXPECT_THAT(complaint({"--jsn"}), HasSubstr("did you mean '--json'?"));
+  EXPECT_EQ(complaint({"--zzzzzzzzzzz=1"}), "unknown option '--zzzzzzzzzzz' of convert");
+  EXPECT_THAT(complaint({"-q"}), HasSubstr("unknown option '-q'"));
+}
+
+TEST_F(OptionsTest, RefusesValuesThatDoNotFit) {
+  EXPECT_THAT(complaint({"--samples", "many"}), HasSubstr("--samples: 'many' is not a whole number"));
+  EXPECT_THAT(complaint({"--samples", "4x"}), HasSubstr("not a whole number"));
+  EXPECT_THAT(complaint({"--samples", "0"}), HasSubstr("less than 1"));
+  EXPECT_THAT(complaint({"--samples", "99999999999"}), HasSubstr("too large"));
+  EXPECT_THAT(complaint({"--seed", "99999999999999999999"}), HasSubstr("64 bits"));
+  EXPECT_THAT(complaint({"--rtol", "1,5"}), HasSubstr("--rtol: '1,5'"));
+  EXPECT_THAT(complaint({"--rtol", "nan"}), HasSubstr("'nan'"));
+  EXPECT_THAT(complaint({"--layout", "nhwc"}), HasSubstr("'nhwc' is none of keep, contiguous"));
+  EXPECT_THAT(complaint({"--dim", "N"}), HasSubstr("'N' is not of the form N=2"));
+}
+
+TEST_F(OptionsTest, RefusesWrongCounts) {
+  EXPECT_THAT(complaint({"--output"}), HasSubstr("--output needs a value"));
+  EXPECT_THAT(complaint({"--output", "--json"}), HasSubstr("--output needs a value"));
+  EXPECT_THAT(complaint({"--output", "a", "-o", "b"}), HasSubstr("more than once"));
+  EXPECT_THAT(complaint({"a", "b", "c", "d"}), HasSubstr("no further argument: 'd'"));
+}
+
+TEST_F(OptionsTest, HelpComesBeforeEveryComplaint) {
+  EXPECT_FALSE(parse({"--nonsense", "--samples", "many", "--help"}));
+  EXPECT_FALSE(parse({"-h"}));
+  EXPECT_TRUE(parse({"--", "--help"}));
+}
+
+TEST_F(OptionsTest, ConfigurationFillsWhatTheCommandLineLeavesOpen) {
+  const std::string path = config(
+      "# for all commands\nseed = 7\n\n[convert]\nfold = false\nlayout = \"contiguous\"\nsamples = 2\nonly = [\"a\", \"b*\"]\njson = true\n"
+      "[verify]\nunheard-of = 3\n");
+  EXPECT_TRUE(parse({"--config", path, "--samples", "5"}));
+  EXPECT_EQ(seed_, 7);
+  EXPECT_FALSE(fold_);
+  EXPECT_EQ(layout_, "contiguous");
+  EXPECT_EQ(samples_, 5);
+  EXPECT_THAT(only_, ElementsAre("a", "b*"));
+  EXPECT_TRUE(json_);
+}
+
+TEST_F(OptionsTest, ConfigurationKnowsNegativeToggles) {
+  EXPECT_TRUE(parse({"--config", config("[convert]\nno-fold = true\n")}));
+  EXPECT_FALSE(fold_);
+}
+
+TEST_F(OptionsTest, ConfigurationIsCheckedLikeTheCommandLine) {
+  EXPECT_THAT(complaint({"--config", config("[convert]\nlayuot = \"keep\"\n")}), HasSubstr("did you mean '--layout'?"));
+  EXPECT_THAT(complaint({"--config", config("[convert]\nsamples = \"x\"\n")}), HasSubstr("--samples: 'x'"));
+  EXPECT_THAT(complaint({"--config", config("[convert]\njson = 3\n")}), HasSubstr("'json' is true or false"));
+}
+
+TEST_F(OptionsTest, ConfigurationThatCannotBeReadIsAnInputError) {
+  for (const std::string path : {"/nonexistent/relayout.toml", "/dev/zero", "/"}) {
+    try {
+      (void)parse({"--config", path});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_THAT(error.what(), HasSubstr(path));
+    }
+  }
+}
+
+TEST_F(OptionsTest, HelpShowsEveryOptionOnce) {
+  const std::string help = options_.help();
+  for (const char* part : {"relayout convert: summary", "MODEL...", "-j, --json", "--fold, --no-fold", "-o, --output FILE",
+                           "--layout keep|contiguous", "--dim N=2", "--config FILE", "-h, --help", "Examples:"}) {
+    EXPECT_THAT(help, HasSubstr(part));
+  }
+  EXPECT_EQ(help.find("--samples"), help.rfind("--samples"));
+}
+
+TEST(ParseDims, ReadsAListOfSizes) {
+  EXPECT_THAT(parse_dims("--shape x", "1,3,224,224"), ElementsAre(1, 3, 224, 224));
+  EXPECT_THAT(parse_dims("--shape x", ""), ElementsAre());
+  EXPECT_THROW((void)parse_dims("--shape x", "1,,2"), Error);
+  EXPECT_THROW((void)parse_dims("--shape x", "1,-2"), Error);
+  EXPECT_THROW((void)parse_dims("--shape x", "1,2,"), Error);
+}
+
+}  // namespace
+}  // namespace relayout::cli
