@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relayout/findings.h"
@@ -44,6 +45,14 @@ struct ConvertResult {
 /// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error; a request that makes no
 /// sense (unknown pass or layout) is Error{usage} before anything is read.
 [[nodiscard]] ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options);
+
+/// A pass as a user may pick it.
+struct PassInfo {
+  std::string_view name, summary;
+  bool on_by_default;
+};
+/// All passes, in running order.
+[[nodiscard]] std::vector<PassInfo> available_passes();
 
 /// IN with ".cl.onnx" in place of its extension.
 [[nodiscard]] std::filesystem::path default_output(const std::filesystem::path& input);

@@ -13,7 +13,6 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
-#include "passes/pass.h"
 #include "relayout/error.h"
 #include "report/table.h"
 
@@ -37,7 +36,7 @@ struct Job {
 
 std::string list_of_passes() {
   TextTable table;
-  for (const Pass& pass : pass_table()) {
+  for (const PassInfo& pass : available_passes()) {
     table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (only with --pass)")});
   }
   return table.text();

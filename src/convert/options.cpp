@@ -46,6 +46,12 @@ std::vector<const Pass*> selected_passes(const ConvertOptions& options) {
   return out;
 }
 
+std::vector<PassInfo> available_passes() {
+  std::vector<PassInfo> out;
+  for (const Pass& pass : pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default});
+  return out;
+}
+
 PassOptions pass_options(const ConvertOptions& options, int threads) {
   PassOptions out;
   if (options.layout == "channels-last") {
