@@ -1,0 +1,58 @@
+# What `cmake --install` and cpack make: a tree that works without the build folder and without the build root.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(relayout_library_dir ${CMAKE_INSTALL_LIBDIR}/relayout)
+
+install(TARGETS relayout EXPORT relayout ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/relayout DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT relayout NAMESPACE relayout:: FILE relayoutTargets.cmake DESTINATION ${relayout_library_dir}/cmake)
+configure_package_config_file(cmake/relayoutConfig.cmake.in relayoutConfig.cmake INSTALL_DESTINATION ${relayout_library_dir}/cmake)
+write_basic_package_version_file(relayoutConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/relayoutConfig.cmake ${PROJECT_BINARY_DIR}/relayoutConfigVersion.cmake
+  DESTINATION ${relayout_library_dir}/cmake)
+
+if(TARGET relayout_onednn)
+  set_target_properties(relayout_onednn PROPERTIES INSTALL_RPATH "\$ORIGIN")
+  install(TARGETS relayout_onednn LIBRARY DESTINATION ${relayout_library_dir})
+endif()
+if(TARGET relayout_cli)
+  file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/relayout)
+  set_target_properties(relayout_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${to_libraries}")
+  install(TARGETS relayout_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+  # The man page carries what --help says, so neither can be behind the other.
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/relayout.1
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:relayout_cli> -DTEMPLATE=${PROJECT_SOURCE_DIR}/cmake/relayout.1.in
+      -DOUT=${PROJECT_BINARY_DIR}/relayout.1 -DVERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
+    DEPENDS relayout_cli cmake/relayout.1.in cmake/man_page.cmake VERBATIM)
+  add_custom_target(relayout_man ALL DEPENDS ${PROJECT_BINARY_DIR}/relayout.1)
+  install(FILES ${PROJECT_BINARY_DIR}/relayout.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES cmake/completions/relayout.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME relayout)
+  install(FILES cmake/completions/relayout.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  install(FILES cmake/completions/_relayout DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+
+  # Built in a build root: its libraries come along, loader and C library included, and the program is pointed at them.
+  if(RELAYOUT_BUILD_ROOT)
+    find_program(PATCHELF patchelf REQUIRED)
+    set(modules)
+    if(TARGET relayout_onednn)
+      set(modules "$<TARGET_FILE:relayout_onednn>")
+    endif()
+    configure_file(cmake/install_libraries.cmake.in install_libraries.in.cmake @ONLY)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/install_libraries.cmake INPUT ${PROJECT_BINARY_DIR}/install_libraries.in.cmake)
+    install(SCRIPT ${PROJECT_BINARY_DIR}/install_libraries.cmake)
+  endif()
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "the developers of relayout")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Convert ONNX models for channels-last inference and prove the result")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_STRIP_FILES ON)
+if(NOT RELAYOUT_BUILD_ROOT)  # with one, all that is needed comes along
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+include(CPack)

@@ -1,0 +1,26 @@
+# TEMPLATE with the help of PROGRAM and of each of its subcommands → OUT.
+function(help result)
+  execute_process(COMMAND ${PROGRAM} ${ARGN} --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# As it stands, in roff: no line may begin with a control character.
+function(literal text result)
+  string(REPLACE "\\" "\\e" text "${text}")
+  string(REPLACE "-" "\\-" text "${text}")
+  string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\&\\2" text "${text}")
+  set(${result} ".nf\n${text}\n.fi\n" PARENT_SCOPE)
+endfunction()
+
+help(main)
+literal("${main}" text)
+set(COMMANDS ".SH COMMANDS\n${text}")
+foreach(command IN ITEMS convert verify inspect profile diff)
+  if(main MATCHES "\n *${command} ")
+    help(text ${command})
+    literal("${text}" text)
+    string(TOUPPER ${command} title)
+    string(APPEND COMMANDS ".SH ${title}\n${text}")
+  endif()
+endforeach()
+configure_file(${TEMPLATE} ${OUT} @ONLY)
