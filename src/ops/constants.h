@@ -1,8 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
+#include <vector>
 
 #include "model/tensor_data.h"
 #include "relayout/findings.h"
@@ -16,36 +19,50 @@ namespace relayout {
 struct Constant {
   DataType type = DataType::undefined;
   Dims dims;
-  TensorData data;
+  TensorData data;                     ///< not for strings
+  Tensor strings;                      ///< of type string only
   Initializer* initializer = nullptr;  ///< the initializer itself, when no node lies between
-  [[nodiscard]] Tensor load() const { return data.load(); }
+  [[nodiscard]] Tensor load() const { return strings ? strings : data.load(); }
 };
 
 /// Answers what is constant: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of
 /// pure ops over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only
 /// type or dims of an operand; dims come from constants alone, never from a declared shape.
-/// Answers are remembered by value; a pass that changes a graph calls forget().
+/// Answers are remembered by value; a pass that changes the contents of a value calls forget().
 class Constants {
  public:
   struct Options {
-    bool freeze_overridable = false;     ///< --freeze
-    int64_t budget = int64_t{64} << 20;  ///< bytes of one evaluated result
+    int64_t budget = int64_t{64} << 20;  ///< bytes of the operands and results of one evaluated node
   };
   explicit Constants(Options options) : options_(options) {}
   Constants() : Constants(Options{}) {}
 
-  /// The constant, or why not: not_constant, overridable, too_large …
+  /// The constant, or why not: not_constant, overridable, training_info, quantized, too_large.
   [[nodiscard]] std::variant<Constant, Reason> find(const Value& value);
   /// Contents of a small constant (parameters, shapes), or nothing.
   [[nodiscard]] std::optional<Tensor> value(const Value& value);
-  /// Element type of a value, as far as it follows from initializers, Casts and declared graph inputs (those are contracts), or undefined.
+  /// Element type of a value (of a sequence: of its elements), as far as it follows from constants, Casts and declared inputs of the
+  /// graph (those are contracts) through operators that keep the type; or undefined.
   [[nodiscard]] DataType type_of(const Value& value);
-  void forget(const Value& value);
+  void forget(const Value& value) { known_.erase(&value); }
   void clear();
 
  private:
+  using Answer = std::variant<Constant, Reason>;
+  [[nodiscard]] Answer of_source(const Value& value);
+  [[nodiscard]] bool is_trained(const Value& value);
+  /// Values whose answers `node` waits for; empty when it can be evaluated, or answered without.
+  [[nodiscard]] std::vector<const Value*> unknown_operands(const Node& node) const;
+  void answer(const Node& node);
+  void answer_all(const Node& node, const Answer& answer);
+  [[nodiscard]] Answer seen_through(const Node& node);
+  [[nodiscard]] Answer constant_node(const Node& node) const;
+  void evaluate(const Node& node);
+
   Options options_;
-  std::unordered_map<const Value*, std::variant<Constant, Reason>> known_;
+  std::unordered_map<const Value*, Answer> known_;
+  std::unordered_map<const Value*, DataType> types_;
+  std::optional<std::unordered_set<std::string>> trained_;  ///< initializers that training_info writes to
 };
 
 }  // namespace relayout

@@ -1,0 +1,399 @@
+#include "ops/constants.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "model/attributes.h"
+#include "model/origin.h"
+#include "ops/op.h"
+#include "ops/value_type.h"
+#include "relayout/error.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+/// Their work is not bounded by the size of operands and results, so they are not run to see whether something is constant.
+constexpr auto kCostly = std::to_array<std::string_view>({
+    "Attention",   "Conv",          "ConvInteger", "ConvTranspose", "DFT",      "DeformConv", "Det",           "Dropout",
+    "Einsum",      "GRU",           "Gemm",        "GridSample",    "LSTM",     "MatMul",     "MatMulInteger", "NonMaxSuppression",
+    "QLinearConv", "QLinearMatMul", "RNN",         "Resize",        "RoiAlign", "STFT",       "Upsample",
+});
+
+/// Sources of randomness stay what they are, even those with a seed.
+constexpr auto kRandom = std::to_array<std::string_view>({
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+});
+
+/// Folding their results would undo a quantization that somebody meant.
+constexpr auto kQuantizing = std::to_array<std::string_view>({"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"});
+
+static_assert(std::ranges::is_sorted(kCostly) && std::ranges::is_sorted(kRandom) && std::ranges::is_sorted(kQuantizing));
+
+/// What a node wants to know of an operand.
+enum class Need { contents, dims, type };
+
+Need need_of(const Node& node, std::size_t input) {
+  if (node.is("Shape") || node.is("Size")) return Need::dims;
+  if (node.is("CastLike") && input == 1) return Need::type;
+  return Need::contents;
+}
+
+bool has_attribute_reference(const Node& node) {
+  return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
+}
+
+/// Why a node is never evaluated, or nothing.
+std::optional<Reason> refused(const Node& node) {
+  if (!node.domain().empty() || !node.subgraphs().empty() || node.opset() <= 0 || has_attribute_reference(node))
+    return Reason::not_constant;
+  const std::string& op = node.op_type();
+  if (std::ranges::binary_search(kQuantizing, op)) return Reason::quantized;
+  if (std::ranges::binary_search(kCostly, op) || std::ranges::binary_search(kRandom, op)) return Reason::not_constant;
+  const Op* const known = find_op(op);
+  if (known == nullptr || !known->deterministic) return Reason::not_constant;
+  return std::nullopt;
+}
+
+/// Answers without looking at operands' contents.
+bool is_seen_through(const Node& node) {
+  return node.is("Constant") || node.is("Identity") || node.is("Transpose");
+}
+
+std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims) {
+  const int64_t count = element_count(dims);
+  const auto size = static_cast<int64_t>(type == DataType::string ? sizeof(std::string) : memory_size(type));
+  if (count > INT64_MAX / std::max<int64_t>(size, 1)) return std::nullopt;
+  return count * size;
+}
+
+Constant constant_of(const Tensor& tensor) {
+  Constant out{tensor.type(), tensor.dims(), {}, {}, nullptr};
+  if (tensor.type() == DataType::string) {
+    out.strings = tensor;
+    return out;
+  }
+  const Tensor dense = contiguous(tensor);
+  const auto size = static_cast<std::size_t>(dense.element_count()) * memory_size(dense.type());
+  out.data = TensorData(dense.type(), dense.dims(), Bytes::owned(std::vector<std::byte>(dense.bytes(), dense.bytes() + size)));
+  return out;
+}
+
+Constant constant_of(TensorData data) {
+  Constant out{data.type(), data.dims(), {}, {}, nullptr};
+  out.data = std::move(data);
+  return out;
+}
+
+template <class T>
+Constant constant_of(DataType type, Dims dims, const T* values, std::size_t count) {
+  Tensor tensor(type, std::move(dims));
+  std::copy_n(values, count, tensor.data<T>());
+  return constant_of(tensor);
+}
+
+/// A tensor of these dims that only lends them: no kernel that takes it reads elements.
+Tensor dims_only(DataType type, const Dims& dims) {
+  return {TensorDesc{type, dims, contiguous_strides(dims)}, nullptr, nullptr};
+}
+
+/// Where element `index` of a sparse tensor stands (ONNX: SparseTensorProto): indices [NNZ] are linear, [NNZ, rank] per dim.
+int64_t position_of(const Tensor& indices, int64_t index, const Dims& dims) {
+  const int64_t* const at = indices.data<int64_t>();
+  if (indices.rank() == 1) return at[index];
+  int64_t position = 0;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const int64_t i = at[index * static_cast<int64_t>(dims.size()) + static_cast<int64_t>(d)];
+    if (i < 0 || i >= dims[d]) return -1;
+    position = position * dims[d] + i;
+  }
+  return position;
+}
+
+Tensor dense_of(const Model& model, const onnx::SparseTensorProto& sparse) {
+  const std::string where = "sparse tensor " + quote(sparse.values().name()) + ": ";
+  const Dims dims(sparse.dims().begin(), sparse.dims().end());
+  const int64_t count = element_count(dims);
+  const Tensor values = contiguous(load_tensor(model, sparse.values()));
+  const Tensor indices = contiguous(load_tensor(model, sparse.indices()));
+  const int64_t given = values.element_count();
+  const auto rank = static_cast<int64_t>(dims.size());
+  const bool linear = indices.rank() == 1 && indices.dims()[0] == given;
+  const bool per_dim = indices.rank() == 2 && indices.dims()[0] == given && indices.dims()[1] == rank;
+  if (values.rank() != 1 || indices.type() != DataType::int64 || !(linear || per_dim) || values.type() == DataType::string) {
+    fail(ErrorKind::invalid, where + "values and indices do not fit each other");
+  }
+  Tensor out(values.type(), dims);
+  const std::size_t size = memory_size(values.type());
+  std::fill_n(out.bytes(), static_cast<std::size_t>(count) * size, std::byte{0});
+  int64_t previous = -1;
+  for (int64_t i = 0; i < given; ++i) {
+    const int64_t position = position_of(indices, i, dims);
+    if (position <= previous || position >= count) fail(ErrorKind::invalid, where + "indices are out of range or not in ascending order");
+    std::copy_n(values.bytes() + static_cast<std::size_t>(i) * size, size, out.bytes() + static_cast<std::size_t>(position) * size);
+    previous = position;
+  }
+  return out;
+}
+
+/// Of an input or initializer.
+DataType source_type(const Value& value) {
+  if (const Initializer* const initializer = value.initializer()) {
+    if (initializer->data) return initializer->data->type();
+    const int32_t number = initializer->sparse != nullptr ? initializer->sparse->values().data_type() : initializer->message->data_type();
+    const DataTypeTraits* const type = find_traits(number);
+    return type != nullptr ? type->type : DataType::undefined;
+  }
+  const auto declared = value.declared();
+  return declared ? declared->type : DataType::undefined;
+}
+
+}  // namespace
+
+void Constants::clear() {
+  known_.clear();
+  types_.clear();
+  trained_.reset();
+}
+
+std::optional<Tensor> Constants::value(const Value& value) {
+  const Answer answer = find(value);
+  const auto* const constant = std::get_if<Constant>(&answer);
+  if (constant == nullptr) return std::nullopt;
+  const auto bytes = bytes_in_memory(constant->type, constant->dims);
+  if (!bytes || *bytes > options_.budget) return std::nullopt;
+  return constant->load();
+}
+
+std::variant<Constant, Reason> Constants::find(const Value& value) {
+  std::vector<const Value*> open = {&value};
+  while (!open.empty()) {
+    const Value& next = *open.back();
+    if (known_.contains(&next)) {
+      open.pop_back();
+    } else if (const Node* const producer = next.producer()) {
+      const auto waiting = unknown_operands(*producer);
+      if (waiting.empty()) answer(*producer);
+      open.insert(open.end(), waiting.begin(), waiting.end());
+    } else {
+      known_.emplace(&next, of_source(next));
+    }
+  }
+  return known_.at(&value);
+}
+
+std::vector<const Value*> Constants::unknown_operands(const Node& node) const {
+  std::vector<const Value*> out;
+  if (!is_seen_through(node) && refused(node)) return out;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value* const input = node.input(i);
+    if (input == nullptr || need_of(node, i) == Need::type) continue;
+    const auto known = known_.find(input);
+    if (known == known_.end()) {
+      // One at a time: a reason found for the first spares the walk to the others.
+      out.push_back(input);
+      return out;
+    }
+    if (std::holds_alternative<Reason>(known->second)) return out;
+  }
+  return out;
+}
+
+void Constants::answer_all(const Node& node, const Answer& answer) {
+  for (const Value* output : node.outputs()) {
+    if (output != nullptr) known_.insert_or_assign(output, answer);
+  }
+}
+
+void Constants::answer(const Node& node) {
+  const bool seen_through = is_seen_through(node);
+  if (const auto reason = seen_through ? std::nullopt : refused(node)) return answer_all(node, *reason);
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value* const input = node.input(i);
+    if (input == nullptr || need_of(node, i) == Need::type) continue;
+    if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) return answer_all(node, *reason);
+  }
+  answer_all(node, Reason::not_constant);
+  try {
+    if (seen_through) {
+      answer_all(node, this->seen_through(node));
+    } else {
+      evaluate(node);
+    }
+  } catch (const Error& error) {
+    // Operands that do not fit each other: the node would fail at run time, which is not for this question to report.
+    if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
+  }
+}
+
+bool Constants::is_trained(const Value& value) {
+  if (!trained_) {
+    trained_.emplace();
+    for (const onnx::TrainingInfoProto& training : value.graph().model().message().training_info()) {
+      for (const auto& binding : training.update_binding()) trained_->insert(binding.key());
+      for (const auto& binding : training.initialization_binding()) trained_->insert(binding.key());
+    }
+  }
+  return !trained_->empty() && value.graph().outer() == nullptr && trained_->contains(value.name());
+}
+
+Constants::Answer Constants::of_source(const Value& value) {
+  const Initializer* const initializer = value.initializer();
+  if (initializer == nullptr) return Reason::not_constant;
+  if (value.is_overridable()) return Reason::overridable;
+  if (is_trained(value)) return Reason::training_info;
+  const Model& model = value.graph().model();
+  if (initializer->sparse != nullptr) {
+    const Dims dims(initializer->sparse->dims().begin(), initializer->sparse->dims().end());
+    const DataTypeTraits* const type = find_traits(initializer->sparse->values().data_type());
+    const auto bytes = type != nullptr ? bytes_in_memory(type->type, dims) : std::nullopt;
+    if (!bytes || *bytes > options_.budget) return Reason::too_large;
+    return constant_of(dense_of(model, *initializer->sparse));
+  }
+  if (!initializer->data) return constant_of(load_tensor(model, *initializer->message));
+  Constant out = constant_of(*initializer->data);
+  out.initializer = value.initializer();
+  return out;
+}
+
+Constants::Answer Constants::seen_through(const Node& node) {
+  if (node.is("Constant")) return constant_node(node);
+  if (node.input(0) == nullptr) return Reason::not_constant;
+  Constant operand = std::get<Constant>(known_.at(node.input(0)));
+  operand.initializer = nullptr;
+  if (node.is("Identity")) return operand;
+  if (operand.strings || has_attribute_reference(node)) return Reason::not_constant;
+  const auto rank = static_cast<int64_t>(operand.dims.size());
+  Dims permutation = Attributes(node).integers("perm");
+  if (permutation.empty()) {
+    for (int64_t d = rank; d-- > 0;) permutation.push_back(d);
+  }
+  Dims sorted = permutation;
+  std::ranges::sort(sorted);
+  for (int64_t d = 0; d < rank; ++d) {
+    if (static_cast<int64_t>(sorted.size()) != rank || sorted[static_cast<std::size_t>(d)] != d) return Reason::not_constant;
+  }
+  return constant_of(operand.data.permuted(permutation));
+}
+
+Constants::Answer Constants::constant_node(const Node& node) const {
+  if (has_attribute_reference(node)) return Reason::not_constant;
+  if (node.constant_data() != nullptr) return constant_of(*node.constant_data());
+  const Model& model = node.graph().model();
+  const Attributes attributes(node);
+  for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+    const std::string& name = attribute.name();
+    if (name == "value") {
+      const onnx::TensorProto& tensor = *attributes.tensor(name);
+      if (tensor.data_type() == onnx::TensorProto::STRING) return constant_of(load_tensor(model, tensor));
+      return constant_of(tensor_data(model, tensor));
+    }
+    if (name == "sparse_value") {
+      const auto& sparse = attribute.sparse_tensor();
+      const DataTypeTraits* const type = find_traits(sparse.values().data_type());
+      const auto bytes = type != nullptr ? bytes_in_memory(type->type, Dims(sparse.dims().begin(), sparse.dims().end())) : std::nullopt;
+      if (!bytes || *bytes > options_.budget) return Reason::too_large;
+      return constant_of(dense_of(model, sparse));
+    }
+    if (name == "value_float") return constant_of(DataType::float32, {}, std::array{attribute.f()}.data(), 1);
+    if (name == "value_int") return constant_of(DataType::int64, {}, std::array{attribute.i()}.data(), 1);
+    if (name == "value_string") return constant_of(DataType::string, {}, &attribute.s(), 1);
+    if (name == "value_floats")
+      return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(),
+                         static_cast<std::size_t>(attribute.floats_size()));
+    if (name == "value_ints")
+      return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(),
+                         static_cast<std::size_t>(attribute.ints_size()));
+    if (name == "value_strings") {
+      const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
+      return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
+    }
+  }
+  return Reason::not_constant;
+}
+
+void Constants::evaluate(const Node& node) {
+  const Op& op = *find_op(node.op_type());
+  const OpCall call(node, node.opset());
+  std::vector<Datum> operands(node.inputs().size());
+  std::vector<DatumInfo> infos(node.inputs().size());
+  std::vector<const Datum*> operand_pointers(operands.size(), nullptr);
+  std::vector<const DatumInfo*> info_pointers(operands.size(), nullptr);
+  int64_t bytes = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Value* const input = node.input(i);
+    if (input == nullptr) continue;
+    const Need need = need_of(node, i);
+    if (need == Need::type) {
+      const DataType type = type_of(*input);
+      if (type == DataType::undefined) return;
+      operands[i].tensor = dims_only(type, {0});
+    } else {
+      const Constant& constant = std::get<Constant>(known_.at(input));
+      if (need == Need::dims) {
+        operands[i].tensor = dims_only(constant.type, constant.dims);
+      } else {
+        bytes += bytes_in_memory(constant.type, constant.dims).value_or(options_.budget + 1);
+        if (bytes > options_.budget) return answer_all(node, Reason::too_large);
+        operands[i].tensor = constant.load();
+      }
+    }
+    infos[i] = info_of(operands[i]);
+    operand_pointers[i] = &operands[i];
+    info_pointers[i] = &infos[i];
+  }
+  const auto inferred = op.infer(call, info_pointers);
+  if (!inferred) return;
+  std::vector<Datum> results(node.outputs().size());
+  std::vector<Datum*> result_pointers(results.size(), nullptr);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (node.output(i) == nullptr) continue;
+    const DatumInfo& info = inferred->at(i);
+    if (info.kind != Datum::Kind::tensor || traits(info.type).bits % 8 != 0) return;
+    bytes += bytes_in_memory(info.type, info.dims).value_or(options_.budget + 1);
+    if (bytes > options_.budget) return answer_all(node, Reason::too_large);
+    results[i].tensor = Tensor(info.type, info.dims);
+    result_pointers[i] = &results[i];
+  }
+  op.compute(call, operand_pointers, result_pointers);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (node.output(i) != nullptr) known_.insert_or_assign(node.output(i), constant_of(results[i].tensor));
+  }
+}
+
+DataType Constants::type_of(const Value& value) {
+  std::vector<const Value*> path;
+  DataType type = DataType::undefined;
+  for (const Value* at = &value; at != nullptr;) {
+    const auto known = types_.find(at);
+    if (known != types_.end()) {
+      type = known->second;
+      break;
+    }
+    path.push_back(at);
+    const Node* const producer = at->producer();
+    if (producer == nullptr) {
+      type = source_type(*at);
+      break;
+    }
+    const auto rule = type_rule(*producer, at->output_index());
+    if (const auto* const own = std::get_if<DataType>(&rule)) type = *own;
+    const auto* const like = std::get_if<const Value*>(&rule);
+    at = like != nullptr ? *like : nullptr;
+  }
+  for (const Value* passed : path) types_.emplace(passed, type);
+  return type;
+}
+
+}  // namespace relayout

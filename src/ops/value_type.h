@@ -1,0 +1,12 @@
+#pragma once
+
+#include <variant>
+
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// The element type of a node's output where it follows from the node alone, or the input that it is equal to, or nothing.
+[[nodiscard]] std::variant<std::monostate, DataType, const Value*> type_rule(const Node& node, int output_index);
+
+}  // namespace relayout
