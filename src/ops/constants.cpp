@@ -177,37 +177,38 @@ std::optional<Tensor> Constants::value(const Value& value) {
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {
-  std::vector<const Value*> open = {&value};
+  struct Open {
+    const Value* value;
+    std::size_t next = 0;  // operand to look at
+  };
+  std::vector<Open> open = {{&value}};
   while (!open.empty()) {
-    const Value& next = *open.back();
-    if (known_.contains(&next)) {
+    Open& top = open.back();
+    if (known_.contains(top.value)) {
       open.pop_back();
-    } else if (const Node* const producer = next.producer()) {
-      const auto waiting = unknown_operands(*producer);
-      if (waiting.empty()) answer(*producer);
-      open.insert(open.end(), waiting.begin(), waiting.end());
+    } else if (const Node* const producer = top.value->producer()) {
+      if (const Value* const operand = next_unknown(*producer, top.next)) {
+        open.push_back({operand});
+      } else {
+        answer(*producer);
+      }
     } else {
-      known_.emplace(&next, of_source(next));
+      known_.emplace(top.value, of_source(*top.value));
     }
   }
   return known_.at(&value);
 }
 
-std::vector<const Value*> Constants::unknown_operands(const Node& node) const {
-  std::vector<const Value*> out;
-  if (!is_seen_through(node) && refused(node)) return out;
-  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-    const Value* const input = node.input(i);
-    if (input == nullptr || need_of(node, i) == Need::type) continue;
+const Value* Constants::next_unknown(const Node& node, std::size_t& next) const {
+  if (!is_seen_through(node) && refused(node)) return nullptr;
+  for (; next < node.inputs().size(); ++next) {
+    const Value* const input = node.input(next);
+    if (input == nullptr || need_of(node, next) == Need::type) continue;
     const auto known = known_.find(input);
-    if (known == known_.end()) {
-      // One at a time: a reason found for the first spares the walk to the others.
-      out.push_back(input);
-      return out;
-    }
-    if (std::holds_alternative<Reason>(known->second)) return out;
+    if (known == known_.end()) return input;
+    if (std::holds_alternative<Reason>(known->second)) return nullptr;
   }
-  return out;
+  return nullptr;
 }
 
 void Constants::answer_all(const Node& node, const Answer& answer) {

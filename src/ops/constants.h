@@ -51,8 +51,8 @@ class Constants {
   using Answer = std::variant<Constant, Reason>;
   [[nodiscard]] Answer of_source(const Value& value);
   [[nodiscard]] bool is_trained(const Value& value);
-  /// Values whose answers `node` waits for; empty when it can be evaluated, or answered without.
-  [[nodiscard]] std::vector<const Value*> unknown_operands(const Node& node) const;
+  /// The operand from number `next` on whose answer `node` waits for; nullptr when it can be answered.
+  [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
   void answer_all(const Node& node, const Answer& answer);
   [[nodiscard]] Answer seen_through(const Node& node);

@@ -1,0 +1,494 @@
+#include "relayout/graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <chrono>
+#include <set>
+
+#include "base/log.h"
+#include "model/tensor_data.h"
+#include "relayout/error.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<Model> parse(const std::string& body, const std::string& head = "<ir_version: 8, opset_import: [\"\" : 17]>") {
+  return Model::from_text(head + "\n" + body);
+}
+
+/// The message of the Error{invalid} that loading throws.
+std::string refusal(const std::string& body, ErrorKind kind = ErrorKind::invalid) {
+  try {
+    static_cast<void>(parse(body));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::vector<std::string> order_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const Node& node : graph.nodes()) out.push_back(node.output(0)->name());
+  return out;
+}
+
+std::multiset<std::string> readers_of(const Value& value) {
+  std::multiset<std::string> out;
+  for (const Use& use : value.uses()) out.insert(use.node->output(0)->name() + ":" + std::to_string(use.index));
+  return out;
+}
+
+Node& maker(Graph& graph, const char* output) {
+  return *graph.find(output)->producer();
+}
+
+TensorData floats(const Dims& dims) {
+  return {DataType::float32, dims, Bytes::owned(std::string(static_cast<std::size_t>(element_count(dims)) * 4, '\0'))};
+}
+
+const char* const kIf = R"(g (bool c, float[2] x) => (float[2] y) {
+  a = Relu (x)
+  y = If (c) <then_branch = t () => (float[2] p) { p = Add (a, x) },
+              else_branch = e () => (float[2] q) { q = Neg (a) }>
+})";
+
+TEST(Graph, IndexesNodesValuesAndUses) {
+  const auto model = parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Add (x, w)  b = Mul (a, a)  y = Clip (b, , w) }");
+  Graph& graph = model->graph();
+  EXPECT_THAT(order_of(graph), ElementsAre("a", "b", "y"));
+  EXPECT_EQ(readers_of(*graph.find("a")), (std::multiset<std::string>{"b:0", "b:1"}));
+  EXPECT_EQ(readers_of(*graph.find("w")), (std::multiset<std::string>{"a:1", "y:2"}));
+  EXPECT_EQ(graph.find("w")->initializer(), &graph.initializers().front());
+  EXPECT_EQ(maker(graph, "y").input(1), nullptr);
+  EXPECT_EQ(maker(graph, "y").input(7), nullptr);
+  EXPECT_TRUE(graph.find("y")->is_output());
+  EXPECT_TRUE(graph.find("x")->is_input());
+  EXPECT_EQ(graph.find("nothing"), nullptr);
+  EXPECT_FALSE(graph.modified());
+  graph.validate();
+}
+
+TEST(Graph, CapturedValuesAreTheOuterOnes) {
+  const auto model = parse(kIf);
+  Graph& graph = model->graph();
+  const Value& a = *graph.find("a");
+  EXPECT_EQ(a.uses().size(), 2U);
+  EXPECT_TRUE(a.is_captured());
+  EXPECT_TRUE(graph.find("x")->is_captured());
+  EXPECT_FALSE(graph.find("c")->is_captured());
+  const auto& nested = maker(graph, "y").subgraphs();
+  ASSERT_EQ(nested.size(), 2U);
+  EXPECT_EQ(nested[0]->find("a"), &a);
+  EXPECT_EQ(nested[0]->find("q"), nullptr);
+  EXPECT_EQ(nested[0]->outer(), &graph);
+  EXPECT_EQ(nested[0]->owner(), &maker(graph, "y"));
+  graph.validate();
+}
+
+TEST(Graph, NestedOutputMayNameAnOuterValue) {
+  const auto model = parse(R"(g (bool c, float[2] x) => (float[2] y) { a = Relu (x)
+    y = If (c) <then_branch = t () => (float[2] a) { }, else_branch = e () => (float[2] q) { q = Neg (x) }> })");
+  EXPECT_TRUE(model->graph().find("a")->is_captured());
+  EXPECT_EQ(model->graph().find("a")->output_count(), 1);
+  model->graph().validate();
+}
+
+TEST(Graph, DeclaredShapes) {
+  const auto model = parse("g (float[N,3,?] x) => (y) { y = Relu (x) }");
+  const auto shape = model->graph().find("x")->declared();
+  ASSERT_TRUE(shape && shape->has_shape);
+  EXPECT_EQ(shape->type, DataType::float32);
+  EXPECT_THAT(shape->dims, ElementsAre(-1, 3, -1));
+  EXPECT_THAT(shape->symbols, ElementsAre("N", "", ""));
+}
+
+TEST(Graph, OpsetOfModelAndOfFunction) {
+  const auto model = parse(R"(g (float[2] x) => (float[2] y) { y = local.f (x) }
+    <opset_import: ["" : 13], domain: "local"> f (a) => (b) { b = Relu (a) })",
+                           R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>)");
+  EXPECT_EQ(model->graph().opset(""), 17);
+  EXPECT_EQ(model->graph().opset("ai.onnx"), 17);
+  EXPECT_EQ(model->graph().opset("other"), 0);
+  ASSERT_EQ(model->functions().size(), 1U);
+  const Graph& function = *model->functions()[0];
+  EXPECT_TRUE(function.is_function());
+  EXPECT_EQ(function.opset(""), 13);
+  EXPECT_EQ(function.nodes().front().opset(), 13);
+  EXPECT_TRUE(function.nodes().front().is("Relu"));
+  EXPECT_EQ(model->graph().nodes().front().domain(), "local");
+  EXPECT_FALSE(model->graph().nodes().front().is("f"));
+  function.validate();
+}
+
+// CASES §3, B31–B37
+
+TEST(Graph, B31Cycle) {
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] y) { a = Add (x, c)  b = Relu (a)  c = Neg (b)  y = Relu (a) }"), HasSubstr("cycle"));
+}
+
+TEST(Graph, B31CycleThroughANestedGraph) {
+  EXPECT_THAT(refusal(R"(g (bool k, float[2] x) => (float[2] y) {
+    a = If (k) <then_branch = t () => (float[2] p) { p = Relu (y) }, else_branch = e () => (float[2] q) { q = Neg (x) }>
+    y = Relu (a) })"),
+              HasSubstr("cycle"));
+}
+
+TEST(Graph, B32SelfLoop) {
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] y) { y = Add (x, y) }"), HasSubstr("reads its own output"));
+}
+
+TEST(Graph, B33UseBeforeDefinitionIsSorted) {
+  set_log_level(LogLevel::quiet);
+  const auto model = parse("g (float[2] x) => (float[2] y) { y = Add (b, a)  d = Relu (x)  b = Relu (a)  a = Neg (x) }");
+  set_log_level(LogLevel::normal);
+  EXPECT_THAT(order_of(model->graph()), ElementsAre("a", "b", "y", "d"));
+  EXPECT_FALSE(model->graph().modified());
+  model->graph().validate();
+}
+
+TEST(Graph, B33CapturedUseBeforeDefinitionIsSorted) {
+  set_log_level(LogLevel::quiet);
+  const auto model = parse(R"(g (bool c, float[2] x) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] p) { p = If (c) <then_branch = t2 () => (float[2] r) { r = Add (a, b) },
+                                                                 else_branch = e2 () => (float[2] s) { s = Neg (x) }> },
+                else_branch = e () => (float[2] q) { q = Neg (x) }>
+    a = Relu (b)
+    b = Relu (x) })");
+  set_log_level(LogLevel::normal);
+  EXPECT_THAT(order_of(model->graph()), ElementsAre("b", "a", "y"));
+  model->graph().validate();
+}
+
+TEST(Graph, B34DuplicateOutput) {
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] y) { y = Relu (x)  y = Neg (x) }"),
+              HasSubstr("'y' of node output 'y' (Neg) is already made by node"));
+  EXPECT_THAT(refusal("g (float[2] x) => (y) { y, y = Split <axis = 0> (x) }"), HasSubstr("already"));
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] y, float[2] y) { y = Relu (x) }"), HasSubstr("twice"));
+}
+
+TEST(Graph, B34DuplicateInitializerOrInput) {
+  onnx::ModelProto message;
+  message.set_ir_version(8);
+  message.add_opset_import()->set_version(17);
+  for (int i = 0; i < 2; ++i) {
+    auto& tensor = *message.mutable_graph()->add_initializer();
+    tensor.set_name("w");
+    tensor.set_data_type(1);
+    tensor.set_raw_data(std::string(4, '\0'));
+  }
+  EXPECT_THROW(static_cast<void>(Model::from_bytes(message.SerializeAsString())), Error);
+  EXPECT_THAT(refusal("g (float[2] x, float[2] x) => (float[2] y) { y = Relu (x) }"), HasSubstr("already an input"));
+}
+
+TEST(Graph, B35OutputNamedAsInputOrInitializer) {
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] x) { x = Relu (x) }"), HasSubstr("already an input"));
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] w) <float[2] w = {1, 2}> { w = Relu (x) }"), HasSubstr("already an initializer"));
+}
+
+TEST(Graph, B35GraphOutputMayBeInputOrInitializer) {
+  EXPECT_EQ(refusal("g (float[2] x) => (float[2] x, float[2] w) <float[2] w = {1, 2}> { y = Relu (x) }"), "accepted");
+}
+
+TEST(Graph, B36DanglingInputAndOutput) {
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] y) { y = Add (x, nobody) }"), HasSubstr("reads 'nobody', which nothing makes"));
+  EXPECT_THAT(refusal("g (float[2] x) => (float[2] z) { y = Relu (x) }"), HasSubstr("output 'z' is made by nothing"));
+}
+
+TEST(Graph, B36InnerNamesAreNotVisibleOutside) {
+  EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) { z = Relu (p)
+    y = If (c) <then_branch = t () => (float[2] p) { p = Neg (x) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
+              HasSubstr("'p'"));
+}
+
+TEST(Graph, B36HiddenOuterNames) {
+  EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) { a = Relu (x)
+    y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
+              HasSubstr("hides"));
+  EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] p) <float[2] x = {1, 2}> { p = Neg (x) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
+              HasSubstr("hides"));
+}
+
+TEST(Graph, B36NamesOfSiblingsAndOfTheHoldersOutputsAreFree) {
+  EXPECT_EQ(refusal(R"(g (bool c, float[2] x) => (float[2] z) {
+    y = If (c) <then_branch = t () => (float[2] y) { y = Neg (x) }, else_branch = e () => (float[2] y) { z = Relu (x)  y = Neg (z) }>
+    z = Relu (y) })"),
+            "accepted");
+}
+
+TEST(Graph, B43TooManyLevels) {
+  onnx::ModelProto message;
+  message.set_ir_version(8);
+  message.add_opset_import()->set_version(17);
+  onnx::GraphProto* graph = message.mutable_graph();
+  for (int level = 0; level < 201; ++level) {
+    onnx::NodeProto& node = *graph->add_node();
+    node.set_op_type("Foo");
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("body");
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    graph = attribute.mutable_g();
+  }
+  try {
+    static_cast<void>(Model::from_bytes(message.SerializeAsString()));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("200 levels"));
+  }
+}
+
+// Mutators
+
+TEST(Graph, SetInputGrowsAndTrims) {
+  const auto model = parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Clip (x, w) }");
+  Graph& graph = model->graph();
+  Node& clip = maker(graph, "y");
+  graph.set_input(clip, 2, graph.find("w"));
+  EXPECT_EQ(clip.message().input_size(), 3);
+  graph.set_input(clip, 1, nullptr);
+  EXPECT_EQ(clip.message().input(1), "");
+  EXPECT_EQ(readers_of(*graph.find("w")), (std::multiset<std::string>{"y:2"}));
+  graph.set_input(clip, 2, nullptr);
+  EXPECT_EQ(clip.inputs().size(), 1U);
+  EXPECT_EQ(clip.message().input_size(), 1);
+  EXPECT_TRUE(clip.modified());
+  EXPECT_TRUE(graph.modified());
+  graph.validate();
+}
+
+TEST(Graph, TakeOutputThenErase) {
+  const auto model = parse("g (float[2] x) => (float[2] y) <float[2] a> { a = Neg (x)  y = Relu (a) }");
+  Graph& graph = model->graph();
+  Node& relu = maker(graph, "y");
+  Node& negate = maker(graph, "a");
+  graph.set_input(relu, 0, nullptr);
+  graph.take_output(negate, 0, *graph.find("y"));
+  graph.erase(relu);
+  EXPECT_TRUE(relu.erased());
+  EXPECT_EQ(graph.find("a"), nullptr);
+  EXPECT_EQ(graph.find("y")->producer(), &negate);
+  EXPECT_EQ(negate.message().output(0), "y");
+  EXPECT_THAT(order_of(graph), ElementsAre("y"));
+  ASSERT_EQ(graph.message()->value_info_size(), 1);
+  EXPECT_TRUE(graph.is_stale(graph.message()->value_info(0)));
+  graph.validate();
+  graph.sync();
+  EXPECT_EQ(graph.message()->node_size(), 1);
+  EXPECT_EQ(graph.message()->value_info_size(), 0);
+}
+
+TEST(Graph, EraseRefusesWhatIsStillRead) {
+  const auto model = parse("g (float[2] x) => (float[2] y) { a = Neg (x)  y = Relu (a) }");
+  EXPECT_THROW(model->graph().erase(maker(model->graph(), "a")), Error);
+}
+
+TEST(Graph, EraseReleasesCaptures) {
+  const auto model = parse(R"(g (bool c, float[2] x) => (float[2] z) { a = Relu (x)
+    y = If (c) <then_branch = t () => (float[2] p) { p = Add (a, x) }, else_branch = e () => (float[2] a) { }>
+    z = Neg (x) })");
+  Graph& graph = model->graph();
+  graph.erase(maker(graph, "y"));
+  EXPECT_FALSE(graph.find("a")->is_captured());
+  EXPECT_FALSE(graph.find("a")->is_output());
+  graph.erase(maker(graph, "a"));
+  EXPECT_THAT(order_of(graph), ElementsAre("z"));
+  graph.validate();
+}
+
+TEST(Graph, ReplaceUsesInNestedGraphsToo) {
+  const auto model = parse(kIf);
+  Graph& graph = model->graph();
+  graph.replace_uses(*graph.find("a"), *graph.find("x"));
+  EXPECT_TRUE(graph.find("a")->uses().empty());
+  EXPECT_FALSE(graph.find("a")->is_captured());
+  EXPECT_EQ(graph.find("x")->uses().size(), 4U);
+  EXPECT_TRUE(maker(graph, "y").modified());
+  EXPECT_EQ(maker(graph, "y").subgraphs()[1]->nodes().front().message().input(0), "x");
+  graph.validate();
+}
+
+TEST(Graph, InsertInitializerAndNode) {
+  const auto model = parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {3, 4}> { a = Add (x, w)  y = Add (a, v) }");
+  Graph& graph = model->graph();
+  Value& added = graph.add_initializer("w.more", floats({2}), &graph.initializers().front());
+  EXPECT_EQ(std::next(graph.initializers().begin())->value, &added);
+  onnx::NodeProto message;
+  message.set_op_type("Mul");
+  message.add_input("w");
+  message.add_input("w.more");
+  message.add_output("wm");
+  Node& node = graph.insert_before(graph.nodes().begin(), message);
+  graph.set_input(maker(graph, "a"), 1, node.output(0));
+  EXPECT_THAT(order_of(graph), ElementsAre("wm", "a", "y"));
+  graph.validate();
+  graph.sync();
+  graph.validate();
+  ASSERT_EQ(graph.message()->initializer_size(), 3);
+  EXPECT_EQ(graph.message()->initializer(1).name(), "w.more");
+  EXPECT_EQ(graph.message()->node(0).op_type(), "Mul");
+  EXPECT_EQ(graph.message()->input_size(), 1);
+}
+
+TEST(Graph, Ir3InitializersAreInputs) {
+  const auto model = parse(
+      "g (float[2] x, float[2] w, float[2] v) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {3, 4}> { a = Add (x, w)  y = Add (a, v) "
+      "}",
+      "<ir_version: 3, opset_import: [\"\" : 8]>");
+  Graph& graph = model->graph();
+  EXPECT_FALSE(graph.find("w")->is_overridable());
+  Value& added = graph.add_initializer("w.new", floats({2, 1}));
+  EXPECT_TRUE(added.is_input());
+  graph.set_input(maker(graph, "a"), 1, &added);
+  graph.erase_initializer(*graph.find("w")->initializer());
+  graph.set_data(*graph.find("v")->initializer(), floats({1, 2}));
+  graph.validate();
+  graph.sync();
+  std::vector<std::string> names;
+  for (const auto& input : graph.message()->input()) names.push_back(input.name());
+  EXPECT_THAT(names, ElementsAre("x", "v", "w.new"));
+  EXPECT_EQ(graph.message()->input(1).type().tensor_type().shape().dim_size(), 2);
+  EXPECT_TRUE(graph.is_modified(graph.message()->input(1)));
+  EXPECT_EQ(graph.message()->input(2).type().tensor_type().shape().dim(0).dim_value(), 2);
+}
+
+TEST(Graph, OverridableInitializersAndFreeze) {
+  const auto model = parse("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }");
+  Graph& graph = model->graph();
+  Value& w = *graph.find("w");
+  EXPECT_TRUE(w.is_overridable());
+  EXPECT_THROW(graph.erase_initializer(*w.initializer()), Error);
+  graph.freeze(*w.initializer());
+  EXPECT_FALSE(w.is_overridable());
+  EXPECT_EQ(graph.inputs().size(), 1U);
+  graph.validate();
+}
+
+TEST(Graph, DetachAndAttachAreInverse) {
+  for (const char* const head : {"<ir_version: 3, opset_import: [\"\" : 8]>", "<ir_version: 8, opset_import: [\"\" : 17]>"}) {
+    const bool ir3 = std::string(head).find("ir_version: 3") != std::string::npos;
+    const auto model = parse(std::string("g (") + (ir3 ? "float[1,2] w, " : "") +
+                                 "float[1,2] x) => (float[1,2] y, float[1,2] w) <float[1,2] w = {1, 2}> { y = Add (x, w) }",
+                             head);
+    Graph& graph = model->graph();
+    const std::string before = model->message().SerializeAsString();
+    Value& w = *graph.find("w");
+    Value& stored = graph.detach(w, "w.stored");
+    onnx::NodeProto message;
+    message.set_op_type("Transpose");
+    message.add_input("w.stored");
+    message.add_output("w");
+    Node& transpose = graph.insert_before(graph.nodes().begin(), message);
+    graph.set_data(*stored.initializer(), stored.initializer()->data->permuted(Dims{1, 0}));
+    EXPECT_EQ(graph.find("w"), &w);
+    EXPECT_EQ(w.producer(), &transpose);
+    EXPECT_TRUE(w.is_output());
+    EXPECT_EQ(stored.is_input(), ir3);
+    graph.validate();
+    graph.sync();
+    graph.validate();
+    graph.set_data(*stored.initializer(), stored.initializer()->data->permuted(Dims{1, 0}));
+    graph.attach(stored, transpose);
+    EXPECT_EQ(w.producer(), nullptr);
+    EXPECT_EQ(w.is_input(), ir3);
+    graph.validate();
+    graph.sync();
+    EXPECT_EQ(model->message().SerializeAsString(), before);
+  }
+}
+
+TEST(Graph, DetachAndAttachOfANodesOutput) {
+  const auto model = parse("g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1, 2}> ()  y = Add (x, c) }");
+  Graph& graph = model->graph();
+  const std::string before = model->message().SerializeAsString();
+  Node& constant = maker(graph, "c");
+  Value& stored = graph.detach(*graph.find("c"), "c.stored");
+  EXPECT_EQ(stored.producer(), &constant);
+  onnx::NodeProto message;
+  message.set_op_type("Identity");
+  message.add_input("c.stored");
+  message.add_output("c");
+  Node& identity = graph.insert_before(std::next(graph.position_of(constant)), message);
+  graph.validate();
+  graph.attach(stored, identity);
+  graph.validate();
+  graph.sync();
+  EXPECT_EQ(model->message().SerializeAsString(), before);
+}
+
+TEST(Graph, RenameReachesReadersAndNestedGraphs) {
+  const auto model = parse(kIf);
+  Graph& graph = model->graph();
+  graph.rename(*graph.find("a"), "layer.1/a");
+  EXPECT_EQ(graph.find("a"), nullptr);
+  EXPECT_EQ(graph.nodes().front().message().output(0), "layer.1/a");
+  EXPECT_EQ(maker(graph, "y").subgraphs()[0]->nodes().front().message().input(0), "layer.1/a");
+  EXPECT_THROW(graph.rename(*graph.find("y"), "z"), Error);
+  graph.validate();
+}
+
+TEST(Graph, ValidateFindsABrokenMessage) {
+  const auto model = parse("g (float[2] x) => (float[2] y) { y = Relu (x) }");
+  model->graph().edit(model->graph().nodes().front()).set_input(0, "other");
+  EXPECT_THROW(model->graph().validate(), Error);
+}
+
+// Cost
+
+onnx::ModelProto wide_model(int readers) {
+  onnx::ModelProto message;
+  message.set_ir_version(8);
+  message.add_opset_import()->set_version(17);
+  onnx::GraphProto& graph = *message.mutable_graph();
+  graph.add_input()->set_name("x");
+  for (int i = 0; i < readers; ++i) {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type("Relu");
+    node.add_input("x");
+    node.add_output("y" + std::to_string(i));
+  }
+  graph.add_output()->set_name("y0");
+  return message;
+}
+
+TEST(Graph, ManyReadersOfOneValueAreErasedInLinearTime) {
+  constexpr int kReaders = 100'000;
+  const auto model = Model::from_bytes(wide_model(kReaders).SerializeAsString());
+  Graph& graph = model->graph();
+  const Value& x = *graph.find("x");
+  ASSERT_EQ(x.uses().size(), static_cast<std::size_t>(kReaders));
+  for (auto at = std::next(graph.nodes().begin()); at != graph.nodes().end();) graph.erase(*at++);
+  EXPECT_EQ(x.uses().size(), 1U);
+  graph.validate();
+}
+
+TEST(Graph, ReversedChainIsSortedInLinearTimeWithoutDeepRecursion) {
+  constexpr int kLength = 100'000;
+  onnx::ModelProto message;
+  message.set_ir_version(8);
+  message.add_opset_import()->set_version(17);
+  onnx::GraphProto& graph = *message.mutable_graph();
+  graph.add_input()->set_name("v0");
+  for (int i = kLength; i > 0; --i) {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type("Relu");
+    node.add_input("v" + std::to_string(i - 1));
+    node.add_output("v" + std::to_string(i));
+  }
+  graph.add_output()->set_name("v" + std::to_string(kLength));
+  set_log_level(LogLevel::quiet);
+  const auto model = Model::from_bytes(message.SerializeAsString());
+  set_log_level(LogLevel::normal);
+  EXPECT_EQ(model->graph().nodes().front().output(0)->name(), "v1");
+  model->graph().validate();
+}
+
+}  // namespace
+}  // namespace relayout
