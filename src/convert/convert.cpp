@@ -113,7 +113,6 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     // From here on the graph is what will be written: weights carry their factors and their order, nobody has computed them yet.
     PassContext context;
     context.options = passing;
-    context.constants = Constants({.freeze_overridable = options.freeze});
     run_passes(*model, passes, context);
     result.findings = std::move(context.findings);
     // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
