@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/check.h"
+#include "model/diagnose.h"
 #include "model/model_builder.h"
 #include "model/text_format.h"
 #include "relayout/error.h"
@@ -34,8 +35,24 @@ std::shared_ptr<const File> binary_form(std::shared_ptr<const File> file, FileFo
 onnx::ModelProto* parse(const std::string& skeleton, google::protobuf::Arena& arena) {
   auto* const message = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(skeleton.data()), static_cast<int>(skeleton.size()));
-  stream.SetRecursionLimit(3 * wire::kMaxSubgraphLevels + 20);
-  if (!message->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) fail(ErrorKind::invalid, "not an ONNX model");
+  stream.SetRecursionLimit(wire::kRecursionLimit);
+  const bool parsed = message->ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+  return parsed ? message : nullptr;
+}
+
+/// Walks and parses. What fails is named by its place, or by what the file is instead of an ONNX model.
+onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& arena) {
+  try {
+    origin.walk = wire::walk(*origin.file);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid) refuse_foreign(*origin.file);
+    throw;
+  }
+  onnx::ModelProto* const message = parse(origin.walk.skeleton, arena);
+  if (message == nullptr || !message->has_graph()) refuse_foreign(*origin.file);
+  if (message == nullptr) refuse_malformed(origin);
+  if (!message->has_graph()) fail(ErrorKind::invalid, "not an ONNX model: it has no graph");
+  origin.walk.skeleton = {};
   return message;
 }
 
@@ -52,7 +69,7 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> file, std
   impl.name = std::move(name);
   impl.origin.directory = directory_of(*file);
   impl.origin.file = std::move(file);
-  impl.message = parse(text_format::read_whole(*impl.origin.file), impl.arena);
+  impl.message = read_messages(impl.origin, impl.arena);
   impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
     impl.functions.push_back(std::make_unique<Graph>(*model, function));

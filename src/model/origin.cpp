@@ -179,14 +179,14 @@ int64_t marker(const google::protobuf::Message& message, int number) {
 
 }  // namespace
 
-const wire::Message* ModelOrigin::items_of(const google::protobuf::Message& message) const {
+const wire::Message* ModelOrigin::record_of(const google::protobuf::Message& message) const {
   const int64_t number = marker(message, wire::kMarkerField);
-  return number < 0 ? nullptr : &messages[static_cast<std::size_t>(number)];
+  return number < 0 ? nullptr : &walk.messages[static_cast<std::size_t>(number)];
 }
 
 const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) const {
   const int64_t number = marker(tensor, wire::kElidedField);
-  return number < 0 ? nullptr : &elided[static_cast<std::size_t>(number)];
+  return number < 0 ? nullptr : &walk.elided[static_cast<std::size_t>(number)];
 }
 
 TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tensor) {

@@ -24,12 +24,11 @@ class Model;
 /// Where a model's parts came from: what saving copies and what loading left out.
 struct ModelOrigin {
   std::shared_ptr<const File> file;  ///< the model file; of a text model its binary form in memory
-  std::vector<wire::Message> messages;
-  std::vector<wire::Elided> elided;
-  std::filesystem::path directory;  ///< external locations are relative to it
+  wire::Walk walk;                   ///< its skeleton is empty after parsing
+  std::filesystem::path directory;   ///< external locations are relative to it
 
-  /// The recorded items of a message; nullptr when it has none (small leaf messages, messages that a pass made).
-  [[nodiscard]] const wire::Message* items_of(const google::protobuf::Message& message) const;
+  /// What the walk recorded of a message; nullptr for small leaf messages and those that a pass made.
+  [[nodiscard]] const wire::Message* record_of(const google::protobuf::Message& message) const;
   /// The payload that the skeleton leaves out of this tensor, or nullptr.
   [[nodiscard]] const wire::Elided* elided_of(const onnx::TensorProto& tensor) const;
   /// The data file at a location named in the model, opened at the first call. Error{invalid} when the location is not a relative

@@ -1,35 +1,36 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/file.h"
-#include "model/bytes.h"
 
+/// ONNX files as protobuf's encoding sees them: fields with tags and lengths. The walk finds every large payload and every field that
+/// saving may copy, through a small buffer and without protobuf.
 namespace relayout::wire {
 
-/// One field of a message as it stands in the file, header included: [start, end); the payload begins at `payload`
-/// (for length-delimited fields; the value otherwise).
+/// One field of a message as it stands in the file, header included: [start, end). Neighbouring scalars of one field (unpacked
+/// elements) are one item.
 struct Item {
   uint32_t field = 0;
-  int64_t start = 0, payload = 0, end = 0;
+  uint8_t header = 0;   ///< bytes of the tag, and of the length where there is one
+  bool scalar = false;  ///< varint, fixed32 or fixed64
+  int64_t start = 0, end = 0;
+  [[nodiscard]] int64_t payload() const noexcept { return start + header; }
 };
 
 /// What an ONNX message is, so that the walk knows which fields to descend into.
 enum class Kind : uint8_t { model, graph, node, attribute, tensor, sparse_tensor, function, training_info, other };
 
-/// The items of one message that may be written again piece by piece (ModelProto, GraphProto, FunctionProto, NodeProto with
-/// nested graphs, TensorProto), in file order. A message that the file gives in several pieces (protobuf merges them) has
-/// the items of all pieces.
+/// The items, in file order, of a message that may be written again piece by piece: the model, graphs, functions, initializers,
+/// tensors with an elided or external payload in attributes, and the nodes and attributes that hold such tensors or graphs.
+/// A graph that the file gives in several pieces (protobuf merges them) has the items of all pieces.
 struct Message {
   Kind kind = Kind::other;
-  int64_t header_start = 0;    ///< of the field that holds it, -1 for the model itself
-  int64_t start = 0, end = 0;  ///< of the first piece's payload
   int pieces = 1;
-  std::vector<Item> items;
+  std::size_t first_item = 0, item_count = 0;
 };
 
 /// A payload left out of the skeleton.
@@ -38,19 +39,29 @@ struct Elided {
   int64_t offset = 0, length = 0;
 };
 
-/// Result of the walk. The skeleton is the file without the elided payloads: parseable protobuf in which each message of
-/// interest carries its number in `messages` as an unknown field `kMarkerField` (varint), and each tensor with an elided payload
-/// its number in `elided` as an unknown field `kElidedField`. Bytes of those two fields in the file itself are left out.
+/// Result of the walk. The skeleton is the file without the elided payloads: parseable protobuf in which each recorded message
+/// carries its number in `messages` as an unknown field `kMarkerField` (varint), and each tensor with an elided payload
+/// its number in `elided` as an unknown field `kElidedField`; an elided raw_data is present and empty. Bytes of those two fields in
+/// the file itself are left out.
 struct Walk {
   std::string skeleton;
   std::vector<Message> messages;
+  std::vector<Item> items;
   std::vector<Elided> elided;
+  bool has_external = false;         ///< some tensor keeps its payload in a data file
+  bool has_hidden_external = false;  ///< one that saving only copies does: in training_info or a sparse tensor
+  [[nodiscard]] std::span<const Item> items_of(const Message& message) const {
+    return std::span(items).subspan(message.first_item, message.item_count);
+  }
 };
 
 inline constexpr int kMarkerField = 536870910;
 inline constexpr int kElidedField = 536870911;
 inline constexpr int kElideThreshold = 256;     ///< bytes
 inline constexpr int kMaxSubgraphLevels = 200;  ///< named in the error
+inline constexpr int kMaxGroupLevels = 100;     ///< of unknown groups, named in the error
+/// What protobuf has to be allowed: three messages per subgraph level, what hangs below the last one, and the groups.
+inline constexpr int kRecursionLimit = 3 * kMaxSubgraphLevels + 20 + kMaxGroupLevels;
 
 /// Walks a binary ONNX model through a small pread buffer. Throws Error{invalid} with the offset for bytes that are not
 /// protobuf or not an ONNX model, Error{io} when the file cannot be read, Error{unsupported} beyond a limit.

@@ -1,0 +1,117 @@
+#include "model/diagnose.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// How files begin that people take for ONNX models.
+struct Signature {
+  std::size_t offset;
+  std::string_view bytes;
+  const char* what;
+  const char* hint;
+};
+
+constexpr auto kSignatures = std::to_array<Signature>({
+    {0, "version https://git-lfs.github.com/spec/"sv, "a Git LFS pointer, not the model itself", "fetch the model with: git lfs pull"},
+    {0, "PK\x03\x04"sv, "a zip archive (or a PyTorch file), not an ONNX model", "unpack it first"},
+    {0, "\x1F\x8B"sv, "compressed by gzip", "unpack it first: gunzip"},
+    {0, "BZh"sv, "compressed by bzip2", "unpack it first: bunzip2"},
+    {0,
+     "\xFD"
+     "7zXZ\0"sv,
+     "compressed by xz", "unpack it first: unxz"},
+    {0, "\x28\xB5\x2F\xFD"sv, "compressed by zstd", "unpack it first: unzstd"},
+    {0, "\x89HDF"sv, "an HDF5 file, not an ONNX model", ""},
+    {4, "ORTM"sv, "a model in ONNX Runtime's own format, not ONNX", ""},
+    {4, "TFL3"sv, "a TensorFlow Lite model, not ONNX", ""},
+    {0, "GGUF"sv, "a GGUF model, not ONNX", ""},
+});
+
+std::string first_bytes(const File& file) {
+  std::string bytes(static_cast<std::size_t>(std::min<int64_t>(file.size(), 512)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+bool is_text(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
+  });
+}
+
+using google::protobuf::Message;
+
+/// A message of the type that a length-delimited field of such a message holds; null for strings and unknown fields.
+std::unique_ptr<Message> message_of(wire::Kind kind, uint32_t field) {
+  const Message* parent = nullptr;
+  switch (kind) {
+    case wire::Kind::model:
+      parent = &onnx::ModelProto::default_instance();
+      break;
+    case wire::Kind::graph:
+      parent = &onnx::GraphProto::default_instance();
+      break;
+    case wire::Kind::function:
+      parent = &onnx::FunctionProto::default_instance();
+      break;
+    default:
+      return nullptr;
+  }
+  const auto* const descriptor = parent->GetDescriptor()->FindFieldByNumber(static_cast<int>(field));
+  if (descriptor == nullptr || descriptor->message_type() == nullptr) return nullptr;
+  return std::unique_ptr<Message>(parent->GetReflection()->GetMessageFactory()->GetPrototype(descriptor->message_type())->New());
+}
+
+bool parses(const File& file, const wire::Item& item, Message& message) {
+  constexpr int64_t kLongest = int64_t{64} << 20;
+  if (item.end - item.payload() > kLongest) return true;
+  std::string bytes(static_cast<std::size_t>(item.end - item.payload()), '\0');
+  file.read(item.payload(), std::as_writable_bytes(std::span(bytes)));
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(wire::kRecursionLimit);
+  return message.ParsePartialFromCodedStream(&stream);
+}
+
+}  // namespace
+
+void refuse_foreign(const File& file) {
+  if (file.size() == 0) fail(ErrorKind::invalid, "the file is empty");
+  const std::string bytes = first_bytes(file);
+  for (const Signature& signature : kSignatures) {
+    if (std::string_view(bytes).substr(std::min(signature.offset, bytes.size())).starts_with(signature.bytes)) {
+      fail(ErrorKind::invalid, signature.what, signature.hint);
+    }
+  }
+  if (is_text(bytes)) {
+    fail(ErrorKind::invalid, "text, not a binary ONNX model",
+         "textual models are known by their extension (.onnxtxt, .textproto, .json) or by --format");
+  }
+}
+
+void refuse_malformed(const ModelOrigin& origin) {
+  // Messages are recorded from the inside out, so the first hit is the innermost.
+  for (const wire::Message& message : origin.walk.messages) {
+    for (const wire::Item& item : origin.walk.items_of(message)) {
+      const std::unique_ptr<Message> inner = item.scalar ? nullptr : message_of(message.kind, item.field);
+      if (inner == nullptr || parses(*origin.file, item, *inner)) continue;
+      fail(ErrorKind::invalid, "byte " + std::to_string(item.start) + ": malformed " + inner->GetDescriptor()->name());
+    }
+  }
+  fail(ErrorKind::invalid, "not an ONNX model: malformed protobuf");
+}
+
+}  // namespace relayout

@@ -1,0 +1,430 @@
+#include "model/wire.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "model/wire_reader.h"
+#include "relayout/error.h"
+
+namespace relayout::wire {
+namespace {
+
+/// Field numbers of TensorProto that the walk treats by itself.
+constexpr uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10, kDataLocation = 14;
+constexpr uint64_t kLocationExternal = 1;
+
+/// The kind of message in `field` of a message of kind `parent` (numbers from onnx.proto); `other` is not descended into.
+Kind child_kind(Kind parent, uint32_t field) {
+  switch (parent) {
+    case Kind::model:
+      return field == 7 ? Kind::graph : field == 20 ? Kind::training_info : field == 25 ? Kind::function : Kind::other;
+    case Kind::graph:
+      return field == 1 ? Kind::node : field == 5 ? Kind::tensor : field == 15 ? Kind::sparse_tensor : Kind::other;
+    case Kind::node:
+      return field == 5 ? Kind::attribute : Kind::other;
+    case Kind::attribute:
+      if (field == 5 || field == 10) return Kind::tensor;
+      if (field == 6 || field == 11) return Kind::graph;
+      return field == 22 || field == 23 ? Kind::sparse_tensor : Kind::other;
+    case Kind::sparse_tensor:
+      return field == 1 || field == 2 ? Kind::tensor : Kind::other;
+    case Kind::function:
+      return field == 7 ? Kind::node : field == 11 ? Kind::attribute : Kind::other;
+    case Kind::training_info:
+      return field == 1 || field == 2 ? Kind::graph : Kind::other;
+    default:
+      return Kind::other;
+  }
+}
+
+/// Whether protobuf merges several occurrences of this message field into one message.
+bool is_singular(Kind parent, uint32_t field) {
+  switch (parent) {
+    case Kind::model:
+      return field == 7;
+    case Kind::attribute:
+      return field == 5 || field == 6 || field == 22;
+    case Kind::sparse_tensor:
+    case Kind::training_info:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_marker(uint32_t field) {
+  return field == kMarkerField || field == kElidedField;
+}
+
+/// Where a message stands, for the decision what to record.
+struct Place {
+  int level = 0;             ///< of subgraphs
+  bool record = true;        ///< not in training_info, which is copied whole
+  bool initializer = false;  ///< a tensor among a graph's initializers
+};
+
+/// What became of a message.
+struct Outcome {
+  int number = -1;      ///< in Walk::messages, when recorded
+  bool elided = false;  ///< a payload of it, or of what it holds, was left out
+};
+
+/// Whether protobuf alone cannot merge it with another piece.
+bool is_apart(const Outcome& outcome) {
+  return outcome.elided || outcome.number >= 0;
+}
+
+/// Singular message fields of one message: what became of their first occurrence.
+class Singles {
+ public:
+  /// Null at the first occurrence of `field`, which `note` then fills.
+  [[nodiscard]] Outcome* find(uint32_t field) {
+    for (Entry& entry : entries_) {
+      if (entry.field == field) return &entry.outcome;
+    }
+    return nullptr;
+  }
+  void note(uint32_t field, Outcome outcome) { *std::ranges::find(entries_, 0U, &Entry::field) = {field, outcome}; }
+
+ private:
+  struct Entry {
+    uint32_t field = 0;
+    Outcome outcome;
+  };
+  std::array<Entry, 3> entries_;  // an attribute has three
+};
+
+/// What a tensor holds so far.
+struct TensorState {
+  std::optional<Elided> raw, typed;
+  std::array<int, 2> typed_pieces{};  ///< occurrences of float_data, double_data
+  bool external = false;
+};
+
+class Walker {
+ public:
+  explicit Walker(const File& file) : in_(file), size_(file.size()) {}
+
+  Walk run() {
+    message(Kind::model, size_, {}, -1);
+    for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[static_cast<std::size_t>(number)], items);
+    return std::move(out_);
+  }
+
+ private:
+  Outcome message(Kind kind, int64_t end, Place place, int existing);
+  Outcome child(Kind parent, uint32_t field, int64_t end, Place place, Singles& singles);
+  Outcome descend(Kind kind, uint32_t field, int64_t end, Place place, int existing);
+  Outcome tensor(int64_t end, Place place);
+  /// False when the payload turns out to come in pieces, which only a walk without eliding can join.
+  bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
+  bool tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& state);
+
+  void copy_scalar(Tag tag, int64_t end);
+  void copy_bytes(uint32_t field, int64_t end);
+  void copy_group(uint32_t field, int64_t start, int64_t end);
+  int record(Kind kind, std::size_t first, int existing);
+  void append_later_pieces(Message& graph, const std::vector<Item>& items);
+  void push_item(std::size_t first, Item item);
+
+  void put_varint(uint64_t value);
+  void put_tag(uint32_t field, WireType type) { put_varint(static_cast<uint64_t>(field) << 3U | static_cast<uint64_t>(type)); }
+  void put_marker(int field, std::size_t number);
+  /// Refuses a skeleton that `more` bytes would take beyond what protobuf parses.
+  void check_skeleton(int64_t more) const;
+
+  Reader in_;
+  int64_t size_;
+  Walk out_;
+  std::vector<Item> items_;                                  ///< of all messages that are open now, the outer ones first
+  std::unordered_map<int, std::vector<Item>> later_pieces_;  ///< of graphs in several pieces, by number
+};
+
+void Walker::check_skeleton(int64_t more) const {
+  if (more > std::numeric_limits<int32_t>::max() - static_cast<int64_t>(out_.skeleton.size())) {
+    fail(ErrorKind::unsupported, "without its tensors the model is larger than 2 GiB, the limit of protobuf");
+  }
+}
+
+void Walker::put_varint(uint64_t value) {
+  for (; value >= 0x80; value >>= 7U) out_.skeleton.push_back(static_cast<char>(value | 0x80U));
+  out_.skeleton.push_back(static_cast<char>(value));
+}
+
+void Walker::put_marker(int field, std::size_t number) {
+  put_tag(static_cast<uint32_t>(field), WireType::varint);
+  put_varint(number);
+}
+
+/// Adds an item to the message whose items begin at `first`; neighbouring scalars of one field join, for a tensor of unpacked
+/// elements has millions.
+void Walker::push_item(std::size_t first, Item item) {
+  const bool joins = item.scalar && items_.size() > first && items_.back().scalar && items_.back().field == item.field;
+  if (joins && items_.back().end == item.start) {
+    items_.back().end = item.end;
+  } else {
+    items_.push_back(item);
+  }
+}
+
+int Walker::record(Kind kind, std::size_t first, int existing) {
+  const auto begin = items_.begin() + static_cast<std::ptrdiff_t>(first);
+  if (existing >= 0) {
+    ++out_.messages[static_cast<std::size_t>(existing)].pieces;
+    std::vector<Item>& later = later_pieces_[existing];
+    later.insert(later.end(), begin, items_.end());
+    return existing;
+  }
+  out_.messages.push_back({kind, 1, out_.items.size(), items_.size() - first});
+  out_.items.insert(out_.items.end(), begin, items_.end());
+  put_marker(kMarkerField, out_.messages.size() - 1);
+  return static_cast<int>(out_.messages.size()) - 1;
+}
+
+void Walker::append_later_pieces(Message& graph, const std::vector<Item>& items) {
+  const std::vector<Item> earlier(out_.items.begin() + static_cast<std::ptrdiff_t>(graph.first_item),
+                                  out_.items.begin() + static_cast<std::ptrdiff_t>(graph.first_item + graph.item_count));
+  graph.first_item = out_.items.size();
+  graph.item_count = earlier.size() + items.size();
+  out_.items.insert(out_.items.end(), earlier.begin(), earlier.end());
+  out_.items.insert(out_.items.end(), items.begin(), items.end());
+}
+
+/// Copies the fields of a message up to `end` into the skeleton. One that is given in several pieces goes on in number `existing`.
+Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
+  const std::size_t first = items_.size();
+  Outcome outcome;
+  bool wanted = kind == Kind::model || kind == Kind::graph || kind == Kind::function;
+  Singles singles;
+  while (in_.position() < end) {
+    const int64_t start = in_.position();
+    const Tag tag = in_.tag(end);
+    int64_t payload = in_.position();
+    if (tag.type == WireType::bytes) {
+      const int64_t field_end = in_.length_end(end);
+      payload = in_.position();
+      if (child_kind(kind, tag.field) == Kind::other) {
+        copy_bytes(tag.field, field_end);
+      } else {
+        const Outcome inner = child(kind, tag.field, field_end, place, singles);
+        outcome.elided |= inner.elided;
+        wanted |= inner.number >= 0;
+      }
+    } else {
+      copy_scalar(tag, end);
+    }
+    const bool scalar = tag.type != WireType::bytes && tag.type != WireType::group_begin;
+    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), scalar, start, in_.position()});
+  }
+  if (place.record && wanted) outcome.number = record(kind, first, existing);
+  items_.resize(first);
+  return outcome;
+}
+
+/// A message field that is descended into, and what protobuf does when a singular one comes again: it merges them.
+Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Singles& singles) {
+  const Kind kind = child_kind(parent, field);
+  Place inside{place.level, place.record && parent != Kind::training_info, parent == Kind::graph && kind == Kind::tensor};
+  if (kind == Kind::training_info || kind == Kind::sparse_tensor) inside.record = false;
+  if (kind == Kind::graph && parent == Kind::attribute && ++inside.level > kMaxSubgraphLevels) {
+    fail(ErrorKind::unsupported, "graphs nested deeper than " + std::to_string(kMaxSubgraphLevels) + " levels");
+  }
+  if (!is_singular(parent, field)) return descend(kind, field, end, inside, -1);
+  const int64_t start = in_.position();
+  Outcome* const earlier = singles.find(field);
+  const Outcome outcome = descend(kind, field, end, inside, earlier == nullptr ? -1 : earlier->number);
+  if (earlier == nullptr) {
+    singles.note(field, outcome);
+  } else if (kind != Kind::graph && (is_apart(*earlier) || is_apart(outcome))) {
+    fail(ErrorKind::unsupported, "byte " + std::to_string(start) + ": a tensor with its data elsewhere in several pieces");
+  }
+  return outcome;
+}
+
+Outcome Walker::descend(Kind kind, uint32_t field, int64_t end, Place place, int existing) {
+  // The length comes last; five bytes hold any, and protobuf takes a padded one.
+  constexpr std::size_t kLengthBytes = 5;
+  put_tag(field, WireType::bytes);
+  const std::size_t length_at = out_.skeleton.size();
+  out_.skeleton.append(kLengthBytes, '\0');
+  const Outcome outcome = kind == Kind::tensor ? tensor(end, place) : message(kind, end, place, existing);
+  check_skeleton(0);
+  std::size_t length = out_.skeleton.size() - length_at - kLengthBytes;
+  for (std::size_t i = 0; i < kLengthBytes; ++i, length >>= 7U) {
+    out_.skeleton[length_at + i] = static_cast<char>((length & 0x7FU) | (i + 1 < kLengthBytes ? 0x80U : 0U));
+  }
+  return outcome;
+}
+
+Outcome Walker::tensor(int64_t end, Place place) {
+  const int64_t start = in_.position();
+  const std::size_t first = items_.size();
+  const std::size_t skeleton_size = out_.skeleton.size();
+  TensorState state;
+  if (!tensor_fields(end, place, true, state)) {
+    in_.seek(start);
+    items_.resize(first);
+    out_.skeleton.resize(skeleton_size);
+    state = {};
+    tensor_fields(end, place, false, state);
+  }
+  if (state.raw && state.typed) in_.malformed(start, "a tensor with both raw_data and typed data");
+  Outcome outcome;
+  out_.has_external |= state.external;
+  out_.has_hidden_external |= state.external && !place.record;
+  if (const std::optional<Elided>& elided = state.raw ? state.raw : state.typed) {
+    outcome.elided = true;
+    out_.elided.push_back(*elided);
+    put_marker(kElidedField, out_.elided.size() - 1);
+  }
+  if (place.record && (place.initializer || outcome.elided || state.external)) outcome.number = record(Kind::tensor, first, -1);
+  items_.resize(first);
+  return outcome;
+}
+
+bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& state) {
+  const std::size_t first = items_.size();
+  while (in_.position() < end) {
+    const int64_t start = in_.position();
+    const Tag tag = in_.tag(end);
+    int64_t payload = in_.position();
+    if (tag.type == WireType::bytes) {
+      const int64_t field_end = in_.length_end(end);
+      payload = in_.position();
+      if (!tensor_bytes(tag.field, field_end, elide, state)) return false;
+    } else {
+      if (tag.field == kDataLocation && tag.type == WireType::varint) {
+        state.external = in_.varint(end) == kLocationExternal;
+        in_.seek(payload);
+      }
+      const bool element =
+          (tag.field == kFloatData && tag.type == WireType::fixed32) || (tag.field == kDoubleData && tag.type == WireType::fixed64);
+      if (element && state.typed && state.typed->field == tag.field) return false;
+      if (element) ++state.typed_pieces[tag.field == kDoubleData];
+      copy_scalar(tag, end);
+    }
+    const bool scalar = tag.type != WireType::bytes && tag.type != WireType::group_begin;
+    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), scalar, start, in_.position()});
+  }
+  return true;
+}
+
+/// One length-delimited field of a tensor: elided when it is a large payload, else copied.
+bool Walker::tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& state) {
+  const int64_t offset = in_.position();
+  const int64_t length = end - offset;
+  const bool large = elide && length >= kElideThreshold;
+  if (field == kRawData) {
+    // The last one counts. An empty one in its place also takes back a small one that came before.
+    state.raw.reset();
+    if (!large) {
+      copy_bytes(field, end);
+      return true;
+    }
+    state.raw = {field, offset, length};
+    put_tag(field, WireType::bytes);
+    put_varint(0);
+    in_.seek(end);
+    return true;
+  }
+  if (field != kFloatData && field != kDoubleData) {
+    copy_bytes(field, end);
+    return true;
+  }
+  const int64_t element = field == kFloatData ? 4 : 8;
+  if (length % element != 0) in_.malformed(offset, "packed elements of " + std::to_string(element) + " bytes in " + std::to_string(length));
+  int& pieces = state.typed_pieces[field == kDoubleData];
+  if (state.typed && (state.typed->field == field || large)) return false;
+  if (large && pieces > 0) return false;
+  ++pieces;
+  if (!large) {
+    copy_bytes(field, end);
+    return true;
+  }
+  state.typed = {field, offset, length};
+  in_.seek(end);
+  return true;
+}
+
+/// Copies a scalar or a group, whose tag has been read, unless it is one of our own markers.
+void Walker::copy_scalar(Tag tag, int64_t end) {
+  const int64_t payload = in_.position();
+  switch (tag.type) {
+    case WireType::varint:
+      (void)in_.varint(end);
+      break;
+    case WireType::fixed64:
+      in_.skip(8, end);
+      break;
+    case WireType::fixed32:
+      in_.skip(4, end);
+      break;
+    case WireType::group_begin:
+      copy_group(tag.field, payload, end);
+      return;
+    default:
+      in_.malformed(payload, "the end of a group that did not begin");
+  }
+  if (is_marker(tag.field)) return;
+  put_tag(tag.field, tag.type);
+  in_.copy_since(payload, out_.skeleton);
+}
+
+/// Copies a length-delimited field that is not descended into.
+void Walker::copy_bytes(uint32_t field, int64_t end) {
+  const int64_t payload = in_.position();
+  in_.seek(end);
+  if (is_marker(field)) return;
+  check_skeleton(end - payload);
+  put_tag(field, WireType::bytes);
+  put_varint(static_cast<uint64_t>(end - payload));
+  in_.copy_since(payload, out_.skeleton);
+}
+
+void Walker::copy_group(uint32_t field, int64_t start, int64_t end) {
+  std::vector<uint32_t> open{field};
+  while (!open.empty()) {
+    const int64_t at = in_.position();
+    const Tag tag = in_.tag(end);
+    switch (tag.type) {
+      case WireType::varint:
+        (void)in_.varint(end);
+        break;
+      case WireType::fixed64:
+        in_.skip(8, end);
+        break;
+      case WireType::fixed32:
+        in_.skip(4, end);
+        break;
+      case WireType::bytes:
+        in_.seek(in_.length_end(end));
+        break;
+      case WireType::group_begin:
+        open.push_back(tag.field);
+        break;
+      case WireType::group_end:
+        if (tag.field != open.back()) in_.malformed(at, "the end of a group that did not begin");
+        open.pop_back();
+        break;
+    }
+    if (open.size() > kMaxGroupLevels) {
+      fail(ErrorKind::unsupported, "unknown groups nested deeper than " + std::to_string(kMaxGroupLevels) + " levels");
+    }
+  }
+  if (is_marker(field)) return;
+  check_skeleton(in_.position() - start);
+  put_tag(field, WireType::group_begin);
+  in_.copy_since(start, out_.skeleton);
+}
+
+}  // namespace
+
+Walk walk(const File& file) {
+  return Walker(file).run();
+}
+
+}  // namespace relayout::wire

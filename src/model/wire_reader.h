@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/file.h"
+
+namespace relayout::wire {
+
+enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, group_begin = 3, group_end = 4, fixed32 = 5 };
+
+struct Tag {
+  uint32_t field = 0;
+  WireType type = WireType::varint;
+};
+
+/// Reads protobuf's encoding from a file through a buffer of one page. Everything is bounded by `end` of the enclosing message;
+/// what does not fit is Error{invalid} naming the offset.
+class Reader {
+ public:
+  explicit Reader(const File& file) : file_(&file) {}
+
+  [[nodiscard]] int64_t position() const noexcept { return position_; }
+  void seek(int64_t position) noexcept { position_ = position; }
+  /// Field number 0 and wire types 6 and 7 are malformed.
+  [[nodiscard]] Tag tag(int64_t end);
+  /// At most ten bytes.
+  [[nodiscard]] uint64_t varint(int64_t end);
+  /// A length; the position then is at the bytes it speaks of. Returns where those end, not beyond `end`.
+  [[nodiscard]] int64_t length_end(int64_t end);
+  /// Moves on by `count` bytes, which must lie before `end`.
+  void skip(int64_t count, int64_t end);
+  /// Appends the bytes from `begin` to the position to `out`.
+  void copy_since(int64_t begin, std::string& out);
+
+  [[noreturn]] void malformed(int64_t offset, const std::string& what) const;
+
+ private:
+  [[nodiscard]] uint8_t byte(int64_t end);
+  void fill();
+
+  const File* file_;
+  std::array<std::byte, 4096> buffer_{};
+  int64_t buffer_start_ = 0, buffer_end_ = 0;  ///< of the file's bytes that the buffer holds
+  int64_t position_ = 0;
+};
+
+}  // namespace relayout::wire
