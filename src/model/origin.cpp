@@ -199,7 +199,9 @@ TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tenso
   });
 }
 
-TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) { return tensor_data(model.origin(), tensor); }
+TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) {
+  return tensor_data(model.origin(), tensor);
+}
 
 Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
   if (tensor.data_type() != onnx::TensorProto::STRING) return tensor_data(origin, tensor).load();
@@ -209,6 +211,8 @@ Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
   });
 }
 
-Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor) { return load_tensor(model.origin(), tensor); }
+Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor) {
+  return load_tensor(model.origin(), tensor);
+}
 
 }  // namespace relayout

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace relayout::test {
+
+inline constexpr const char* kNoModels = "no models: neither RELAYOUT_MODELS nor ~/.cache/relayout/models has any";
+
+/// model.onnx of every model in the cache (RELAYOUT_MODELS, else ~/.cache/relayout/models), sorted; none when there is no cache.
+[[nodiscard]] std::vector<std::filesystem::path> cached_models();
+
+}  // namespace relayout::test
