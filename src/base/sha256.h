@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/file.h"
+
+namespace relayout {
+
+/// SHA-256 (FIPS 180-4) of bytes that come in pieces.
+class Sha256 {
+ public:
+  using Digest = std::array<uint8_t, 32>;
+
+  /// With the processor's instructions where it has them, unless `portable`.
+  explicit Sha256(bool portable = false);
+  void update(std::span<const std::byte> bytes);
+  /// Of everything so far; the object is used up.
+  [[nodiscard]] Digest finish();
+
+ private:
+  using State = std::array<uint32_t, 8>;
+  static constexpr std::size_t kBlock = 64;
+  static void compress(State& state, const std::byte* blocks, std::size_t count);
+  static void compress_accelerated(State& state, const std::byte* blocks, std::size_t count);
+  [[nodiscard]] static bool has_acceleration();
+
+  State state_;
+  std::array<std::byte, kBlock> pending_{};  ///< the first size_ % kBlock of them
+  uint64_t size_ = 0;
+  void (*compress_)(State& state, const std::byte* blocks, std::size_t count);
+};
+
+/// 64 lower-case hexadecimal digits, as sha256sum prints.
+[[nodiscard]] std::string to_hex(const Sha256::Digest& digest);
+/// Of a whole file, read through a small buffer. Errors as File::read; Error{interrupted} when a signal comes.
+[[nodiscard]] std::string sha256_of(const File& file);
+
+}  // namespace relayout
