@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 
 namespace relayout::test {
 
@@ -18,6 +19,14 @@ std::vector<std::filesystem::path> cached_models() {
   }
   std::ranges::sort(out);
   return out;
+}
+
+std::filesystem::path cached_model(const std::string& name) {
+  for (const std::filesystem::path& model : cached_models()) {
+    if (model.parent_path().filename() == name) return model;
+  }
+  std::cout << "SKIPPED: no model " << name << " in RELAYOUT_MODELS or ~/.cache/relayout/models\n";
+  return {};
 }
 
 }  // namespace relayout::test

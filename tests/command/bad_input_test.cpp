@@ -1,0 +1,143 @@
+// CASES §3, B7 to B48: files that no command takes, and those that only look as if.
+#include <algorithm>
+
+#include "command/command_test.h"
+#include "support/bad_models.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::HasSubstr;
+
+struct Way {
+  std::vector<std::string> arguments;
+  bool verifies;
+};
+
+const std::vector<Way>& ways() {
+  static const std::vector<Way> all = {{{"convert", "model.onnx", "-o", "out.onnx"}, false},
+                                       {{"inspect", "model.onnx"}, false},
+                                       {{"verify", "model.onnx", "model.onnx"}, true},
+                                       {{"verify", "../good.onnx", "model.onnx"}, true}};
+  return all;
+}
+
+std::vector<std::string> all_paths(const std::filesystem::path& folder) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) out.push_back(entry.path());
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Each bad model, given to each command.
+class BadInput : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(BadInput, IsRefused) {
+  const BadModel& bad = bad_models()[GetParam()];
+  const TempFolder outer;
+  const auto inside = outer / "in";
+  std::filesystem::create_directory(inside);
+  bad.make(inside);
+  save_model(conv_batch_norm(), outer / "good.onnx");
+  const std::vector<std::string> before = all_paths(outer.path());
+  for (const Way& way : ways()) {
+    SCOPED_TRACE(way.arguments[0] + " " + way.arguments[1]);
+    std::vector<std::string> command = way.arguments;
+    command.insert(command.begin(), RELAYOUT_PROGRAM);
+    const ProcessResult result = run_process(command, {.directory = inside});
+    expect_refusal(result, way.verifies ? bad.verify_code : bad.code, bad.says);
+    EXPECT_THAT(result.err, HasSubstr("model.onnx"));
+    EXPECT_EQ(all_paths(outer.path()), before);
+#if defined(NDEBUG)
+    EXPECT_LT(result.peak_kib, 256 * 1024);
+#endif
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, BadInput, testing::Range<std::size_t>(0, bad_models().size()),
+                         [](const auto& index) { return bad_models()[index.param].name; });
+
+class OddInput : public CommandTest {
+ protected:
+  /// Convert takes it, with a warning that says something.
+  void expect_converted_with_warning(const onnx::ModelProto& model, const std::string& says) {
+    save_model(model, folder_ / "model.onnx");
+    const ProcessResult result = run({"convert", "model.onnx"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(result.err.starts_with("relayout: warning: ")) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(says));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "model.cl.onnx"));
+  }
+};
+
+TEST_F(OddInput, B8ArchivesComeWithAHint) {
+  write_file(folder_ / "model.onnx", std::string("\x1f\x8b\x08\x00", 4) + "rest");
+  EXPECT_THAT(run({"inspect", "model.onnx", "-v"}).err, HasSubstr("\nhint: "));
+  EXPECT_EQ(line_count(run({"inspect", "model.onnx"}).err), 1U);
+}
+
+TEST_F(OddInput, B9LfsPointersComeWithAHint) {
+  write_file(folder_ / "model.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
+  EXPECT_THAT(run({"inspect", "model.onnx", "-v"}).err, HasSubstr("\nhint: git lfs pull"));
+}
+
+TEST_F(OddInput, B32NodesInAnyOrderAreSortedWithAWarning) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.mutable_graph()->mutable_node()->SwapElements(0, 2);
+  expect_converted_with_warning(model, "order");
+}
+
+TEST_F(OddInput, B37NamesMayHoldAnything) {
+  // Valid names all the same: converted silently, and printed without harm.
+  onnx::ModelProto model = conv_batch_norm();
+  const std::string name = "norm\n\x1b[2J\xff\xfe" + std::string(1000, 'n');
+  model.mutable_graph()->mutable_node(1)->set_name(name);
+  model.mutable_graph()->mutable_node(0)->set_name("conv\r");
+  save_model(model, folder_ / "model.onnx");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"convert", "model.onnx", "-v"}, {"inspect", "model.onnx", "-v"}, {"inspect", "model.onnx", "--json"}}) {
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ((result.out + result.err).find('\x1b'), std::string::npos);
+    EXPECT_EQ((result.out + result.err).find('\r'), std::string::npos);
+    EXPECT_EQ(result.out.find('\xff'), std::string::npos);
+  }
+}
+
+TEST_F(OddInput, B41ANewerIrVersionIsAWarning) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.set_ir_version(int64_t{1} << 40);
+  expect_converted_with_warning(model, "ir_version");
+}
+
+TEST_F(OddInput, B42UnknownOperatorsPassThrough) {
+  onnx::ModelProto model = conv_batch_norm();
+  add_node(*model.mutable_graph(), "Quux", {"y"}, {"z"}, "quux0");
+  set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
+  expect_converted_with_warning(model, "Quux");
+  EXPECT_EQ(load_model(folder_ / "model.cl.onnx").graph().output(1).name(), "z");
+  expect_refusal(run({"verify", "model.onnx", "model.onnx"}), 4, "quux0");
+}
+
+TEST_F(OddInput, B42UnknownDomainsPassThrough) {
+  onnx::ModelProto model = conv_batch_norm();
+  auto& import = *model.add_opset_import();
+  import.set_domain("com.example");
+  import.set_version(1);
+  add_node(*model.mutable_graph(), "Foo", {"y"}, {"z"}, "foo0").set_domain("com.example");
+  set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
+  expect_converted_with_warning(model, "com.example:Foo");
+  expect_refusal(run({"verify", "model.onnx", "model.onnx"}), 4, "foo0");
+}
+
+TEST_F(OddInput, B40ANewerOpsetMayBeAllowed) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.mutable_opset_import(0)->set_version(9999);
+  save_model(model, folder_ / "model.onnx");
+  expect_refusal(run({"convert", "model.onnx"}), 4, "opset");
+  EXPECT_EQ(run({"convert", "model.onnx", "--allow-newer-opset"}).code, 0);
+  EXPECT_EQ(run({"inspect", "model.onnx", "--allow-newer-opset"}).code, 0);
+}
+
+}  // namespace
+}  // namespace relayout::test

@@ -1,0 +1,213 @@
+// What DESIGN §7 promises of every command: streams, exit codes, help, version, configuration, colors, progress.
+#include <csignal>
+
+#include "command/command_test.h"
+#include "report/json.h"
+
+namespace relayout::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class Contract : public CommandTest {
+ protected:
+  Contract() { save_model(conv_batch_norm(), folder_ / "net.onnx"); }
+
+  /// The one document on standard output.
+  static Json document(const ProcessResult& result) { return Json::parse(result.out, "output"); }
+};
+
+TEST_F(Contract, HelpIsGolden) {
+  EXPECT_TRUE(is_golden(run({"--help"}).out, golden("help/relayout.txt")));
+  for (const char* command : {"convert", "verify", "inspect"}) {
+    const ProcessResult result = run({command, "--help"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(result.err, "");
+    EXPECT_TRUE(is_golden(result.out, golden("help/" + std::string(command) + ".txt")));
+    EXPECT_EQ(run({"help", command}).out, result.out);
+    EXPECT_THAT(result.out, HasSubstr("Examples:"));
+  }
+}
+
+TEST_F(Contract, HelpFitsAHundredColumns) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"convert", "--help"}, {"verify", "--help"}, {"inspect", "--help"}}) {
+    std::istringstream lines(run(arguments).out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;  // bytes: a few signs take more than one
+  }
+}
+
+TEST_F(Contract, VersionNamesTheLibraries) {
+  const ProcessResult result = run({"--version"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, testing::MatchesRegex("relayout [0-9.]+ \\(ONNX [0-9.]+, oneDNN [0-9.]+, .+\\)\n"));
+}
+
+TEST_F(Contract, VersionDoesNotLoadOneDnn) {
+  const ProcessResult result = run({"--version"}, {.environment = {{"LD_DEBUG", "files"}}});
+  EXPECT_THAT(result.err, Not(HasSubstr("libdnnl")));
+  EXPECT_THAT(result.err, Not(HasSubstr("libgomp")));
+}
+
+TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
+  expect_refusal(run({}), 2, "--help");
+  expect_refusal(run({"covnert", "net.onnx"}), 2, "did you mean 'convert'?");
+  expect_refusal(run({"frobnicate"}), 2, "unknown command 'frobnicate'");
+  expect_refusal(run({"convert", "net.onnx", "--layuot", "keep"}), 2, "did you mean '--layout'?");
+  expect_refusal(run({"inspect", "net.onnx", "--jsn"}), 2, "did you mean '--json'?");
+  expect_refusal(run({"verify", "net.onnx", "net.onnx", "--sample", "2"}), 2, "did you mean '--samples'?");
+  expect_refusal(run({"convert", "net.onnx", "--pass", "fold-bach-norm"}), 2, "did you mean 'fold-batch-norm'?");
+  expect_refusal(run({"convert", "net.onnx", "--layout", "nhwc"}), 2, "channels-last");
+  expect_refusal(run({"convert", "net.onnx", "--external-data", "sometimes"}), 2, "'sometimes'");
+  expect_refusal(run({"convert"}), 2, "MODEL");
+  expect_refusal(run({"inspect"}), 2, "MODEL");
+  expect_refusal(run({"inspect", "net.onnx", "net.onnx"}), 2, "net.onnx");
+  expect_refusal(run({"verify", "net.onnx"}), 2, "two models");
+  expect_refusal(run({"convert", "net.onnx", "-v", "-q"}), 2, "exclude");
+  EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
+}
+
+TEST_F(Contract, DefaultOutputStandsBesideTheInput) {
+  const ProcessResult result = run({"convert", "net.onnx"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(folder_.entries(), ElementsAre("net.cl.onnx", "net.onnx"));
+  EXPECT_TRUE(is_golden(without_times(result.out), golden("convert/net.txt")));
+}
+
+TEST_F(Contract, DryRunSaysTheSameAndWritesNothing) {
+  const ProcessResult result = run({"convert", "net.onnx", "--dry-run"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
+  EXPECT_TRUE(is_golden(without_times(result.out), golden("convert/dry_run.txt")));
+  const Json dry = document(run({"convert", "net.onnx", "--dry-run", "--json"}));
+  const Json wet = document(run({"convert", "net.onnx", "--json"}));
+  EXPECT_EQ(dry.find("models")->at(0)->find("findings")->dump(), wet.find("models")->at(0)->find("findings")->dump());
+}
+
+TEST_F(Contract, JsonIsOneDocumentWithASchema) {
+  const Json report = document(run({"convert", "net.onnx", "--json"}));
+  EXPECT_EQ(report.find("schema")->text(), "relayout.convert/1");
+  const Json model = *report.find("models")->at(0);
+  EXPECT_EQ(model.find("output")->text(), "net.cl.onnx");
+  EXPECT_EQ(model.find("all_folded")->boolean(), true);
+  EXPECT_EQ(model.find("nodes")->find("before")->number(), 3);
+  bool folded = false;
+  const Json findings = *model.find("findings");
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Json finding = *findings.at(i);
+    folded |= finding.find("pass")->text() == "fold-batch-norm" && finding.find("node")->text() == "norm0" &&
+              finding.find("verdict")->text() == "done";
+  }
+  EXPECT_TRUE(folded);
+  const Json inspected = document(run({"inspect", "net.onnx", "--json"}));
+  EXPECT_EQ(inspected.find("schema")->text(), "relayout.inspect/1");
+  EXPECT_EQ(inspected.find("op_counts")->find("Conv")->number(), 1);
+  EXPECT_EQ(inspected.find("findings")->dump(), findings.dump());
+}
+
+TEST_F(Contract, JsonOfSeveralListsFailures) {
+  write_file(folder_ / "bad.onnx", "text");
+  fs::create_directory(folder_ / "out");
+  const ProcessResult result = run({"convert", "bad.onnx", "net.onnx", "--out-dir", "out", "--json"});
+  EXPECT_EQ(result.code, 3);
+  const Json report = document(result);
+  EXPECT_EQ(report.find("models")->at(0)->find("error")->find("exit")->number(), 3);
+  EXPECT_EQ(report.find("models")->at(1)->find("written")->boolean(), true);
+}
+
+TEST_F(Contract, SeveralInputsOfOneNameAreRefused) {
+  fs::create_directory(folder_ / "a");
+  fs::create_directory(folder_ / "out");
+  save_model(conv_batch_norm(), folder_ / "a" / "net.onnx");
+  expect_refusal(run({"convert", "net.onnx", "a/net.onnx", "--out-dir", "out"}), 2, "net.cl.onnx");
+  expect_refusal(run({"convert", "net.onnx", "a/net.onnx"}), 2, "--out-dir");
+  expect_refusal(run({"convert", "net.onnx", "a/net.onnx", "-o", "x.onnx"}), 2, "--out-dir");
+}
+
+TEST_F(Contract, RequireAllFoldedWritesNothingWhenOneStays) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.mutable_graph()->mutable_node(1)->set_input(0, "x");  // nothing linear before it
+  initializer(model, "scale") = float_tensor("scale", {3}, 1);
+  initializer(model, "bias") = float_tensor("bias", {3}, 1);
+  initializer(model, "mean") = float_tensor("mean", {3}, 1);
+  initializer(model, "var") = float_tensor("var", {3}, 1, true);
+  save_model(model, folder_ / "stays.onnx");
+  const ProcessResult result = run({"convert", "stays.onnx", "--require-all-folded"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(line_count(result.err), 1U);
+  EXPECT_THAT(result.out, HasSubstr("norm0"));
+  EXPECT_FALSE(fs::exists(folder_ / "stays.cl.onnx"));
+  EXPECT_EQ(run({"convert", "net.onnx", "--require-all-folded"}).code, 0);
+  EXPECT_EQ(run({"convert", "net.onnx", "--require-all-folded", "--no-fold", "-o", "x.onnx"}).code, 1);
+  EXPECT_FALSE(fs::exists(folder_ / "x.onnx"));
+}
+
+TEST_F(Contract, PassNoneIsIdentity) {
+  EXPECT_EQ(run({"convert", "net.onnx", "--pass", "none", "-o", "same.onnx"}).code, 0);
+  EXPECT_EQ(read_file(folder_ / "same.onnx"), read_file(folder_ / "net.onnx"));
+}
+
+TEST_F(Contract, ListPassesExplainsThem) {
+  const ProcessResult result = run({"convert", "--list-passes"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(is_golden(result.out, golden("convert/passes.txt")));
+}
+
+TEST_F(Contract, StampIsWrittenOnRequestOnly) {
+  EXPECT_EQ(run({"convert", "net.onnx", "-o", "plain.onnx"}).code, 0);
+  EXPECT_EQ(load_model(folder_ / "plain.onnx").metadata_props_size(), 0);
+  EXPECT_EQ(run({"convert", "net.onnx", "-o", "stamped.onnx", "--stamp"}).code, 0);
+  EXPECT_EQ(run({"convert", "stamped.onnx", "-o", "twice.onnx", "--stamp"}).code, 0);
+  const onnx::ModelProto stamped = load_model(folder_ / "twice.onnx");
+  ASSERT_EQ(stamped.metadata_props_size(), 2);
+  EXPECT_EQ(stamped.metadata_props(0).key(), "relayout.version");
+  EXPECT_THAT(stamped.metadata_props(1).value(), HasSubstr("fold-batch-norm"));
+}
+
+TEST_F(Contract, ConfigurationFile) {
+  write_file(folder_ / "relayout.toml", "threads = 1\n[convert]\noutput = \"from_config.onnx\"\nlayout = \"keep\"\n");
+  EXPECT_EQ(run({"convert", "net.onnx", "--config", "relayout.toml"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "from_config.onnx"));
+  EXPECT_EQ(run({"inspect", "net.onnx", "--config", "relayout.toml"}).code, 0);
+  expect_refusal(run({"inspect", "net.onnx", "--config", "none.toml"}), 5, "none.toml");
+  write_file(folder_ / "wrong.toml", "[convert]\nlayuot = 3\n");
+  expect_refusal(run({"convert", "net.onnx", "--config", "wrong.toml"}), 2, "did you mean '--layout'?");
+}
+
+TEST_F(Contract, HintsNeedATerminalOrVerbose) {
+  EXPECT_EQ(line_count(run({"frobnicate"}).err), 1U);
+  EXPECT_THAT(run({"frobnicate", "-v"}).err, HasSubstr("\nhint: "));
+  EXPECT_THAT(run({"frobnicate"}, {.terminal = true}).out, HasSubstr("\nhint: "));
+}
+
+TEST_F(Contract, ColorsOnTerminalsOnly) {
+  EXPECT_THAT(run({"inspect", "net.onnx"}).out, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(run({"inspect", "net.onnx", "--color", "always"}).out, HasSubstr("\x1b["));
+  const ProcessOptions terminal{.environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}}, .terminal = true};
+  EXPECT_THAT(run({"inspect", "net.onnx"}, terminal).out, HasSubstr("\x1b["));
+  EXPECT_THAT(run({"inspect", "net.onnx", "--color", "never"}, terminal).out, Not(HasSubstr("\x1b[")));
+  const ProcessOptions no_color{.environment = {{"TERM", "xterm"}, {"NO_COLOR", "1"}}, .terminal = true};
+  EXPECT_THAT(run({"inspect", "net.onnx"}, no_color).out, Not(HasSubstr("\x1b[")));
+}
+
+TEST_F(Contract, QuietIsSilentButForTheResult) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.mutable_graph()->mutable_node()->SwapElements(0, 2);
+  save_model(model, folder_ / "unsorted.onnx");
+  EXPECT_THAT(run({"convert", "unsorted.onnx"}).err, HasSubstr("warning"));
+  const ProcessResult quiet = run({"convert", "unsorted.onnx", "-q"});
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_NE(quiet.out, "");
+}
+
+TEST_F(Contract, VerboseTimesTheStages) {
+  const ProcessResult result = run({"convert", "net.onnx", "-v"});
+  for (const char* stage : {"load: ", "passes: ", "save: "}) EXPECT_THAT(result.err, HasSubstr(stage));
+}
+
+}  // namespace
+}  // namespace relayout::test

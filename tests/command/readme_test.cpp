@@ -1,0 +1,113 @@
+// The examples of README.md: every command of a ```console block is run, and must print what stands there.
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+#include "command/command_test.h"
+#include "support/model_cache.h"
+
+namespace relayout::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Example {
+  int line = 0;
+  std::string command;
+  std::vector<std::string> output;
+};
+
+/// Blocks of examples; those of one block share a folder.
+std::vector<std::vector<Example>> examples_of(const std::string& markdown) {
+  std::vector<std::vector<Example>> blocks;
+  std::istringstream lines(markdown);
+  bool inside = false;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.starts_with("```")) {
+      inside = line == "```console";
+      if (inside) blocks.emplace_back();
+    } else if (inside && line.starts_with("$ ")) {
+      blocks.back().push_back({number, line.substr(2), {}});
+    } else if (inside && !blocks.back().empty()) {
+      blocks.back().back().output.push_back(line);
+    }
+  }
+  return blocks;
+}
+
+/// Numbers and widths differ between machines; words do not.
+std::string words_of(const std::string& text) {
+  static const std::regex kNumber("[0-9][0-9.,]*(e[+-]?[0-9]+)?"), kBlanks("[ \t]+"), kIsa("(AVX-?[0-9A-Z ]*|SSE[0-9.]+|AArch64)\\b");
+  std::string out = std::regex_replace(text, kIsa, "ISA");
+  out = std::regex_replace(out, kNumber, "#");
+  out = std::regex_replace(out, kBlanks, " ");
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+class Readme : public CommandTest {
+ protected:
+  /// Puts the models that a command names into the folder: those of the model set by their name, else the small one that comes
+  /// with the sources. False when one is not there.
+  bool provide_models(const std::string& command) {
+    static const std::regex kModel("[A-Za-z0-9_./-]+\\.onnx");
+    for (auto it = std::sregex_iterator(command.begin(), command.end(), kModel); it != std::sregex_iterator(); ++it) {
+      const fs::path name = it->str();
+      if (fs::exists(folder_ / name.string()) || name.string().ends_with(".cl.onnx") || is_output(command, name)) continue;
+      fs::path source = RELAYOUT_SOURCE_DIR "/" + name.string();
+      if (!fs::exists(source)) source = RELAYOUT_SOURCE_DIR "/testdata/" + name.stem().string() + "/model.onnx";
+      if (!fs::exists(source)) source = cached_model(name.stem());
+      if (source.empty()) return false;
+      if (name.has_parent_path()) fs::create_directories(folder_ / name.parent_path().string());
+      fs::copy_file(source, folder_ / name.string());
+    }
+    return true;
+  }
+
+  static bool is_output(const std::string& command, const fs::path& name) {
+    return command.find("-o " + name.string()) != std::string::npos || command.find("> " + name.string()) != std::string::npos;
+  }
+
+  void run_example(const Example& example) {
+    SCOPED_TRACE("README.md, line " + std::to_string(example.line) + ": " + example.command);
+    // The program as "relayout", in a shell as the reader has one.
+    const std::string path = fs::path(RELAYOUT_PROGRAM).parent_path().string() + ":/usr/bin:/bin";
+    const ProcessResult result =
+        run_process({"/bin/sh", "-c", example.command}, {.directory = folder_.path(), .environment = {{"PATH", path}}});
+    std::vector<std::string> printed;
+    std::istringstream lines(result.out + result.err);
+    for (std::string line; std::getline(lines, line);) printed.push_back(words_of(line));
+    std::vector<std::string> expected;
+    for (const std::string& line : example.output) expected.push_back(words_of(line));
+    EXPECT_TRUE(matches(expected, printed)) << result.out << result.err;
+  }
+
+  /// A line "…" stands for any lines.
+  static bool matches(std::span<const std::string> expected, std::span<const std::string> printed) {
+    if (expected.empty()) return printed.empty();
+    if (expected[0] == "…" || expected[0] == "...") {
+      for (std::size_t skip = 0; skip <= printed.size(); ++skip) {
+        if (matches(expected.subspan(1), printed.subspan(skip))) return true;
+      }
+      return false;
+    }
+    return !printed.empty() && expected[0] == printed[0] && matches(expected.subspan(1), printed.subspan(1));
+  }
+};
+
+TEST_F(Readme, ExamplesPrintWhatStandsThere) {
+  const std::string markdown = read_file(RELAYOUT_SOURCE_DIR "/README.md");
+  if (markdown.empty()) GTEST_SKIP() << "SKIPPED: no README.md";
+  for (const auto& block : examples_of(markdown)) {
+    for (const Example& example : block) {
+      if (example.command.starts_with("cmake/dev") || example.command.starts_with("git ")) continue;  // these build the program
+      if (!provide_models(example.command)) break;
+      run_example(example);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace relayout::test

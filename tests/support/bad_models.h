@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace relayout::test {
+
+/// One case of CASES §3: how to make `model.onnx` in an empty folder, and what the program says to it.
+struct BadModel {
+  std::string name;  ///< number and case, as in test names: "B13RawDataShorter"
+  std::function<void(const std::filesystem::path& folder)> make;
+  int code = 3;         ///< exit code of convert and inspect
+  int verify_code = 3;  ///< of verify
+  std::string says;     ///< part of the line on standard error
+};
+
+/// Everything that can be said of one file: B7 to B48.
+[[nodiscard]] const std::vector<BadModel>& bad_models();
+
+}  // namespace relayout::test

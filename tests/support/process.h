@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace relayout::test {
+
+/// A folder of its own for one test, gone with everything in it when the object ends.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  /// Names of what is in it, hidden files too, sorted; folders as "name/".
+  [[nodiscard]] std::vector<std::string> entries() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Whole files. Reading one that is not there gives "".
+[[nodiscard]] std::string read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+struct ProcessOptions {
+  std::filesystem::path directory = {};                               ///< empty: this process's
+  std::string input = {};                                             ///< of standard input
+  std::vector<std::pair<std::string, std::string>> environment = {};  ///< in addition; an empty value removes the variable
+  std::optional<std::filesystem::path> output = {};                   ///< standard output goes there instead of into the result
+  bool output_closed_pipe = false;                                    ///< standard output is a pipe that nobody reads
+  bool terminal = false;                                              ///< standard output and error are one terminal
+  int64_t file_size_limit = -1;                                       ///< RLIMIT_FSIZE
+  std::optional<std::pair<double, int>> signal_after = {};            ///< seconds, signal
+  std::function<void()> in_child = {};                                ///< just before the program starts; async-signal-safe
+  double timeout = 60;                                                ///< seconds until SIGKILL
+};
+
+struct ProcessResult {
+  int code = -1;  ///< exit code, -1 when a signal ended it
+  int signal = 0;
+  bool timed_out = false;
+  std::string out, err;  ///< with a terminal everything is in `out`
+  double seconds = 0;
+  int64_t peak_kib = 0;  ///< ru_maxrss
+};
+
+/// Runs a program to its end.
+[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options = {});
+
+/// Number of lines; a last one without newline counts.
+[[nodiscard]] std::size_t line_count(std::string_view text);
+
+}  // namespace relayout::test
