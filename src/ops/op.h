@@ -41,8 +41,9 @@ using Infer = std::optional<std::vector<DatumInfo>> (*)(const OpCall& call, std:
 /// Sequences and optionals are filled by the kernel. Floating-point sums run in double.
 using Compute = void (*)(const OpCall& call, std::span<const Datum* const> inputs, std::span<Datum* const> outputs);
 
-/// For rule `view`: the output as strides over the first input's elements, or nothing when this needs a copy.
-using View = std::optional<Tensor> (*)(const OpCall& call, std::span<const Datum* const> inputs, const DatumInfo& output);
+/// For rule `view`: output number `index` as strides over the first input's elements, or nothing when this needs a copy.
+using View = std::optional<Tensor> (*)(const OpCall& call, std::span<const Datum* const> inputs, const DatumInfo& output,
+                                       std::size_t index);
 
 /// One line of the op table.
 struct Op {

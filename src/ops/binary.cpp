@@ -1,0 +1,393 @@
+#include <cmath>
+#include <functional>
+
+#include "ops/kernels.h"
+#include "ops/strided.h"
+
+namespace relayout::kernels {
+namespace {
+
+/// Opset of the default domain since which operands broadcast as in numpy; before, attributes `broadcast` and `axis` say how.
+constexpr int64_t kNumpyOpset = 7;
+
+/// Dims of the second operand as they align with the first. Before opset 7 they are a run of the first operand's dims that
+/// begins at `axis` (or ends at the last), and only with broadcast = 1; a single element fits everywhere.
+Dims aligned_dims(const OpCall& call, const Dims& a, const Dims& b) {
+  if (call.opset >= kNumpyOpset || a == b) return b;
+  if (call.attributes.integer("broadcast", 0) == 0) reject(call, "dims " + to_string(a) + " and " + to_string(b) + " without broadcast = 1");
+  if (element_count(b) == 1) return b.size() <= a.size() ? b : Dims{};
+  if (b.size() > a.size()) reject(call, "the second operand has more dims than the first");
+  const auto axis = call.attributes.integer("axis");
+  const std::size_t begin = axis ? normal_axis(call, *axis, a.size()) : a.size() - b.size();
+  if (begin + b.size() > a.size()) reject(call, "the second operand reaches beyond the first operand's last dim");
+  Dims dims = b;
+  dims.resize(b.size() + (a.size() - begin - b.size()), 1);
+  return dims;
+}
+
+/// The second operand under its aligned dims.
+Tensor aligned(const OpCall& call, const Tensor& a, const Tensor& b) {
+  const Dims dims = aligned_dims(call, a.dims(), b.dims());
+  if (dims == b.dims()) return b;
+  Dims strides = b.strides();
+  if (dims.size() < strides.size()) strides.clear();  // one element
+  strides.resize(dims.size(), 1);
+  return b.view(dims, std::move(strides));
+}
+
+Dims binary_dims(const OpCall& call, const DatumInfo& a, const DatumInfo& b) {
+  const Dims dims = broadcast_dims(call, a.dims, aligned_dims(call, a.dims, b.dims));
+  if (call.opset < kNumpyOpset && dims != a.dims) reject(call, "dims " + to_string(b.dims) + " do not broadcast to " + to_string(a.dims));
+  return dims;
+}
+
+Inferred infer_binary(const OpCall& call, InputInfos inputs, TypeSet types, bool test) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& a = tensor_info(call, inputs, 0, types);
+  const DatumInfo& b = tensor_info(call, inputs, 1, types);
+  require_same_type(call, a, b);
+  return one(call, test ? DataType::boolean : a.type, binary_dims(call, a, b));
+}
+
+template <class F>
+void map_binary(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  const Tensor& a = tensor_at(inputs, 0);
+  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
+  with_exact_domain(a.type(), [&]<class Domain>(Domain) {
+    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, [&](Domain x, Domain y) { return f(x, y); }, a, b);
+  });
+}
+
+/// The same for integers only.
+template <class F>
+void map_integers(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  map_binary(call, inputs, outputs, [&]<class Domain>(Domain x, Domain y) -> Domain {
+    if constexpr (std::is_integral_v<Domain>) return static_cast<Domain>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+    else return x;
+  });
+}
+
+template <class F>
+void map_test(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  const Tensor& a = tensor_at(inputs, 0);
+  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
+  with_exact_domain(a.type(), [&]<class Domain>(Domain) {
+    const auto test = [&](Domain x, Domain y) { return static_cast<uint8_t>(f(x, y)); };
+    map_elements<uint8_t, Domain>(call.threads, outputs[0]->tensor, test, a, b);
+  });
+}
+
+template <class F>
+void map_booleans(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  const Tensor& a = tensor_at(inputs, 0);
+  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
+  const auto test = [&](uint8_t x, uint8_t y) { return static_cast<uint8_t>(f(x != 0, y != 0)); };
+  map_elements<uint8_t, uint8_t>(call.threads, outputs[0]->tensor, test, a, b);
+}
+
+/// Two's complement arithmetic: unsigned, where overflow wraps, for integers.
+template <class F, class T>
+T wrapping(const F& f, T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return f(x, y);
+  else return static_cast<T>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+}
+
+template <class T>
+T quotient(const OpCall& call, T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    if (y == 0) reject(call, "integer division by zero");
+    if constexpr (std::is_signed_v<T>) {
+      if (y == -1) return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
+    }
+  }
+  return x / y;
+}
+
+/// Remainder with the sign of the divisor, or of the dividend (`as_fmod`, the only one for floats).
+template <class T>
+T remainder(const OpCall& call, T x, T y, bool as_fmod) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(x, y);
+  } else {
+    if (y == 0) reject(call, "integer remainder of a division by zero");
+    if constexpr (std::is_signed_v<T>) {
+      if (y == -1) return 0;
+      const T rest = x % y;
+      return !as_fmod && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+    } else {
+      return x % y;
+    }
+  }
+}
+
+/// x^y of integers, wrapping; a negative exponent gives the truncated real power.
+template <class T>
+T integer_power(const OpCall& call, T x, int64_t y) {
+  if (y < 0) {
+    if (x == 0) reject(call, "zero to a negative integer power");
+    if (x == 1) return 1;
+    if constexpr (std::is_signed_v<T>) {
+      if (x == -1) return y % 2 == 0 ? 1 : -1;
+    }
+    return 0;
+  }
+  uint64_t result = 1;
+  auto base = static_cast<uint64_t>(x);
+  for (auto rest = static_cast<uint64_t>(y); rest != 0; rest >>= 1U) {
+    if ((rest & 1U) != 0) result *= base;
+    base *= base;
+  }
+  return static_cast<T>(result);
+}
+
+/// The larger (or smaller) of two; NaN wins.
+template <class T, class Better>
+T extreme(T x, T y, const Better& better) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(x)) return x;
+    if (std::isnan(y)) return y;
+  }
+  return better(y, x) ? y : x;
+}
+
+/// out = finish(fold of all inputs) in the given domain, any number of operands.
+template <class Domain, class Fold, class Finish>
+void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const Fold& fold, const Finish& finish) {
+  std::vector<Operand> operands{operand(out)};
+  std::vector<DataType> types;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    operands.push_back(broadcast_operand(tensor_at(inputs, i), out.dims()));
+    types.push_back(tensor_at(inputs, i).type());
+  }
+  const StridedLoop loop(out.dims(), std::move(operands));
+  loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    std::array<Domain, kChunk> total;
+    ChunkReader<Domain> reader;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      for (std::size_t k = 0; k < types.size(); ++k) {
+        const Domain* values =
+            reader.read(types[k], data[k + 1] + begin * strides[k + 1] * element_stride(types[k]), strides[k + 1], length);
+        for (int64_t i = 0; i < length; ++i) total[static_cast<std::size_t>(i)] = k == 0 ? values[i] : fold(total[static_cast<std::size_t>(i)], values[i]);
+      }
+      for (int64_t i = 0; i < length; ++i) total[static_cast<std::size_t>(i)] = finish(total[static_cast<std::size_t>(i)]);
+      store(out.type(), data[0] + begin * strides[0] * element_stride(out.type()), strides[0], length, total.data());
+    }
+  });
+}
+
+Inferred infer_variadic(const OpCall& call, InputInfos inputs, TypeSet types) {
+  if (inputs.empty()) reject(call, "no inputs");
+  const DatumInfo& first = tensor_info(call, inputs, 0, types);
+  Dims dims = first.dims;
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const DatumInfo& next = tensor_info(call, inputs, i, types);
+    require_same_type(call, first, next);
+    dims = broadcast_dims(call, dims, next.dims);
+  }
+  return one(call, first.type, std::move(dims));
+}
+
+template <class Better>
+void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs, const Better& better) {
+  const Tensor& out = outputs[0]->tensor;
+  with_exact_domain(out.type(), [&]<class Domain>(Domain) {
+    const auto fold = [&](Domain x, Domain y) { return extreme(x, y, better); };
+    fold_inputs<Domain>(call, inputs, out, fold, [](Domain x) { return x; });
+  });
+}
+
+}  // namespace
+
+Inferred infer_arithmetic(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kNumericTypes, false); }
+Inferred infer_bitwise(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kIntegerTypes, false); }
+Inferred infer_equal(const OpCall& call, InputInfos inputs) {
+  return infer_binary(call, inputs, kNumericTypes | kBooleanTypes | kStringTypes, true);
+}
+Inferred infer_order(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kNumericTypes, true); }
+Inferred infer_logical(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kBooleanTypes, true); }
+Inferred infer_variadic_real(const OpCall& call, InputInfos inputs) { return infer_variadic(call, inputs, kRealTypes); }
+Inferred infer_variadic_numeric(const OpCall& call, InputInfos inputs) { return infer_variadic(call, inputs, kNumericTypes); }
+
+void add(const OpCall& c, InputData in, OutputData out) {
+  map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::plus<>{}, x, y); });
+}
+void subtract(const OpCall& c, InputData in, OutputData out) {
+  map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::minus<>{}, x, y); });
+}
+void multiply(const OpCall& c, InputData in, OutputData out) {
+  map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::multiplies<>{}, x, y); });
+}
+void divide(const OpCall& c, InputData in, OutputData out) {
+  map_binary(c, in, out, [&c](auto x, auto y) { return quotient(c, x, y); });
+}
+
+void modulo(const OpCall& call, InputData inputs, OutputData outputs) {
+  const bool as_fmod = call.attributes.integer("fmod", 0) != 0;
+  if (!as_fmod && traits(tensor_at(inputs, 0).type()).is_float) reject(call, "floating-point operands need fmod = 1");
+  map_binary(call, inputs, outputs, [&](auto x, auto y) { return remainder(call, x, y, as_fmod); });
+}
+
+Inferred infer_pow(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& base = tensor_info(call, inputs, 0, kNumericTypes);
+  const DatumInfo& exponent = tensor_info(call, inputs, 1, kNumericTypes);
+  return one(call, base.type, binary_dims(call, base, exponent));
+}
+
+/// The result has the type of the base; integers to integer powers stay integers.
+void power(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& base = tensor_at(inputs, 0);
+  const Tensor exponent = aligned(call, base, tensor_at(inputs, 1));
+  const Tensor& out = outputs[0]->tensor;
+  if (traits(base.type()).is_float || traits(exponent.type()).is_float) {
+    return map_elements<double, double>(call.threads, out, [](double x, double y) { return y == 2 ? x * x : std::pow(x, y); }, base, exponent);
+  }
+  if (base.type() == DataType::uint64) {
+    const auto raise = [&](uint64_t x, uint64_t y) { return integer_power(call, x, static_cast<int64_t>(y)); };
+    return map_elements<uint64_t, uint64_t>(call.threads, out, raise, base, exponent);
+  }
+  const auto raise = [&](int64_t x, int64_t y) { return integer_power(call, x, y); };
+  map_elements<int64_t, int64_t>(call.threads, out, raise, base, exponent);
+}
+
+void bit_shift(const OpCall& call, InputData inputs, OutputData outputs) {
+  const std::string direction = call.attributes.text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") reject(call, "direction is neither LEFT nor RIGHT");
+  constexpr uint64_t kBits = 64;
+  if (direction == "LEFT") map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x << y : 0; });
+  else map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x >> y : 0; });
+}
+
+void bitwise_and(const OpCall& c, InputData in, OutputData out) { map_integers(c, in, out, std::bit_and<>{}); }
+void bitwise_or(const OpCall& c, InputData in, OutputData out) { map_integers(c, in, out, std::bit_or<>{}); }
+void bitwise_xor(const OpCall& c, InputData in, OutputData out) { map_integers(c, in, out, std::bit_xor<>{}); }
+
+void equal(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& a = tensor_at(inputs, 0);
+  if (a.type() != DataType::string) return map_test(call, inputs, outputs, std::equal_to<>{});
+  const Tensor& out = outputs[0]->tensor;
+  const StridedLoop loop(out.dims(), {operand(out), broadcast_operand(a, out.dims()), broadcast_operand(tensor_at(inputs, 1), out.dims())});
+  loop.run([](std::byte* const* data, const int64_t* strides, int64_t count) {
+    const auto* x = reinterpret_cast<const std::string*>(data[1]);
+    const auto* y = reinterpret_cast<const std::string*>(data[2]);
+    auto* to = reinterpret_cast<uint8_t*>(data[0]);
+    for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = x[i * strides[1]] == y[i * strides[2]] ? 1 : 0;
+  });
+}
+
+void greater(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::greater<>{}); }
+void greater_or_equal(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::greater_equal<>{}); }
+void less(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::less<>{}); }
+void less_or_equal(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::less_equal<>{}); }
+void logical_and(const OpCall& c, InputData in, OutputData out) { map_booleans(c, in, out, std::logical_and<>{}); }
+void logical_or(const OpCall& c, InputData in, OutputData out) { map_booleans(c, in, out, std::logical_or<>{}); }
+void logical_xor(const OpCall& c, InputData in, OutputData out) { map_booleans(c, in, out, std::not_equal_to<>{}); }
+
+void sum(const OpCall& c, InputData in, OutputData out) {
+  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [](double x) { return x; });
+}
+void mean(const OpCall& c, InputData in, OutputData out) {
+  const auto count = static_cast<double>(in.size());
+  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [count](double x) { return x / count; });
+}
+void maximum(const OpCall& c, InputData in, OutputData out) { extreme_of_inputs(c, in, out, std::greater<>{}); }
+void minimum(const OpCall& c, InputData in, OutputData out) { extreme_of_inputs(c, in, out, std::less<>{}); }
+
+Inferred infer_where(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 3, 3);
+  const DatumInfo& condition = tensor_info(call, inputs, 0, kBooleanTypes);
+  const DatumInfo& x = tensor_info(call, inputs, 1);
+  const DatumInfo& y = tensor_info(call, inputs, 2);
+  require_same_type(call, x, y);
+  return one(call, x.type, broadcast_dims(call, condition.dims, broadcast_dims(call, x.dims, y.dims)));
+}
+
+void where(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  std::vector<Operand> operands{operand(out)};
+  for (std::size_t i = 0; i < 3; ++i) operands.push_back(broadcast_operand(tensor_at(inputs, i), out.dims()));
+  const StridedLoop loop(out.dims(), std::move(operands));
+  with_storage(out.type(), [&]<class T>(const T&) {
+    loop.run(call.threads, [](std::byte* const* data, const int64_t* strides, int64_t count) {
+      auto* to = reinterpret_cast<T*>(data[0]);
+      const auto* condition = reinterpret_cast<const uint8_t*>(data[1]);
+      const auto* x = reinterpret_cast<const T*>(data[2]);
+      const auto* y = reinterpret_cast<const T*>(data[3]);
+      for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = condition[i * strides[1]] != 0 ? x[i * strides[2]] : y[i * strides[3]];
+    });
+  });
+}
+
+Inferred infer_clip(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 3);
+  const DatumInfo& input = tensor_info(call, inputs, 0, kNumericTypes);
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const DatumInfo* bound = optional_tensor_info(call, inputs, i, kNumericTypes);
+    if (bound == nullptr) continue;
+    require_same_type(call, input, *bound);
+    if (element_count(bound->dims) != 1) reject(call, "a bound has dims " + to_string(bound->dims));
+  }
+  return results(call, tensor_of(input.type, input.dims));
+}
+
+/// min(max(x, low), high): the upper bound wins when the bounds cross, NaN stays NaN. Bounds are attributes before opset 11.
+void clip(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  with_exact_domain(x.type(), [&]<class Domain>(Domain) {
+    const auto bound = [&](std::size_t index, std::string_view name) -> std::optional<Domain> {
+      if (present(inputs, index)) return load_one<Domain>(x.type(), tensor_at(inputs, index).bytes());
+      constexpr int64_t kInputsOpset = 11;
+      if (call.opset >= kInputsOpset) return std::nullopt;
+      const auto value = call.attributes.real(name);
+      return value ? std::optional<Domain>(static_cast<Domain>(*value)) : std::nullopt;
+    };
+    const std::optional<Domain> low = bound(1, "min"), high = bound(2, "max");
+    const auto limit = [&](Domain value) {
+      if (low && value < *low) value = *low;
+      if (high && value > *high) value = *high;
+      return value;
+    };
+    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, limit, x);
+  });
+}
+
+namespace {
+
+/// Before opset 7 a slope of one dim goes along the channels.
+Dims slope_dims(const OpCall& call, const Dims& input, const Dims& slope) {
+  if (call.opset >= kNumpyOpset || slope.size() != 1 || slope[0] == 1 || input.size() < 2) return slope;
+  Dims dims(input.size() - 1, 1);
+  dims[0] = slope[0];
+  return dims;
+}
+
+}  // namespace
+
+Inferred infer_prelu(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& input = tensor_info(call, inputs, 0, kNumericTypes);
+  const DatumInfo& slope = tensor_info(call, inputs, 1, kNumericTypes);
+  require_same_type(call, input, slope);
+  if (broadcast_dims(call, input.dims, slope_dims(call, input.dims, slope.dims)) != input.dims) {
+    reject(call, "slope of dims " + to_string(slope.dims) + " does not broadcast to " + to_string(input.dims));
+  }
+  return results(call, tensor_of(input.type, input.dims));
+}
+
+void prelu(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  Tensor slope = tensor_at(inputs, 1);
+  const Dims dims = slope_dims(call, x.dims(), slope.dims());
+  if (dims != slope.dims()) {
+    Dims strides(dims.size(), 0);
+    strides[0] = slope.strides()[0];
+    slope = slope.view(dims, std::move(strides));
+  }
+  with_exact_domain(x.type(), [&]<class Domain>(Domain) {
+    const auto f = [](Domain value, Domain factor) { return value < 0 ? wrapping(std::multiplies<>{}, value, factor) : value; };
+    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, f, x, slope);
+  });
+}
+
+}  // namespace relayout::kernels

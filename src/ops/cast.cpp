@@ -1,0 +1,154 @@
+#include <onnx/onnx_pb.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "ops/kernels.h"
+#include "ops/strided.h"
+
+namespace relayout::kernels {
+namespace {
+
+constexpr TypeSet kCastTypes = kNumericTypes | kBooleanTypes | kStringTypes | kSmallTypes;
+
+/// Attribute `to`: a number, before opset 6 the name of one.
+DataType cast_target(const OpCall& call) {
+  constexpr int64_t kNumberOpset = 6;
+  int64_t number = 0;
+  if (call.opset < kNumberOpset) {
+    const std::string name = call.attributes.text("to", "");
+    onnx::TensorProto::DataType parsed{};
+    if (!onnx::TensorProto::DataType_Parse(name, &parsed)) reject(call, "attribute 'to' names no type");
+    number = parsed;
+  } else {
+    number = call.attributes.integer("to", 0);
+  }
+  const bool fits = number > 0 && number <= INT32_MAX;
+  const DataTypeTraits* found = fits ? find_traits(static_cast<int32_t>(number)) : nullptr;
+  if (found == nullptr) reject(call, "attribute 'to' is " + std::to_string(number) + ", which is no type");
+  if (!kCastTypes.has(found->type)) refuse(call, "no cast to " + std::string(found->name));
+  return found->type;
+}
+
+/// A string as a number: decimal or scientific notation, "inf", "nan" in any case, surrounding blanks ignored.
+template <class Domain>
+Domain parse(const OpCall& call, const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  const std::string trimmed = begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+  const char* const first = trimmed.data() + (trimmed.starts_with('+') ? 1 : 0);
+  const char* const last = trimmed.data() + trimmed.size();
+  Domain value{};
+  const auto [stop, error] = std::from_chars(first, last, value);
+  if (error == std::errc{} && stop == last) return value;
+  if constexpr (std::is_integral_v<Domain>) {  // "3.0" and "1e3" are integers too
+    return static_cast<Domain>(parse<double>(call, text));
+  } else {
+    if (error == std::errc::result_out_of_range && stop == last) return std::strtod(trimmed.c_str(), nullptr);
+    reject(call, "a string is not a number");
+  }
+}
+
+void cast_from_strings(const OpCall& call, const Tensor& from, const Tensor& to) {
+  const StridedLoop loop(to.dims(), {operand(to), operand(from)});
+  with_wide_domain(to.type(), [&]<class Domain>(Domain) {
+    loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
+      const auto* texts = reinterpret_cast<const std::string*>(data[1]);
+      for (int64_t i = 0; i < count; ++i) {
+        const Domain value = parse<Domain>(call, texts[i * strides[1]]);
+        store_one(to.type(), data[0] + i * strides[0] * element_stride(to.type()), value);
+      }
+    });
+  });
+}
+
+/// Shortest decimal form that reads back as the same value; "NaN", "INF", "-INF".
+template <class Number>
+std::string format(Number value) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (std::isnan(value)) return "NaN";
+    if (std::isinf(value)) return value > 0 ? "INF" : "-INF";
+  }
+  std::array<char, 32> buffer;
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), result.ptr};
+}
+
+void cast_to_strings(const Tensor& from, const Tensor& to) {
+  const StridedLoop loop(to.dims(), {operand(to), operand(from)});
+  with_exact_domain(from.type(), [&]<class Domain>(Domain) {
+    loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
+      auto* texts = reinterpret_cast<std::string*>(data[0]);
+      for (int64_t i = 0; i < count; ++i) {
+        texts[i * strides[0]] = format(load_one<Domain>(from.type(), data[1] + i * strides[1] * element_stride(from.type())));
+      }
+    });
+  });
+}
+
+void cast_to_small_float(const OpCall& call, const Tensor& from, const Tensor& to, bool saturate) {
+  const DataType type = to.type();
+  const StridedLoop loop(to.dims(), {operand(to), operand(from)});
+  loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    std::array<double, kChunk> values;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      load(from.type(), data[1] + begin * strides[1] * element_stride(from.type()), strides[1], length, values.data());
+      for (int64_t i = 0; i < length; ++i) {
+        const uint16_t code = encode_small_float(type, values[static_cast<std::size_t>(i)], saturate);
+        data[0][(begin + i) * strides[0]] = static_cast<std::byte>(code);
+      }
+    }
+  });
+}
+
+void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
+  if (from.type() == to.type()) return copy_elements(call.threads, to, from);
+  if (from.type() == DataType::string) return cast_from_strings(call, from, to);
+  if (to.type() == DataType::string) return cast_to_strings(from, to);
+  if (traits(to.type()).is_float && traits(to.type()).bits <= 8) {
+    return cast_to_small_float(call, from, to, call.attributes.integer("saturate", 1) != 0);
+  }
+  with_wide_domain(from.type(), [&]<class Domain>(Domain) {
+    map_elements<Domain, Domain>(call.threads, to, [](Domain x) { return x; }, from);
+  });
+}
+
+}  // namespace
+
+Inferred infer_cast(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& input = tensor_info(call, inputs, 0, kCastTypes);
+  return results(call, tensor_of(cast_target(call), input.dims));
+}
+
+void cast(const OpCall& call, InputData inputs, OutputData outputs) { convert(call, tensor_at(inputs, 0), outputs[0]->tensor); }
+
+Inferred infer_cast_like(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& input = tensor_info(call, inputs, 0, kCastTypes);
+  return results(call, tensor_of(tensor_info(call, inputs, 1, kCastTypes).type, input.dims));
+}
+
+void cast_like(const OpCall& call, InputData inputs, OutputData outputs) { convert(call, tensor_at(inputs, 0), outputs[0]->tensor); }
+
+Inferred infer_bit_cast(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& input = tensor_info(call, inputs, 0, kNumericTypes | kBooleanTypes | kSmallTypes);
+  const DataType type = cast_target(call);
+  if (traits(type).bits != traits(input.type).bits) {
+    reject(call, "types " + std::string(name_of(input.type)) + " and " + std::string(name_of(type)) + " differ in size");
+  }
+  return results(call, tensor_of(type, input.dims));
+}
+
+void bit_cast(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& from = tensor_at(inputs, 0);
+  const Tensor& to = outputs[0]->tensor;
+  const Tensor renamed(TensorDesc{to.type(), from.dims(), from.strides()}, from.bytes(), from.owner());
+  copy_elements(call.threads, to, renamed);
+}
+
+}  // namespace relayout::kernels

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "ops/operands.h"
+
+namespace relayout::kernels {
+
+// What the lines of the op table point to, file by file.
+using InferFunction = Inferred(const OpCall& call, InputInfos inputs);
+using ComputeFunction = void(const OpCall& call, InputData inputs, OutputData outputs);
+using ViewFunction = std::optional<Tensor>(const OpCall& call, InputData inputs, const DatumInfo& output, std::size_t index);
+
+// unary.cpp: results of the operand's dims and type, or bool.
+InferFunction infer_real_unary, infer_numeric_unary, infer_integer_unary, infer_boolean_unary, infer_test_unary;
+ComputeFunction abs, acos, acosh, asin, asinh, atan, atanh, bitwise_not, ceil, celu, cos, cosh, elu, erf, exp, floor, gelu, hard_sigmoid,
+    hard_swish, is_inf, is_nan, leaky_relu, log, logical_not, mish, negate, reciprocal, relu, round, selu, shrink, sigmoid, sign, sine,
+    sinh, softplus, softsign, sqrt, swish, tan, tanh, thresholded_relu;
+
+// binary.cpp: two or more operands with broadcasting.
+InferFunction infer_arithmetic, infer_pow, infer_bitwise, infer_equal, infer_order, infer_logical, infer_variadic_real,
+    infer_variadic_numeric, infer_where, infer_clip, infer_prelu;
+ComputeFunction add, subtract, multiply, divide, modulo, power, bit_shift, bitwise_and, bitwise_or, bitwise_xor, equal, greater,
+    greater_or_equal, less, less_or_equal, logical_and, logical_or, logical_xor, sum, mean, maximum, minimum, where, clip, prelu;
+
+// cast.cpp
+InferFunction infer_cast, infer_cast_like, infer_bit_cast;
+ComputeFunction cast, cast_like, bit_cast;
+
+// shape.cpp: ops that only rename positions, or read dims.
+InferFunction infer_shape, infer_size, infer_identity, infer_reshape, infer_flatten, infer_squeeze, infer_unsqueeze, infer_transpose,
+    infer_expand, infer_dropout;
+ComputeFunction shape, size, identity, reshape, transpose, expand, dropout;
+ViewFunction view_identity, view_reshape, view_transpose, view_expand, view_dropout;
+
+// slice.cpp: parts of a tensor and tensors from parts.
+InferFunction infer_slice, infer_split, infer_concat, infer_tile;
+ComputeFunction slice, split, concat, tile;
+ViewFunction view_slice, view_split;
+
+// pad.cpp
+InferFunction infer_pad;
+ComputeFunction pad;
+
+// gather.cpp
+InferFunction infer_gather;
+ComputeFunction gather;
+
+// generate.cpp: tensors from nothing but shapes and attributes.
+InferFunction infer_constant, infer_constant_of_shape, infer_range;
+ComputeFunction constant, constant_of_shape, range;
+
+// sequence.cpp
+InferFunction infer_split_to_sequence, infer_sequence_at, infer_sequence_construct, infer_concat_from_sequence;
+ComputeFunction split_to_sequence, sequence_at, sequence_construct, concat_from_sequence;
+
+// convolution.cpp
+InferFunction infer_conv, infer_conv_transpose;
+ComputeFunction conv, conv_transpose;
+
+// pool.cpp
+InferFunction infer_pool, infer_global_pool;
+ComputeFunction max_pool, average_pool, lp_pool, global_average_pool, global_max_pool, global_lp_pool;
+
+// matmul.cpp
+InferFunction infer_matmul, infer_gemm;
+ComputeFunction matmul, gemm;
+
+// normalization.cpp
+InferFunction infer_batch_normalization;
+ComputeFunction batch_normalization;
+
+// softmax.cpp
+InferFunction infer_softmax;
+ComputeFunction softmax, log_softmax, hardmax;
+
+// reduce.cpp
+InferFunction infer_reduce;
+ComputeFunction reduce_l1, reduce_l2, reduce_log_sum, reduce_log_sum_exp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum,
+    reduce_sum_square;
+
+}  // namespace relayout::kernels

@@ -1,0 +1,265 @@
+#include <cmath>
+#include <limits>
+
+#include "base/threads.h"
+#include "ops/axis_lines.h"
+#include "ops/kernels.h"
+#include "ops/window.h"
+
+namespace relayout::kernels {
+namespace {
+
+constexpr int64_t kAxesInputOpset = 18;
+constexpr int64_t kSumAxesInputOpset = 13;
+
+/// Which dims go; all when no axes are given, none with noop_with_empty_axes. Nothing when the axes are not known yet.
+std::optional<std::vector<bool>> reduced_dims(const OpCall& call, InputInfos inputs, std::size_t rank) {
+  const bool by_input = call.opset >= (call.node.op_type() == "ReduceSum" ? kSumAxesInputOpset : kAxesInputOpset);
+  std::vector<int64_t> axes;
+  if (!by_input) {
+    axes = call.attributes.integers("axes");
+  } else if (const DatumInfo* info = optional_tensor_info(call, inputs, 1, kIndexTypes)) {
+    auto values = known_integers(call, *info);
+    if (!values) return std::nullopt;
+    axes = std::move(*values);
+  }
+  const bool none = axes.empty() && by_input && call.attributes.integer("noop_with_empty_axes", 0) != 0;
+  std::vector<bool> reduced(rank, axes.empty() && !none);
+  for (const std::size_t axis : normal_axes(call, axes, rank)) reduced[axis] = true;
+  return reduced;
+}
+
+/// Input and output over the input's dims; the output does not move along reduced dims.
+struct Reduction {
+  Tensor x, out;
+  std::vector<bool> reduced;
+  Operand out_operand;
+  int64_t length = 1;  ///< elements that go into one
+};
+
+Reduction reduction_of(const OpCall& call, InputData inputs, OutputData outputs) {
+  Reduction result{tensor_at(inputs, 0), outputs[0]->tensor, {}, {}, 1};
+  const std::size_t rank = result.x.dims().size();
+  result.reduced = *reduced_dims(call, KnownInfos(inputs).get(), rank);
+  const bool keeps = call.attributes.integer("keepdims", 1) != 0;
+  result.out_operand = {result.out.bytes(), element_stride(result.out.type()), Dims(rank, 0)};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!result.reduced[i]) result.out_operand.strides[i] = result.out.strides()[next];
+    if (!result.reduced[i] || keeps) ++next;
+    if (result.reduced[i]) result.length *= result.x.dims()[i];
+  }
+  return result;
+}
+
+/// The dims of a reduction in the order that its loops take.
+struct ReductionLoops {
+  Dims kept, kept_in, kept_out;     ///< sizes, strides of x and of the output
+  Dims reduced, reduced_in;
+  bool across = false;              ///< the innermost loop runs over the last kept dim, not over the last reduced one
+};
+
+/// Both groups sorted by the input's strides; whichever has the smallest is innermost.
+ReductionLoops loops_of(const Reduction& reduction) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < reduction.reduced.size(); ++i) order.push_back(i);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return std::abs(reduction.x.strides()[a]) > std::abs(reduction.x.strides()[b]);
+  });
+  ReductionLoops loops;
+  for (const std::size_t i : order) {
+    if (reduction.x.dims()[i] == 1) continue;
+    loops.across = !reduction.reduced[i];
+    (reduction.reduced[i] ? loops.reduced : loops.kept).push_back(reduction.x.dims()[i]);
+    (reduction.reduced[i] ? loops.reduced_in : loops.kept_in).push_back(reduction.x.strides()[i]);
+    if (!reduction.reduced[i]) loops.kept_out.push_back(reduction.out_operand.strides[i]);
+  }
+  if (loops.reduced.empty()) loops.across = true;
+  if (loops.kept.empty()) {
+    loops.across = false;
+    loops.kept = loops.kept_in = loops.kept_out = {1};
+  }
+  if (loops.reduced.empty()) loops.reduced = loops.reduced_in = {1};
+  return loops;
+}
+
+int64_t dot(const Dims& index, const Dims& strides) {
+  int64_t sum = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
+  return sum;
+}
+
+/// Folds `count` outputs, one kept stride apart, from the input address on.
+template <class Domain, class Fold>
+void fold_across(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, int64_t count, Domain* totals, const Fold& fold) {
+  const DataType type = reduction.x.type();
+  std::array<Domain, kChunk> values;
+  for_each_index(loops.reduced, [&](const Dims& index) {
+    load(type, from + dot(index, loops.reduced_in) * element_stride(type), loops.kept_in.back(), count, values.data());
+    for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], values[static_cast<std::size_t>(i)]);
+  });
+}
+
+template <class Domain, class Fold>
+void fold_along(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, Domain& total, const Fold& fold) {
+  const DataType type = reduction.x.type();
+  std::array<Domain, kChunk> values;
+  const Dims outer(loops.reduced.begin(), loops.reduced.end() - 1);
+  for_each_index(outer, [&](const Dims& index) {
+    const std::byte* const run = from + dot(index, loops.reduced_in) * element_stride(type);
+    for (int64_t begin = 0; begin < loops.reduced.back(); begin += kChunk) {
+      const int64_t count = std::min(kChunk, loops.reduced.back() - begin);
+      load(type, run + begin * loops.reduced_in.back() * element_stride(type), loops.reduced_in.back(), count, values.data());
+      for (int64_t i = 0; i < count; ++i) total = fold(total, values[static_cast<std::size_t>(i)]);
+    }
+  });
+}
+
+/// out = finish(fold over all reduced elements, beginning with start).
+template <class Domain, class Fold, class Finish>
+void reduce(const OpCall& call, const Reduction& reduction, Domain start, const Fold& fold, const Finish& finish) {
+  if (reduction.out.element_count() == 0) return;
+  const ReductionLoops loops = loops_of(reduction);
+  const int64_t in_size = element_stride(reduction.x.type()), out_size = element_stride(reduction.out.type());
+  const int64_t pieces = loops.across ? (loops.kept.back() + kChunk - 1) / kChunk : loops.kept.back();
+  const int64_t width = loops.across ? kChunk : 1;
+  Dims outer = loops.kept;
+  outer.back() = pieces;
+  const double work = static_cast<double>(element_count(loops.kept)) * static_cast<double>(reduction.length) / kParallelElements;
+  const int threads = static_cast<int>(std::clamp(work, 1.0, static_cast<double>(std::max(call.threads, 1))));
+  parallel_for(element_count(outer), threads, [&](int64_t task) {
+    Dims index(outer.size());
+    for (std::size_t axis = outer.size(); axis-- > 0;) {
+      index[axis] = task % outer[axis];
+      task /= outer[axis];
+    }
+    index.back() *= width;
+    const int64_t count = std::min(width, loops.kept.back() - index.back());
+    const std::byte* const from = reduction.x.bytes() + dot(index, loops.kept_in) * in_size;
+    std::array<Domain, kChunk> totals;
+    std::fill_n(totals.begin(), count, start);
+    if (reduction.length > 0) {
+      if (loops.across) fold_across(reduction, loops, from, count, totals.data(), fold);
+      else fold_along(reduction, loops, from, totals[0], fold);
+    }
+    for (int64_t i = 0; i < count; ++i) totals[static_cast<std::size_t>(i)] = finish(totals[static_cast<std::size_t>(i)]);
+    store(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count, totals.data());
+  });
+}
+
+/// The same for a fold that is arithmetic: integers wrap (as uint64_t), floats run in double.
+template <class Fold, class Finish>
+void reduce_sum_like(const OpCall& call, InputData inputs, OutputData outputs, int64_t start, const Fold& fold, const Finish& finish) {
+  const Reduction reduction = reduction_of(call, inputs, outputs);
+  if (traits(reduction.x.type()).is_float) return reduce<double>(call, reduction, static_cast<double>(start), fold, finish);
+  reduce<uint64_t>(call, reduction, static_cast<uint64_t>(start), fold, finish);
+}
+
+/// Sums in double whatever the type, for results that are roots or logarithms.
+template <class Fold, class Finish>
+void reduce_real(const OpCall& call, InputData inputs, OutputData outputs, const Fold& fold, const Finish& finish) {
+  reduce<double>(call, reduction_of(call, inputs, outputs), 0.0, fold, finish);
+}
+
+template <class Better>
+void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs, bool largest, const Better& better) {
+  const Reduction reduction = reduction_of(call, inputs, outputs);
+  with_wide_domain(reduction.x.type(), [&]<class Domain>(Domain) {
+    using Limits = std::numeric_limits<Domain>;
+    Domain start = largest ? Limits::lowest() : Limits::max();
+    if constexpr (std::is_floating_point_v<Domain>) start = largest ? -Limits::infinity() : Limits::infinity();
+    // The neutral element of a narrower type is its own lowest or largest value.
+    const DataTypeTraits& type = traits(reduction.x.type());
+    if constexpr (std::is_same_v<Domain, int64_t>) {
+      const bool is_signed = kSignedTypes.has(type.type);
+      if (!is_signed) start = largest ? 0 : type.type == DataType::boolean ? 1 : (int64_t{1} << type.bits) - 1;
+      else if (type.bits < 64) start = largest ? -(int64_t{1} << (type.bits - 1)) : (int64_t{1} << (type.bits - 1)) - 1;
+    }
+    const auto fold = [&](Domain total, Domain x) { return better(x, total) || x != x ? x : total; };
+    reduce<Domain>(call, reduction, start, fold, [](Domain total) { return total; });
+  });
+}
+
+constexpr auto kAsIs = [](auto total) { return total; };
+
+template <class T>
+T magnitude(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::abs(x);
+  else return static_cast<int64_t>(x) < 0 ? 0 - x : x;
+}
+
+}  // namespace
+
+Inferred infer_reduce(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 2);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kNumericTypes | kBooleanTypes);
+  const auto reduced = reduced_dims(call, inputs, x.dims.size());
+  if (!reduced) return std::nullopt;
+  const bool keeps = call.attributes.integer("keepdims", 1) != 0;
+  Dims dims;
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    if (!(*reduced)[i]) dims.push_back(x.dims[i]);
+    else if (keeps) dims.push_back(1);
+  }
+  return results(call, tensor_of(x.type, std::move(dims)));
+}
+
+void reduce_sum(const OpCall& c, InputData in, OutputData out) {
+  reduce_sum_like(c, in, out, 0, [](auto total, auto x) { return total + x; }, kAsIs);
+}
+
+void reduce_prod(const OpCall& c, InputData in, OutputData out) {
+  reduce_sum_like(c, in, out, 1, [](auto total, auto x) { return total * x; }, kAsIs);
+}
+
+void reduce_sum_square(const OpCall& c, InputData in, OutputData out) {
+  reduce_sum_like(c, in, out, 0, [](auto total, auto x) { return total + x * x; }, kAsIs);
+}
+
+void reduce_l1(const OpCall& c, InputData in, OutputData out) {
+  if (tensor_at(in, 0).type() == DataType::uint64) return reduce_sum(c, in, out);
+  reduce_sum_like(c, in, out, 0, [](auto total, auto x) { return total + magnitude(x); }, kAsIs);
+}
+
+/// Integers divide with truncation.
+void reduce_mean(const OpCall& call, InputData inputs, OutputData outputs) {
+  const int64_t length = reduction_of(call, inputs, outputs).length;
+  const bool is_unsigned = tensor_at(inputs, 0).type() == DataType::uint64;
+  reduce_sum_like(call, inputs, outputs, 0, [](auto total, auto x) { return total + x; }, [&](auto total) -> decltype(total) {
+    if constexpr (std::is_floating_point_v<decltype(total)>) {
+      return total / static_cast<double>(length);
+    } else {
+      if (length == 0) reject(call, "mean of no integers");
+      if (is_unsigned) return total / static_cast<uint64_t>(length);
+      return static_cast<uint64_t>(static_cast<int64_t>(total) / length);
+    }
+  });
+}
+
+void reduce_l2(const OpCall& c, InputData in, OutputData out) {
+  reduce_real(c, in, out, [](double total, double x) { return total + x * x; }, [](double total) { return std::sqrt(total); });
+}
+
+void reduce_log_sum(const OpCall& c, InputData in, OutputData out) {
+  reduce_real(c, in, out, [](double total, double x) { return total + x; }, [](double total) { return std::log(total); });
+}
+
+/// The largest element is taken out of the sum, so that nothing overflows.
+void reduce_log_sum_exp(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Reduction reduction = reduction_of(call, inputs, outputs);
+  const AxisLines lines(reduction.x.dims(), reduction.reduced);
+  lines.for_each(call.threads, {reduction.out_operand, operand(reduction.x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+    std::vector<double> values(static_cast<std::size_t>(lines.length()));
+    if (!values.empty()) line[1].read(reduction.x.type(), data[1], values.data());
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (const double value : values) largest = value > largest || std::isnan(value) ? value : largest;
+    const double shift = std::isinf(largest) ? 0 : largest;
+    for (const double value : values) sum += std::exp(value - shift);
+    store_one(reduction.out.type(), data[0], shift + std::log(sum));
+  });
+}
+
+void reduce_max(const OpCall& c, InputData in, OutputData out) { reduce_extreme(c, in, out, true, std::greater<>{}); }
+void reduce_min(const OpCall& c, InputData in, OutputData out) { reduce_extreme(c, in, out, false, std::less<>{}); }
+
+}  // namespace relayout::kernels

@@ -1,0 +1,87 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/axis_lines.h"
+#include "ops/kernels.h"
+
+namespace relayout::kernels {
+namespace {
+
+/// Before opset 13 the dims from `axis` on count as one.
+constexpr int64_t kOneAxisOpset = 13;
+
+std::size_t softmax_axis(const OpCall& call, std::size_t rank) {
+  return normal_axis(call, call.attributes.integer("axis", call.opset < kOneAxisOpset ? 1 : -1), rank);
+}
+
+/// Dims that a line runs over.
+std::vector<bool> line_dims(const OpCall& call, std::size_t rank) {
+  std::vector<bool> along(rank, false);
+  const std::size_t axis = softmax_axis(call, rank);
+  for (std::size_t i = axis; i < (call.opset < kOneAxisOpset ? rank : axis + 1); ++i) along[i] = true;
+  return along;
+}
+
+/// Replaces each line by transform(values, count), in double.
+template <class Transform>
+void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const Transform& transform) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  if (x.rank() == 0) {
+    std::array<double, 1> value{load_one<double>(x.type(), x.bytes())};
+    transform(value.data(), int64_t{1});
+    return store_one(out.type(), out.bytes(), value[0]);
+  }
+  const AxisLines lines(x.dims(), line_dims(call, x.dims().size()));
+  lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+    std::vector<double> values(static_cast<std::size_t>(lines.length()));
+    line[1].read(x.type(), data[1], values.data());
+    transform(values.data(), lines.length());
+    line[0].write(out.type(), data[0], values.data());
+  });
+}
+
+double maximum_of(const double* values, int64_t count) {
+  double maximum = -std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < count; ++i) maximum = values[i] > maximum ? values[i] : maximum;
+  return maximum;
+}
+
+}  // namespace
+
+Inferred infer_softmax(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
+  if (!x.dims.empty()) (void)softmax_axis(call, x.dims.size());
+  return results(call, tensor_of(x.type, x.dims));
+}
+
+void softmax(const OpCall& call, InputData inputs, OutputData outputs) {
+  map_lines(call, inputs, outputs, [](double* values, int64_t count) {
+    const double maximum = maximum_of(values, count);
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += values[i] = std::exp(values[i] - maximum);
+    for (int64_t i = 0; i < count; ++i) values[i] /= sum;
+  });
+}
+
+void log_softmax(const OpCall& call, InputData inputs, OutputData outputs) {
+  map_lines(call, inputs, outputs, [](double* values, int64_t count) {
+    const double maximum = maximum_of(values, count);
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += std::exp(values[i] - maximum);
+    const double shift = maximum + std::log(sum);
+    for (int64_t i = 0; i < count; ++i) values[i] -= shift;
+  });
+}
+
+/// 1 at the first largest element, 0 elsewhere.
+void hardmax(const OpCall& call, InputData inputs, OutputData outputs) {
+  map_lines(call, inputs, outputs, [](double* values, int64_t count) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < count; ++i) best = values[i] > values[best] ? i : best;
+    for (int64_t i = 0; i < count; ++i) values[i] = i == best ? 1 : 0;
+  });
+}
+
+}  // namespace relayout::kernels

@@ -1,0 +1,160 @@
+#include "ops/strided.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "base/threads.h"
+
+namespace relayout {
+namespace {
+
+/// Whether dim `a` lies outside dim `b`: the first operand that moves along both decides.
+bool is_outside(const std::vector<Operand>& operands, std::size_t a, std::size_t b) {
+  for (const Operand& each : operands) {
+    const int64_t left = std::abs(each.strides[a]), right = std::abs(each.strides[b]);
+    if (left != right && left != 0 && right != 0) return left > right;
+  }
+  return a < b;
+}
+
+/// Dims of more than one element in the order of memory, outermost first. An insertion sort: the relation above is not transitive
+/// where operands broadcast over different dims.
+std::vector<std::size_t> memory_order(std::span<const int64_t> dims, const std::vector<Operand>& operands) {
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] == 1) continue;
+    auto place = order.end();
+    while (place != order.begin() && is_outside(operands, axis, *(place - 1))) --place;
+    order.insert(place, axis);
+  }
+  return order;
+}
+
+template <class T>
+void copy_run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride, int64_t count) {
+  auto* target = reinterpret_cast<T*>(to);
+  const auto* source = reinterpret_cast<const T*>(from);
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    if (to_stride == 1 && from_stride == 1) {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+      return;
+    }
+  }
+  if (from_stride == 0) {
+    for (int64_t i = 0; i < count; ++i) target[i * to_stride] = source[0];
+  } else {
+    for (int64_t i = 0; i < count; ++i) target[i * to_stride] = source[i * from_stride];
+  }
+}
+
+}  // namespace
+
+Operand operand(const Tensor& tensor) { return {tensor.bytes(), element_stride(tensor.type()), tensor.strides()}; }
+
+Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims) {
+  Dims strides(dims.size(), 0);
+  const std::size_t rank = tensor.dims().size();
+  const std::size_t lead = dims.size() - rank;
+  for (std::size_t i = 0; i < rank; ++i) strides[lead + i] = tensor.dims()[i] == 1 ? 0 : tensor.strides()[i];
+  return {tensor.bytes(), element_stride(tensor.type()), std::move(strides)};
+}
+
+StridedLoop::StridedLoop(std::span<const int64_t> dims, std::vector<Operand> operands) : operands_(std::move(operands)) {
+  const bool empty = std::ranges::find(dims, 0) != dims.end();
+  std::vector<Dims> merged(operands_.size());
+  if (!empty) {
+    for (const std::size_t axis : memory_order(dims, operands_)) {
+      const bool joins = !dims_.empty() && [&] {
+        for (std::size_t k = 0; k < operands_.size(); ++k) {
+          if (merged[k].back() != operands_[k].strides[axis] * dims[axis]) return false;
+        }
+        return true;
+      }();
+      if (joins) dims_.back() *= dims[axis];
+      else dims_.push_back(dims[axis]);
+      for (std::size_t k = 0; k < operands_.size(); ++k) {
+        if (joins) merged[k].back() = operands_[k].strides[axis];
+        else merged[k].push_back(operands_[k].strides[axis]);
+      }
+    }
+  }
+  if (dims_.empty()) {
+    dims_.push_back(empty ? 0 : 1);
+    for (Dims& strides : merged) strides.push_back(1);
+  }
+  for (std::size_t k = 0; k < operands_.size(); ++k) {
+    run_strides_.push_back(merged[k].back());
+    operands_[k].strides = std::move(merged[k]);
+  }
+  rows_ = empty ? 0 : std::accumulate(dims_.begin(), dims_.end() - 1, int64_t{1}, std::multiplies<>());
+}
+
+void StridedLoop::run(int threads, const Run& work) const {
+  const int64_t length = dims_.back();
+  const int64_t total = rows_ * length;
+  const int64_t tasks = std::min<int64_t>(threads, total / kParallelElements);
+  if (tasks <= 1) return run_rows(0, rows_, work);
+  if (rows_ >= tasks) {
+    parallel_for(tasks, threads, [&](int64_t task) { run_rows(rows_ * task / tasks, rows_ * (task + 1) / tasks, work); });
+    return;
+  }
+  // Few long runs: cut the runs.
+  for (int64_t row = 0; row < rows_; ++row) {
+    const Run piece = [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+      parallel_for(tasks, threads, [&](int64_t task) {
+        const int64_t begin = count * task / tasks, end = count * (task + 1) / tasks;
+        std::vector<std::byte*> shifted;
+        for (std::size_t k = 0; k < operands_.size(); ++k) shifted.push_back(data[k] + begin * strides[k] * operands_[k].size);
+        work(shifted.data(), strides, end - begin);
+      });
+    };
+    run_rows(row, row + 1, piece);
+  }
+}
+
+void StridedLoop::run_rows(int64_t begin, int64_t end, const Run& work) const {
+  if (begin >= end) return;
+  const std::size_t outer = dims_.size() - 1;
+  Dims index(outer, 0);
+  std::vector<std::byte*> data;
+  for (const Operand& each : operands_) data.push_back(each.data);
+  int64_t rest = begin;
+  for (std::size_t axis = outer; axis-- > 0;) {
+    index[axis] = rest % dims_[axis];
+    rest /= dims_[axis];
+    for (std::size_t k = 0; k < operands_.size(); ++k) data[k] += index[axis] * operands_[k].strides[axis] * operands_[k].size;
+  }
+  for (int64_t row = begin; row < end; ++row) {
+    work(data.data(), run_strides_.data(), dims_.back());
+    if (row + 1 == end) break;
+    for (std::size_t axis = outer; axis-- > 0;) {
+      const bool wraps = ++index[axis] == dims_[axis];
+      const int64_t steps = wraps ? 1 - dims_[axis] : 1;
+      for (std::size_t k = 0; k < operands_.size(); ++k) data[k] += steps * operands_[k].strides[axis] * operands_[k].size;
+      if (!wraps) break;
+      index[axis] = 0;
+    }
+  }
+}
+
+void copy_elements(int threads, const Tensor& to, const Tensor& from) {
+  const StridedLoop loop(to.dims(), {operand(to), broadcast_operand(from, to.dims())});
+  with_storage(to.type(), [&]<class T>(const T&) {
+    loop.run(threads, [](std::byte* const* data, const int64_t* strides, int64_t count) {
+      copy_run<T>(data[0], strides[0], data[1], strides[1], count);
+    });
+  });
+}
+
+void fill_zero(const Tensor& to) {
+  const StridedLoop loop(to.dims(), {operand(to)});
+  with_storage(to.type(), [&]<class T>(const T&) {
+    loop.run([](std::byte* const* data, const int64_t* strides, int64_t count) {
+      auto* target = reinterpret_cast<T*>(data[0]);
+      for (int64_t i = 0; i < count; ++i) target[i * strides[0]] = T{};
+    });
+  });
+}
+
+}  // namespace relayout

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ops/dtypes.h"
+#include "relayout/tensor.h"
+
+namespace relayout {
+
+/// One operand of a loop over common dims: where element [0, 0, …] is, bytes per element, strides in elements (0 where broadcast).
+struct Operand {
+  std::byte* data = nullptr;
+  int64_t size = 0;
+  Dims strides;
+};
+
+/// A tensor as operand of a loop over its own dims.
+[[nodiscard]] Operand operand(const Tensor& tensor);
+/// A tensor as operand of a loop over `dims` (numpy broadcasting: trailing dims align, 1 stretches). Must fit.
+[[nodiscard]] Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims);
+
+/// The one iterator of the own kernels: walks several strided operands in step. Dims are sorted by the first operand's strides and
+/// merged where all operands allow, so that the innermost runs are as long and as contiguous as the first operand has them,
+/// whatever order it is stored in.
+class StridedLoop {
+ public:
+  StridedLoop(std::span<const int64_t> dims, std::vector<Operand> operands);
+
+  /// Called with the operands' addresses, their strides in elements, and the number of elements.
+  using Run = std::function<void(std::byte* const* data, const int64_t* strides, int64_t count)>;
+  /// Every element once, in no promised order; large loops on up to `threads` threads.
+  void run(int threads, const Run& work) const;
+  /// As run(), one thread, in the order of memory of the first operand.
+  void run(const Run& work) const { run(1, work); }
+
+ private:
+  void run_rows(int64_t begin, int64_t end, const Run& work) const;
+  Dims dims_;                            ///< merged; the last is the run
+  std::vector<Operand> operands_;
+  std::vector<int64_t> run_strides_;     ///< of the last dim, per operand
+  int64_t rows_ = 0;                     ///< product of all dims but the last
+};
+
+inline constexpr int64_t kChunk = 512;              ///< elements converted at a time
+inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
+
+/// Elements of one operand in a domain: the memory itself where that is possible, else converted into a buffer.
+template <class Domain>
+class ChunkReader {
+ public:
+  const Domain* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
+    if (stride == 1 && is_native<Domain>(type)) return reinterpret_cast<const Domain*>(data);
+    load(type, data, stride, count, buffer_.data());
+    return buffer_.data();
+  }
+
+ private:
+  std::array<Domain, kChunk> buffer_;
+};
+
+/// out[i] = f(in[i]…) with broadcasting: each input is read into domain In, the result written from domain Out.
+template <class Out, class In, class F, class... Inputs>
+void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... inputs) {
+  static_assert((std::is_same_v<Inputs, Tensor> && ...));
+  constexpr std::size_t kInputs = sizeof...(Inputs);
+  std::vector<Operand> operands{operand(out)};
+  (operands.push_back(broadcast_operand(inputs, out.dims())), ...);
+  const DataType out_type = out.type();
+  const std::array<DataType, kInputs> types{inputs.type()...};
+  const StridedLoop loop(out.dims(), std::move(operands));
+  loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    std::array<ChunkReader<In>, kInputs> readers;
+    std::array<Out, kChunk> buffer;
+    const int64_t out_size = element_stride(out_type);
+    const bool direct = strides[0] == 1 && is_native<Out>(out_type);
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      std::array<const In*, kInputs> from;
+      for (std::size_t i = 0; i < kInputs; ++i) {
+        from[i] = readers[i].read(types[i], data[i + 1] + begin * strides[i + 1] * element_stride(types[i]), strides[i + 1], length);
+      }
+      std::byte* const to = data[0] + begin * strides[0] * out_size;
+      Out* const target = direct ? reinterpret_cast<Out*>(to) : buffer.data();
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        for (int64_t i = 0; i < length; ++i) target[i] = f(from[I][i]...);
+      }(std::make_index_sequence<kInputs>{});
+      if (!direct) store(out_type, to, strides[0], length, target);
+    }
+  });
+}
+
+/// Copies elements from `from` (broadcast) to `to`; same type.
+void copy_elements(int threads, const Tensor& to, const Tensor& from);
+/// Sets every element to the bytes of one element (strings: to ""); used with numbers only.
+void fill_zero(const Tensor& to);
+
+}  // namespace relayout

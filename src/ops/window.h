@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+
+#include "ops/operands.h"
+
+namespace relayout {
+
+/// A window sliding over the spatial dims: what Conv, ConvTranspose and the pools share. One entry per spatial dim.
+struct Window {
+  Dims kernel, strides, dilations;
+  Dims before, after;  ///< pads; may be negative
+  /// Elements that the dilated kernel spans in dim `i`.
+  [[nodiscard]] int64_t extent(std::size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+  [[nodiscard]] int64_t taps() const;
+};
+
+/// Attributes kernel_shape (`kernel` when absent), strides, dilations, pads, auto_pad, checked against the rank; every number is
+/// held below 2^31 so that what is computed from them fits. With auto_pad SAME_* pads follow from `input`; VALID has none.
+[[nodiscard]] Window window_of(const OpCall& call, const Dims& input, const Dims& kernel);
+/// Output sizes. `ceil_mode` rounds up, but drops a last window that would begin beyond input and left pad (ONNX 1.16, as PyTorch).
+[[nodiscard]] Dims window_outputs(const OpCall& call, const Window& window, const Dims& input, bool ceil_mode);
+/// The spatial part of dims [N, C, …]; the rank must be at least 3.
+[[nodiscard]] Dims spatial_dims(const OpCall& call, const Dims& dims);
+/// Attribute list of one entry per spatial dim, or `otherwise` for each; entries within [low, 2^31).
+[[nodiscard]] Dims window_attribute(const OpCall& call, std::string_view name, std::size_t rank, int64_t otherwise, int64_t low);
+
+/// Calls visit(index) for every index within dims, the last running fastest.
+template <class Visit>
+void for_each_index(const Dims& dims, const Visit& visit) {
+  for (const int64_t dim : dims) {
+    if (dim == 0) return;
+  }
+  Dims index(dims.size(), 0);
+  while (true) {
+    visit(static_cast<const Dims&>(index));
+    std::size_t axis = dims.size();
+    while (axis-- > 0) {
+      if (++index[axis] < dims[axis]) break;
+      index[axis] = 0;
+    }
+    if (axis == static_cast<std::size_t>(-1)) return;
+  }
+}
+
+}  // namespace relayout
