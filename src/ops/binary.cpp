@@ -14,7 +14,8 @@ constexpr int64_t kNumpyOpset = 7;
 /// begins at `axis` (or ends at the last), and only with broadcast = 1; a single element fits everywhere.
 Dims aligned_dims(const OpCall& call, const Dims& a, const Dims& b) {
   if (call.opset >= kNumpyOpset || a == b) return b;
-  if (call.attributes.integer("broadcast", 0) == 0) reject(call, "dims " + to_string(a) + " and " + to_string(b) + " without broadcast = 1");
+  if (call.attributes.integer("broadcast", 0) == 0)
+    reject(call, "dims " + to_string(a) + " and " + to_string(b) + " without broadcast = 1");
   if (element_count(b) == 1) return b.size() <= a.size() ? b : Dims{};
   if (b.size() > a.size()) reject(call, "the second operand has more dims than the first");
   const auto axis = call.attributes.integer("axis");
@@ -62,8 +63,10 @@ void map_binary(const OpCall& call, InputData inputs, OutputData outputs, const 
 template <class F>
 void map_integers(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   map_binary(call, inputs, outputs, [&]<class Domain>(Domain x, Domain y) -> Domain {
-    if constexpr (std::is_integral_v<Domain>) return static_cast<Domain>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
-    else return x;
+    if constexpr (std::is_integral_v<Domain>)
+      return static_cast<Domain>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+    else
+      return x;
   });
 }
 
@@ -88,8 +91,10 @@ void map_booleans(const OpCall& call, InputData inputs, OutputData outputs, cons
 /// Two's complement arithmetic: unsigned, where overflow wraps, for integers.
 template <class F, class T>
 T wrapping(const F& f, T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return f(x, y);
-  else return static_cast<T>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+  if constexpr (std::is_floating_point_v<T>)
+    return f(x, y);
+  else
+    return static_cast<T>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
 }
 
 template <class T>
@@ -168,7 +173,8 @@ void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const 
       for (std::size_t k = 0; k < types.size(); ++k) {
         const Domain* values =
             reader.read(types[k], data[k + 1] + begin * strides[k + 1] * element_stride(types[k]), strides[k + 1], length);
-        for (int64_t i = 0; i < length; ++i) total[static_cast<std::size_t>(i)] = k == 0 ? values[i] : fold(total[static_cast<std::size_t>(i)], values[i]);
+        for (int64_t i = 0; i < length; ++i)
+          total[static_cast<std::size_t>(i)] = k == 0 ? values[i] : fold(total[static_cast<std::size_t>(i)], values[i]);
       }
       for (int64_t i = 0; i < length; ++i) total[static_cast<std::size_t>(i)] = finish(total[static_cast<std::size_t>(i)]);
       store(out.type(), data[0] + begin * strides[0] * element_stride(out.type()), strides[0], length, total.data());
@@ -199,15 +205,27 @@ void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs,
 
 }  // namespace
 
-Inferred infer_arithmetic(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kNumericTypes, false); }
-Inferred infer_bitwise(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kIntegerTypes, false); }
+Inferred infer_arithmetic(const OpCall& call, InputInfos inputs) {
+  return infer_binary(call, inputs, kNumericTypes, false);
+}
+Inferred infer_bitwise(const OpCall& call, InputInfos inputs) {
+  return infer_binary(call, inputs, kIntegerTypes, false);
+}
 Inferred infer_equal(const OpCall& call, InputInfos inputs) {
   return infer_binary(call, inputs, kNumericTypes | kBooleanTypes | kStringTypes, true);
 }
-Inferred infer_order(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kNumericTypes, true); }
-Inferred infer_logical(const OpCall& call, InputInfos inputs) { return infer_binary(call, inputs, kBooleanTypes, true); }
-Inferred infer_variadic_real(const OpCall& call, InputInfos inputs) { return infer_variadic(call, inputs, kRealTypes); }
-Inferred infer_variadic_numeric(const OpCall& call, InputInfos inputs) { return infer_variadic(call, inputs, kNumericTypes); }
+Inferred infer_order(const OpCall& call, InputInfos inputs) {
+  return infer_binary(call, inputs, kNumericTypes, true);
+}
+Inferred infer_logical(const OpCall& call, InputInfos inputs) {
+  return infer_binary(call, inputs, kBooleanTypes, true);
+}
+Inferred infer_variadic_real(const OpCall& call, InputInfos inputs) {
+  return infer_variadic(call, inputs, kRealTypes);
+}
+Inferred infer_variadic_numeric(const OpCall& call, InputInfos inputs) {
+  return infer_variadic(call, inputs, kNumericTypes);
+}
 
 void add(const OpCall& c, InputData in, OutputData out) {
   map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::plus<>{}, x, y); });
@@ -241,7 +259,8 @@ void power(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor exponent = aligned(call, base, tensor_at(inputs, 1));
   const Tensor& out = outputs[0]->tensor;
   if (traits(base.type()).is_float || traits(exponent.type()).is_float) {
-    return map_elements<double, double>(call.threads, out, [](double x, double y) { return y == 2 ? x * x : std::pow(x, y); }, base, exponent);
+    return map_elements<double, double>(
+        call.threads, out, [](double x, double y) { return y == 2 ? x * x : std::pow(x, y); }, base, exponent);
   }
   if (base.type() == DataType::uint64) {
     const auto raise = [&](uint64_t x, uint64_t y) { return integer_power(call, x, static_cast<int64_t>(y)); };
@@ -255,13 +274,21 @@ void bit_shift(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::string direction = call.attributes.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") reject(call, "direction is neither LEFT nor RIGHT");
   constexpr uint64_t kBits = 64;
-  if (direction == "LEFT") map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x << y : 0; });
-  else map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x >> y : 0; });
+  if (direction == "LEFT")
+    map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x << y : 0; });
+  else
+    map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x >> y : 0; });
 }
 
-void bitwise_and(const OpCall& c, InputData in, OutputData out) { map_integers(c, in, out, std::bit_and<>{}); }
-void bitwise_or(const OpCall& c, InputData in, OutputData out) { map_integers(c, in, out, std::bit_or<>{}); }
-void bitwise_xor(const OpCall& c, InputData in, OutputData out) { map_integers(c, in, out, std::bit_xor<>{}); }
+void bitwise_and(const OpCall& c, InputData in, OutputData out) {
+  map_integers(c, in, out, std::bit_and<>{});
+}
+void bitwise_or(const OpCall& c, InputData in, OutputData out) {
+  map_integers(c, in, out, std::bit_or<>{});
+}
+void bitwise_xor(const OpCall& c, InputData in, OutputData out) {
+  map_integers(c, in, out, std::bit_xor<>{});
+}
 
 void equal(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& a = tensor_at(inputs, 0);
@@ -276,13 +303,27 @@ void equal(const OpCall& call, InputData inputs, OutputData outputs) {
   });
 }
 
-void greater(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::greater<>{}); }
-void greater_or_equal(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::greater_equal<>{}); }
-void less(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::less<>{}); }
-void less_or_equal(const OpCall& c, InputData in, OutputData out) { map_test(c, in, out, std::less_equal<>{}); }
-void logical_and(const OpCall& c, InputData in, OutputData out) { map_booleans(c, in, out, std::logical_and<>{}); }
-void logical_or(const OpCall& c, InputData in, OutputData out) { map_booleans(c, in, out, std::logical_or<>{}); }
-void logical_xor(const OpCall& c, InputData in, OutputData out) { map_booleans(c, in, out, std::not_equal_to<>{}); }
+void greater(const OpCall& c, InputData in, OutputData out) {
+  map_test(c, in, out, std::greater<>{});
+}
+void greater_or_equal(const OpCall& c, InputData in, OutputData out) {
+  map_test(c, in, out, std::greater_equal<>{});
+}
+void less(const OpCall& c, InputData in, OutputData out) {
+  map_test(c, in, out, std::less<>{});
+}
+void less_or_equal(const OpCall& c, InputData in, OutputData out) {
+  map_test(c, in, out, std::less_equal<>{});
+}
+void logical_and(const OpCall& c, InputData in, OutputData out) {
+  map_booleans(c, in, out, std::logical_and<>{});
+}
+void logical_or(const OpCall& c, InputData in, OutputData out) {
+  map_booleans(c, in, out, std::logical_or<>{});
+}
+void logical_xor(const OpCall& c, InputData in, OutputData out) {
+  map_booleans(c, in, out, std::not_equal_to<>{});
+}
 
 void sum(const OpCall& c, InputData in, OutputData out) {
   fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [](double x) { return x; });
@@ -291,8 +332,12 @@ void mean(const OpCall& c, InputData in, OutputData out) {
   const auto count = static_cast<double>(in.size());
   fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [count](double x) { return x / count; });
 }
-void maximum(const OpCall& c, InputData in, OutputData out) { extreme_of_inputs(c, in, out, std::greater<>{}); }
-void minimum(const OpCall& c, InputData in, OutputData out) { extreme_of_inputs(c, in, out, std::less<>{}); }
+void maximum(const OpCall& c, InputData in, OutputData out) {
+  extreme_of_inputs(c, in, out, std::greater<>{});
+}
+void minimum(const OpCall& c, InputData in, OutputData out) {
+  extreme_of_inputs(c, in, out, std::less<>{});
+}
 
 Inferred infer_where(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 3, 3);

@@ -111,9 +111,8 @@ void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
   if (traits(to.type()).is_float && traits(to.type()).bits <= 8) {
     return cast_to_small_float(call, from, to, call.attributes.integer("saturate", 1) != 0);
   }
-  with_wide_domain(from.type(), [&]<class Domain>(Domain) {
-    map_elements<Domain, Domain>(call.threads, to, [](Domain x) { return x; }, from);
-  });
+  with_wide_domain(from.type(),
+                   [&]<class Domain>(Domain) { map_elements<Domain, Domain>(call.threads, to, [](Domain x) { return x; }, from); });
 }
 
 }  // namespace
@@ -124,7 +123,9 @@ Inferred infer_cast(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(cast_target(call), input.dims));
 }
 
-void cast(const OpCall& call, InputData inputs, OutputData outputs) { convert(call, tensor_at(inputs, 0), outputs[0]->tensor); }
+void cast(const OpCall& call, InputData inputs, OutputData outputs) {
+  convert(call, tensor_at(inputs, 0), outputs[0]->tensor);
+}
 
 Inferred infer_cast_like(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 2);
@@ -132,7 +133,9 @@ Inferred infer_cast_like(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(tensor_info(call, inputs, 1, kCastTypes).type, input.dims));
 }
 
-void cast_like(const OpCall& call, InputData inputs, OutputData outputs) { convert(call, tensor_at(inputs, 0), outputs[0]->tensor); }
+void cast_like(const OpCall& call, InputData inputs, OutputData outputs) {
+  convert(call, tensor_at(inputs, 0), outputs[0]->tensor);
+}
 
 Inferred infer_bit_cast(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);

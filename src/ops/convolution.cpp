@@ -9,7 +9,9 @@
 namespace relayout {
 namespace {
 
-Dims tail(const Dims& dims) { return {dims.begin() + 2, dims.end()}; }
+Dims tail(const Dims& dims) {
+  return {dims.begin() + 2, dims.end()};
+}
 
 /// Offsets and weight places of all taps of a window.
 std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
@@ -28,7 +30,8 @@ std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
 /// Runs work(i, threads) for every i: side by side where there are enough, else one after the other with all threads each.
 void share_threads(int64_t count, int threads, double work_each, const std::function<void(int64_t, int)>& work) {
   const int useful = threads_for(work_each * static_cast<double>(count), threads);
-  if (count >= 2 * int64_t{useful}) parallel_for(count, useful, [&](int64_t i) { work(i, 1); });
+  if (count >= 2 * int64_t{useful})
+    parallel_for(count, useful, [&](int64_t i) { work(i, 1); });
   else {
     for (int64_t i = 0; i < count; ++i) work(i, threads);
   }
@@ -80,26 +83,33 @@ void convolve(int threads, const ConvolutionParts& parts) {
   const Tensor &x = parts.x, &w = parts.w, &out = parts.out;
   if (out.element_count() == 0) return;
   const int64_t rows = w.dims()[0] / parts.groups, channels = w.dims()[1];
-  const Correlation correlation{x.type(), tail(x.dims()), tail(x.strides()), x.strides()[1], tail(out.dims()), parts.window.strides,
-                                window_taps(parts.window, tail(w.strides())), parts.x_zero_point};
+  const Correlation correlation{x.type(),
+                                tail(x.dims()),
+                                tail(x.strides()),
+                                x.strides()[1],
+                                tail(out.dims()),
+                                parts.window.strides,
+                                window_taps(parts.window, tail(w.strides())),
+                                parts.x_zero_point};
   const ChannelWriter writer(out.type(), tail(out.dims()), tail(out.strides()));
   const double work = static_cast<double>(element_count(out.dims())) * static_cast<double>(channels * parts.window.taps()) /
                       static_cast<double>(parts.groups * std::max<int64_t>(x.dims()[0], 1));
   share_threads(parts.groups, threads, work * static_cast<double>(x.dims()[0]), [&](int64_t group, int threads_here) {
     const int64_t first = group * rows;
-    CorrelationWeights weights{w.type(), w.bytes() + first * w.strides()[0] * element_stride(w.type()), rows, channels, w.strides()[0],
-                               w.strides()[1], {}};
+    CorrelationWeights weights{
+        w.type(), w.bytes() + first * w.strides()[0] * element_stride(w.type()), rows, channels, w.strides()[0], w.strides()[1], {}};
     if (parts.w_zero_point) weights.zero_point = [&](int64_t row) { return parts.w_zero_point(first + row); };
     const std::vector<double> packed = pack_weights(weights, correlation.taps);
     for (int64_t image = 0; image < x.dims()[0]; ++image) {
       const std::byte* const from = x.bytes() + (image * x.strides()[0] + group * channels * x.strides()[1]) * element_stride(x.type());
       std::byte* const to = out.bytes() + (image * out.strides()[0] + first * out.strides()[1]) * element_stride(out.type());
-      correlate(threads_here, correlation, packed, rows, channels, from, [&](int64_t row, int64_t position, int64_t count, const double* sums) {
-        std::array<double, ProductBlock::kColumns> values;
-        std::copy_n(sums, count, values.begin());
-        parts.finish(first + row, count, values.data());
-        writer.write(to + row * out.strides()[1] * element_stride(out.type()), position, count, values.data());
-      });
+      correlate(threads_here, correlation, packed, rows, channels, from,
+                [&](int64_t row, int64_t position, int64_t count, const double* sums) {
+                  std::array<double, ProductBlock::kColumns> values;
+                  std::copy_n(sums, count, values.begin());
+                  parts.finish(first + row, count, values.data());
+                  writer.write(to + row * out.strides()[1] * element_stride(out.type()), position, count, values.data());
+                });
     }
   });
 }
@@ -121,7 +131,8 @@ void check_bias(const OpCall& call, InputInfos inputs, int64_t channels) {
   const DatumInfo* bias = optional_tensor_info(call, inputs, 2, kRealTypes);
   if (bias == nullptr) return;
   require_same_type(call, *inputs[0], *bias);
-  if (bias->dims != Dims{channels}) reject(call, "bias of dims " + to_string(bias->dims) + " for " + std::to_string(channels) + " channels");
+  if (bias->dims != Dims{channels})
+    reject(call, "bias of dims " + to_string(bias->dims) + " for " + std::to_string(channels) + " channels");
 }
 
 /// A transposed convolution: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
@@ -132,15 +143,14 @@ struct TransposedShape {
 };
 
 /// Pads from output_shape: total = stride · (in − 1) + output_padding + extent − out. The odd element goes to the end with
-/// SAME_UPPER, else to the begin (the operator's text).
-void set_pads_for(const OpCall& call, Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
+/// SAME_UPPER, else to the begin (the operator's text); where the output is larger than all there is, the end stays empty.
+void set_pads_for(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
   for (std::size_t i = 0; i < input.size(); ++i) {
     const int64_t total = window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i) - outputs[i];
-    const int64_t small = total / 2;
-    window.before[i] = upper ? small : total - small;
+    const int64_t shared = std::max<int64_t>(total, 0), small = shared / 2;
+    window.before[i] = upper ? small : shared - small;
     window.after[i] = total - window.before[i];
   }
-  (void)call;
 }
 
 TransposedShape transposed_shape(const OpCall& call, const Dims& x, const Dims& w) {
@@ -160,12 +170,14 @@ TransposedShape transposed_shape(const OpCall& call, const Dims& x, const Dims& 
   const Dims output_padding = window_attribute(call, "output_padding", input.size(), 0, 0);
   Dims outputs;
   if (call.attributes.has("output_shape")) {
-    outputs = window_attribute(call, "output_shape", call.attributes.integers("output_shape").size() == x.size() ? x.size() : input.size(), 1, 0);
-    if (outputs.size() == x.size()) outputs.erase(outputs.begin(), outputs.begin() + 2);
-    set_pads_for(call, window, input, outputs, output_padding, automatic == "SAME_UPPER");
+    // Some exporters give all dims, batch and channels included.
+    const bool has_all = call.attributes.integers("output_shape").size() == x.size();
+    outputs = window_attribute(call, "output_shape", has_all ? x.size() : input.size(), 1, 0);
+    if (has_all) outputs.erase(outputs.begin(), outputs.begin() + 2);
+    set_pads_for(window, input, outputs, output_padding, automatic == "SAME_UPPER");
   } else if (automatic.starts_with("SAME")) {
     for (std::size_t i = 0; i < input.size(); ++i) outputs.push_back(checked_product(call, input[i], window.strides[i]));
-    set_pads_for(call, window, input, outputs, output_padding, automatic == "SAME_UPPER");
+    set_pads_for(window, input, outputs, output_padding, automatic == "SAME_UPPER");
   } else {
     for (std::size_t i = 0; i < input.size(); ++i) {
       const int64_t full = input[i] == 0 ? 0 : window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i);
@@ -235,8 +247,14 @@ void conv_transpose(const OpCall& call, InputData inputs, OutputData outputs) {
   Dims phases = strides;
   for (std::size_t i = 0; i < phases.size(); ++i) phases[i] = std::min(phases[i], out_dims[i]);
   for_each_index(phases, [&](const Dims& phase) {
-    Correlation correlation{x.type(), tail(x.dims()), tail(x.strides()), x.strides()[1], {}, Dims(phase.size(), 1),
-                            phase_taps(shape.window, phase, tail(w.strides())), 0};
+    Correlation correlation{x.type(),
+                            tail(x.dims()),
+                            tail(x.strides()),
+                            x.strides()[1],
+                            {},
+                            Dims(phase.size(), 1),
+                            phase_taps(shape.window, phase, tail(w.strides())),
+                            0};
     Dims sub_strides;
     int64_t origin = 0;
     for (std::size_t i = 0; i < phase.size(); ++i) {
@@ -246,18 +264,19 @@ void conv_transpose(const OpCall& call, InputData inputs, OutputData outputs) {
     }
     const ChannelWriter writer(out.type(), correlation.output_dims, sub_strides);
     for (int64_t group = 0; group < shape.groups; ++group) {
-      const CorrelationWeights weights{w.type(), w.bytes() + group * channels * w.strides()[0] * w_size, rows, channels, w.strides()[1],
-                                       w.strides()[0], {}};
+      const CorrelationWeights weights{
+          w.type(), w.bytes() + group * channels * w.strides()[0] * w_size, rows, channels, w.strides()[1], w.strides()[0], {}};
       const std::vector<double> packed = pack_weights(weights, correlation.taps);
       for (int64_t image = 0; image < x.dims()[0]; ++image) {
         const std::byte* const from = x.bytes() + (image * x.strides()[0] + group * channels * x.strides()[1]) * x_size;
         std::byte* const to = out.bytes() + (image * out.strides()[0] + group * rows * out.strides()[1] + origin) * out_size;
-        correlate(call.threads, correlation, packed, rows, channels, from, [&](int64_t row, int64_t position, int64_t count, const double* sums) {
-          std::array<double, ProductBlock::kColumns> values;
-          std::copy_n(sums, count, values.begin());
-          finish(group * rows + row, count, values.data());
-          writer.write(to + row * out.strides()[1] * out_size, position, count, values.data());
-        });
+        correlate(call.threads, correlation, packed, rows, channels, from,
+                  [&](int64_t row, int64_t position, int64_t count, const double* sums) {
+                    std::array<double, ProductBlock::kColumns> values;
+                    std::copy_n(sums, count, values.begin());
+                    finish(group * rows + row, count, values.data());
+                    writer.write(to + row * out.strides()[1] * out_size, position, count, values.data());
+                  });
       }
     }
   });

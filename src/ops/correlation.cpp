@@ -33,7 +33,9 @@ std::vector<Line> lines_of(const Dims& dims, int64_t position, int64_t count) {
   return lines;
 }
 
-int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
 
 /// What one tap contributes to one line: the inputs that are inside, zero elsewhere.
 void load_line(const Correlation& correlation, const Tap& tap, const Line& line, const std::byte* channel, double* out) {
@@ -76,7 +78,8 @@ std::vector<double> pack_weights(const CorrelationWeights& weights, const std::v
       load(weights.type, from, 1, depth, to);
     } else {
       for (int64_t t = 0; t < tap_count; ++t) {
-        load(weights.type, from + taps[static_cast<std::size_t>(t)].weight * size, weights.channel_stride, weights.channels, channels.data());
+        load(weights.type, from + taps[static_cast<std::size_t>(t)].weight * size, weights.channel_stride, weights.channels,
+             channels.data());
         for (int64_t c = 0; c < weights.channels; ++c) to[c * tap_count + t] = channels[static_cast<std::size_t>(c)];
       }
     }

@@ -28,10 +28,10 @@ struct Correlation {
   Dims input_dims;                      ///< spatial
   Dims input_strides;
   int64_t channel_stride = 0;
-  Dims output_dims;                     ///< spatial
+  Dims output_dims;  ///< spatial
   Dims step;
   std::vector<Tap> taps;
-  double zero_point = 0;                ///< subtracted from x where it is inside
+  double zero_point = 0;  ///< subtracted from x where it is inside
 };
 
 /// Weights as double, [rows][channels × taps], packed once for all images.

@@ -11,10 +11,10 @@ namespace {
 
 /// What a narrow floating-point format does beyond its largest finite value.
 enum class Beyond : uint8_t {
-  infinity,      ///< has infinities and NaNs as IEEE 754
-  nan_all_ones,  ///< no infinity; NaN is all ones (…fn)
+  infinity,           ///< has infinities and NaNs as IEEE 754
+  nan_all_ones,       ///< no infinity; NaN is all ones (…fn)
   nan_is_minus_zero,  ///< no infinity, no −0; NaN is the code of −0 (…fnuz)
-  saturates,     ///< neither infinity nor NaN
+  saturates,          ///< neither infinity nor NaN
 };
 
 struct Format {
@@ -24,9 +24,12 @@ struct Format {
   [[nodiscard]] constexpr uint32_t largest() const {
     const uint32_t codes = uint32_t{1} << static_cast<unsigned>(exponent_bits + mantissa_bits);
     switch (beyond) {
-      case Beyond::infinity: return codes - (uint32_t{1} << static_cast<unsigned>(mantissa_bits)) - 1;
-      case Beyond::nan_all_ones: return codes - 2;
-      default: return codes - 1;
+      case Beyond::infinity:
+        return codes - (uint32_t{1} << static_cast<unsigned>(mantissa_bits)) - 1;
+      case Beyond::nan_all_ones:
+        return codes - 2;
+      default:
+        return codes - 1;
     }
   }
   [[nodiscard]] constexpr uint32_t sign() const { return uint32_t{1} << static_cast<unsigned>(exponent_bits + mantissa_bits); }
@@ -44,9 +47,12 @@ constexpr uint32_t nan_code(const Format& format) {
   switch (format.beyond) {
     case Beyond::infinity:  // the quiet bit above the infinity's code
       return format.largest() + 1 + (uint32_t{1} << static_cast<unsigned>(format.mantissa_bits - 1));
-    case Beyond::nan_all_ones: return format.largest() + 1;
-    case Beyond::nan_is_minus_zero: return format.sign();
-    case Beyond::saturates: return format.largest();
+    case Beyond::nan_all_ones:
+      return format.largest() + 1;
+    case Beyond::nan_is_minus_zero:
+      return format.sign();
+    case Beyond::saturates:
+      return format.largest();
   }
   return 0;
 }
@@ -128,7 +134,9 @@ float decode_float16(uint16_t bits) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24F));
 }
 
-float decode_bfloat16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U); }
+float decode_bfloat16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U);
+}
 
 uint16_t encode_bfloat16(float value) {
   if (std::isnan(value)) return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16U) | 0x40U);
@@ -182,9 +190,12 @@ Integer truncate(Real value) {
 
 template <class Domain, class Value>
 Domain to_domain(Value value) {
-  if constexpr (std::is_same_v<Domain, uint8_t>) return value != Value{} ? 1 : 0;
-  else if constexpr (std::is_integral_v<Domain> && std::is_floating_point_v<Value>) return truncate<Domain>(value);
-  else return static_cast<Domain>(value);
+  if constexpr (std::is_same_v<Domain, uint8_t>)
+    return value != Value{} ? 1 : 0;
+  else if constexpr (std::is_integral_v<Domain> && std::is_floating_point_v<Value>)
+    return truncate<Domain>(value);
+  else
+    return static_cast<Domain>(value);
 }
 
 template <class Domain, class Stored, class Decode>
@@ -213,8 +224,10 @@ void store_run(std::byte* to, int64_t stride, int64_t count, const Domain* from,
 
 template <class Integer, class Domain>
 Integer to_integer(Domain value) {
-  if constexpr (std::is_floating_point_v<Domain>) return truncate<Integer>(value);
-  else return static_cast<Integer>(value);
+  if constexpr (std::is_floating_point_v<Domain>)
+    return truncate<Integer>(value);
+  else
+    return static_cast<Integer>(value);
 }
 
 /// An integer of kBits bits (2 or 4), held in a byte of its own, sign-extended.
@@ -235,22 +248,32 @@ uint8_t to_narrow_integer(Domain value) {
 
 template <class Domain>
 double to_small_float_source(Domain value) {
-  if constexpr (std::is_integral_v<Domain> && sizeof(Domain) == 8) return to_double_odd(value);
-  else return static_cast<double>(value);
+  if constexpr (std::is_integral_v<Domain> && sizeof(Domain) == 8)
+    return to_double_odd(value);
+  else
+    return static_cast<double>(value);
 }
 
 }  // namespace
 
 uint16_t encode_small_float(DataType type, double value, bool saturate) {
   switch (type) {
-    case DataType::float16: return encode(kFloat16, value, saturate);
-    case DataType::bfloat16: return encode(kBFloat16, value, saturate);
-    case DataType::float8e4m3fn: return encode(kE4M3FN, value, saturate);
-    case DataType::float8e4m3fnuz: return encode(kE4M3FNUZ, value, saturate);
-    case DataType::float8e5m2: return encode(kE5M2, value, saturate);
-    case DataType::float8e5m2fnuz: return encode(kE5M2FNUZ, value, saturate);
-    case DataType::float4e2m1: return encode(kE2M1, value, saturate);
-    default: return encode_e8m0(value, saturate);
+    case DataType::float16:
+      return encode(kFloat16, value, saturate);
+    case DataType::bfloat16:
+      return encode(kBFloat16, value, saturate);
+    case DataType::float8e4m3fn:
+      return encode(kE4M3FN, value, saturate);
+    case DataType::float8e4m3fnuz:
+      return encode(kE4M3FNUZ, value, saturate);
+    case DataType::float8e5m2:
+      return encode(kE5M2, value, saturate);
+    case DataType::float8e5m2fnuz:
+      return encode(kE5M2FNUZ, value, saturate);
+    case DataType::float4e2m1:
+      return encode(kE2M1, value, saturate);
+    default:
+      return encode_e8m0(value, saturate);
   }
 }
 
@@ -262,14 +285,22 @@ float decode_small_float(DataType type, uint16_t bits) {
   static constexpr auto kE2M1Table = decode_table<kE2M1>();
   const std::size_t code = bits & 0xFFU;
   switch (type) {
-    case DataType::float16: return decode_float16(bits);
-    case DataType::bfloat16: return decode_bfloat16(bits);
-    case DataType::float8e4m3fn: return kE4M3FNTable[code];
-    case DataType::float8e4m3fnuz: return kE4M3FNUZTable[code];
-    case DataType::float8e5m2: return kE5M2Table[code];
-    case DataType::float8e5m2fnuz: return kE5M2FNUZTable[code];
-    case DataType::float4e2m1: return kE2M1Table[code];
-    default: return decode_e8m0(static_cast<uint8_t>(code));
+    case DataType::float16:
+      return decode_float16(bits);
+    case DataType::bfloat16:
+      return decode_bfloat16(bits);
+    case DataType::float8e4m3fn:
+      return kE4M3FNTable[code];
+    case DataType::float8e4m3fnuz:
+      return kE4M3FNUZTable[code];
+    case DataType::float8e5m2:
+      return kE5M2Table[code];
+    case DataType::float8e5m2fnuz:
+      return kE5M2FNUZTable[code];
+    case DataType::float4e2m1:
+      return kE2M1Table[code];
+    default:
+      return decode_e8m0(static_cast<uint8_t>(code));
   }
 }
 
@@ -277,24 +308,38 @@ template <class Domain>
 void load(DataType type, const std::byte* from, int64_t stride, int64_t count, Domain* out) {
   const auto plain = [&]<class Stored>(Stored) { load_run<Domain, Stored>(from, stride, count, out, [](Stored v) { return v; }); };
   switch (type) {
-    case DataType::float32: return plain(float{});
-    case DataType::float64: return plain(double{});
-    case DataType::uint8: return plain(uint8_t{});
-    case DataType::int8: return plain(int8_t{});
-    case DataType::uint16: return plain(uint16_t{});
-    case DataType::int16: return plain(int16_t{});
-    case DataType::uint32: return plain(uint32_t{});
-    case DataType::int32: return plain(int32_t{});
-    case DataType::uint64: return plain(uint64_t{});
-    case DataType::int64: return plain(int64_t{});
+    case DataType::float32:
+      return plain(float{});
+    case DataType::float64:
+      return plain(double{});
+    case DataType::uint8:
+      return plain(uint8_t{});
+    case DataType::int8:
+      return plain(int8_t{});
+    case DataType::uint16:
+      return plain(uint16_t{});
+    case DataType::int16:
+      return plain(int16_t{});
+    case DataType::uint32:
+      return plain(uint32_t{});
+    case DataType::int32:
+      return plain(int32_t{});
+    case DataType::uint64:
+      return plain(uint64_t{});
+    case DataType::int64:
+      return plain(int64_t{});
     case DataType::uint4:
-    case DataType::uint2: return plain(uint8_t{});
+    case DataType::uint2:
+      return plain(uint8_t{});
     case DataType::int4:
-    case DataType::int2: return plain(int8_t{});
+    case DataType::int2:
+      return plain(int8_t{});
     case DataType::boolean:
       return load_run<Domain, uint8_t>(from, stride, count, out, [](uint8_t v) { return static_cast<uint8_t>(v != 0); });
-    case DataType::float16: return load_run<Domain, uint16_t>(from, stride, count, out, decode_float16);
-    case DataType::bfloat16: return load_run<Domain, uint16_t>(from, stride, count, out, decode_bfloat16);
+    case DataType::float16:
+      return load_run<Domain, uint16_t>(from, stride, count, out, decode_float16);
+    case DataType::bfloat16:
+      return load_run<Domain, uint16_t>(from, stride, count, out, decode_bfloat16);
     default:
       return load_run<Domain, uint8_t>(from, stride, count, out, [type](uint8_t v) { return decode_small_float(type, v); });
   }
@@ -306,27 +351,42 @@ void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Do
     store_run<Domain, Stored>(to, stride, count, from, [](Domain v) { return to_integer<Stored>(v); });
   };
   switch (type) {
-    case DataType::float32: return store_run<Domain, float>(to, stride, count, from, [](Domain v) { return static_cast<float>(v); });
-    case DataType::float64: return store_run<Domain, double>(to, stride, count, from, [](Domain v) { return static_cast<double>(v); });
-    case DataType::uint8: return integer(uint8_t{});
-    case DataType::int8: return integer(int8_t{});
-    case DataType::uint16: return integer(uint16_t{});
-    case DataType::int16: return integer(int16_t{});
-    case DataType::uint32: return integer(uint32_t{});
-    case DataType::int32: return integer(int32_t{});
-    case DataType::uint64: return integer(uint64_t{});
-    case DataType::int64: return integer(int64_t{});
-    case DataType::uint4: return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<4, false, Domain>);
-    case DataType::int4: return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<4, true, Domain>);
-    case DataType::uint2: return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<2, false, Domain>);
-    case DataType::int2: return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<2, true, Domain>);
+    case DataType::float32:
+      return store_run<Domain, float>(to, stride, count, from, [](Domain v) { return static_cast<float>(v); });
+    case DataType::float64:
+      return store_run<Domain, double>(to, stride, count, from, [](Domain v) { return static_cast<double>(v); });
+    case DataType::uint8:
+      return integer(uint8_t{});
+    case DataType::int8:
+      return integer(int8_t{});
+    case DataType::uint16:
+      return integer(uint16_t{});
+    case DataType::int16:
+      return integer(int16_t{});
+    case DataType::uint32:
+      return integer(uint32_t{});
+    case DataType::int32:
+      return integer(int32_t{});
+    case DataType::uint64:
+      return integer(uint64_t{});
+    case DataType::int64:
+      return integer(int64_t{});
+    case DataType::uint4:
+      return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<4, false, Domain>);
+    case DataType::int4:
+      return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<4, true, Domain>);
+    case DataType::uint2:
+      return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<2, false, Domain>);
+    case DataType::int2:
+      return store_run<Domain, uint8_t>(to, stride, count, from, to_narrow_integer<2, true, Domain>);
     case DataType::boolean:
       return store_run<Domain, uint8_t>(to, stride, count, from, [](Domain v) { return static_cast<uint8_t>(v != Domain{}); });
     case DataType::float16:
       return store_run<Domain, uint16_t>(to, stride, count, from,
                                          [](Domain v) { return encode(kFloat16, to_small_float_source(v), false); });
     case DataType::bfloat16:
-      if constexpr (std::is_same_v<Domain, float>) return store_run<float, uint16_t>(to, stride, count, from, encode_bfloat16);
+      if constexpr (std::is_same_v<Domain, float>)
+        return store_run<float, uint16_t>(to, stride, count, from, encode_bfloat16);
       else
         return store_run<Domain, uint16_t>(to, stride, count, from,
                                            [](Domain v) { return encode(kBFloat16, to_small_float_source(v), false); });

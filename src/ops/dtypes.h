@@ -40,9 +40,9 @@ inline constexpr TypeSet kIntegerTypes = kSignedTypes | kUnsignedTypes;
 inline constexpr TypeSet kNumericTypes = kRealTypes | kIntegerTypes;
 inline constexpr TypeSet kBooleanTypes{DataType::boolean};
 inline constexpr TypeSet kStringTypes{DataType::string};
-inline constexpr TypeSet kSmallTypes{DataType::float8e4m3fn, DataType::float8e4m3fnuz, DataType::float8e5m2, DataType::float8e5m2fnuz,
-                                     DataType::float4e2m1,   DataType::float8e8m0,     DataType::uint4,      DataType::int4,
-                                     DataType::uint2,        DataType::int2};
+inline constexpr TypeSet kSmallTypes{
+    DataType::float8e4m3fn, DataType::float8e4m3fnuz, DataType::float8e5m2, DataType::float8e5m2fnuz, DataType::float4e2m1,
+    DataType::float8e8m0,   DataType::uint4,          DataType::int4,       DataType::uint2,          DataType::int2};
 inline constexpr TypeSet kComplexTypes{DataType::complex64, DataType::complex128};
 inline constexpr TypeSet kAllTypes = kNumericTypes | kBooleanTypes | kStringTypes | kSmallTypes | kComplexTypes;
 inline constexpr TypeSet kIndexTypes{DataType::int32, DataType::int64};
@@ -93,12 +93,16 @@ template <class Domain>
 template <class F>
 decltype(auto) with_exact_domain(DataType type, F&& f) {
   switch (type) {
-    case DataType::float64: return f(double{});
-    case DataType::uint64: return f(uint64_t{});
+    case DataType::float64:
+      return f(double{});
+    case DataType::uint64:
+      return f(uint64_t{});
     case DataType::float32:
     case DataType::float16:
-    case DataType::bfloat16: return f(float{});
-    default: return traits(type).is_float ? f(float{}) : f(int64_t{});
+    case DataType::bfloat16:
+      return f(float{});
+    default:
+      return traits(type).is_float ? f(float{}) : f(int64_t{});
   }
 }
 
@@ -119,11 +123,16 @@ template <class F>
 decltype(auto) with_storage(DataType type, F&& f) {
   if (type == DataType::string) return f(std::string{});
   switch (element_stride(type)) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(Block16{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Block16{});
   }
 }
 

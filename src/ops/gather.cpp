@@ -55,9 +55,12 @@ void gather(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::size_t inner = axis + indices.dims().size();
   Dims data_strides(out.dims().size(), 0), index_strides(out.dims().size(), 0);
   for (std::size_t i = 0; i < out.dims().size(); ++i) {
-    if (i < axis) data_strides[i] = data.strides()[i];
-    else if (i < inner) index_strides[i] = indices.strides()[i - axis];
-    else data_strides[i] = data.strides()[i - inner + axis + 1];
+    if (i < axis)
+      data_strides[i] = data.strides()[i];
+    else if (i < inner)
+      index_strides[i] = indices.strides()[i - axis];
+    else
+      data_strides[i] = data.strides()[i - inner + axis + 1];
   }
   const IndexedAxis along{data.dims()[axis], data.strides()[axis]};
   gather_elements(call, out, {data.bytes(), element_stride(data.type()), data_strides}, indices, index_strides, along);

@@ -12,7 +12,8 @@ struct IndexedAxis {
 
 /// Position of an index that may be negative; out of range is rejected.
 [[nodiscard]] inline int64_t checked_index(const OpCall& call, int64_t index, int64_t size) {
-  if (index < -size || index >= size) reject(call, "index " + std::to_string(index) + " is out of range for a dim of " + std::to_string(size));
+  if (index < -size || index >= size)
+    reject(call, "index " + std::to_string(index) + " is out of range for a dim of " + std::to_string(size));
   return index < 0 ? index + size : index;
 }
 

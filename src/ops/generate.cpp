@@ -81,14 +81,22 @@ void constant(const OpCall& call, InputData, OutputData outputs) {
   const Attributes& attributes = call.attributes;
   const Tensor& out = outputs[0]->tensor;
   Tensor value;
-  if (const onnx::TensorProto* tensor = attributes.tensor("value")) value = load_tensor(call.node.graph().model(), *tensor);
-  else if (const onnx::AttributeProto* sparse = call.node.attribute("sparse_value")) value = densified(call, sparse->sparse_tensor());
-  else if (const auto number = attributes.real("value_float")) value = tensor_from<float>(DataType::float32, {}, std::vector{*number});
-  else if (attributes.has("value_floats")) value = tensor_from<float>(DataType::float32, out.dims(), attributes.reals("value_floats"));
-  else if (const auto integer = attributes.integer("value_int")) value = tensor_from<int64_t>(DataType::int64, {}, std::vector{*integer});
-  else if (attributes.has("value_ints")) value = tensor_from<int64_t>(DataType::int64, out.dims(), attributes.integers("value_ints"));
-  else if (attributes.has("value_string")) value = tensor_from<std::string>(DataType::string, {}, std::vector{attributes.text("value_string", "")});
-  else value = tensor_from<std::string>(DataType::string, out.dims(), attributes.texts("value_strings"));
+  if (const onnx::TensorProto* tensor = attributes.tensor("value"))
+    value = load_tensor(call.node.graph().model(), *tensor);
+  else if (const onnx::AttributeProto* sparse = call.node.attribute("sparse_value"))
+    value = densified(call, sparse->sparse_tensor());
+  else if (const auto number = attributes.real("value_float"))
+    value = tensor_from<float>(DataType::float32, {}, std::vector{*number});
+  else if (attributes.has("value_floats"))
+    value = tensor_from<float>(DataType::float32, out.dims(), attributes.reals("value_floats"));
+  else if (const auto integer = attributes.integer("value_int"))
+    value = tensor_from<int64_t>(DataType::int64, {}, std::vector{*integer});
+  else if (attributes.has("value_ints"))
+    value = tensor_from<int64_t>(DataType::int64, out.dims(), attributes.integers("value_ints"));
+  else if (attributes.has("value_string"))
+    value = tensor_from<std::string>(DataType::string, {}, std::vector{attributes.text("value_string", "")});
+  else
+    value = tensor_from<std::string>(DataType::string, out.dims(), attributes.texts("value_strings"));
   copy_elements(call.threads, out, value);
 }
 
@@ -96,7 +104,8 @@ Inferred infer_constant_of_shape(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const auto dims = known_integers(call, tensor_info(call, inputs, 0, {DataType::int64}));
   const onnx::TensorProto* value = call.attributes.tensor("value");
-  if (value != nullptr && element_count(Dims(value->dims().begin(), value->dims().end())) != 1) reject(call, "attribute 'value' is not one element");
+  if (value != nullptr && element_count(Dims(value->dims().begin(), value->dims().end())) != 1)
+    reject(call, "attribute 'value' is not one element");
   if (!dims) return std::nullopt;
   return one(call, value == nullptr ? DataType::float32 : type_of(call, *value), *dims);
 }
@@ -143,7 +152,7 @@ Inferred infer_range(const OpCall& call, InputInfos inputs) {
   return one(call, start.type, {range_count(call, *inputs[0]->value, *inputs[1]->value, *inputs[2]->value)});
 }
 
-void range(const OpCall& call, InputData inputs, OutputData outputs) {
+void range(const OpCall&, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
   const auto fill = [&]<class Domain>(Domain) {
     using Step = std::conditional_t<std::is_integral_v<Domain>, uint64_t, double>;

@@ -26,12 +26,13 @@ void multiply_matrices(int threads, const Matrix& a, const Matrix& b, const Matr
       }
     };
     const auto store = [&](int64_t row, int64_t column, int64_t columns, const Accumulator* values) {
-      if constexpr (std::is_same_v<Accumulator, double>) store_row.reals(row, column, columns, values);
-      else store_row.integers(row, column, columns, values);
+      if constexpr (std::is_same_v<Accumulator, double>)
+        store_row.reals(row, column, columns, values);
+      else
+        store_row.integers(row, column, columns, values);
     };
     const double work = static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns);
-    multiply_all<Accumulator>(threads_for(work, threads), a.rows, a.columns, b.columns, load_rows, load_panel,
-                              store);
+    multiply_all<Accumulator>(threads_for(work, threads), a.rows, a.columns, b.columns, load_rows, load_panel, store);
   });
 }
 
@@ -72,8 +73,13 @@ void for_each_matrix(const MatmulShape& shape, const Tensor& out, const Tensor& 
   };
   Operand out_operand = operand(out);
   out_operand.strides.resize(shape.batch.size());
-  const Matrix a_matrix{a.type(), nullptr, shape.rows, shape.depth, a.rank() > 1 ? a.strides()[a.dims().size() - 2] : 0, a.strides().back()};
-  const Matrix b_matrix{b.type(), nullptr, shape.depth, shape.columns, b.rank() > 1 ? b.strides()[b.dims().size() - 2] : b.strides().back(),
+  const Matrix a_matrix{a.type(),          nullptr, shape.rows, shape.depth, a.rank() > 1 ? a.strides()[a.dims().size() - 2] : 0,
+                        a.strides().back()};
+  const Matrix b_matrix{b.type(),
+                        nullptr,
+                        shape.depth,
+                        shape.columns,
+                        b.rank() > 1 ? b.strides()[b.dims().size() - 2] : b.strides().back(),
                         b.rank() > 1 ? b.strides().back() : 0};
   const StridedLoop loop(shape.batch, {out_operand, batch_operand(a), batch_operand(b)});
   loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
@@ -122,7 +128,8 @@ Inferred infer_gemm(const OpCall& call, InputInfos inputs) {
   const DatumInfo& a = tensor_info(call, inputs, 0, kNumericTypes);
   const DatumInfo& b = tensor_info(call, inputs, 1, kNumericTypes);
   require_same_type(call, a, b);
-  if (a.dims.size() != 2 || b.dims.size() != 2) reject(call, "operands of dims " + to_string(a.dims) + " and " + to_string(b.dims) + " are not matrices");
+  if (a.dims.size() != 2 || b.dims.size() != 2)
+    reject(call, "operands of dims " + to_string(a.dims) + " and " + to_string(b.dims) + " are not matrices");
   const bool a_transposed = call.attributes.integer("transA", 0) != 0;
   const bool b_transposed = call.attributes.integer("transB", 0) != 0;
   const Dims dims{a.dims[a_transposed ? 1 : 0], b.dims[b_transposed ? 0 : 1]};
@@ -162,7 +169,9 @@ void gemm(const OpCall& call, InputData inputs, OutputData outputs) {
     std::array<uint64_t, ProductBlock::kColumns> addend{}, total;
     if (c.data != nullptr) load(type, c_at(row, column), c.strides[1], columns, addend.data());
     // Factors of integers are integers in every use; fractions are cut off.
-    const auto whole = [](double factor) { return static_cast<uint64_t>(static_cast<int64_t>(std::fmax(std::fmin(factor, 0x1p62), -0x1p62))); };
+    const auto whole = [](double factor) {
+      return static_cast<uint64_t>(static_cast<int64_t>(std::fmax(std::fmin(factor, 0x1p62), -0x1p62)));
+    };
     for (std::size_t j = 0; j < static_cast<std::size_t>(columns); ++j) total[j] = whole(alpha) * values[j] + whole(beta) * addend[j];
     store(type, target(row, column), out.strides()[1], columns, total.data());
   };

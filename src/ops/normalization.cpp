@@ -14,7 +14,9 @@ bool per_position(const OpCall& call) {
   return call.opset <= kLastSpatialOpset && call.attributes.integer("spatial", 1) == 0;
 }
 
-bool is_training(const OpCall& call) { return call.opset >= kThreeOutputsOpset && call.attributes.integer("training_mode", 0) != 0; }
+bool is_training(const OpCall& call) {
+  return call.opset >= kThreeOutputsOpset && call.attributes.integer("training_mode", 0) != 0;
+}
 
 /// Dims of scale, bias, mean and variance.
 Dims parameter_dims(const OpCall& call, const Dims& x) {
@@ -26,8 +28,10 @@ Dims parameter_dims(const OpCall& call, const Dims& x) {
 /// A parameter under the input's dims, moving along the channel (or along all but the first dim) only.
 Operand parameter_operand(const OpCall& call, const Tensor& parameter, const Dims& x) {
   Operand result{parameter.bytes(), element_stride(parameter.type()), Dims(x.size(), 0)};
-  if (per_position(call)) std::copy(parameter.strides().begin(), parameter.strides().end(), result.strides.begin() + 1);
-  else if (x.size() > 1) result.strides[1] = parameter.strides()[0];
+  if (per_position(call))
+    std::copy(parameter.strides().begin(), parameter.strides().end(), result.strides.begin() + 1);
+  else if (x.size() > 1)
+    result.strides[1] = parameter.strides()[0];
   return result;
 }
 
@@ -94,9 +98,11 @@ void batch_normalization(const OpCall& call, InputData inputs, OutputData output
   if (out == nullptr) return;
   // Per parameter element, in double: y = x · factor + offset.
   const Tensor factor(DataType::float64, mean.dims()), offset(DataType::float64, mean.dims());
-  map_elements<double, double>(1, factor, [epsilon](double v, double s) { return s / std::sqrt(v + epsilon); }, variance, tensor_at(inputs, 1));
+  map_elements<double, double>(
+      1, factor, [epsilon](double v, double s) { return s / std::sqrt(v + epsilon); }, variance, tensor_at(inputs, 1));
   map_elements<double, double>(1, offset, [](double m, double f, double b) { return b - m * f; }, mean, factor, tensor_at(inputs, 2));
-  const StridedLoop loop(x.dims(), {operand(*out), operand(x), parameter_operand(call, factor, x.dims()), parameter_operand(call, offset, x.dims())});
+  const StridedLoop loop(x.dims(),
+                         {operand(*out), operand(x), parameter_operand(call, factor, x.dims()), parameter_operand(call, offset, x.dims())});
   loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
     std::array<double, kChunk> values;
     const auto* f = reinterpret_cast<const double*>(data[2]);
@@ -108,7 +114,8 @@ void batch_normalization(const OpCall& call, InputData inputs, OutputData output
         for (int64_t i = 0; i < length; ++i) values[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i)] * *f + *o;
       } else {
         for (int64_t i = 0; i < length; ++i) {
-          values[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i)] * f[(begin + i) * strides[2]] + o[(begin + i) * strides[3]];
+          values[static_cast<std::size_t>(i)] =
+              values[static_cast<std::size_t>(i)] * f[(begin + i) * strides[2]] + o[(begin + i) * strides[3]];
         }
       }
       store(out->type(), data[0] + begin * strides[0] * element_stride(out->type()), strides[0], length, values.data());

@@ -8,15 +8,23 @@
 namespace relayout {
 namespace {
 
-std::string input_name(std::size_t index) { return "input " + std::to_string(index); }
+std::string input_name(std::size_t index) {
+  return "input " + std::to_string(index);
+}
 
 }  // namespace
 
-void reject(const OpCall& call, const std::string& what) { fail(ErrorKind::invalid, "node " + call.node.label() + ": " + what); }
+void reject(const OpCall& call, const std::string& what) {
+  fail(ErrorKind::invalid, "node " + call.node.label() + ": " + what);
+}
 
-void refuse(const OpCall& call, const std::string& what) { fail(ErrorKind::unsupported, "node " + call.node.label() + ": " + what); }
+void refuse(const OpCall& call, const std::string& what) {
+  fail(ErrorKind::unsupported, "node " + call.node.label() + ": " + what);
+}
 
-const DatumInfo* optional_info(InputInfos inputs, std::size_t index) { return index < inputs.size() ? inputs[index] : nullptr; }
+const DatumInfo* optional_info(InputInfos inputs, std::size_t index) {
+  return index < inputs.size() ? inputs[index] : nullptr;
+}
 
 const DatumInfo& tensor_info(const OpCall& call, InputInfos inputs, std::size_t index, TypeSet types) {
   const DatumInfo* info = optional_info(inputs, index);
@@ -129,8 +137,10 @@ Dims broadcast_dims(const OpCall& call, std::span<const int64_t> a, std::span<co
   const std::size_t lead = longer.size() - shorter.size();
   for (std::size_t i = 0; i < shorter.size(); ++i) {
     int64_t& dim = dims[lead + i];
-    if (dim == 1) dim = shorter[i];
-    else if (shorter[i] != 1 && shorter[i] != dim) reject(call, "dims " + to_string(a) + " and " + to_string(b) + " do not broadcast");
+    if (dim == 1)
+      dim = shorter[i];
+    else if (shorter[i] != 1 && shorter[i] != dim)
+      reject(call, "dims " + to_string(a) + " and " + to_string(b) + " do not broadcast");
   }
   return dims;
 }
@@ -140,8 +150,10 @@ int64_t checked_count(const OpCall& call, std::span<const int64_t> dims) {
   bool empty = false;
   for (const int64_t dim : dims) {
     if (dim < 0) reject(call, "a result would have dims " + to_string(dims));
-    if (dim == 0) empty = true;
-    else count = checked_product(call, count, dim);
+    if (dim == 0)
+      empty = true;
+    else
+      count = checked_product(call, count, dim);
   }
   return empty ? 0 : count;
 }
@@ -158,7 +170,9 @@ int64_t checked_product(const OpCall& call, int64_t a, int64_t b) {
   return *product;
 }
 
-bool present(InputData inputs, std::size_t index) { return index < inputs.size() && inputs[index] != nullptr; }
+bool present(InputData inputs, std::size_t index) {
+  return index < inputs.size() && inputs[index] != nullptr;
+}
 
 const Tensor& tensor_at(InputData inputs, std::size_t index) {
   if (!present(inputs, index)) fail(ErrorKind::defect, "a kernel was called without " + input_name(index));

@@ -127,7 +127,8 @@ Inferred infer_pad(const OpCall& call, InputInfos inputs) {
   for (std::size_t i = 0; i < input.dims.size(); ++i) {
     const int64_t size = checked_sum(call, checked_sum(call, input.dims[i], pads->before[i]), pads->after[i]);
     if (size < 0) reject(call, "pads cut more than dim " + std::to_string(i) + " of " + to_string(input.dims) + " has");
-    if (repeats && size > 0 && (input.dims[i] <= std::max<int64_t>(-pads->before[i], 0) || input.dims[i] <= std::max<int64_t>(-pads->after[i], 0))) {
+    if (repeats && size > 0 &&
+        (input.dims[i] <= std::max<int64_t>(-pads->before[i], 0) || input.dims[i] <= std::max<int64_t>(-pads->after[i], 0))) {
       reject(call, "mode " + mode + " has nothing to repeat in dim " + std::to_string(i));
     }
     dims.push_back(size);
@@ -143,8 +144,10 @@ void pad(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::string mode = call.attributes.text("mode", "constant");
   if (mode != "constant") return pad_repeating(call, mode, *pads, from, to);
   Tensor value(to.type(), {});
-  if (present(inputs, 2)) value = tensor_at(inputs, 2).view({}, {});
-  else if (to.type() != DataType::string) store_one(to.type(), value.bytes(), double{call.attributes.real("value", 0)});
+  if (present(inputs, 2))
+    value = tensor_at(inputs, 2).view({}, {});
+  else if (to.type() != DataType::string)
+    store_one(to.type(), value.bytes(), double{call.attributes.real("value", 0)});
   pad_constant(call, *pads, from, to, value);
 }
 

@@ -18,9 +18,13 @@ struct Pool {
   Dims input, output;  ///< spatial
 };
 
-bool uses_ceil(const OpCall& call) { return call.attributes.integer("ceil_mode", 0) != 0; }
+bool uses_ceil(const OpCall& call) {
+  return call.attributes.integer("ceil_mode", 0) != 0;
+}
 
-Window pool_window(const OpCall& call, const Dims& input) { return window_of(call, input, {}); }
+Window pool_window(const OpCall& call, const Dims& input) {
+  return window_of(call, input, {});
+}
 
 Dims pool_outputs(const OpCall& call, const Window& window, const Dims& input) {
   return window_outputs(call, window, input, uses_ceil(call));
@@ -86,7 +90,9 @@ struct TapRun {
   int64_t begin = 0, end = 0, offset = 0, step = 0, flat = 0, flat_step = 0;
 };
 
-int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
 
 template <class Take>
 void for_each_tap(const Pool& pool, const Run& run, const Take& take) {
@@ -143,7 +149,9 @@ int64_t output_offset(const Tensor& out, const Run& run) {
   for (std::size_t i = 0; i < run.index.size(); ++i) offset += run.index[i] * out.strides()[i + 2];
   return offset;
 }
-int64_t output_step(const Tensor& out, const Run& run) { return run.channels ? out.strides()[1] : out.strides().back(); }
+int64_t output_step(const Tensor& out, const Run& run) {
+  return run.channels ? out.strides()[1] : out.strides().back();
+}
 
 /// Sums of f(x) over windows, in double; `finish(run, sums)` turns them into results.
 template <class F, class Finish>
@@ -167,11 +175,13 @@ void pool_sums(const OpCall& call, const Pool& pool, const F& f, const Finish& f
 
 /// Sums over taps that count.
 void pool_means(const OpCall& call, const Pool& pool, bool with_pads) {
-  pool_sums(call, pool, [](double x) { return x; }, [&](const Run& run, double* sums) {
-    std::array<double, kChunk> counts;
-    count_taps(pool, run, with_pads, counts.data());
-    for (int64_t i = 0; i < run.count; ++i) sums[i] /= counts[static_cast<std::size_t>(i)];
-  });
+  pool_sums(
+      call, pool, [](double x) { return x; },
+      [&](const Run& run, double* sums) {
+        std::array<double, kChunk> counts;
+        count_taps(pool, run, with_pads, counts.data());
+        for (int64_t i = 0; i < run.count; ++i) sums[i] /= counts[static_cast<std::size_t>(i)];
+      });
 }
 
 /// Position of a flat one in a plane numbered with the first dim running fastest.
@@ -283,7 +293,9 @@ void average_pool(const OpCall& call, InputData inputs, OutputData outputs) {
   pool_means(call, pool_of(call, inputs, outputs), call.attributes.integer("count_include_pad", 0) != 0);
 }
 
-void lp_pool(const OpCall& call, InputData inputs, OutputData outputs) { lp_sums(call, pool_of(call, inputs, outputs)); }
+void lp_pool(const OpCall& call, InputData inputs, OutputData outputs) {
+  lp_sums(call, pool_of(call, inputs, outputs));
+}
 
 void global_average_pool(const OpCall& call, InputData inputs, OutputData outputs) {
   pool_means(call, global_pool_of(call, inputs, outputs), false);
@@ -294,6 +306,8 @@ void global_max_pool(const OpCall& call, InputData inputs, OutputData outputs) {
   with_exact_domain(pool.x.type(), [&]<class Domain>(Domain) { pool_maximum<Domain>(call, pool, nullptr); });
 }
 
-void global_lp_pool(const OpCall& call, InputData inputs, OutputData outputs) { lp_sums(call, global_pool_of(call, inputs, outputs)); }
+void global_lp_pool(const OpCall& call, InputData inputs, OutputData outputs) {
+  lp_sums(call, global_pool_of(call, inputs, outputs));
+}
 
 }  // namespace relayout::kernels

@@ -23,7 +23,8 @@ void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_st
 
 /// What a product is made of. `Accumulator` is double or uint64_t.
 ///   const Accumulator* load_rows(row, rows, k, depth, buffer, stride&)
-///       rows [row, row + rows) × [k, k + depth) of A: filled into buffer (kRows × kDepth) with stride kDepth, or an address and stride of one's own
+///       rows [row, row + rows) × [k, k + depth) of A: filled into buffer (kRows × kDepth) with stride kDepth, or an address and stride of
+///       one's own
 ///   void load_panel(k, depth, column, columns, panel)    B into panel[k][kColumns]
 ///   void store_row(row, column, columns, values)         one row of the result
 /// For one block of rows and columns; independent blocks may run in parallel.

@@ -54,18 +54,17 @@ Reduction reduction_of(const OpCall& call, InputData inputs, OutputData outputs)
 
 /// The dims of a reduction in the order that its loops take.
 struct ReductionLoops {
-  Dims kept, kept_in, kept_out;     ///< sizes, strides of x and of the output
+  Dims kept, kept_in, kept_out;  ///< sizes, strides of x and of the output
   Dims reduced, reduced_in;
-  bool across = false;              ///< the innermost loop runs over the last kept dim, not over the last reduced one
+  bool across = false;  ///< the innermost loop runs over the last kept dim, not over the last reduced one
 };
 
 /// Both groups sorted by the input's strides; whichever has the smallest is innermost.
 ReductionLoops loops_of(const Reduction& reduction) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < reduction.reduced.size(); ++i) order.push_back(i);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return std::abs(reduction.x.strides()[a]) > std::abs(reduction.x.strides()[b]);
-  });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return std::abs(reduction.x.strides()[a]) > std::abs(reduction.x.strides()[b]); });
   ReductionLoops loops;
   for (const std::size_t i : order) {
     if (reduction.x.dims()[i] == 1) continue;
@@ -91,7 +90,8 @@ int64_t dot(const Dims& index, const Dims& strides) {
 
 /// Folds `count` outputs, one kept stride apart, from the input address on.
 template <class Domain, class Fold>
-void fold_across(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, int64_t count, Domain* totals, const Fold& fold) {
+void fold_across(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, int64_t count, Domain* totals,
+                 const Fold& fold) {
   const DataType type = reduction.x.type();
   std::array<Domain, kChunk> values;
   for_each_index(loops.reduced, [&](const Dims& index) {
@@ -139,8 +139,10 @@ void reduce(const OpCall& call, const Reduction& reduction, Domain start, const 
     std::array<Domain, kChunk> totals;
     std::fill_n(totals.begin(), count, start);
     if (reduction.length > 0) {
-      if (loops.across) fold_across(reduction, loops, from, count, totals.data(), fold);
-      else fold_along(reduction, loops, from, totals[0], fold);
+      if (loops.across)
+        fold_across(reduction, loops, from, count, totals.data(), fold);
+      else
+        fold_along(reduction, loops, from, totals[0], fold);
     }
     for (int64_t i = 0; i < count; ++i) totals[static_cast<std::size_t>(i)] = finish(totals[static_cast<std::size_t>(i)]);
     store(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count, totals.data());
@@ -172,8 +174,10 @@ void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs, bo
     const DataTypeTraits& type = traits(reduction.x.type());
     if constexpr (std::is_same_v<Domain, int64_t>) {
       const bool is_signed = kSignedTypes.has(type.type);
-      if (!is_signed) start = largest ? 0 : type.type == DataType::boolean ? 1 : (int64_t{1} << type.bits) - 1;
-      else if (type.bits < 64) start = largest ? -(int64_t{1} << (type.bits - 1)) : (int64_t{1} << (type.bits - 1)) - 1;
+      if (!is_signed)
+        start = largest ? 0 : type.type == DataType::boolean ? 1 : (int64_t{1} << type.bits) - 1;
+      else if (type.bits < 64)
+        start = largest ? -(int64_t{1} << (type.bits - 1)) : (int64_t{1} << (type.bits - 1)) - 1;
     }
     const auto fold = [&](Domain total, Domain x) { return better(x, total) || x != x ? x : total; };
     reduce<Domain>(call, reduction, start, fold, [](Domain total) { return total; });
@@ -184,8 +188,10 @@ constexpr auto kAsIs = [](auto total) { return total; };
 
 template <class T>
 T magnitude(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::abs(x);
-  else return static_cast<int64_t>(x) < 0 ? 0 - x : x;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::abs(x);
+  else
+    return static_cast<int64_t>(x) < 0 ? 0 - x : x;
 }
 
 }  // namespace
@@ -198,8 +204,10 @@ Inferred infer_reduce(const OpCall& call, InputInfos inputs) {
   const bool keeps = call.attributes.integer("keepdims", 1) != 0;
   Dims dims;
   for (std::size_t i = 0; i < x.dims.size(); ++i) {
-    if (!(*reduced)[i]) dims.push_back(x.dims[i]);
-    else if (keeps) dims.push_back(1);
+    if (!(*reduced)[i])
+      dims.push_back(x.dims[i]);
+    else if (keeps)
+      dims.push_back(1);
   }
   return results(call, tensor_of(x.type, std::move(dims)));
 }
@@ -225,15 +233,17 @@ void reduce_l1(const OpCall& c, InputData in, OutputData out) {
 void reduce_mean(const OpCall& call, InputData inputs, OutputData outputs) {
   const int64_t length = reduction_of(call, inputs, outputs).length;
   const bool is_unsigned = tensor_at(inputs, 0).type() == DataType::uint64;
-  reduce_sum_like(call, inputs, outputs, 0, [](auto total, auto x) { return total + x; }, [&](auto total) -> decltype(total) {
-    if constexpr (std::is_floating_point_v<decltype(total)>) {
-      return total / static_cast<double>(length);
-    } else {
-      if (length == 0) reject(call, "mean of no integers");
-      if (is_unsigned) return total / static_cast<uint64_t>(length);
-      return static_cast<uint64_t>(static_cast<int64_t>(total) / length);
-    }
-  });
+  reduce_sum_like(
+      call, inputs, outputs, 0, [](auto total, auto x) { return total + x; },
+      [&](auto total) -> decltype(total) {
+        if constexpr (std::is_floating_point_v<decltype(total)>) {
+          return total / static_cast<double>(length);
+        } else {
+          if (length == 0) reject(call, "mean of no integers");
+          if (is_unsigned) return total / static_cast<uint64_t>(length);
+          return static_cast<uint64_t>(static_cast<int64_t>(total) / length);
+        }
+      });
 }
 
 void reduce_l2(const OpCall& c, InputData in, OutputData out) {
@@ -248,18 +258,23 @@ void reduce_log_sum(const OpCall& c, InputData in, OutputData out) {
 void reduce_log_sum_exp(const OpCall& call, InputData inputs, OutputData outputs) {
   const Reduction reduction = reduction_of(call, inputs, outputs);
   const AxisLines lines(reduction.x.dims(), reduction.reduced);
-  lines.for_each(call.threads, {reduction.out_operand, operand(reduction.x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<double> values(static_cast<std::size_t>(lines.length()));
-    if (!values.empty()) line[1].read(reduction.x.type(), data[1], values.data());
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (const double value : values) largest = value > largest || std::isnan(value) ? value : largest;
-    const double shift = std::isinf(largest) ? 0 : largest;
-    for (const double value : values) sum += std::exp(value - shift);
-    store_one(reduction.out.type(), data[0], shift + std::log(sum));
-  });
+  lines.for_each(call.threads, {reduction.out_operand, operand(reduction.x)},
+                 [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+                   std::vector<double> values(static_cast<std::size_t>(lines.length()));
+                   if (!values.empty()) line[1].read(reduction.x.type(), data[1], values.data());
+                   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+                   for (const double value : values) largest = value > largest || std::isnan(value) ? value : largest;
+                   const double shift = std::isinf(largest) ? 0 : largest;
+                   for (const double value : values) sum += std::exp(value - shift);
+                   store_one(reduction.out.type(), data[0], shift + std::log(sum));
+                 });
 }
 
-void reduce_max(const OpCall& c, InputData in, OutputData out) { reduce_extreme(c, in, out, true, std::greater<>{}); }
-void reduce_min(const OpCall& c, InputData in, OutputData out) { reduce_extreme(c, in, out, false, std::less<>{}); }
+void reduce_max(const OpCall& c, InputData in, OutputData out) {
+  reduce_extreme(c, in, out, true, std::greater<>{});
+}
+void reduce_min(const OpCall& c, InputData in, OutputData out) {
+  reduce_extreme(c, in, out, false, std::less<>{});
+}
 
 }  // namespace relayout::kernels

@@ -44,7 +44,9 @@ std::optional<std::vector<int64_t>> part_sizes(const OpCall& call, InputInfos in
 }
 
 /// Whether parts lose the axis: only without `split`, and not with keepdims.
-bool drops_axis(const OpCall& call, bool has_split) { return !has_split && call.attributes.integer("keepdims", 1) == 0; }
+bool drops_axis(const OpCall& call, bool has_split) {
+  return !has_split && call.attributes.integer("keepdims", 1) == 0;
+}
 
 std::size_t position_in(const OpCall& call, int64_t position, std::size_t size) {
   const auto count = static_cast<int64_t>(size);
@@ -66,8 +68,10 @@ Inferred infer_split_to_sequence(const OpCall& call, InputInfos inputs) {
   std::vector<DatumInfo> elements;
   for (const int64_t size : *sizes) {
     Dims dims = input.dims;
-    if (drops) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-    else dims[axis] = size;
+    if (drops)
+      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    else
+      dims[axis] = size;
     elements.push_back(tensor_of(input.type, std::move(dims)));
   }
   return results(call, sequence_of(input.type, std::move(elements)));
@@ -150,8 +154,10 @@ Inferred infer_concat_from_sequence(const OpCall& call, InputInfos inputs) {
     if (rest != first.dims) reject(call, "elements of dims " + to_string(first.dims) + " and " + to_string(element.dims) + " do not join");
   }
   Dims dims = first.dims;
-  if (stacks) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<int64_t>(sequence.elements.size()));
-  else dims[axis] = total;
+  if (stacks)
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<int64_t>(sequence.elements.size()));
+  else
+    dims[axis] = total;
   return one(call, first.type, std::move(dims));
 }
 

@@ -116,8 +116,10 @@ Inferred infer_identity(const OpCall& call, InputInfos inputs) {
 }
 
 void identity(const OpCall& call, InputData inputs, OutputData outputs) {
-  if (inputs[0]->kind == Datum::Kind::tensor) copy_elements(call.threads, outputs[0]->tensor, tensor_at(inputs, 0));
-  else *outputs[0] = *inputs[0];
+  if (inputs[0]->kind == Datum::Kind::tensor)
+    copy_elements(call.threads, outputs[0]->tensor, tensor_at(inputs, 0));
+  else
+    *outputs[0] = *inputs[0];
 }
 
 std::optional<Tensor> view_identity(const OpCall&, InputData inputs, const DatumInfo& output, std::size_t index) {
@@ -187,7 +189,8 @@ Inferred infer_flatten(const OpCall& call, InputInfos inputs) {
   if (axis < -rank || axis > rank) reject(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
   if (axis < 0) axis += rank;
   const auto middle = input.dims.begin() + axis;
-  return one(call, input.type, {checked_count(call, Dims(input.dims.begin(), middle)), checked_count(call, Dims(middle, input.dims.end()))});
+  return one(call, input.type,
+             {checked_count(call, Dims(input.dims.begin(), middle)), checked_count(call, Dims(middle, input.dims.end()))});
 }
 
 Inferred infer_squeeze(const OpCall& call, InputInfos inputs) {

@@ -80,8 +80,10 @@ Tensor sliced(const Tensor& tensor, const std::vector<Range>& ranges) {
     const int64_t stride = tensor.strides()[i];
     dims.push_back(ranges[i].count);
     strides.push_back(ranges[i].count > 1 ? stride * ranges[i].step : stride);
-    if (ranges[i].count == 0) empty = true;
-    else offset += ranges[i].start * stride;
+    if (ranges[i].count == 0)
+      empty = true;
+    else
+      offset += ranges[i].start * stride;
   }
   return tensor.view(std::move(dims), std::move(strides), empty ? 0 : offset);
 }
@@ -123,12 +125,15 @@ std::optional<std::vector<int64_t>> split_sizes(const OpCall& call, InputInfos i
     total = checked_sum(call, total, size);
   }
   if (static_cast<int64_t>(sizes.size()) != parts || total != dim) {
-    reject(call, "parts " + to_string(sizes) + " do not make up a dim of " + std::to_string(dim) + " in " + std::to_string(parts) + " outputs");
+    reject(call,
+           "parts " + to_string(sizes) + " do not make up a dim of " + std::to_string(dim) + " in " + std::to_string(parts) + " outputs");
   }
   return sizes;
 }
 
-std::size_t split_axis(const OpCall& call, std::size_t rank) { return normal_axis(call, call.attributes.integer("axis", 0), rank); }
+std::size_t split_axis(const OpCall& call, std::size_t rank) {
+  return normal_axis(call, call.attributes.integer("axis", 0), rank);
+}
 
 std::size_t concat_axis(const OpCall& call, std::size_t rank) {
   constexpr int64_t kRequiredOpset = 4;

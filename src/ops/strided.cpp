@@ -50,7 +50,9 @@ void copy_run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t f
 
 }  // namespace
 
-Operand operand(const Tensor& tensor) { return {tensor.bytes(), element_stride(tensor.type()), tensor.strides()}; }
+Operand operand(const Tensor& tensor) {
+  return {tensor.bytes(), element_stride(tensor.type()), tensor.strides()};
+}
 
 Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims) {
   Dims strides(dims.size(), 0);
@@ -71,11 +73,15 @@ StridedLoop::StridedLoop(std::span<const int64_t> dims, std::vector<Operand> ope
         }
         return true;
       }();
-      if (joins) dims_.back() *= dims[axis];
-      else dims_.push_back(dims[axis]);
+      if (joins)
+        dims_.back() *= dims[axis];
+      else
+        dims_.push_back(dims[axis]);
       for (std::size_t k = 0; k < operands_.size(); ++k) {
-        if (joins) merged[k].back() = operands_[k].strides[axis];
-        else merged[k].push_back(operands_[k].strides[axis]);
+        if (joins)
+          merged[k].back() = operands_[k].strides[axis];
+        else
+          merged[k].push_back(operands_[k].strides[axis]);
       }
     }
   }

@@ -40,13 +40,13 @@ class StridedLoop {
 
  private:
   void run_rows(int64_t begin, int64_t end, const Run& work) const;
-  Dims dims_;                            ///< merged; the last is the run
+  Dims dims_;  ///< merged; the last is the run
   std::vector<Operand> operands_;
-  std::vector<int64_t> run_strides_;     ///< of the last dim, per operand
-  int64_t rows_ = 0;                     ///< product of all dims but the last
+  std::vector<int64_t> run_strides_;  ///< of the last dim, per operand
+  int64_t rows_ = 0;                  ///< product of all dims but the last
 };
 
-inline constexpr int64_t kChunk = 512;              ///< elements converted at a time
+inline constexpr int64_t kChunk = 512;               ///< elements converted at a time
 inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
 
 /// Elements of one operand in a domain: the memory itself where that is possible, else converted into a buffer.

@@ -30,21 +30,35 @@ void map_exact(const OpCall& call, InputData inputs, OutputData outputs, const F
 /// −x, wrapping.
 template <class T>
 T negated(T x) {
-  if constexpr (std::is_floating_point_v<T>) return -x;
-  else return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
+  if constexpr (std::is_floating_point_v<T>)
+    return -x;
+  else
+    return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
 }
 
 /// log(1 + exp(x)) without overflow.
-double softplus_of(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+double softplus_of(double x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
 
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid_of(double x) {
+  return 1 / (1 + std::exp(-x));
+}
 
 }  // namespace
 
-Inferred infer_real_unary(const OpCall& call, InputInfos inputs) { return infer_same(call, inputs, kRealTypes); }
-Inferred infer_numeric_unary(const OpCall& call, InputInfos inputs) { return infer_same(call, inputs, kNumericTypes); }
-Inferred infer_integer_unary(const OpCall& call, InputInfos inputs) { return infer_same(call, inputs, kIntegerTypes); }
-Inferred infer_boolean_unary(const OpCall& call, InputInfos inputs) { return infer_same(call, inputs, kBooleanTypes); }
+Inferred infer_real_unary(const OpCall& call, InputInfos inputs) {
+  return infer_same(call, inputs, kRealTypes);
+}
+Inferred infer_numeric_unary(const OpCall& call, InputInfos inputs) {
+  return infer_same(call, inputs, kNumericTypes);
+}
+Inferred infer_integer_unary(const OpCall& call, InputInfos inputs) {
+  return infer_same(call, inputs, kIntegerTypes);
+}
+Inferred infer_boolean_unary(const OpCall& call, InputInfos inputs) {
+  return infer_same(call, inputs, kBooleanTypes);
+}
 
 Inferred infer_test_unary(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
@@ -52,55 +66,109 @@ Inferred infer_test_unary(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(DataType::boolean, input.dims));
 }
 
-void acos(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::acos(x); }); }
-void acosh(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::acosh(x); }); }
-void asin(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::asin(x); }); }
-void asinh(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::asinh(x); }); }
-void atan(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::atan(x); }); }
-void atanh(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::atanh(x); }); }
-void ceil(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::ceil(x); }); }
-void cos(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::cos(x); }); }
-void cosh(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::cosh(x); }); }
-void erf(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::erf(x); }); }
-void exp(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::exp(x); }); }
-void floor(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::floor(x); }); }
+void acos(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::acos(x); });
+}
+void acosh(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::acosh(x); });
+}
+void asin(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::asin(x); });
+}
+void asinh(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::asinh(x); });
+}
+void atan(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::atan(x); });
+}
+void atanh(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::atanh(x); });
+}
+void ceil(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::ceil(x); });
+}
+void cos(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::cos(x); });
+}
+void cosh(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::cosh(x); });
+}
+void erf(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::erf(x); });
+}
+void exp(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::exp(x); });
+}
+void floor(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::floor(x); });
+}
 void hard_swish(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [](double x) {
     const double gate = x / 6 + 0.5;
     return x * (gate < 0 ? 0 : gate > 1 ? 1 : gate);
   });
 }
-void log(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::log(x); }); }
-void mish(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return x * std::tanh(softplus_of(x)); }); }
-void reciprocal(const OpCall& c, InputData in, OutputData out) { map_exact(c, in, out, [](auto x) { return 1 / x; }); }
+void log(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::log(x); });
+}
+void mish(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return x * std::tanh(softplus_of(x)); });
+}
+void reciprocal(const OpCall& c, InputData in, OutputData out) {
+  map_exact(c, in, out, [](auto x) { return 1 / x; });
+}
 /// Half to even.
-void round(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::nearbyint(x); }); }
-void sigmoid(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, sigmoid_of); }
-void sine(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::sin(x); }); }
-void sinh(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::sinh(x); }); }
-void softplus(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, softplus_of); }
-void softsign(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return x / (1 + std::abs(x)); }); }
-void tan(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::tan(x); }); }
-void tanh(const OpCall& c, InputData in, OutputData out) { map_real(c, in, out, [](double x) { return std::tanh(x); }); }
+void round(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::nearbyint(x); });
+}
+void sigmoid(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, sigmoid_of);
+}
+void sine(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::sin(x); });
+}
+void sinh(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::sinh(x); });
+}
+void softplus(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, softplus_of);
+}
+void softsign(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return x / (1 + std::abs(x)); });
+}
+void tan(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::tan(x); });
+}
+void tanh(const OpCall& c, InputData in, OutputData out) {
+  map_real(c, in, out, [](double x) { return std::tanh(x); });
+}
 
 void sqrt(const OpCall& c, InputData in, OutputData out) {
   map_exact(c, in, out, [](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>) return std::sqrt(x);
-    else return x;
+    if constexpr (std::is_floating_point_v<decltype(x)>)
+      return std::sqrt(x);
+    else
+      return x;
   });
 }
 
 void abs(const OpCall& c, InputData in, OutputData out) {
   map_exact(c, in, out, [](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>) return std::abs(x);
-    else return x < 0 ? negated(x) : x;
+    if constexpr (std::is_floating_point_v<decltype(x)>)
+      return std::abs(x);
+    else
+      return x < 0 ? negated(x) : x;
   });
 }
 
-void negate(const OpCall& c, InputData in, OutputData out) { map_exact(c, in, out, [](auto x) { return negated(x); }); }
+void negate(const OpCall& c, InputData in, OutputData out) {
+  map_exact(c, in, out, [](auto x) { return negated(x); });
+}
 
 /// NaN stays NaN, −0 stays −0.
-void relu(const OpCall& c, InputData in, OutputData out) { map_exact(c, in, out, [](auto x) { return x < 0 ? decltype(x){0} : x; }); }
+void relu(const OpCall& c, InputData in, OutputData out) {
+  map_exact(c, in, out, [](auto x) { return x < 0 ? decltype(x){0} : x; });
+}
 
 void sign(const OpCall& c, InputData in, OutputData out) {
   map_exact(c, in, out, [](auto x) { return x > 0 ? decltype(x){1} : x < 0 ? static_cast<decltype(x)>(-1) : x; });
@@ -164,20 +232,20 @@ void thresholded_relu(const OpCall& c, InputData in, OutputData out) {
 }
 
 void logical_not(const OpCall& c, InputData in, OutputData out) {
-  map_elements<uint8_t, uint8_t>(
-      c.threads, out[0]->tensor, [](uint8_t x) { return static_cast<uint8_t>(x == 0); }, tensor_at(in, 0));
+  map_elements<uint8_t, uint8_t>(c.threads, out[0]->tensor, [](uint8_t x) { return static_cast<uint8_t>(x == 0); }, tensor_at(in, 0));
 }
 
 void bitwise_not(const OpCall& c, InputData in, OutputData out) {
   map_exact(c, in, out, [](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>) return x;
-    else return static_cast<decltype(x)>(~x);
+    if constexpr (std::is_floating_point_v<decltype(x)>)
+      return x;
+    else
+      return static_cast<decltype(x)>(~x);
   });
 }
 
 void is_nan(const OpCall& c, InputData in, OutputData out) {
-  map_elements<uint8_t, double>(
-      c.threads, out[0]->tensor, [](double x) { return static_cast<uint8_t>(std::isnan(x)); }, tensor_at(in, 0));
+  map_elements<uint8_t, double>(c.threads, out[0]->tensor, [](double x) { return static_cast<uint8_t>(std::isnan(x)); }, tensor_at(in, 0));
 }
 
 void is_inf(const OpCall& c, InputData in, OutputData out) {

@@ -7,8 +7,12 @@ namespace {
 
 constexpr int64_t kLimit = int64_t{1} << 31;
 
-int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
 
 /// Pads of SAME_UPPER and SAME_LOWER: the output has ⌈input / stride⌉ elements; an odd element of padding goes to the end or the begin.
 void set_same_pads(Window& window, const Dims& input, bool upper) {
@@ -23,7 +27,9 @@ void set_same_pads(Window& window, const Dims& input, bool upper) {
 
 }  // namespace
 
-int64_t Window::taps() const { return element_count(kernel); }
+int64_t Window::taps() const {
+  return element_count(kernel);
+}
 
 Dims spatial_dims(const OpCall& call, const Dims& dims) {
   if (dims.size() < 3) reject(call, "dims " + to_string(dims) + " have no spatial dim");

@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "ops/op.h"
+
+namespace relayout {
+namespace {
+
+TEST(OpTable, IsSortedByName) {
+  const auto table = op_table();
+  ASSERT_FALSE(table.empty());
+  for (std::size_t i = 1; i < table.size(); ++i) EXPECT_LT(table[i - 1].name, table[i].name);
+}
+
+TEST(OpTable, EveryLineIsComplete) {
+  for (const Op& op : op_table()) {
+    EXPECT_GE(op.since, 1) << op.name;
+    EXPECT_GE(op.reviewed, op.since) << op.name;
+    EXPECT_NE(op.infer, nullptr) << op.name;
+    EXPECT_NE(op.compute, nullptr) << op.name;
+    EXPECT_EQ(op.view != nullptr, op.layout == LayoutRule::view) << op.name;
+  }
+}
+
+TEST(OpTable, FindsByExactName) {
+  ASSERT_NE(find_op("Conv"), nullptr);
+  EXPECT_EQ(find_op("Conv")->name, "Conv");
+  EXPECT_EQ(find_op("Conv")->layout, LayoutRule::wants);
+  EXPECT_EQ(find_op("conv"), nullptr);
+  EXPECT_EQ(find_op(""), nullptr);
+  EXPECT_EQ(find_op("Zzz"), nullptr);
+}
+
+}  // namespace
+}  // namespace relayout
