@@ -45,6 +45,7 @@ enum class Reason : uint8_t {
   sparse,
   type_not_transposable,  ///< Transpose of this opset does not take the type
   typed_data,             ///< not in raw_data: undo could not restore the field
+  shared_use,              ///< other readers of the stored tensor need it as it is
   count_,                 ///< number of reasons
 };
 

@@ -65,6 +65,8 @@ class Value {
   /// How many graph outputs name it: its own graph's, and those of nested graphs.
   [[nodiscard]] int output_count() const noexcept { return output_count_; }
   [[nodiscard]] bool is_output() const noexcept { return output_count_ > 0; }
+  /// Whether it is an output of its own graph.
+  [[nodiscard]] bool is_own_output() const noexcept { return is_own_output_; }
   /// All readers, nodes of nested graphs included; the order is not specified.
   [[nodiscard]] std::span<const Use> uses() const noexcept { return uses_; }
   /// Whether a nested graph reads it, or names it as an output.
@@ -87,6 +89,7 @@ class Value {
   bool is_input_ = false;
   std::size_t input_slot_ = 0;  ///< of the graph's inputs
   int output_count_ = 0;
+  bool is_own_output_ = false;
   int nested_readers_ = 0;  ///< uses and outputs of nested graphs
   std::vector<Use> uses_;
 };

@@ -232,10 +232,11 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
   Value* const value = graph_.find(name);
   if (value == nullptr) invalid(place() + "output " + quote(name) + " is made by nothing");
   ++value->output_count_;
-  if (value->graph_ != &graph_) {
+  if (value->graph_ == &graph_) {
+    value->is_own_output_ = true;
+    if (value->info_ == nullptr) value->info_ = info;
+  } else {
     ++value->nested_readers_;
-  } else if (value->info_ == nullptr) {
-    value->info_ = info;
   }
   // Loop bodies do name a value twice (as state and as scan output); what a caller sees must be unique.
   if (graph_.outer_ == nullptr && !seen_outputs_.insert(value).second) invalid(place() + "output " + quote(name) + " is there twice");

@@ -1,10 +1,14 @@
 #pragma once
 
-#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <variant>
+#include <vector>
 
 #include "ops/constants.h"
 #include "relayout/findings.h"
@@ -18,26 +22,17 @@ enum class WeightsLayout { keep, channels_last, contiguous };
 struct PassOptions {
   WeightsLayout layout = WeightsLayout::channels_last;
   bool include_1d = false;
-  bool freeze = false;
-  std::vector<std::string> only, exclude;  ///< globs over node names
+  bool freeze = false;                     ///< overridable initializers become constants before the first pass
+  std::vector<std::string> only, exclude;  ///< globs over node names (output names of nodes without one)
   int64_t stop_after = -1;                 ///< rewrites; -1: no limit
   int threads = 2;
 };
 
-/// One run's state that passes share.
-struct PassContext {
-  PassOptions options;
-  Constants constants;
-  Findings findings;
-  bool dry_run = false;   ///< match only
-  int64_t rewrites = 0;   ///< done so far, over all passes
-  std::string_view pass;  ///< running now
-};
-
-/// A refusal: the reason and what is in the way.
+/// A refusal: the reason and what is in the way. Not applicable: the candidate is fine as it is, for this reason.
 struct Skip {
   Reason reason;
   std::string detail;
+  Verdict verdict = Verdict::skipped;
 };
 /// Not a candidate at all: no finding is written.
 struct NotApplicable {};
@@ -45,6 +40,35 @@ struct NotApplicable {};
 /// Everything a rewrite needs, or why not. Matchers only read; applying cannot refuse.
 template <class Rewrite>
 using Match = std::variant<Rewrite, Skip, NotApplicable>;
+
+/// A copy of a shared weight that a fold has made.
+struct WeightCopy {
+  const Value* original;
+  Scale scale;
+  Value* copy;
+  std::shared_ptr<const Scale> stored;  ///< what the copy's data held then: it is not the same copy any more when that differs
+};
+
+/// One run's state that passes share.
+struct PassContext {
+  PassOptions options;
+  Constants constants;
+  Findings findings;
+  bool dry_run = false;                                         ///< match only
+  int64_t rewrites = 0;                                         ///< done so far, over all passes
+  std::string_view pass;                                        ///< running now
+  std::unordered_map<const Node*, Skip> skipped;                ///< refusals so far of the running pass
+  std::unordered_multimap<uint64_t, WeightCopy> weight_copies;  ///< by a hash of original and factors
+
+  std::unordered_map<const Graph*, std::unordered_set<std::string>> annotated;  ///< see cleanup.cpp
+
+  [[nodiscard]] bool may_rewrite() const noexcept { return options.stop_after < 0 || rewrites < options.stop_after; }
+};
+
+/// The name a node goes by in findings, --only and --exclude: its own, or its first output's.
+[[nodiscard]] std::string name_in_findings(const Node& node);
+/// Whether --only or --exclude leave this node out.
+[[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
 
 struct Pass {
   std::string_view name, summary;
@@ -56,7 +80,8 @@ struct Pass {
 [[nodiscard]] std::span<const Pass> pass_table();
 [[nodiscard]] const Pass* find_pass(std::string_view name);
 /// Runs passes over the model's graph, its nested graphs and its functions (each pass recurses by rewrite_each), in the order of the
-/// table whatever the order of `names`. Validates between passes in debug builds and with RELAYOUT_PASS_DEBUG.
+/// table whatever the order of `passes`. Validates after each pass in debug builds and with RELAYOUT_PASS_DEBUG: 1 times and checks,
+/// 2 prints the model before the pass that broke it, 3 writes a text model per pass into the working folder.
 void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context);
 
 }  // namespace relayout

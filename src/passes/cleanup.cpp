@@ -1,0 +1,96 @@
+#include "passes/cleanup.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "ops/op.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+bool is_known(const Node& node) {
+  if (!node.domain().empty()) return false;
+  return find_op(node.op_type()) != nullptr || node.is("If") || node.is("Loop") || node.is("Scan");
+}
+
+/// Initializers that a graph's quantization annotations name.
+const std::unordered_set<std::string>& annotated(const Graph& graph, PassContext& context) {
+  const auto [found, is_new] = context.annotated.try_emplace(&graph);
+  if (is_new) {
+    for (const auto& annotation : graph.message()->quantization_annotation()) {
+      for (const auto& entry : annotation.quant_parameter_tensor_names()) found->second.insert(entry.value());
+    }
+  }
+  return found->second;
+}
+
+void add_captures(const Graph& nested, const Graph& outer, std::vector<Value*>& freed) {
+  const auto add = [&](Value* value) {
+    // Values of the nested graph itself go with it; those of graphs further out are freed as well.
+    for (const Graph* graph = &outer; value != nullptr && graph != nullptr; graph = graph->outer()) {
+      if (&value->graph() == graph) freed.push_back(value);
+    }
+  };
+  for (const Node& node : nested.nodes()) {
+    for (Value* input : node.inputs()) add(input);
+    for (const auto& inner : node.subgraphs()) add_captures(*inner, outer, freed);
+  }
+  for (Value* output : nested.outputs()) add(output);
+}
+
+}  // namespace
+
+bool is_removable(const Node& node) {
+  if (!is_known(node)) return false;
+  for (const auto& nested : node.subgraphs()) {
+    for (const Node& inner : nested->nodes()) {
+      if (!is_removable(inner)) return false;
+    }
+  }
+  return true;
+}
+
+bool is_unused(const Value& value) {
+  return value.uses().empty() && !value.is_output();
+}
+
+bool is_removable(const Initializer& initializer, PassContext& context) {
+  const Value& value = *initializer.value;
+  if (value.is_overridable()) return false;
+  // The training graphs see the initializers by name.
+  if (value.graph().model().message().training_info_size() > 0) return false;
+  return !annotated(value.graph(), context).contains(value.name());
+}
+
+void erase_node(Node& node, std::vector<Value*>& freed) {
+  for (Value* input : node.inputs()) {
+    if (input != nullptr) freed.push_back(input);
+  }
+  for (const auto& nested : node.subgraphs()) add_captures(*nested, node.graph(), freed);
+  node.graph().erase(node);
+}
+
+void release(Value& value, PassContext& context) {
+  std::vector<Value*> open = {&value};
+  while (!open.empty()) {
+    Value& next = *open.back();
+    open.pop_back();
+    if (!is_unused(next)) continue;
+    if (Initializer* const initializer = next.initializer()) {
+      if (!is_removable(*initializer, context)) continue;
+      next.graph().erase_initializer(*initializer);
+      context.constants.forget(next);
+    } else if (Node* const producer = next.producer()) {
+      const auto is_needed = [](const Value* output) { return output != nullptr && !is_unused(*output); };
+      if (!is_removable(*producer) || std::ranges::any_of(producer->outputs(), is_needed)) continue;
+      for (const Value* output : producer->outputs()) {
+        if (output != nullptr) context.constants.forget(*output);
+      }
+      erase_node(*producer, open);
+    }
+  }
+}
+
+}  // namespace relayout

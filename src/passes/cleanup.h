@@ -1,0 +1,19 @@
+#pragma once
+
+#include "passes/pass.h"
+
+namespace relayout {
+
+/// Whether a node may go when nobody reads what it makes: operators of the default domain that this tool knows; a node with nested
+/// graphs only when all nodes in them are such.
+[[nodiscard]] bool is_removable(const Node& node);
+/// Whether nothing reads the value and no caller sees it.
+[[nodiscard]] bool is_unused(const Value& value);
+/// Whether an initializer may go when nobody reads it: not overridable, and not named by training_info or a quantization annotation.
+[[nodiscard]] bool is_removable(const Initializer& initializer, PassContext& context);
+/// Removes what makes `value`, if it is unused, and whatever only that needed: constant chains to their initializers.
+void release(Value& value, PassContext& context);
+/// Erases a node whose outputs are unused (or have been taken over) and adds what it read to `freed`, nested graphs' captures included.
+void erase_node(Node& node, std::vector<Value*>& freed);
+
+}  // namespace relayout

@@ -1,0 +1,224 @@
+// Convolution weights in channels-last order, and back:
+//
+//     <float[5, 7, 3, 2] W>                          <float[5, 3, 2, 7] W.channels_last>
+//     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)
+//                                                    y = Conv (x, W)
+//
+// Dims keep their meaning for every reader of W; the Transpose is a constant. Back is recognised by that form alone, whoever wrote it.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "layout/permutation.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+/// Where a convolution's weight comes from.
+struct Origin {
+  Value* stored = nullptr;    ///< what an initializer or a Constant node makes; nullptr when it is neither
+  Node* transpose = nullptr;  ///< that reads it, if one does
+  bool direct = true;         ///< nothing but the Transpose between it and the convolution
+};
+
+bool hands_on(const Node& node) {
+  return node.input(0) != nullptr && (node.is("Identity") || node.is("Cast"));
+}
+
+Origin origin_of(Value& weight) {
+  Origin out;
+  Value* at = &weight;
+  while (at->producer() != nullptr && hands_on(*at->producer())) {
+    at = at->producer()->input(0);
+    out.direct = false;
+  }
+  if (at->producer() != nullptr && at->producer()->is("Transpose") && at->producer()->input(0) != nullptr) {
+    out.transpose = at->producer();
+    at = out.transpose->input(0);
+  }
+  const bool is_constant_node = at->producer() != nullptr && at->producer()->is("Constant");
+  if (at->initializer() != nullptr || is_constant_node) out.stored = at;
+  return out;
+}
+
+/// Readers of a weight, seen through nodes that hand it on.
+struct Readers {
+  std::vector<Node*> convolutions;
+  bool others = false;
+};
+
+Readers readers_of(const Value& weight) {
+  Readers out;
+  std::vector<const Value*> open = {&weight};
+  while (!open.empty()) {
+    const Value& value = *open.back();
+    open.pop_back();
+    if (value.is_output()) out.others = true;
+    for (const Use& use : value.uses()) {
+      if (weight_input(*use.node) == static_cast<std::size_t>(use.index)) {
+        out.convolutions.push_back(use.node);
+      } else if (hands_on(*use.node) && use.node->output(0) != nullptr) {
+        open.push_back(use.node->output(0));
+      } else {
+        out.others = true;
+      }
+    }
+  }
+  return out;
+}
+
+/// Whether the contents are neither in raw_data nor external: written back they would not be the same field.
+bool is_typed(const Value& stored) {
+  const onnx::TensorProto* message = nullptr;
+  if (const Initializer* const initializer = stored.initializer()) {
+    if (!initializer->modified) message = initializer->message;
+  } else if (stored.producer()->constant_data() == nullptr) {
+    const onnx::AttributeProto* const value = stored.producer()->attribute("value");
+    if (value != nullptr) message = &value->t();
+  }
+  if (message == nullptr) return false;
+  return message->float_data_size() + message->double_data_size() + message->int32_data_size() + message->int64_data_size() +
+             message->uint64_data_size() >
+         0;
+}
+
+/// A weight that changes its order.
+struct Reorder {
+  std::vector<Node*> taken;
+  Node* anchor = nullptr;
+  std::string detail;
+  Value* stored = nullptr;
+  TensorData data;            ///< in the new order
+  Node* transpose = nullptr;  ///< to be undone; nullptr: one is to be made
+};
+using ReorderMatch = Match<Reorder>;
+
+class WeightsPass {
+ public:
+  explicit WeightsPass(PassContext& context) : context_(context) {}
+
+  ReorderMatch match(Node& node) {
+    Value* const weight = node.input(*weight_input(node));
+    if (weight == nullptr) return NotApplicable{};
+    const Origin origin = origin_of(*weight);
+    if (origin.stored == nullptr) return Skip{Reason::not_constant, quote(weight->name())};
+    // All convolutions that share a weight share the answer.
+    if (const auto known = refused_.find(origin.stored); known != refused_.end()) return known->second;
+    ReorderMatch out = decide(origin, *weight);
+    if (const auto* const skip = std::get_if<Skip>(&out)) refused_.emplace(origin.stored, *skip);
+    return out;
+  }
+
+  void apply(Reorder& reorder) {
+    context_.constants.forget(*reorder.stored);
+    if (reorder.transpose != nullptr) {
+      store(*reorder.stored, std::move(reorder.data));
+      context_.constants.forget(*reorder.transpose->output(0));
+      reorder.stored->graph().attach(*reorder.stored, *reorder.transpose);
+    } else {
+      make_transpose(reorder);
+    }
+  }
+
+ private:
+  [[nodiscard]] ReorderMatch decide(const Origin& origin, const Value& weight) {
+    Value& stored = *origin.stored;
+    const std::string name = quote(stored.name());
+    if (stored.initializer() != nullptr && stored.initializer()->sparse != nullptr) return Skip{Reason::sparse, name};
+    const auto found = context_.constants.find(stored);
+    if (const auto* const reason = std::get_if<Reason>(&found)) return Skip{*reason, name};
+    const Constant& constant = std::get<Constant>(found);
+    const std::size_t rank = constant.dims.size();
+    if (origin.transpose == nullptr) {
+      if (context_.options.layout == WeightsLayout::contiguous) return Skip{Reason::already_contiguous, name, Verdict::not_applicable};
+      return to_channels_last(stored, constant, origin.direct);
+    }
+    if (rank < 3 || permutation_of(*origin.transpose, rank) != from_channels_last(rank))
+      return Skip{Reason::other_order, quote(weight.name()) + " comes through " + origin.transpose->label()};
+    if (context_.options.layout == WeightsLayout::channels_last) return Skip{Reason::already_channels_last, name, Verdict::not_applicable};
+    return to_contiguous(stored, constant, *origin.transpose);
+  }
+
+  [[nodiscard]] ReorderMatch to_channels_last(Value& stored, const Constant& constant, bool direct) const {
+    const std::size_t rank = constant.dims.size();
+    const std::string name = quote(stored.name());
+    const std::string what = name + " " + to_string(constant.dims);
+    if (is_both_layouts(constant.dims)) return Skip{Reason::already_channels_last, what, Verdict::not_applicable};
+    if (rank == 3 && !context_.options.include_1d) return Skip{Reason::rank_not_converted, what};
+    if (!is_transposable(constant.type, stored.graph().opset(""))) {
+      return Skip{Reason::type_not_transposable, name + " is of type " + std::string(name_of(constant.type))};
+    }
+    if (stored.producer() != nullptr && stored.producer()->attribute("value") == nullptr) return Skip{Reason::sparse, name};
+    if (is_typed(stored)) return Skip{Reason::typed_data, name};
+    Readers readers = readers_of(stored);
+    if (!direct && readers.others) return Skip{Reason::shared_use, name};
+    return Reorder{
+        std::move(readers.convolutions), nullptr, what, &stored, constant.data.permuted(relayout::to_channels_last(rank)), nullptr};
+  }
+
+  [[nodiscard]] static ReorderMatch to_contiguous(Value& stored, const Constant& constant, Node& transpose) {
+    const std::string name = quote(stored.name());
+    if (stored.uses().size() != 1 || stored.is_output() || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
+    if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
+    Readers readers = readers_of(*transpose.output(0));
+    return Reorder{std::move(readers.convolutions),
+                   nullptr,
+                   name + " " + to_string(constant.dims),
+                   &stored,
+                   constant.data.permuted(from_channels_last(constant.dims.size())),
+                   &transpose};
+  }
+
+  static void store(Value& value, TensorData data) {
+    if (value.initializer() != nullptr) {
+      value.graph().set_data(*value.initializer(), std::move(data));
+    } else {
+      value.graph().set_constant(*value.producer(), std::move(data));
+    }
+  }
+
+  void make_transpose(Reorder& reorder) {
+    Value& weight = *reorder.stored;
+    Graph& graph = weight.graph();
+    const std::size_t rank = reorder.data.dims().size();
+    const std::string name = graph.model().unique_name(weight.name() + ".channels_last");
+    Value& stored = graph.detach(weight, name);
+    onnx::NodeProto message;
+    message.set_name(graph.model().unique_name(name + "/Transpose"));
+    message.set_op_type("Transpose");
+    message.add_input(name);
+    message.add_output(weight.name());
+    onnx::AttributeProto& perm = *message.add_attribute();
+    perm.set_name("perm");
+    perm.set_type(onnx::AttributeProto::INTS);
+    for (const int64_t axis : from_channels_last(rank)) perm.add_ints(axis);
+    const auto place = stored.producer() != nullptr ? std::next(graph.position_of(*stored.producer())) : front_of(graph);
+    graph.insert_before(place, message);
+    store(stored, std::move(reorder.data));
+  }
+
+  /// In front of the nodes that were there before, behind the Transposes made so far.
+  std::list<Node>::iterator front_of(Graph& graph) { return fronts_.try_emplace(&graph, graph.nodes().begin()).first->second; }
+
+  PassContext& context_;
+  std::unordered_map<const Value*, Skip> refused_;
+  std::unordered_map<const Graph*, std::list<Node>::iterator> fronts_;
+};
+
+}  // namespace
+
+void conv_weights_layout(Graph& graph, PassContext& context) {
+  if (context.options.layout == WeightsLayout::keep) return;
+  WeightsPass pass(context);
+  rewrite_each(
+      graph, context, [](const Node& node) { return weight_input(node).has_value(); },
+      [&](Node& node, PassContext&) { return pass.match(node); }, [&](Reorder& reorder, PassContext&) { pass.apply(reorder); });
+}
+
+}  // namespace relayout

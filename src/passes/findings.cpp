@@ -1,0 +1,92 @@
+#include "relayout/findings.h"
+
+#include <array>
+#include <cstddef>
+
+namespace relayout {
+namespace {
+
+struct ReasonText {
+  Reason reason;
+  std::string_view code, text;
+};
+
+using enum Reason;
+
+/// In the order of the enum.
+constexpr auto kReasons = std::to_array<ReasonText>({
+    {excluded, "excluded", "left out by --only or --exclude"},
+    {not_constant, "not-constant", "a weight, bias or parameter is computed at run time"},
+    {overridable, "overridable", "an initializer is a graph input too, which a caller may replace (--freeze folds)"},
+    {training_mode, "training-mode", "batch statistics are used, or Dropout drops"},
+    {training_info, "training-info", "training_info updates the initializer"},
+    {per_activation, "per-activation", "spatial = 0: one factor per position"},
+    {conv_output_shared, "conv-output-shared", "the operator's output has another reader"},
+    {conv_output_visible, "conv-output-visible", "the operator's output is a graph output"},
+    {conv_output_captured, "conv-output-captured", "the operator's output is used in a subgraph"},
+    {bn_output_shared, "bn-output-shared", "another reader of the output cannot take it up"},
+    {other_scope, "other-scope", "operator and affine live in different graphs"},
+    {no_linear_neighbour, "no-linear-neighbour", "no Conv, ConvTranspose, Gemm or MatMul on either side"},
+    {nonlinear_between, "nonlinear-between", "an operator between does not commute with the affine"},
+    {unknown_op_between, "unknown-op-between", "an operator of an unknown domain"},
+    {channel_axis_moved, "channel-axis-moved", "the channel is not axis 1 any more, or not one whole axis"},
+    {pads_with_shift, "pads-with-shift", "zeros of a padding would have to be shifted"},
+    {concat_branch, "concat-branch", "a branch of Concat cannot take up its slice"},
+    {residual, "residual", "the other operand of Add is computed at run time"},
+    {not_per_channel, "not-per-channel", "the constant varies along another axis"},
+    {broadcast_grows, "broadcast-grows", "the constant enlarges the output"},
+    {not_affine, "not-affine", "not an affine function of its operand"},
+    {non_finite, "non-finite", "Inf or NaN would be written"},
+    {overflow, "overflow", "a weight or bias would leave the range of its type"},
+    {underflow, "underflow", "all weights of a channel would become subnormal or zero"},
+    {quantized, "quantized", "weights or activations are quantized"},
+    {rank_unknown, "rank-unknown", "the rank decides which axis is the feature, and it is not known"},
+    {too_large, "too-large", "evaluating the constant is beyond the size budget"},
+    {already_channels_last, "already-channels-last", "both layouts at once: one input channel per group, or all kernel dims 1"},
+    {already_contiguous, "already-contiguous", "stored contiguous"},
+    {rank_not_converted, "rank-not-converted", "one kernel dim (--include-1d converts it)"},
+    {other_order, "other-order", "comes through a Transpose of another order"},
+    {sparse, "sparse", "a sparse tensor"},
+    {type_not_transposable, "type-not-transposable", "Transpose of this opset does not take the type"},
+    {typed_data, "typed-data", "stored in a typed field instead of raw_data"},
+    {shared_use, "shared-use", "other readers need the stored order"},
+});
+
+constexpr bool complete() {
+  if (kReasons.size() != static_cast<std::size_t>(count_)) return false;
+  for (std::size_t i = 0; i < kReasons.size(); ++i) {
+    if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
+  }
+  return true;
+}
+static_assert(complete(), "one text per reason, in the order of the enum");
+
+const ReasonText* entry(Reason reason) noexcept {
+  return reason < count_ ? &kReasons[static_cast<std::size_t>(reason)] : nullptr;
+}
+
+}  // namespace
+
+std::string_view to_string(Reason reason) noexcept {
+  const ReasonText* const found = entry(reason);
+  return found != nullptr ? found->code : std::string_view{};
+}
+
+std::string_view text(Reason reason) noexcept {
+  const ReasonText* const found = entry(reason);
+  return found != nullptr ? found->text : std::string_view{};
+}
+
+std::string_view to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::done:
+      return "done";
+    case Verdict::skipped:
+      return "skipped";
+    case Verdict::not_applicable:
+      return "not-applicable";
+  }
+  return {};
+}
+
+}  // namespace relayout

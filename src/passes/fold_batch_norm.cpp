@@ -1,0 +1,13 @@
+// BatchNormalization into the convolution in front of it: see fold.h for the picture and the formula.
+
+#include "passes/fold.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace relayout {
+
+void fold_batch_norm(Graph& graph, PassContext& context) {
+  rewrite_each(graph, context, [](const Node& node) { return node.op_type() == "BatchNormalization"; }, match_affine, apply);
+}
+
+}  // namespace relayout

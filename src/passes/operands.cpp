@@ -1,0 +1,102 @@
+#include "passes/operands.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <bit>
+
+#include "passes/cleanup.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+bool is_only_reader(const Value& value) {
+  return value.uses().size() == 1 && !value.is_output();
+}
+
+/// FNV-1a over what makes two copies equal.
+uint64_t hash_of(const Value& original, const Scale& scale) {
+  uint64_t hash = 14695981039346656037U;
+  const auto add = [&](uint64_t word) { hash = (hash ^ word) * 1099511628211U; };
+  add(std::bit_cast<uintptr_t>(&original));
+  add(static_cast<uint64_t>(scale.rows));
+  add(static_cast<uint64_t>(scale.columns));
+  for (const double factor : scale.factors) add(std::bit_cast<uint64_t>(factor));
+  return hash;
+}
+
+bool is_equal(const Scale& a, const Scale& b) {
+  return a.rows == b.rows && a.columns == b.columns && a.factors == b.factors;
+}
+
+/// The copy made for another reader of `original` with these factors, if it still is that.
+Value* find_copy(const Value& original, const Scale& scale, uint64_t hash, const Node& reader, PassContext& context) {
+  const auto [begin, end] = context.weight_copies.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    const WeightCopy& known = at->second;
+    const Initializer* const initializer = known.copy->initializer();
+    if (known.original != &original || initializer == nullptr || !initializer->data || initializer->data->scale() != known.stored) continue;
+    if (is_equal(known.scale, scale) && reader.graph().find(known.copy->name()) == known.copy) return known.copy;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Value& add_constant(Graph& home, Node& reader, const std::string& name, TensorData data, Initializer* after) {
+  if (!home.is_function()) return home.add_initializer(name, std::move(data), after);
+  onnx::NodeProto message;
+  message.set_op_type("Constant");
+  message.add_output(name);
+  onnx::AttributeProto& attribute = *message.add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(onnx::AttributeProto::TENSOR);
+  attribute.mutable_t()->set_data_type(static_cast<int>(data.type()));
+  Node& node = home.insert_before(home.position_of(reader), message);
+  home.set_constant(node, std::move(data));
+  return *node.output(0);
+}
+
+void set_constant_input(Node& node, std::size_t index, TensorData data, const std::string& name, PassContext& context) {
+  Graph& graph = node.graph();
+  Model& model = graph.model();
+  Value* const old = node.input(index);
+  if (old == nullptr) {
+    graph.set_input(node, index, &add_constant(graph, node, model.unique_name(name), std::move(data), nullptr));
+    return;
+  }
+  Initializer* const initializer = old->initializer();
+  if (is_only_reader(*old) && initializer != nullptr && initializer->data && !old->is_overridable()) {
+    old->graph().set_data(*initializer, std::move(data));
+    context.constants.forget(*old);
+    return;
+  }
+  if (is_only_reader(*old) && &old->graph() == &graph) {
+    const std::string old_name = old->name();
+    graph.set_input(node, index, nullptr);
+    release(*old, context);
+    const std::string new_name = graph.find(old_name) == nullptr ? old_name : model.unique_name(old_name + ".folded");
+    graph.set_input(node, index, &add_constant(graph, node, new_name, std::move(data), nullptr));
+    return;
+  }
+  Graph& home = initializer != nullptr ? old->graph() : graph;
+  graph.set_input(node, index, &add_constant(home, node, model.unique_name(old->name() + ".folded"), std::move(data), initializer));
+  release(*old, context);
+}
+
+void scale_constant_input(Node& node, std::size_t index, const TensorData& data, const Scale& scale, PassContext& context) {
+  Value& old = *node.input(index);
+  const uint64_t hash = hash_of(old, scale);
+  if (Value* const copy = find_copy(old, scale, hash, node, context)) {
+    node.graph().set_input(node, index, copy);
+    release(old, context);
+    return;
+  }
+  set_constant_input(node, index, data.scaled(scale), {}, context);
+  Value& now = *node.input(index);
+  if (&now != &old && now.initializer() != nullptr) {
+    context.weight_copies.emplace(hash, WeightCopy{&old, scale, &now, now.initializer()->data->scale()});
+  }
+}
+
+}  // namespace relayout

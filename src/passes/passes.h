@@ -1,0 +1,12 @@
+#pragma once
+
+#include "passes/pass.h"
+
+namespace relayout {
+
+// What the lines of the pass table point to, a file each.
+void fold_batch_norm(Graph& graph, PassContext& context);
+void remove_unused(Graph& graph, PassContext& context);
+void conv_weights_layout(Graph& graph, PassContext& context);
+
+}  // namespace relayout

@@ -1,0 +1,144 @@
+#include "passes/rewrite.h"
+
+#include <deque>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+class Driver {
+ public:
+  Driver(PassContext& context, const std::function<bool(const Node&)>& is_candidate, const std::function<AnyMatch(Node&)>& match)
+      : context_(context), is_candidate_(is_candidate), match_(match) {}
+
+  void run(Graph& graph) {
+    context_.skipped.clear();
+    collect(graph);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) look_at(i);
+    while (!again_.empty()) {
+      const std::size_t next = again_.front();
+      again_.pop_front();
+      look_at(next);
+    }
+    for (Candidate& candidate : candidates_) {
+      if (candidate.has_finding) context_.findings.push_back(std::move(candidate.finding));
+    }
+    context_.skipped.clear();
+  }
+
+ private:
+  struct Candidate {
+    Node* node;
+    Finding finding;
+    bool has_finding = false;
+  };
+
+  void collect(Graph& graph) {
+    for (Node& node : graph.nodes()) {
+      if (is_candidate_(node)) {
+        numbers_.emplace(&node, candidates_.size());
+        candidates_.push_back({&node, {std::string(context_.pass), node.op_type(), name_in_findings(node)}});
+      }
+      for (const auto& nested : node.subgraphs()) collect(*nested);
+    }
+  }
+
+  void look_at(std::size_t number) {
+    Node& node = *candidates_[number].node;
+    const bool is_settled = candidates_[number].has_finding && candidates_[number].finding.verdict != Verdict::skipped;
+    if (node.erased() || is_settled || !context_.may_rewrite()) return;
+    check_interrupt();
+    try {
+      AnyMatch found = is_excluded(node, context_.options) ? AnyMatch(Skip{Reason::excluded, {}}) : match_(node);
+      context_.skipped.erase(&node);
+      if (auto* const skip = std::get_if<Skip>(&found)) {
+        refuse(number, *skip);
+      } else if (auto* const rewritable = std::get_if<Rewritable>(&found)) {
+        rewrite(*rewritable);
+      }
+    } catch (const Error& error) {
+      const std::string place = std::string(context_.pass) + " at node " + node.label();
+      fail(error.kind(), place + ": " + error.what(), error.hint());
+    }
+  }
+
+  void refuse(std::size_t number, const Skip& skip) {
+    Candidate& candidate = candidates_[number];
+    candidate.has_finding = true;
+    candidate.finding.verdict = skip.verdict;
+    candidate.finding.reason = skip.reason;
+    candidate.finding.detail = skip.detail;
+    if (skip.verdict == Verdict::skipped) context_.skipped.insert_or_assign(candidate.node, skip);
+  }
+
+  void rewrite(const Rewritable& rewritable) {
+    for (Node* taken : rewritable.taken) {
+      const auto number = numbers_.find(taken);
+      if (number == numbers_.end()) continue;
+      Candidate& candidate = candidates_[number->second];
+      candidate.has_finding = true;
+      candidate.finding.verdict = Verdict::done;
+      candidate.finding.reason = Reason::count_;
+      candidate.finding.detail = rewritable.detail;
+      context_.skipped.erase(taken);
+    }
+    ++context_.rewrites;
+    if (context_.dry_run) return;
+    rewritable.apply();
+    if (rewritable.anchor != nullptr) look_around(*rewritable.anchor);
+  }
+
+  /// Refused candidates beside a rewritten node: what was in their way may be gone.
+  void look_around(const Node& anchor) {
+    const auto look = [&](const Node* node) {
+      if (node != nullptr && context_.skipped.contains(node)) again_.push_back(numbers_.at(node));
+    };
+    for (const Value* output : anchor.outputs()) {
+      if (output == nullptr) continue;
+      for (const Use& use : output->uses()) look(use.node);
+    }
+    for (const Value* input : anchor.inputs()) {
+      if (input != nullptr) look(input->producer());
+    }
+  }
+
+  PassContext& context_;
+  const std::function<bool(const Node&)>& is_candidate_;
+  const std::function<AnyMatch(Node&)>& match_;
+  std::vector<Candidate> candidates_;
+  std::unordered_map<const Node*, std::size_t> numbers_;
+  std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
+};
+
+}  // namespace
+
+void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(const Node&)>& is_candidate,
+                  const std::function<AnyMatch(Node&)>& match) {
+  Driver(context, is_candidate, match).run(graph);
+}
+
+std::string name_in_findings(const Node& node) {
+  if (!node.name().empty()) return node.name();
+  for (const Value* output : node.outputs()) {
+    if (output != nullptr) return output->name();
+  }
+  return {};
+}
+
+bool is_excluded(const Node& node, const PassOptions& options) {
+  if (options.only.empty() && options.exclude.empty()) return false;
+  const std::string name = name_in_findings(node);
+  const auto matches = [&](const std::string& glob) { return glob_match(glob, name); };
+  const auto any = [&](const std::vector<std::string>& globs) {
+    for (const std::string& glob : globs) {
+      if (matches(glob)) return true;
+    }
+    return false;
+  };
+  return any(options.exclude) || (!options.only.empty() && !any(options.only));
+}
+
+}  // namespace relayout

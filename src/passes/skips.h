@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "passes/pass.h"
+
+namespace relayout {
+
+/// What stands in the way of one rewrite. Of several the first in the order of the reasons is reported.
+class Obstacles {
+ public:
+  void note(Skip skip) {
+    if (!first_ || skip.reason < first_->reason) first_ = std::move(skip);
+  }
+  void note(Reason reason, std::string detail) { note(Skip{reason, std::move(detail)}); }
+  void note(const Obstacles& others) {
+    if (others.first_) note(*others.first_);
+  }
+  [[nodiscard]] bool any() const noexcept { return first_.has_value(); }
+  /// any() must hold.
+  [[nodiscard]] const Skip& first() const { return *first_; }
+
+ private:
+  std::optional<Skip> first_;
+};
+
+}  // namespace relayout

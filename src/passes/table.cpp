@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+#include "base/log.h"
+#include "passes/passes.h"
+#include "relayout/error.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"fold-batch-norm", "BatchNormalization into the convolution in front of it", fold_batch_norm, true},
+    // Behind the folds: what only their operands needed is unused then.
+    {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
+    // Last: a fold changes weights, and a weight in channels-last order is read through a Transpose.
+    {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, true},
+};
+
+constexpr bool names_are_unique() {
+  for (const Pass& a : kPasses) {
+    if (std::ranges::count(kPasses, a.name, &Pass::name) != 1) return false;
+  }
+  return true;
+}
+static_assert(names_are_unique());
+
+/// RELAYOUT_PASS_DEBUG, 0 when it is not set.
+int debug_level() {
+  const char* const level = std::getenv("RELAYOUT_PASS_DEBUG");
+  return level != nullptr ? std::atoi(level) : 0;
+}
+
+void validate(const Model& model) {
+  model.graph().validate();
+  for (const auto& function : model.functions()) function->validate();
+}
+
+/// Runs one pass, checked and timed as RELAYOUT_PASS_DEBUG says.
+void run_pass(Model& model, const Pass& pass, PassContext& context) {
+  const int debug = debug_level();
+#ifdef NDEBUG
+  const bool checks = debug > 0;
+#else
+  const bool checks = true;
+#endif
+  const std::string before = debug >= 2 ? to_text(model) : std::string();
+  const auto start = std::chrono::steady_clock::now();
+  context.pass = pass.name;
+  pass.run(model.graph(), context);
+  for (const auto& function : model.functions()) pass.run(*function, context);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  log_detail(std::string(pass.name) + ": " + std::to_string(time.count()) + " ms");
+  if (debug >= 3) std::ofstream("relayout-" + std::string(pass.name) + ".onnxtxt") << to_text(model);
+  if (!checks) return;
+  try {
+    validate(model);
+  } catch (const Error& error) {
+    if (debug >= 2) log_warning("model before " + std::string(pass.name) + ":\n" + before);
+    fail(ErrorKind::defect, "after " + std::string(pass.name) + ": " + error.what());
+  }
+}
+
+/// --freeze: initializers that a caller could replace become constants.
+void freeze(Graph& graph, PassContext& context) {
+  for (Initializer& initializer : graph.initializers()) {
+    if (!initializer.value->is_overridable()) continue;
+    graph.freeze(initializer);
+    context.findings.push_back({"freeze", "initializer", initializer.value->name()});
+  }
+}
+
+}  // namespace
+
+std::span<const Pass> pass_table() {
+  return kPasses;
+}
+
+const Pass* find_pass(std::string_view name) {
+  const auto* const found = std::ranges::find(kPasses, name, &Pass::name);
+  return found != std::end(kPasses) ? found : nullptr;
+}
+
+void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context) {
+  if (context.options.freeze) freeze(model.graph(), context);
+  for (const Pass& pass : kPasses) {
+    if (std::ranges::find(passes, &pass) != passes.end()) run_pass(model, pass, context);
+  }
+}
+
+}  // namespace relayout
