@@ -64,7 +64,7 @@ struct Finding {
   std::string node;     ///< name, or name of the first output
   Verdict verdict = Verdict::done;
   Reason reason = Reason::count_;  ///< with `skipped`
-  std::string detail;              ///< what is in the way, by name
+  std::string detail = {};              ///< what is in the way, by name
 };
 
 using Findings = std::vector<Finding>;

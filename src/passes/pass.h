@@ -31,7 +31,7 @@ struct PassOptions {
 /// A refusal: the reason and what is in the way. Not applicable: the candidate is fine as it is, for this reason.
 struct Skip {
   Reason reason;
-  std::string detail;
+  std::string detail = {};
   Verdict verdict = Verdict::skipped;
 };
 /// Not a candidate at all: no finding is written.
