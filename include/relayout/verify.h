@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relayout/execute.h"
@@ -19,33 +20,43 @@ struct VerifyOptions {
   LoadOptions load;
   int samples = 4;
   uint64_t seed = 1;
-  std::optional<double> rtol, atol;                     ///< added, never loosen
+  std::optional<double> rtol, atol;                     ///< element-wise |d| ≤ atol + rtol · |a|; added, never loosen
   std::map<std::string, int64_t> dims;                  ///< --dim N=2
   std::map<std::string, Dims> shapes;                   ///< --shape x=1,3,224,224
   std::map<std::string, std::filesystem::path> inputs;  ///< --input NAME=FILE
   std::optional<Mode> mode;                             ///< --data: only this mode
   bool allow_inconclusive = false;
+  bool run_identical = false;  ///< execute even when both files are the same
+  bool digests = false;        ///< name both files by SHA-256 in the result
   int threads = 0;
+  /// What is being run, and how many of all runs are done.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
 };
 
 /// A difference in what can be seen without running: names, order, types, ranks, dims.
 struct InterfaceDifference {
   std::string side;  ///< "input" or "output"
-  std::string name, field, a, b;
+  std::string name;
+  std::string field;    ///< "missing", "added", "renamed", "order", "type", "rank", "dim 0" …
+  std::string a, b;     ///< what each file says; empty where it says nothing
   bool remark = false;  ///< does not make the verdict `different`
 };
 
 /// Numbers of one output over one sample.
 struct SampleMetrics {
-  double max_abs = 0, max_error = 0, rms_error = 0;  ///< max_error: max_abs / range over all samples; rms_error: RMS / σ
+  int sample = 0;
+  Dims dims;                                         ///< what the reference gave (a sequence: of its first element)
+  double max_abs = 0, max_error = 0, rms_error = 0;  ///< max_error: max_abs / range over all samples; rms_error: RMS / σ over all samples
   double floor_max = 0, floor_rms = 0, bound_max = 0, bound_rms = 0, ratio = 0;  ///< ratio: max_error / floor_max
-  double cosine = 1, psnr = 0;
-  std::vector<int64_t> ulp_histogram;  ///< log2 bins
-  int64_t nan_a = 0, nan_b = 0, nan_both = 0;
-  Dims at;  ///< worst element
+  double cosine = 1, psnr = 0;                 ///< psnr: 20 · log10(range / RMS error), infinite when equal
+  std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
+  int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place
+  int64_t infinite_mismatches = 0;             ///< ±Inf against anything else but NaN
+  int64_t mismatches = 0;                      ///< of types compared exactly: elements that differ
+  Dims at;                                     ///< worst element
   double value_a = 0, value_b = 0;
-  std::optional<bool> top1, top5;
+  std::optional<bool> top1, top5;  ///< rows of scores: all rows agree
+  bool reference_run = false;      ///< the double-precision reference joined the floor
   Outcome outcome = Outcome::same;
   std::string reason;
 };
@@ -53,21 +64,37 @@ struct SampleMetrics {
 struct OutputComparison {
   std::string name;
   DataType type = DataType::undefined;
-  Dims dims;
+  std::string shape;  ///< declared by a, as printed: "[N, 1000]", "seq(…)"
+  Dims dims;          ///< of the first sample
   Outcome outcome = Outcome::same;
   std::string reason;
-  double max_error = 0, rms_error = 0, floor = 0, ratio = 0;  ///< worst sample
+  std::string hint;                                                      ///< what would make them agree, or where they differ
+  double max_error = 0, rms_error = 0, floor = 0, bound = 0, ratio = 0;  ///< of the worst sample
   std::vector<SampleMetrics> samples;
+};
+
+/// One set of inputs.
+struct SampleInputs {
+  int sample = 0;
+  std::map<std::string, Dims> shapes;
+  std::map<std::string, int64_t> dims;  ///< values of the free dimensions, by name
+  std::string rejected;                 ///< why the reference could not run it; empty when it ran
 };
 
 struct VerifyResult {
   std::string a, b;
+  std::string sha256_a, sha256_b;  ///< of the model files, with VerifyOptions::digests
+  bool identical = false;          ///< the same bytes, external data included
   std::vector<InterfaceDifference> interface;
   std::vector<OutputComparison> outputs;
+  std::vector<SampleInputs> inputs;
   Outcome outcome = Outcome::same;
-  std::string defect;          ///< right as written, wrong optimized; or not deterministic: exit 70
-  bool reference_run = false;  ///< whether the double-precision reference joined the floor
-  int samples = 0;
+  std::string reason;  ///< of an outcome that no single output explains
+  std::string defect;  ///< right as written, wrong optimized; or not deterministic: exit 70
+  std::vector<std::string> remarks;
+  std::vector<Unsupported> unsupported_a, unsupported_b;  ///< nodes that cannot run: nothing was executed, exit 4
+  bool reference_run = false;                             ///< whether the double-precision reference joined every floor
+  int samples = 0;                                        ///< that were compared
   uint64_t seed = 0;
   int threads = 0;
   std::string onednn, isa;
@@ -75,7 +102,11 @@ struct VerifyResult {
 };
 
 /// Do two files compute the same function, as far as arithmetic of this precision can tell? Never two models in memory at once.
+/// What is wrong with b is data in the result; Error is for requests and files that cannot be compared at all.
 [[nodiscard]] VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options);
+
+/// 70, 4, 1 or 0, in this order (the contract of exit codes).
+[[nodiscard]] int exit_code(const VerifyResult& result, bool allow_inconclusive) noexcept;
 
 /// One stored case of a model against its expected outputs.
 struct DataCase {
@@ -93,5 +124,8 @@ struct DataResult {
 /// Runs a model on the stored inputs of `directory` (holds test_data_set_N, or is one) and compares with the stored outputs.
 [[nodiscard]] DataResult verify_data(const std::filesystem::path& model, const std::filesystem::path& directory,
                                      const VerifyOptions& options);
+
+/// 4 when a case is unsupported, else 1 when one did not pass, else 0.
+[[nodiscard]] int exit_code(const DataResult& result) noexcept;
 
 }  // namespace relayout
