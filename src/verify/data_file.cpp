@@ -1,0 +1,123 @@
+#include "verify/data_file.h"
+
+#include <onnx/onnx-data_pb.h>
+#include <onnx/onnx_pb.h>
+
+#include <climits>
+#include <string>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "model/origin.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+constexpr int kMaxLevels = 16;
+
+/// Turns messages of onnx-data.proto into values.
+class DataReader {
+ public:
+  explicit DataReader(const std::filesystem::path& path) { origin_.directory = path.parent_path(); }
+
+  Datum tensor(onnx::TensorProto& message) const {
+    // A tensor of a model carries marks of its loader among the unknown fields; one of a data file must not.
+    message.DiscardUnknownFields();
+    return load_tensor(origin_, message);
+  }
+
+  Datum sequence(onnx::SequenceProto& message, int level = 0) const {
+    check_level(level);
+    Datum out;
+    out.kind = Datum::Kind::sequence;
+    for (auto& element : *message.mutable_tensor_values()) out.elements.push_back(tensor(element));
+    for (auto& element : *message.mutable_sequence_values()) out.elements.push_back(sequence(element, level + 1));
+    for (auto& element : *message.mutable_optional_values()) out.elements.push_back(optional(element, level + 1));
+    if (message.map_values_size() + message.sparse_tensor_values_size() > 0) refuse();
+    return out;
+  }
+
+  Datum optional(onnx::OptionalProto& message, int level = 0) const {
+    check_level(level);
+    Datum out;
+    out.kind = Datum::Kind::optional;
+    if (message.has_tensor_value()) out.elements.push_back(tensor(*message.mutable_tensor_value()));
+    if (message.has_sequence_value()) out.elements.push_back(sequence(*message.mutable_sequence_value(), level + 1));
+    if (message.has_optional_value()) out.elements.push_back(optional(*message.mutable_optional_value(), level + 1));
+    if (message.has_map_value() || message.has_sparse_tensor_value()) refuse();
+    return out;
+  }
+
+ private:
+  static void check_level(int level) {
+    if (level > kMaxLevels) fail(ErrorKind::invalid, "sequences nest more than " + std::to_string(kMaxLevels) + " levels");
+  }
+  [[noreturn]] static void refuse() { fail(ErrorKind::unsupported, "maps and sparse tensors are not read"); }
+
+  ModelOrigin origin_;
+};
+
+std::string read_whole(const std::filesystem::path& path) {
+  const auto file = File::open(path);
+  if (file->size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
+  std::string bytes(static_cast<std::size_t>(file->size()), '\0');
+  file->read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+template <class Message>
+Message parse(const std::string& bytes, const char* what) {
+  Message message;
+  if (!message.ParseFromString(bytes)) fail(ErrorKind::invalid, std::string("not a ") + what + " in protobuf");
+  return message;
+}
+
+Datum read_protobuf(const std::string& bytes, const std::filesystem::path& path, Datum::Kind kind) {
+  const DataReader reader(path);
+  if (kind == Datum::Kind::sequence) {
+    auto message = parse<onnx::SequenceProto>(bytes, "SequenceProto");
+    return reader.sequence(message);
+  }
+  if (kind == Datum::Kind::optional) {
+    auto message = parse<onnx::OptionalProto>(bytes, "OptionalProto");
+    return reader.optional(message);
+  }
+  auto message = parse<onnx::TensorProto>(bytes, "TensorProto");
+  return reader.tensor(message);
+}
+
+}  // namespace
+
+Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind) {
+  const std::string name = path.string();
+  try {
+    const std::string bytes = read_whole(path);
+    const bool is_npy = bytes.starts_with("\x93NUMPY") || path.extension() == ".npy";
+    return is_npy ? Datum(parse_npy(std::as_bytes(std::span(bytes)))) : read_protobuf(bytes, path, kind);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (error.kind() == ErrorKind::io && what.starts_with(escape(name))) throw;
+    fail(error.kind(), escape(name) + ": " + what, error.hint());
+  }
+}
+
+void check_fits(const Datum& datum, const Port& port, const std::string& name) {
+  const auto refuse = [&](const std::string& holds) {
+    fail(ErrorKind::invalid, name + " is declared " + type_text(port) + ", the file holds " + holds);
+  };
+  if (datum.kind != port.kind) refuse(datum.kind == Datum::Kind::tensor ? "a tensor" : "a sequence or optional");
+  if (datum.kind != Datum::Kind::tensor) {
+    for (const Datum& element : datum.elements) check_fits(element, port.element.front(), name);
+    return;
+  }
+  const std::string held = std::string(name_of(datum.tensor.type())) + to_string(datum.tensor.dims());
+  if (port.type != DataType::undefined && datum.tensor.type() != port.type) refuse(held);
+  if (!port.has_shape) return;
+  if (datum.tensor.dims().size() != port.dims.size()) refuse(held);
+  for (std::size_t i = 0; i < port.dims.size(); ++i) {
+    if (port.dims[i] >= 0 && port.dims[i] != datum.tensor.dims()[i]) refuse(held);
+  }
+}
+
+}  // namespace relayout

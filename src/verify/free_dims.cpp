@@ -1,0 +1,286 @@
+#include "verify/free_dims.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// Sizes of up to three spatial axes, for even and odd samples. Unequal, so that an exchange shows, as long as nothing speaks against;
+/// then what classifiers with a fixed Flatten want.
+struct Sizes {
+  std::array<int64_t, 3> even, odd;
+};
+constexpr auto kLines =
+    std::to_array<Sizes>({{{96}, {160}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
+constexpr auto kPlanes = std::to_array<Sizes>({{{64, 96}, {96, 160}},
+                                               {{224, 224}, {224, 224}},
+                                               {{256, 256}, {256, 256}},
+                                               {{299, 299}, {299, 299}},
+                                               {{32, 32}, {32, 32}},
+                                               {{28, 28}, {28, 28}},
+                                               {{320, 320}, {320, 320}},
+                                               {{384, 384}, {384, 384}},
+                                               {{512, 512}, {512, 512}},
+                                               {{640, 640}, {640, 640}}});
+constexpr auto kVolumes = std::to_array<Sizes>(
+    {{{16, 32, 48}, {32, 16, 48}}, {{16, 112, 112}, {16, 112, 112}}, {{64, 64, 64}, {64, 64, 64}}, {{8, 224, 224}, {8, 224, 224}}});
+constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{128}, {128}}, {{512}, {512}}, {{77}, {77}}, {{1}, {1}}});
+
+constexpr int64_t kBatches[] = {2, 3};
+constexpr int kMaxSumDepth = 4;
+
+template <std::size_t N>
+int64_t pick(const std::array<Sizes, N>& table, std::size_t position, int sample, int attempt) {
+  const Sizes& sizes = table[std::min(static_cast<std::size_t>(attempt), N - 1)];
+  return (sample % 2 == 0 ? sizes.even : sizes.odd)[std::min<std::size_t>(position, 2)];
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+std::string positional_key(const std::string& input, std::size_t axis) {
+  return input + "[" + std::to_string(axis) + "]";
+}
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string nearest_hint(const std::string& word, const std::vector<std::string_view>& candidates) {
+  const std::string_view nearest = nearest_word(word, candidates);
+  return nearest.empty() ? std::string() : "did you mean " + quote(nearest) + "?";
+}
+
+}  // namespace
+
+const Port& tensor_port(const Port& port) {
+  const Port* at = &port;
+  while (!at->element.empty()) at = &at->element.front();
+  return *at;
+}
+
+FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const VerifyOptions& options,
+                   const std::map<std::string, Dims>& shapes_of_files)
+    : ports_(ports) {
+  for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
+  check_names(ports, options);
+  for (const Port& port : ports) {
+    for (const auto* const shapes : {&options.shapes, &shapes_of_files}) {
+      const auto found = shapes->find(port.name);
+      if (found != shapes->end()) fix_shape(port, found->second);
+    }
+  }
+  for (const auto& [symbol, value] : options.dims) {
+    if (value < 0) fail(ErrorKind::usage, "--dim " + escape(symbol) + "=" + std::to_string(value) + ": a size cannot be negative");
+    const Free& free = free_.at(symbol);
+    fix(symbol, value, free.input, free.axis);
+  }
+  check_guessable();
+  count_attempts();
+}
+
+void FreeDims::check_names(const std::vector<Port>& ports, const VerifyOptions& options) const {
+  std::vector<std::string_view> inputs, symbols;
+  for (const Port& port : ports) inputs.push_back(port.name);
+  for (const auto& [key, free] : free_) {
+    if (free.has_symbol) symbols.push_back(key);
+  }
+  const auto check_input = [&](const std::string& name, const char* option) {
+    if (std::ranges::find(inputs, name) != inputs.end()) return;
+    fail(ErrorKind::usage, std::string(option) + " " + escape(name) + ": the model has no input of this name", nearest_hint(name, inputs));
+  };
+  for (const auto& [name, dims] : options.shapes) check_input(name, "--shape");
+  for (const auto& [name, path] : options.inputs) check_input(name, "--input");
+  for (const auto& [name, value] : options.dims) {
+    if (free_.contains(name) && free_.at(name).has_symbol) continue;
+    fail(ErrorKind::usage, "--dim " + escape(name) + ": no input has a free dimension of this name", nearest_hint(name, symbols));
+  }
+}
+
+void FreeDims::add_input(const Port& whole, const InputUse& use) {
+  const Port& port = tensor_port(whole);
+  const std::size_t rank = port.dims.size();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (port.dims[axis] >= 0) continue;
+    const std::string& symbol = port.symbols[axis];
+    const std::string key = symbol.empty() ? positional_key(whole.name, axis) : symbol;
+    Free& free = free_.try_emplace(key).first->second;
+    if (free.input.empty()) {
+      free.input = whole.name;
+      free.axis = axis;
+      free.has_symbol = !symbol.empty();
+    }
+    if (const auto demanded = use.dims.find(static_cast<int64_t>(axis)); demanded != use.dims.end()) {
+      free.kind = Kind::fixed;
+      free.value = demanded->second;
+    }
+    if (free.kind != Kind::unknown) continue;
+    const std::string name = lower(symbol);
+    const bool image = (use.role == InputRole::image || use.role == InputRole::bytes) && rank >= 3;
+    if (symbol.find('+') != std::string::npos) {
+      free.kind = Kind::sum;
+    } else if (contains_any(name, {"batch"}) || is_any(name, {"n", "b", "bs", "nb"})) {
+      free.kind = Kind::batch;
+    } else if (contains_any(name, {"seq", "len", "time", "token", "step", "frame", "past"}) || is_any(name, {"t", "l", "s"})) {
+      free.kind = Kind::sequence;
+    } else if (axis == 0) {
+      free.kind = Kind::batch;
+    } else if (axis >= 2 && rank <= 5 && (image || contains_any(name, {"height", "width", "depth"}) || is_any(name, {"h", "w", "d"}))) {
+      free.kind = Kind::spatial;
+      free.position = axis - 2;
+      free.spatial = rank - 2;
+    } else if (axis == 1 && !image && (rank == 2 || rank == 3)) {
+      const bool features = rank == 2 && is_float(port.type) && use.role == InputRole::number;
+      free.kind = features ? Kind::unknown : Kind::sequence;
+    }
+  }
+}
+
+void FreeDims::fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis) {
+  Free& free = free_[key];
+  if (free.kind == Kind::fixed && free.value != value && !free.input.empty()) {
+    fail(ErrorKind::usage, "dimension " + quote(key) + " cannot be both " + std::to_string(free.value) + " and " + std::to_string(value) +
+                               " (input " + quote(input) + ", axis " + std::to_string(axis) + ")");
+  }
+  free.kind = Kind::fixed;
+  free.value = value;
+}
+
+void FreeDims::fix_shape(const Port& whole, const Dims& dims) {
+  const Port& port = tensor_port(whole);
+  if (!port.has_shape) {
+    given_[whole.name] = dims;
+    return;
+  }
+  const bool fits = dims.size() == port.dims.size();
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (!fits || dims[axis] < 0 || (port.dims[axis] >= 0 && port.dims[axis] != dims[axis])) {
+      fail(ErrorKind::usage, "shape " + to_string(dims) + " does not fit input " + quote(whole.name) + ", which is " + type_text(whole));
+    }
+    if (port.dims[axis] >= 0) continue;
+    const std::string& symbol = port.symbols[axis];
+    fix(symbol.empty() ? positional_key(whole.name, axis) : symbol, dims[axis], whole.name, axis);
+  }
+  if (!fits)
+    fail(ErrorKind::usage, "shape " + to_string(dims) + " does not fit input " + quote(whole.name) + ", which is " + type_text(whole));
+}
+
+void FreeDims::check_guessable() const {
+  for (const Port& whole : ports_) {
+    if (tensor_port(whole).has_shape || given_.contains(whole.name)) continue;
+    fail(ErrorKind::usage, "input " + quote(whole.name) + " has no declared shape, and no guess is safe",
+         "--shape " + escape(whole.name) + "=… gives it");
+  }
+  for (const auto& [key, free] : free_) {
+    if (free.kind != Kind::unknown) continue;
+    const std::string which = free.has_symbol ? quote(key) + " (axis " + std::to_string(free.axis) + ")" : std::to_string(free.axis);
+    fail(ErrorKind::usage, "dimension " + which + " of input " + quote(free.input) + " is free, and no guess is safe",
+         free.has_symbol ? "--dim " + escape(key) + "=… gives it" : "--shape " + escape(free.input) + "=… gives it");
+  }
+}
+
+void FreeDims::count_attempts() {
+  bool has_batch = false;
+  std::size_t sizes = 1;
+  for (const auto& [key, free] : free_) {
+    has_batch = has_batch || free.kind == Kind::batch;
+    if (free.kind == Kind::sequence) sizes = std::max(sizes, kSequences.size());
+    if (free.kind != Kind::spatial) continue;
+    sizes = std::max(sizes, free.spatial == 1 ? kLines.size() : free.spatial == 2 ? kPlanes.size() : kVolumes.size());
+  }
+  size_attempts_ = static_cast<int>(sizes);
+  attempts_ = size_attempts_ * (has_batch ? 2 : 1);
+}
+
+int64_t FreeDims::value_of(const std::string& key, const Free& free, int sample, int samples, int attempt, int depth) const {
+  // All sizes with batches of two and three, then all with a batch of one.
+  const bool single = attempt >= size_attempts_;
+  const int size = attempt % size_attempts_;
+  switch (free.kind) {
+    case Kind::fixed:
+      return free.value;
+    case Kind::batch:
+      return single || (samples > 2 && sample == samples - 1) ? 1 : kBatches[sample % 2];
+    case Kind::sequence:
+      return pick(kSequences, 0, sample, size);
+    case Kind::spatial:
+      if (free.spatial == 1) return pick(kLines, 0, sample, size);
+      return free.spatial == 2 ? pick(kPlanes, free.position, sample, size) : pick(kVolumes, free.position, sample, size);
+    case Kind::sum:
+      return evaluate_sum(key, sample, samples, attempt, depth);
+    case Kind::unknown:
+      break;
+  }
+  fail(ErrorKind::defect, "a free dimension without value: " + quote(key));
+}
+
+/// "past_sequence_length + sequence_length", as exporters write it; a term that no input has is a sequence of its own.
+int64_t FreeDims::evaluate_sum(const std::string& key, int sample, int samples, int attempt, int depth) const {
+  int64_t sum = 0;
+  std::string_view rest = key;
+  while (true) {
+    const std::size_t plus = rest.find('+');
+    std::string_view term = rest.substr(0, plus);
+    while (!term.empty() && term.front() == ' ') term.remove_prefix(1);
+    while (!term.empty() && term.back() == ' ') term.remove_suffix(1);
+    const auto found = free_.find(std::string(term));
+    if (const auto number = parse_integer(term)) {
+      sum += *number;
+    } else if (found != free_.end() && depth < kMaxSumDepth) {
+      sum += value_of(found->first, found->second, sample, samples, attempt, depth + 1);
+    } else {
+      sum += pick(kSequences, 0, sample, attempt % size_attempts_);
+    }
+    if (plus == std::string_view::npos) return std::max<int64_t>(sum, 0);
+    rest.remove_prefix(plus + 1);
+  }
+}
+
+FreeDims::Assignment FreeDims::assign(int sample, int samples, int attempt) const {
+  Assignment out;
+  for (const auto& [key, free] : free_) out.dims[key] = value_of(key, free, sample, samples, attempt, 0);
+  for (const Port& whole : ports_) {
+    const auto given = given_.find(whole.name);
+    const Port& port = tensor_port(whole);
+    Dims dims = given != given_.end() ? given->second : port.dims;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (dims[axis] >= 0) continue;
+      const std::string& symbol = port.symbols[axis];
+      dims[axis] = out.dims.at(symbol.empty() ? positional_key(whole.name, axis) : symbol);
+    }
+    out.shapes.emplace(whole.name, std::move(dims));
+  }
+  return out;
+}
+
+std::vector<std::string> FreeDims::guessed() const {
+  std::vector<std::string> out;
+  for (const auto& [key, free] : free_) {
+    if (free.kind == Kind::sequence || free.kind == Kind::spatial) out.push_back(key);
+  }
+  return out;
+}
+
+}  // namespace relayout

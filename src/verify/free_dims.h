@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "relayout/verify.h"
+#include "verify/port.h"
+#include "verify/roles.h"
+
+namespace relayout {
+
+/// The tensor type behind a port: its own, or its elements'.
+[[nodiscard]] const Port& tensor_port(const Port& port);
+
+/// Values for the free dims of all inputs: what the user said, what weights demand, else guesses that differ between samples so that
+/// shortcuts show: batch 2 and 3, sequences of 11 and 16, spatial sizes that are even and odd multiples of 32. The same symbol has one
+/// value everywhere. Guesses come in attempts, for the reference to refuse.
+class FreeDims {
+ public:
+  /// Shapes of the inputs that come from files count as said by the user. Error{usage} for names that no input or dim has, for shapes
+  /// that contradict the model or each other, and for dims where no guess is safe.
+  FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const VerifyOptions& options,
+           const std::map<std::string, Dims>& shapes_of_files);
+
+  struct Assignment {
+    std::map<std::string, Dims> shapes;   ///< by input
+    std::map<std::string, int64_t> dims;  ///< by symbol, or "input[axis]"
+  };
+  [[nodiscard]] int attempts() const noexcept { return attempts_; }
+  [[nodiscard]] Assignment assign(int sample, int samples, int attempt) const;
+  /// The guessed dims besides batches, for messages; empty when there are none.
+  [[nodiscard]] std::vector<std::string> guessed() const;
+
+ private:
+  enum class Kind { fixed, batch, sequence, spatial, sum, unknown };
+  struct Free {
+    Kind kind = Kind::unknown;
+    int64_t value = 0;         ///< fixed
+    std::size_t position = 0;  ///< spatial: which of the spatial axes
+    std::size_t spatial = 0;   ///< spatial: how many there are
+    std::string input;         ///< where it stands first
+    std::size_t axis = 0;
+    bool has_symbol = false;
+  };
+
+  void add_input(const Port& port, const InputUse& use);
+  void fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis);
+  void fix_shape(const Port& port, const Dims& dims);
+  void check_names(const std::vector<Port>& ports, const VerifyOptions& options) const;
+  void count_attempts();
+  [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, int sample, int samples, int attempt, int depth) const;
+  [[nodiscard]] int64_t evaluate_sum(const std::string& key, int sample, int samples, int attempt, int depth) const;
+  void check_guessable() const;
+
+  std::vector<Port> ports_;
+  std::map<std::string, Dims> given_;  ///< shapes of inputs without a declared rank
+  std::map<std::string, Free> free_;   ///< by symbol, or "input[axis]"
+  int attempts_ = 1, size_attempts_ = 1;
+};
+
+}  // namespace relayout

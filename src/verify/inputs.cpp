@@ -1,0 +1,104 @@
+#include "verify/inputs.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "relayout/error.h"
+#include "verify/data_file.h"
+
+namespace relayout {
+namespace {
+
+/// Elements of a sequence that is made up.
+constexpr std::size_t kSequenceLength = 3;
+
+}  // namespace
+
+InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options)
+    : ports_(required_inputs(graph)),
+      uses_(find_uses(graph, ports_)),
+      files_(read_files(ports_, options)),
+      dims_(ports_, uses_, options, shapes_of(files_)),
+      seed_(options.seed),
+      samples_(ports_.empty() || all_from_files() ? 1 : std::max(options.samples, 1)) {
+  check_guessable();
+}
+
+std::map<std::string, Datum> InputMaker::read_files(const std::vector<Port>& ports, const VerifyOptions& options) {
+  std::map<std::string, Datum> files;
+  for (const Port& port : ports) {
+    const auto found = options.inputs.find(port.name);
+    if (found == options.inputs.end()) continue;
+    Datum datum = read_data_file(found->second, port.kind);
+    check_fits(datum, port, escape(found->second.string()) + ": input " + quote(port.name));
+    files.emplace(port.name, std::move(datum));
+  }
+  return files;
+}
+
+std::vector<InputUse> InputMaker::find_uses(const Graph& graph, const std::vector<Port>& ports) {
+  std::vector<InputUse> uses;
+  for (const Port& port : ports) {
+    const Value* const value = graph.find(port.name);
+    uses.push_back(value == nullptr ? InputUse{} : use_of(*value));
+  }
+  return uses;
+}
+
+std::map<std::string, Dims> InputMaker::shapes_of(const std::map<std::string, Datum>& files) {
+  std::map<std::string, Dims> shapes;
+  for (const auto& [name, datum] : files) {
+    if (datum.kind == Datum::Kind::tensor) shapes.emplace(name, datum.tensor.dims());
+  }
+  return shapes;
+}
+
+void InputMaker::check_guessable() const {
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (files_.contains(ports_[i].name)) continue;
+    const Port& port = tensor_port(ports_[i]);
+    if (port.type == DataType::undefined) {
+      fail(ErrorKind::unsupported, "input " + quote(ports_[i].name) + " is no tensor, sequence or optional of a known type");
+    }
+    if (uses_[i].role != InputRole::shape) continue;
+    fail(ErrorKind::usage, "input " + quote(ports_[i].name) + " is a size or axis for " + uses_[i].consumer + ", and no guess is safe",
+         "--input " + escape(ports_[i].name) + "=FILE gives it (.npy or .pb)");
+  }
+}
+
+Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample) const {
+  Inputs inputs;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const Port& port = ports_[i];
+    if (const auto file = files_.find(port.name); file != files_.end()) {
+      inputs.emplace(port.name, file->second);
+      continue;
+    }
+    const Extent& extent = uses_[i].limit;
+    int64_t limit = extent.size.value_or(1);
+    if (const auto other = assignment.shapes.find(extent.input); !extent.size && other != assignment.shapes.end()) {
+      const auto axis = static_cast<std::size_t>(extent.axis);
+      limit = axis < other->second.size() ? other->second[axis] : 1;
+    }
+    const Dims& dims = assignment.shapes.at(port.name);
+    const DataType type = tensor_port(port).type;
+    // Sequences and optionals are filled level by level, each tensor from a stream of its own.
+    int element = 0;
+    const auto fill = [&](const auto& self, const Port& at) -> Datum {
+      const std::string stream = element == 0 ? port.name : port.name + "#" + std::to_string(element);
+      if (at.kind == Datum::Kind::tensor) {
+        ++element;
+        return make_values(type, dims, uses_[i], limit, seed_, stream, sample);
+      }
+      Datum datum;
+      datum.kind = at.kind;
+      const std::size_t count = at.kind == Datum::Kind::sequence ? kSequenceLength : 1;
+      for (std::size_t k = 0; k < count; ++k) datum.elements.push_back(self(self, at.element.front()));
+      return datum;
+    };
+    inputs.emplace(port.name, fill(fill, port));
+  }
+  return inputs;
+}
+
+}  // namespace relayout

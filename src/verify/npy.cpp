@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "relayout/error.h"
+#include "verify/data_file.h"
+
+namespace relayout {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMaxRank = 64;
+
+/// What the header says. NumPy: "The NPY format", numpy/lib/format.py.
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  Dims dims;
+  std::size_t data = 0;  ///< offset of the first element
+};
+
+[[noreturn]] void refuse(const std::string& what) {
+  fail(ErrorKind::invalid, "not a NumPy array file: " + what);
+}
+
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : text_(text) {}
+
+  Header parse() {
+    Header header;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = quoted();
+      expect(':');
+      if (key == "descr") {
+        header.descr = quoted();
+        descr = true;
+      } else if (key == "fortran_order") {
+        header.fortran_order = truth();
+        order = true;
+      } else if (key == "shape") {
+        header.dims = tuple();
+        shape = true;
+      } else {
+        refuse("its header has an unknown key " + quote(key));
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!descr || !order || !shape) refuse("its header lacks descr, fortran_order or shape");
+    return header;
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+  bool accept(char c) {
+    skip_blanks();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) refuse(std::string("its header lacks '") + c + "' at " + std::to_string(at_));
+  }
+  std::string quoted() {
+    skip_blanks();
+    const char mark = at_ < text_.size() ? text_[at_] : '\0';
+    const std::size_t end = mark == '\'' || mark == '"' ? text_.find(mark, at_ + 1) : std::string_view::npos;
+    if (end == std::string_view::npos) refuse("structured or malformed element types are not read");
+    std::string out(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return out;
+  }
+  bool truth() {
+    skip_blanks();
+    for (const std::string_view word : {"True", "False"}) {
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += word.size();
+        return word == "True";
+      }
+    }
+    refuse("fortran_order is neither True nor False");
+  }
+  Dims tuple() {
+    Dims dims;
+    expect('(');
+    while (!accept(')')) {
+      skip_blanks();
+      int64_t dim = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), dim);
+      if (error != std::errc() || dim < 0 || dims.size() >= kMaxRank) refuse("its shape is not a tuple of sizes");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      dims.push_back(dim);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return dims;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+Header parse_header(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(kMagic) || text.size() < 10) refuse("it does not begin with \\x93NUMPY");
+  const auto version = static_cast<unsigned char>(text[6]);
+  if (version < 1 || version > 3) refuse("unknown version of the format");
+  const std::size_t width = version == 1 ? 2 : 4;
+  if (text.size() < 8 + width) refuse("it ends in its header");
+  std::size_t length = 0;
+  for (std::size_t i = width; i-- > 0;) length = length << 8U | static_cast<unsigned char>(text[8 + i]);
+  const std::size_t start = 8 + width;
+  if (length > text.size() - start) refuse("it ends in its header");
+  Header header = HeaderParser(text.substr(start, length)).parse();
+  header.data = start + length;
+  return header;
+}
+
+struct ElementType {
+  DataType type = DataType::undefined;
+  std::size_t size = 0;  ///< bytes of one element in the file
+  std::size_t swap = 1;  ///< bytes to reverse as one, 1: none
+};
+
+std::optional<ElementType> numeric_type(char kind, std::size_t size) {
+  const auto entry = [&](std::initializer_list<std::pair<std::size_t, DataType>> sizes) -> std::optional<ElementType> {
+    for (const auto& [bytes, type] : sizes) {
+      if (bytes == size) return ElementType{type, size, kind == 'c' ? size / 2 : size};
+    }
+    return std::nullopt;
+  };
+  switch (kind) {
+    case 'b':
+      return entry({{1, DataType::boolean}});
+    case 'i':
+      return entry({{1, DataType::int8}, {2, DataType::int16}, {4, DataType::int32}, {8, DataType::int64}});
+    case 'u':
+      return entry({{1, DataType::uint8}, {2, DataType::uint16}, {4, DataType::uint32}, {8, DataType::uint64}});
+    case 'f':
+      return entry({{2, DataType::float16}, {4, DataType::float32}, {8, DataType::float64}});
+    case 'c':
+      return entry({{8, DataType::complex64}, {16, DataType::complex128}});
+    default:
+      return std::nullopt;
+  }
+}
+
+[[noreturn]] void refuse_type(const std::string& descr) {
+  fail(ErrorKind::unsupported, "NumPy element type " + quote(descr) + " is not read");
+}
+
+ElementType parse_descr(const std::string& descr) {
+  if (descr.size() < 3) refuse_type(descr);
+  std::size_t size = 0;
+  const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), size);
+  if (error != std::errc() || end != descr.data() + descr.size()) refuse_type(descr);
+  const char order = descr[0], kind = descr[1];
+  if (order != '<' && order != '>' && order != '|' && order != '=') refuse_type(descr);
+  if (kind == 'S' || kind == 'U') {
+    const auto bytes = checked_mul<std::size_t>(size, kind == 'U' ? 4 : 1);
+    if (!bytes) refuse_type(descr);
+    return {DataType::string, *bytes, kind == 'U' && order == '>' ? std::size_t{4} : std::size_t{1}};
+  }
+  auto type = numeric_type(kind, size);
+  if (!type) refuse_type(descr);
+  if (order != '>') type->swap = 1;
+  return *type;
+}
+
+void append_utf8(uint32_t point, std::string& out) {
+  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | (point >> shift & 0x3FU)); };
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+  } else if (point < 0x800) {
+    out += static_cast<char>(0xC0U | point >> 6U);
+    tail(0);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0U | point >> 12U);
+    tail(6), tail(0);
+  } else {
+    out += static_cast<char>(0xF0U | (point >> 18U & 0x07U));
+    tail(12), tail(6), tail(0);
+  }
+}
+
+/// One fixed-size text; padding NULs at its end are not part of it.
+std::string parse_text(std::span<const std::byte> bytes, bool is_unicode, bool swapped) {
+  std::string out;
+  if (!is_unicode) {
+    out.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    out.erase(out.find_last_not_of('\0') + 1);
+    return out;
+  }
+  std::size_t count = bytes.size() / 4;
+  const auto point = [&](std::size_t i) {
+    uint32_t value = 0;
+    for (std::size_t k = 0; k < 4; ++k) value = value << 8U | std::to_integer<uint32_t>(bytes[4 * i + (swapped ? k : 3 - k)]);
+    return value;
+  };
+  while (count > 0 && point(count - 1) == 0) --count;
+  for (std::size_t i = 0; i < count; ++i) append_utf8(point(i), out);
+  return out;
+}
+
+/// Elements of row-major `dims`; the caller turns Fortran order round.
+Tensor read_elements(std::span<const std::byte> data, const ElementType& element, bool is_unicode, Dims dims) {
+  Tensor tensor(element.type, std::move(dims));
+  const auto count = static_cast<std::size_t>(tensor.element_count());
+  if (element.type == DataType::string) {
+    for (std::size_t i = 0; i < count; ++i) {
+      tensor.data<std::string>()[i] = parse_text(data.subspan(i * element.size, element.size), is_unicode, element.swap == 4);
+    }
+    return tensor;
+  }
+  if (count > 0) std::memcpy(tensor.bytes(), data.data(), count * element.size);
+  if (element.swap > 1) {
+    for (std::byte* at = tensor.bytes(); at != tensor.bytes() + count * element.size; at += element.swap)
+      std::reverse(at, at + element.swap);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Tensor parse_npy(std::span<const std::byte> bytes) {
+  Header header = parse_header(bytes);
+  const ElementType element = parse_descr(header.descr);
+  if (header.fortran_order) std::ranges::reverse(header.dims);
+  const int64_t count = element_count(header.dims);
+  const auto size = checked_mul<std::size_t>(static_cast<std::size_t>(count), element.size);
+  const std::span<const std::byte> data = bytes.subspan(header.data);
+  if (!size || *size > data.size()) {
+    fail(ErrorKind::invalid, std::to_string(count) + " elements of " + std::to_string(element.size) + " bytes in a file with " +
+                                 std::to_string(data.size()) + " bytes of data");
+  }
+  // An element of no bytes could claim any number of texts.
+  if (element.size == 0 && count > 0) fail(ErrorKind::invalid, "elements of no size");
+  const bool is_unicode = header.descr.size() > 1 && header.descr[1] == 'U';
+  const Tensor tensor = read_elements(data, element, is_unicode, header.dims);
+  if (!header.fortran_order) return tensor;
+  Dims reversed(header.dims.size());
+  for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
+  return contiguous(tensor.transposed(reversed));
+}
+
+}  // namespace relayout

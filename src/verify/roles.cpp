@@ -1,0 +1,439 @@
+#include "verify/roles.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <string_view>
+#include <unordered_set>
+#include <variant>
+
+#include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "ops/constants.h"
+#include "ops/dtypes.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+/// "Input `first` of `op`, or any from `first` to `last`, has this role."
+struct Rule {
+  std::string_view op;
+  int first, last;
+  InputRole role;
+};
+
+constexpr int kAll = 1000;
+
+constexpr auto kRules = std::to_array<Rule>({
+    {"Reshape", 1, 1, InputRole::shape},
+    {"Expand", 1, 1, InputRole::shape},
+    {"Tile", 1, 1, InputRole::shape},
+    {"ConstantOfShape", 0, 0, InputRole::shape},
+    {"Range", 0, 2, InputRole::shape},
+    {"Slice", 1, 4, InputRole::shape},
+    {"Split", 1, 1, InputRole::shape},
+    {"SplitToSequence", 1, 1, InputRole::shape},
+    {"Squeeze", 1, 1, InputRole::shape},
+    {"Unsqueeze", 1, 1, InputRole::shape},
+    {"Pad", 1, 1, InputRole::shape},
+    {"Pad", 3, 3, InputRole::shape},
+    {"TopK", 1, 1, InputRole::shape},
+    {"OneHot", 1, 1, InputRole::shape},
+    {"Resize", 1, 3, InputRole::shape},
+    {"Upsample", 1, 1, InputRole::shape},
+    {"CenterCropPad", 1, 1, InputRole::shape},
+    {"AffineGrid", 1, 1, InputRole::shape},
+    {"Col2Im", 1, 2, InputRole::shape},
+    {"MaxUnpool", 1, 2, InputRole::shape},
+    {"DFT", 1, 2, InputRole::shape},
+    {"STFT", 1, 1, InputRole::shape},
+    {"STFT", 3, 3, InputRole::shape},
+    {"MelWeightMatrix", 0, 4, InputRole::shape},
+    {"HannWindow", 0, 0, InputRole::shape},
+    {"HammingWindow", 0, 0, InputRole::shape},
+    {"BlackmanWindow", 0, 0, InputRole::shape},
+    {"ReduceSum", 1, 1, InputRole::shape},
+    {"ReduceMean", 1, 1, InputRole::shape},
+    {"ReduceMax", 1, 1, InputRole::shape},
+    {"ReduceMin", 1, 1, InputRole::shape},
+    {"ReduceProd", 1, 1, InputRole::shape},
+    {"ReduceL1", 1, 1, InputRole::shape},
+    {"ReduceL2", 1, 1, InputRole::shape},
+    {"ReduceLogSum", 1, 1, InputRole::shape},
+    {"ReduceLogSumExp", 1, 1, InputRole::shape},
+    {"ReduceSumSquare", 1, 1, InputRole::shape},
+    {"CumSum", 1, 1, InputRole::zero},
+    {"SequenceAt", 1, 1, InputRole::zero},
+    {"SequenceErase", 1, 1, InputRole::zero},
+    {"SequenceInsert", 2, 2, InputRole::zero},
+    {"NonMaxSuppression", 2, 2, InputRole::count},
+    {"Loop", 0, 0, InputRole::count},
+    {"Loop", 1, 1, InputRole::condition},
+    {"If", 0, 0, InputRole::condition},
+    {"Dropout", 2, 2, InputRole::condition},
+    {"Gather", 1, 1, InputRole::ids},
+    {"GatherElements", 1, 1, InputRole::ids},
+    {"GatherND", 1, 1, InputRole::ids},
+    {"ScatterElements", 1, 1, InputRole::ids},
+    {"Scatter", 1, 1, InputRole::ids},
+    {"ScatterND", 1, 1, InputRole::ids},
+    {"OneHot", 0, 0, InputRole::ids},
+    {"RoiAlign", 2, 2, InputRole::ids},
+    {"BitShift", 1, 1, InputRole::ids},
+    {"NegativeLogLikelihoodLoss", 1, 1, InputRole::ids},
+    {"SoftmaxCrossEntropyLoss", 1, 1, InputRole::ids},
+    {"LSTM", 4, 4, InputRole::length},
+    {"GRU", 4, 4, InputRole::length},
+    {"RNN", 4, 4, InputRole::length},
+    {"ReverseSequence", 1, 1, InputRole::length},
+    {"Dropout", 1, 1, InputRole::ratio},
+    {"NonMaxSuppression", 3, 4, InputRole::ratio},
+    {"NonMaxSuppression", 0, 0, InputRole::boxes},
+    {"RoiAlign", 1, 1, InputRole::boxes},
+    {"NonMaxSuppression", 1, 1, InputRole::unit},
+    {"Bernoulli", 0, 0, InputRole::unit},
+    {"Acos", 0, 0, InputRole::symmetric},
+    {"Asin", 0, 0, InputRole::symmetric},
+    {"Atanh", 0, 0, InputRole::symmetric},
+    {"GridSample", 1, 1, InputRole::symmetric},
+    {"Acosh", 0, 0, InputRole::above_one},
+    {"Log", 0, 0, InputRole::positive},
+    {"Sqrt", 0, 0, InputRole::positive},
+    {"Pow", 0, 0, InputRole::positive},
+    {"BatchNormalization", 4, 4, InputRole::positive},
+    {"Div", 1, 1, InputRole::nonzero},
+    {"Mod", 1, 1, InputRole::nonzero},
+    {"Reciprocal", 0, 0, InputRole::nonzero},
+    {"QuantizeLinear", 1, 1, InputRole::scale},
+    {"DequantizeLinear", 1, 1, InputRole::scale},
+    {"Conv", 0, 0, InputRole::image},
+    {"ConvTranspose", 0, 0, InputRole::image},
+    {"ConvInteger", 0, 0, InputRole::image},
+    {"QLinearConv", 0, 0, InputRole::image},
+    {"DeformConv", 0, 0, InputRole::image},
+    {"BatchNormalization", 0, 0, InputRole::image},
+    {"InstanceNormalization", 0, 0, InputRole::image},
+    {"GroupNormalization", 0, 0, InputRole::image},
+    {"LRN", 0, 0, InputRole::image},
+    {"MaxPool", 0, 0, InputRole::image},
+    {"AveragePool", 0, 0, InputRole::image},
+    {"LpPool", 0, 0, InputRole::image},
+    {"GlobalAveragePool", 0, 0, InputRole::image},
+    {"GlobalMaxPool", 0, 0, InputRole::image},
+    {"Resize", 0, 0, InputRole::image},
+    {"Upsample", 0, 0, InputRole::image},
+    {"GridSample", 0, 0, InputRole::image},
+    {"RoiAlign", 0, 0, InputRole::image},
+});
+
+/// Ops whose outputs hold elements of the named inputs unchanged or cast: the search goes on behind them.
+constexpr auto kMovers = std::to_array<Rule>({
+    {"Identity", 0, 0, {}},
+    {"Reshape", 0, 0, {}},
+    {"Squeeze", 0, 0, {}},
+    {"Unsqueeze", 0, 0, {}},
+    {"Transpose", 0, 0, {}},
+    {"Flatten", 0, 0, {}},
+    {"Cast", 0, 0, {}},
+    {"CastLike", 0, 0, {}},
+    {"Split", 0, 0, {}},
+    {"Slice", 0, 0, {}},
+    {"Concat", 0, kAll, {}},
+    {"Expand", 0, 0, {}},
+    {"Tile", 0, 0, {}},
+    {"Pad", 0, 0, {}},
+    {"Dropout", 0, 0, {}},
+    {"SequenceConstruct", 0, kAll, {}},
+    {"SequenceAt", 0, 0, {}},
+    {"SequenceInsert", 0, 1, {}},
+    {"SplitToSequence", 0, 0, {}},
+    {"ConcatFromSequence", 0, 0, {}},
+    {"Optional", 0, 0, {}},
+    {"OptionalGetElement", 0, 0, {}},
+    {"DepthToSpace", 0, 0, {}},
+    {"SpaceToDepth", 0, 0, {}},
+    {"ReverseSequence", 0, 0, {}},
+    {"Gather", 0, 0, {}},
+    {"Where", 1, 2, {}},
+});
+
+/// Arithmetic behind which an integer is still an id or a size, and a float still an image.
+constexpr auto kArithmetic =
+    std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Abs", "Neg", "Clip", "Sum", "Floor", "Ceil"});
+
+/// Readers that tell a mask from a number, when an integer was cast before.
+constexpr auto kMaskReaders = std::to_array<std::string_view>({"Mul", "Where", "Sub", "And", "Or", "Not", "Xor"});
+
+template <class Table>
+const Rule* find_rule(const Table& table, std::string_view op, int index) {
+  const auto found =
+      std::ranges::find_if(table, [&](const Rule& rule) { return rule.op == op && index >= rule.first && index <= rule.last; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+/// What operands are constant, defaults of inputs included: verification runs with them.
+class Operands {
+ public:
+  [[nodiscard]] std::optional<Dims> dims(const Value* value) {
+    if (value == nullptr) return std::nullopt;
+    if (value->initializer() != nullptr && value->initializer()->data != nullptr) return value->initializer()->data->dims();
+    const auto found = constants_.find(*value);
+    if (const auto* const constant = std::get_if<Constant>(&found)) return constant->dims;
+    return std::nullopt;
+  }
+
+  /// The value of a constant of one element.
+  [[nodiscard]] std::optional<double> number(const Value* value) {
+    const auto shape = dims(value);
+    if (!shape || element_count(*shape) != 1) return std::nullopt;
+    const auto tensor = constants_.value(*value);
+    if (!tensor || !kNumericTypes.has(tensor->type())) return std::nullopt;
+    return load_one<double>(tensor->type(), tensor->bytes());
+  }
+
+ private:
+  Constants constants_;
+};
+
+/// Dim `axis` (may be negative) of a value: of a constant, of a graph input, or as declared.
+Extent extent_of(Operands& operands, const Value* value, int64_t axis) {
+  if (value == nullptr) return {};
+  const auto constant = operands.dims(value);
+  const auto declared = value->declared();
+  Dims dims;
+  if (constant) {
+    dims = *constant;
+  } else if (declared && declared->has_shape) {
+    dims = declared->dims;
+  }
+  if (axis < 0) axis += static_cast<int64_t>(dims.size());
+  if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return {};
+  const int64_t dim = dims[static_cast<std::size_t>(axis)];
+  if (dim >= 0) return {dim, {}, axis};
+  if (value->is_input() && value->graph().outer() == nullptr) return {std::nullopt, value->name(), axis};
+  return {};
+}
+
+/// The dim that ids of this reader index.
+Extent id_limit(Operands& operands, const Node& node) {
+  const Attributes attributes(node);
+  if (node.is("OneHot")) {
+    const auto depth = operands.number(node.input(1));
+    return {depth ? static_cast<int64_t>(*depth) : 3, {}, 0};
+  }
+  if (node.is("BitShift")) return {8, {}, 0};
+  if (node.is("RoiAlign")) return extent_of(operands, node.input(0), 0);
+  if (node.is("NegativeLogLikelihoodLoss") || node.is("SoftmaxCrossEntropyLoss")) return extent_of(operands, node.input(0), 1);
+  if (node.is("GatherND") || node.is("ScatterND")) {
+    // One id may stand for any of the leading dims: the smallest that is known.
+    Extent least;
+    const auto dims = operands.dims(node.input(0));
+    const std::size_t rank = dims                                                    ? dims->size()
+                             : node.input(0) != nullptr && node.input(0)->declared() ? node.input(0)->declared()->dims.size()
+                                                                                     : 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const Extent extent = extent_of(operands, node.input(0), static_cast<int64_t>(axis));
+      if (!extent.size) return extent;
+      if (!least.size || *extent.size < *least.size) least = extent;
+    }
+    return least;
+  }
+  return extent_of(operands, node.input(0), attributes.integer("axis", 0));
+}
+
+Extent length_limit(Operands& operands, const Node& node) {
+  const Attributes attributes(node);
+  if (node.is("ReverseSequence")) return extent_of(operands, node.input(0), attributes.integer("time_axis", 0));
+  return extent_of(operands, node.input(0), attributes.integer("layout", 0) == 1 ? 1 : 0);
+}
+
+/// Sizes of dims that a reader's weights demand of its data.
+std::map<int64_t, int64_t> demanded_dims(Operands& operands, const Node& node, int index, std::size_t rank) {
+  if (index != 0) return {};
+  const auto weight = operands.dims(node.input(1));
+  if (!weight || weight->empty()) return {};
+  const auto last = static_cast<int64_t>(rank) - 1;
+  const Attributes attributes(node);
+  if (node.is("Conv") && weight->size() >= 2) return {{1, (*weight)[1] * attributes.integer("group", 1)}};
+  if (node.is("ConvTranspose") || node.is("BatchNormalization") || node.is("InstanceNormalization")) return {{1, (*weight)[0]}};
+  if (node.is("MatMul") && rank > 0) return {{last, weight->size() == 1 ? (*weight)[0] : (*weight)[weight->size() - 2]}};
+  if (node.is("Gemm") && weight->size() == 2) {
+    const bool transposed = attributes.integer("transA", 0) != 0;
+    return {{transposed ? 0 : 1, (*weight)[attributes.integer("transB", 0) != 0 ? 1 : 0]}};
+  }
+  if ((node.is("LSTM") || node.is("GRU") || node.is("RNN")) && weight->size() == 3) return {{2, (*weight)[2]}};
+  if (node.is("LayerNormalization") && weight->size() == 1) return {{last, (*weight)[0]}};
+  return {};
+}
+
+/// The search from one input through movers, subgraphs and functions.
+class Search {
+ public:
+  explicit Search(const Value& input) : input_(&input) {
+    const auto declared = input.declared();
+    type_ = declared ? declared->type : DataType::undefined;
+    rank_ = declared ? declared->dims.size() : 0;
+  }
+
+  InputUse run() {
+    visit(*input_, {});
+    while (!queue_.empty()) {
+      const auto [value, path] = queue_.front();
+      queue_.pop_front();
+      for (const Use& use : value->uses()) read(*use.node, use.index, path);
+    }
+    settle_by_name();
+    return use_;
+  }
+
+ private:
+  /// What lies between the input and a value.
+  struct Path {
+    bool moved = false;  ///< dims are not the input's any more
+    bool cast = false;
+    bool arithmetic = false;
+  };
+
+  void visit(const Value& value, Path path) {
+    if (seen_.insert(&value).second) queue_.emplace_back(&value, path);
+  }
+
+  void read(const Node& node, int index, const Path& path) {
+    if (enter(node, index, path)) return;
+    if (node.domain().empty()) {
+      const Rule* const rule = find_rule(kRules, node.op_type(), index);
+      if (rule != nullptr && !is_whole_power(node)) note(node, rule->role, path);
+      note_demands(node, index, path);
+      note_bytes(node, index);
+      if (path.cast && is_integer() && std::ranges::find(kMaskReaders, node.op_type()) != kMaskReaders.end()) {
+        note(node, InputRole::mask, path);
+      }
+      follow(node, index, path);
+    }
+    if (use_.consumer.empty()) use_.consumer = node.label();
+  }
+
+  /// Goes on behind a mover or simple arithmetic.
+  void follow(const Node& node, int index, Path path) {
+    if (find_rule(kMovers, node.op_type(), index) != nullptr) {
+      const bool casts = node.is("Cast") || node.is("CastLike");
+      path.moved = path.moved || !(casts || node.is("Identity") || node.is("Dropout"));
+      path.cast = path.cast || casts;
+    } else if (std::ranges::find(kArithmetic, node.op_type()) != kArithmetic.end() && (is_integer() || reads_constant(node, index))) {
+      path.arithmetic = true;
+    } else {
+      return;
+    }
+    for (const Value* const output : node.outputs()) {
+      if (output != nullptr) visit(*output, path);
+    }
+  }
+
+  /// x² and the like take negative numbers.
+  bool is_whole_power(const Node& node) {
+    if (!node.is("Pow")) return false;
+    const auto exponent = operands_.number(node.input(1));
+    return exponent && *exponent == std::trunc(*exponent);
+  }
+
+  bool reads_constant(const Node& node, int index) {
+    const Value* const other = node.input(index == 0 ? 1 : 0);
+    return other == nullptr || operands_.dims(other).has_value();
+  }
+
+  /// Goes on inside a subgraph or function that takes the value as input; false when `node` is neither.
+  bool enter(const Node& node, int index, const Path& path) {
+    if (node.is("Loop") || node.is("Scan")) {
+      const bool loop = node.is("Loop");
+      if (loop && index < 2) return false;
+      if (node.subgraphs().empty()) return true;
+      const auto& inputs = node.subgraphs().front()->inputs();
+      Path inner = path;
+      inner.moved = inner.moved || !loop;
+      if (static_cast<std::size_t>(index) < inputs.size()) visit(*inputs[static_cast<std::size_t>(index)], inner);
+      return true;
+    }
+    for (const auto& function : node.graph().model().functions()) {
+      if (function->function()->name() != node.op_type() || function->function()->domain() != node.message().domain()) continue;
+      const auto& inputs = function->inputs();
+      if (static_cast<std::size_t>(index) < inputs.size()) visit(*inputs[static_cast<std::size_t>(index)], path);
+      return true;
+    }
+    return false;
+  }
+
+  void note(const Node& node, InputRole role, const Path& path) {
+    if (role == InputRole::image && path.arithmetic && is_integer()) return;
+    if (role > use_.role) return;
+    const bool first = role < use_.role;
+    use_.role = role;
+    if (first) {
+      use_.consumer = node.label();
+      use_.limit = {};
+      use_.direct = true;
+      use_.negative_ids = true;
+    }
+    use_.direct = use_.direct && !path.arithmetic;
+    constexpr int kNegativeIds = 11;  // Gather, GatherND, Scatter…: negative indices since opset 11
+    use_.negative_ids =
+        use_.negative_ids && use_.direct && !path.cast && node.opset() >= kNegativeIds && node.op_type().find("Gather") == 0;
+    if (role == InputRole::ids) narrow(id_limit(operands_, node), first);
+    if (role == InputRole::length) narrow(length_limit(operands_, node), first);
+  }
+
+  /// The smallest limit of all readers counts; one that nobody knows allows only the first element.
+  void narrow(const Extent& limit, bool first) {
+    const bool unknown = !limit.size && limit.input.empty();
+    if (unknown) {
+      use_.limit = {1, {}, 0};
+    } else if (first || (!use_.limit.size && limit.size) || (use_.limit.size && limit.size && *limit.size < *use_.limit.size)) {
+      use_.limit = limit;
+    }
+  }
+
+  void note_demands(const Node& node, int index, const Path& path) {
+    if (path.moved || path.arithmetic) return;
+    for (const auto& [axis, dim] : demanded_dims(operands_, node, index, rank_)) use_.dims.emplace(axis, dim);
+  }
+
+  /// A division by 255 or so, or a multiplication by its inverse, tells that the input holds bytes.
+  void note_bytes(const Node& node, int index) {
+    constexpr double kLeast = 100, kMost = 300;
+    if (index != 0 || (!node.is("Div") && !node.is("Mul"))) return;
+    const auto factor = operands_.number(node.input(1));
+    if (!factor || *factor == 0) return;
+    const double divisor = node.is("Div") ? *factor : 1 / *factor;
+    if (divisor > kLeast && divisor < kMost) note(node, InputRole::bytes, {});
+  }
+
+  /// Names and types settle what no reader did.
+  void settle_by_name() {
+    if (use_.role < InputRole::mask) return;
+    const bool named_mask = input_->name().find("mask") != std::string::npos;
+    const bool is_number = is_integer() || use_.role == InputRole::number;
+    if (type_ == DataType::boolean || (named_mask && is_number)) use_.role = InputRole::mask;
+    if (type_ == DataType::uint8 && use_.role > InputRole::bytes) use_.role = InputRole::bytes;
+  }
+
+  [[nodiscard]] bool is_integer() const { return traits(type_).is_integer; }
+
+  Operands operands_;
+  const Value* input_;
+  DataType type_;
+  std::size_t rank_;
+  InputUse use_;
+  std::unordered_set<const Value*> seen_;
+  std::deque<std::pair<const Value*, Path>> queue_;
+};
+
+}  // namespace
+
+InputUse use_of(const Value& input) {
+  return Search(input).run();
+}
+
+}  // namespace relayout

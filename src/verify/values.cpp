@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "ops/dtypes.h"
+#include "verify/elements.h"
+#include "verify/inputs.h"
+
+namespace relayout {
+namespace {
+
+constexpr double kSmoothStep = 12;             ///< elements between the points of low-pass noise
+constexpr int kSpatialAxes = 3;                ///< low-pass noise is smooth along at most so many trailing axes
+constexpr int64_t kSecond = int64_t{1} << 40;  ///< a second random number for the same element
+
+constexpr auto kWords = std::to_array<std::string_view>({"", "a", "The", "quick brown fox", "relayout", "\xC3\xA9t\xC3\xA9", "42", " b "});
+
+template <class Domain, class F>
+void fill(const Tensor& tensor, F&& value) {
+  std::array<Domain, kElementChunk> buffer;
+  const int64_t count = tensor.element_count(), stride = element_stride(tensor.type());
+  for (int64_t first = 0; first < count; first += kElementChunk) {
+    const int64_t size = std::min(kElementChunk, count - first);
+    for (int64_t i = 0; i < size; ++i) buffer[static_cast<std::size_t>(i)] = value(first + i);
+    store<Domain>(tensor.type(), tensor.bytes() + first * stride, 1, size, buffer.data());
+  }
+}
+
+/// Low-pass noise in [0, 1): random values on a coarse grid over the trailing axes from the third on, linear in between; each plane its
+/// own.
+class SmoothNoise {
+ public:
+  SmoothNoise(const RandomStream& random, const Dims& dims) : random_(&random) {
+    const std::size_t first =
+        dims.size() > 2 ? std::max<std::size_t>(2, dims.size() - kSpatialAxes) : dims.size() - std::min<std::size_t>(dims.size(), 1);
+    axes_.assign(dims.begin() + static_cast<std::ptrdiff_t>(first), dims.end());
+    grid_ = 1;
+    for (const int64_t dim : axes_) grid_ *= static_cast<uint64_t>(static_cast<double>(dim) / kSmoothStep) + 2;
+  }
+
+  double operator()(int64_t flat) const {
+    std::array<uint64_t, kSpatialAxes> cell{};
+    std::array<double, kSpatialAxes> part{};
+    int64_t rest = flat;
+    for (std::size_t k = axes_.size(); k-- > 0;) {
+      const double at = static_cast<double>(rest % axes_[k]) / kSmoothStep;
+      rest /= axes_[k];
+      cell[k] = static_cast<uint64_t>(at);
+      part[k] = at - std::floor(at);
+    }
+    double sum = 0;
+    for (unsigned corner = 0; corner < (1U << axes_.size()); ++corner) {
+      double weight = 1;
+      uint64_t point = 0;
+      for (std::size_t k = 0; k < axes_.size(); ++k) {
+        const bool upper = (corner >> k & 1U) != 0;
+        weight *= upper ? part[k] : 1 - part[k];
+        point = point * (static_cast<uint64_t>(static_cast<double>(axes_[k]) / kSmoothStep) + 2) + cell[k] + (upper ? 1 : 0);
+      }
+      if (weight > 0) sum += weight * random_->uniform(static_cast<uint64_t>(rest) * grid_ + point);
+    }
+    return sum;
+  }
+
+ private:
+  const RandomStream* random_;
+  Dims axes_;
+  uint64_t grid_;
+};
+
+/// Element values of one input over one sample.
+class Values {
+ public:
+  Values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, const RandomStream& random, int sample)
+      : type_(type),
+        dims_(dims),
+        use_(use),
+        limit_(std::max<int64_t>(limit, 1)),
+        random_(random),
+        sample_(sample),
+        count_(element_count(dims)) {}
+
+  Tensor make() const {
+    Tensor tensor(type_, dims_);
+    if (count_ == 0) return tensor;
+    if (type_ == DataType::string) {
+      for (int64_t i = 0; i < count_; ++i) tensor.data<std::string>()[i] = kWords[random_.below(index(i), kWords.size())];
+    } else if (type_ == DataType::complex64 || type_ == DataType::complex128) {
+      fill<double>(real_parts(tensor), [&](int64_t i) { return random_.normal(index(i)) * spread(); });
+    } else if (use_.role == InputRole::mask) {
+      fill_mask(tensor);
+    } else if (is_float(type_)) {
+      fill_reals(tensor);
+    } else if (type_ == DataType::boolean) {
+      fill<int64_t>(tensor, [&](int64_t i) {
+        return int64_t{use_.role == InputRole::condition ? sample_ % 2 == 0 : (random_.bits(index(i)) & 1U) != 0};
+      });
+    } else {
+      fill_integers(tensor);
+    }
+    return tensor;
+  }
+
+ private:
+  static uint64_t index(int64_t i) { return static_cast<uint64_t>(i); }
+  /// Every other sample reaches far: beyond a Clip at 6, beyond inputs clipped at 3.
+  [[nodiscard]] double spread() const { return sample_ % 4 == 1 ? 4 : 1; }
+  [[nodiscard]] double normal(int64_t i) const { return spread() * random_.normal(index(i)); }
+
+  void fill_reals(const Tensor& tensor) const {
+    const double floor = 0.1;
+    switch (use_.role) {
+      case InputRole::positive:
+        return fill<double>(tensor, [&](int64_t i) { return std::fabs(normal(i)) + floor; });
+      case InputRole::above_one:
+        return fill<double>(tensor, [&](int64_t i) { return 1 + std::fabs(normal(i)); });
+      case InputRole::nonzero:
+        return fill<double>(tensor, [&](int64_t i) { return std::copysign(std::fabs(normal(i)) + floor, normal(i)); });
+      case InputRole::unit:
+        return fill<double>(tensor, [&](int64_t i) { return random_.uniform(index(i)); });
+      case InputRole::symmetric:
+        return fill<double>(tensor, [&](int64_t i) { return 2 * random_.uniform(index(i)) - 1; });
+      case InputRole::scale:
+        return fill<double>(tensor, [&](int64_t i) { return 0.01 + 0.1 * random_.uniform(index(i)); });
+      case InputRole::ratio:
+        return fill<double>(tensor, [&](int64_t /*i*/) { return sample_ % 2 == 0 ? 0.5 : 0.1; });
+      case InputRole::boxes:
+        return fill<double>(tensor, [&](int64_t i) { return corner(i); });
+      case InputRole::bytes:
+        return fill_bytes(tensor);
+      case InputRole::image:
+        return fill_image(tensor);
+      default:
+        return fill_numbers(tensor);
+    }
+  }
+
+  /// Second corners lie beyond first ones.
+  [[nodiscard]] double corner(int64_t i) const {
+    const int64_t first = i - i % 4 + i % 2;
+    const double low = 8 * random_.uniform(index(first));
+    return i % 4 < 2 ? low : low + 0.5 + 8 * random_.uniform(index(i));
+  }
+
+  void fill_image(const Tensor& tensor) const {
+    const SmoothNoise smooth(random_, dims_);
+    // 255 overflows the activations of many 16-bit networks, and tells nothing that 16 does not.
+    const double most = traits(type_).bits <= 16 ? 16 : 256;
+    switch (sample_ % 4) {
+      case 2:
+        return fill<double>(tensor, smooth);
+      case 3:
+        return fill<double>(tensor, [&](int64_t i) { return std::floor(most * random_.uniform(index(i))); });
+      default:
+        return fill<double>(tensor, [&](int64_t i) { return normal(i); });
+    }
+  }
+
+  void fill_numbers(const Tensor& tensor) const {
+    switch (sample_ % 4) {
+      case 2:
+        return fill<double>(tensor, [&](int64_t i) { return random_.uniform(index(i)); });
+      case 3:
+        return fill<double>(tensor, [&](int64_t i) {
+          return random_.normal(index(i)) * std::exp2(static_cast<double>(random_.below(index(kSecond + i), 7)) - 3);
+        });
+      default:
+        return fill<double>(tensor, [&](int64_t i) { return normal(i); });
+    }
+  }
+
+  void fill_bytes(const Tensor& tensor) const {
+    const SmoothNoise smooth(random_, dims_);
+    const auto value = [&](int64_t i) {
+      switch (sample_ % 4) {
+        case 1:
+          return (random_.bits(index(i)) & 1U) != 0 ? 255.0 : 0.0;
+        case 2:
+          return std::floor(256 * smooth(i));
+        default:
+          return static_cast<double>(random_.below(index(i), 256));
+      }
+    };
+    if (is_float(type_)) return fill<double>(tensor, value);
+    fill<int64_t>(tensor, [&](int64_t i) { return static_cast<int64_t>(value(i)); });
+  }
+
+  /// Random with both values in every row, all true, a prefix of every row.
+  void fill_mask(const Tensor& tensor) const {
+    const int64_t length = dims_.empty() ? 1 : dims_.back();
+    const auto is_set = [&](int64_t i) -> int64_t {
+      const int64_t row = i / length, at = i % length;
+      if (sample_ % 4 == 1) return 1;
+      const auto fixed = static_cast<int64_t>(random_.below(index(kSecond + row), static_cast<uint64_t>(length)));
+      if (sample_ % 4 == 2) return at <= fixed - (length > 1 && fixed == length - 1 ? 1 : 0) ? 1 : 0;
+      if (length > 1 && at == fixed) return 1;
+      if (length > 1 && at == (fixed + 1) % length) return 0;
+      return static_cast<int64_t>(random_.bits(index(i)) & 1U);
+    };
+    if (is_float(type_)) return fill<double>(tensor, [&](int64_t i) { return static_cast<double>(is_set(i)); });
+    fill<int64_t>(tensor, is_set);
+  }
+
+  void fill_integers(const Tensor& tensor) const {
+    switch (use_.role) {
+      case InputRole::zero:
+        return fill<int64_t>(tensor, [](int64_t) { return 0; });
+      case InputRole::count:
+        return fill<int64_t>(tensor, [&](int64_t) { return 3 + 2 * (sample_ % 4); });
+      case InputRole::condition:
+        return fill<int64_t>(tensor, [&](int64_t) { return 1 - sample_ % 2; });
+      case InputRole::ids:
+        return fill_ids(tensor);
+      case InputRole::length:
+        return fill_lengths(tensor);
+      case InputRole::bytes:
+        return fill_bytes(tensor);
+      case InputRole::nonzero:
+        return fill<int64_t>(tensor, [&](int64_t i) { return whole_number(i) == 0 ? 1 : whole_number(i); });
+      default:
+        return fill<int64_t>(tensor, [&](int64_t i) { return whole_number(i); });
+    }
+  }
+
+  /// Types of 8 bits over their whole range, with the extremes; wider ones around zero, so that sums and products stay small.
+  [[nodiscard]] int64_t whole_number(int64_t i) const {
+    const bool is_unsigned = type_ == DataType::uint8 || type_ == DataType::uint16 || type_ == DataType::uint32 ||
+                             type_ == DataType::uint64 || type_ == DataType::uint4 || type_ == DataType::uint2;
+    const int bits = traits(type_).bits;
+    const int64_t most = bits <= 8          ? (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1
+                         : sample_ % 4 == 1 ? 1000
+                         : sample_ % 4 == 2 ? 1
+                                            : 63;
+    const int64_t least = is_unsigned ? 0 : bits <= 8 ? -most - 1 : sample_ % 4 == 2 ? 0 : -most;
+    if (bits <= 8 && sample_ % 4 == 1) return (random_.bits(index(i)) & 1U) != 0 ? most : least;
+    return least + static_cast<int64_t>(random_.below(index(i), static_cast<uint64_t>(most - least + 1)));
+  }
+
+  /// Two samples walk over the table in an order that visits every row once, the first row and the last first; later ones draw.
+  void fill_ids(const Tensor& tensor) const {
+    const auto rows = static_cast<uint64_t>(limit_);
+    if (!use_.direct) {
+      // Arithmetic may add to an id: stay in the lower half.
+      return fill<int64_t>(tensor,
+                           [&](int64_t i) { return static_cast<int64_t>(random_.below(index(i), std::max<uint64_t>(rows / 2, 1))); });
+    }
+    uint64_t step = std::max<uint64_t>(static_cast<uint64_t>(static_cast<double>(rows) * 0.6180339887498949), 1);
+    while (std::gcd(step, rows) != 1) ++step;
+    fill<int64_t>(tensor, [&](int64_t i) -> int64_t {
+      if (sample_ >= 2) {
+        const auto id = static_cast<int64_t>(random_.below(index(i), rows));
+        const bool from_end = use_.negative_ids && sample_ % 4 == 3 && (random_.bits(index(kSecond + i)) & 1U) != 0;
+        return from_end ? id - limit_ : id;
+      }
+      if (sample_ == 0 && i < 2) return i == 0 ? 0 : limit_ - 1;
+      __extension__ using Wide = unsigned __int128;
+      return static_cast<int64_t>(static_cast<Wide>(index(i + sample_ * count_)) * step % rows);
+    });
+  }
+
+  void fill_lengths(const Tensor& tensor) const {
+    fill<int64_t>(tensor, [&](int64_t i) -> int64_t {
+      if (sample_ % 4 == 1 || i == 0) return limit_;
+      if (sample_ % 4 == 2) return 1;
+      return 1 + static_cast<int64_t>(random_.below(index(i), static_cast<uint64_t>(limit_)));
+    });
+  }
+
+  DataType type_;
+  const Dims& dims_;
+  const InputUse& use_;
+  int64_t limit_;
+  const RandomStream& random_;
+  int sample_;
+  int64_t count_;
+};
+
+}  // namespace
+
+Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed, const std::string& name,
+                   int sample) {
+  const RandomStream random(seed, name, static_cast<uint64_t>(sample));
+  return Values(type, dims, use, limit, random, sample).make();
+}
+
+}  // namespace relayout
