@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/verify.h"
+
+namespace relayout {
+
+/// The tensors of a datum from left to right; views, nothing is copied.
+[[nodiscard]] std::vector<Tensor> leaves(const Datum& datum);
+/// Kind, types and dims, e.g. "f32[2, 3]", "sequence of 2: f32[1], f32[4]", "nothing" for an empty optional.
+[[nodiscard]] std::string describe(const Datum& datum);
+/// What differs in kind, length, type, rank or dims ("sequence of 2, was of 3"); empty when nothing does.
+[[nodiscard]] std::string structural_difference(const Datum& a, const Datum& b);
+/// Same structure, same bytes.
+[[nodiscard]] bool bit_equal(const Datum& a, const Datum& b);
+
+/// Whether a type is compared by distance: floats and complex numbers (their parts). Everything else must be equal.
+[[nodiscard]] bool is_measured(DataType type) noexcept;
+/// Half an ULP of 1 in this type, the largest relative error of one rounding.
+[[nodiscard]] double unit_roundoff(DataType type) noexcept;
+/// The error/range below which two results are the same whatever the floor (research: f64 1e-14, f32 2e-7, f16 1e-3, bf16 8e-3).
+[[nodiscard]] double dtype_minimum(DataType type) noexcept;
+
+/// Range and spread of one output of the reference over all samples: what errors are relative to. Finite elements only.
+class Yardstick {
+ public:
+  void add(const Datum& reference);
+  [[nodiscard]] int64_t count() const noexcept { return count_; }  ///< finite elements
+  [[nodiscard]] bool is_constant() const noexcept { return count_ > 0 && minimum_ == maximum_; }
+  /// max − min; for a constant the magnitude of its value (1 when that is 0).
+  [[nodiscard]] double range() const noexcept;
+  /// Standard deviation; for a constant as range().
+  [[nodiscard]] double sigma() const noexcept;
+  [[nodiscard]] double largest() const noexcept { return largest_; }  ///< max |value|
+  [[nodiscard]] double rms() const noexcept;
+  [[nodiscard]] double mean() const noexcept { return count_ == 0 ? 0 : shift_ + sum_ / static_cast<double>(count_); }
+
+ private:
+  double minimum_ = std::numeric_limits<double>::infinity(), maximum_ = -std::numeric_limits<double>::infinity();
+  double largest_ = 0;
+  double shift_ = 0, sum_ = 0, squares_ = 0;  ///< of value − shift_, the first value seen
+  int64_t count_ = 0;
+};
+
+/// Largest and RMS difference over the elements that are finite in both.
+struct Distance {
+  double max_abs = 0, rms = 0;
+};
+[[nodiscard]] Distance distance(const Datum& a, const Datum& b);
+
+/// Share of elements that lie at the smallest or largest value; 0 for fewer than three elements.
+[[nodiscard]] double saturated_share(const Datum& datum);
+/// A hash per slice along axis 0 (at most 64), of every tensor: equal hashes in two samples mean that the output does not depend on
+/// what differs between them.
+[[nodiscard]] std::vector<uint64_t> slice_hashes(const Datum& datum);
+
+/// All numbers of one output over one sample that need no floor. The structures must be equal.
+[[nodiscard]] SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick);
+/// Error of two correct evaluations of the original, in the units of SampleMetrics.
+struct Floor {
+  double max = 0, rms = 0;
+};
+/// One rounding of the output: no floor is below.
+[[nodiscard]] Floor least_floor(DataType type, const Yardstick& yardstick);
+/// Sets bounds, ratio and outcome (`same` or `different`, with reason) from the metrics: research/verification rules 4 and 5.
+void decide(SampleMetrics& metrics, DataType type, const Floor& floor);
+/// Number of elements with |a − b| > atol + rtol · |a|, or of which only one is NaN or both are not the same infinity.
+[[nodiscard]] int64_t count_beyond(const Datum& a, const Datum& b, double rtol, double atol);
+
+/// "1.2e-06"
+[[nodiscard]] std::string short_number(double value);
+/// All digits, for values shown against each other.
+[[nodiscard]] std::string exact_number(double value);
+
+}  // namespace relayout

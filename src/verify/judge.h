@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/verify.h"
+#include "verify/compare.h"
+
+namespace relayout {
+
+/// What is known of one output of the reference over all samples that it ran.
+class ReferenceOutput {
+ public:
+  ReferenceOutput() = default;
+  ReferenceOutput(std::string name, bool may_saturate) : name_(std::move(name)), may_saturate_(may_saturate) {}
+
+  /// The values of the next sample.
+  void add(const Datum& datum);
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const Yardstick& yardstick() const noexcept { return yardstick_; }
+  [[nodiscard]] DataType type() const noexcept { return type_; }
+  [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
+  /// Why equal values would prove nothing; nothing when they prove something. `varied`: inputs differed between samples.
+  [[nodiscard]] std::optional<std::string> inconclusive(bool varied) const;
+
+ private:
+  std::string name_;
+  bool may_saturate_ = false;  ///< false for outputs that have two values by nature
+  Yardstick yardstick_;
+  DataType type_ = DataType::undefined;
+  Dims dims_;
+  int64_t elements_ = 0, samples_ = 0, saturated_ = 0;
+  double least_saturated_share_ = 1;
+  std::vector<uint64_t> first_slices_;
+  bool independent_ = true;  ///< all samples so far agree slice by slice
+};
+
+/// Sums up the samples of an output: outcome, reason and the worst figures.
+void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied);
+
+}  // namespace relayout

@@ -1,0 +1,152 @@
+#include "verify/noise.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/random.h"
+#include "model/attributes.h"
+#include "ops/dtypes.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+/// Operands that no correct evaluation rounds: sizes, thresholds, exponents.
+struct ExactOperand {
+  std::string_view op;
+  int first, last;
+};
+constexpr int kAll = 1000;
+constexpr auto kExactOperands = std::to_array<ExactOperand>({
+    {"Resize", 1, 3},
+    {"Upsample", 1, 1},
+    {"NonMaxSuppression", 2, 4},
+    {"Pow", 1, 1},
+    {"Range", 0, kAll},
+    {"Mod", 0, kAll},
+    {"Equal", 0, kAll},
+    {"Greater", 0, kAll},
+    {"Less", 0, kAll},
+    {"GreaterOrEqual", 0, kAll},
+    {"LessOrEqual", 0, kAll},
+    {"Clip", 1, 2},
+    {"Dropout", 1, 1},
+    {"Pad", 2, 2},
+    {"QuantizeLinear", 1, 1},
+    {"OneHot", 1, 2},
+    {"Floor", 0, 0},
+    {"Ceil", 0, 0},
+    {"Round", 0, 0},
+    {"Sign", 0, 0},
+});
+
+/// Ops whose results are exact where their operands are: behind them the search for constants goes on.
+constexpr auto kMovers = std::to_array<std::string_view>(
+    {"Identity", "Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Expand", "Slice", "Flatten", "Tile"});
+
+bool is_exact_operand(const Node& node, int index) {
+  if (!node.domain().empty()) return false;
+  if (node.is("Cast")) {
+    const DataTypeTraits* const to = find_traits(static_cast<int32_t>(Attributes(node).integer("to", 0)));
+    return to == nullptr || !to->is_float;
+  }
+  return std::ranges::any_of(kExactOperands,
+                             [&](const ExactOperand& exact) { return node.is(exact.op) && index >= exact.first && index <= exact.last; });
+}
+
+/// Marks the constants that `value` moves unchanged.
+void mark_exact(const Value* value, std::unordered_set<std::string>& exact, std::unordered_set<const Value*>& seen) {
+  std::vector<const Value*> pending{value};
+  while (!pending.empty()) {
+    const Value* const at = pending.back();
+    pending.pop_back();
+    if (at == nullptr || !seen.insert(at).second) continue;
+    const Node* const producer = at->producer();
+    if (at->initializer() != nullptr || (producer != nullptr && producer->is("Constant"))) {
+      exact.insert(at->name());
+    } else if (producer != nullptr && std::ranges::find(kMovers, producer->op_type()) != kMovers.end()) {
+      pending.insert(pending.end(), producer->inputs().begin(), producer->inputs().end());
+    }
+  }
+}
+
+void visit_graph(const Graph& graph, const std::function<void(const Node&)>& f) {
+  for (const Node& node : graph.nodes()) {
+    f(node);
+    for (const auto& nested : node.subgraphs()) visit_graph(*nested, f);
+  }
+}
+
+/// Whole numbers and powers of two are structure (a factor of 2, a divisor of 16), not weights.
+bool is_structural(double value) {
+  int exponent = 0;
+  return value == std::trunc(value) || std::fabs(std::frexp(value, &exponent)) == 0.5;
+}
+
+/// Moves magnitudes of sign-magnitude numbers by one; never to zero and never to infinity.
+template <class Bits>
+void move_bits(Bits* bits, int64_t count, Bits infinity, const RandomStream& random) {
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto magnitude = static_cast<Bits>(bits[i] & ~kSign);
+    if (magnitude == 0 || magnitude >= infinity) continue;
+    const bool up = (random.bits(static_cast<uint64_t>(i)) & 1U) != 0;
+    const auto moved = static_cast<Bits>(up ? magnitude + 1 : magnitude - 1);
+    if (moved != 0 && moved != infinity) bits[i] = static_cast<Bits>((bits[i] & kSign) | moved);
+  }
+}
+
+}  // namespace
+
+void for_each_node(const Graph& main, const std::function<void(const Node&)>& f) {
+  visit_graph(main, f);
+  for (const auto& function : main.model().functions()) visit_graph(*function, f);
+}
+
+WeightNoise::WeightNoise(const Graph& graph) {
+  std::unordered_set<const Value*> seen;
+  for_each_node(graph, [&](const Node& node) {
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (is_exact_operand(node, static_cast<int>(i))) mark_exact(node.input(i), exact_, seen);
+    }
+  });
+}
+
+std::function<void(const std::string&, Tensor&)> WeightNoise::draw(uint64_t seed, int number) const {
+  return [this, seed, number](const std::string& name, Tensor& tensor) {
+    if (moves(name)) tensor = moved_by_one_ulp(tensor, seed, name, number);
+  };
+}
+
+Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& name, int number) {
+  if (!kRealTypes.has(tensor.type()) || tensor.element_count() == 0) return tensor;
+  const int64_t count = tensor.element_count();
+  if (count == 1 && is_structural(load_one<double>(tensor.type(), tensor.bytes()))) return tensor;
+  const Tensor dense = contiguous(tensor);
+  Tensor out(dense.type(), dense.dims());
+  std::memcpy(out.bytes(), dense.bytes(), static_cast<std::size_t>(count) * memory_size(dense.type()));
+  const RandomStream random(seed, "noise of " + name, static_cast<uint64_t>(number));
+  switch (out.type()) {
+    case DataType::float64:
+      move_bits<uint64_t>(out.data<uint64_t>(), count, 0x7FF0000000000000ULL, random);
+      break;
+    case DataType::float32:
+      move_bits<uint32_t>(out.data<uint32_t>(), count, 0x7F800000U, random);
+      break;
+    case DataType::float16:
+      move_bits<uint16_t>(out.data<uint16_t>(), count, 0x7C00U, random);
+      break;
+    default:
+      move_bits<uint16_t>(out.data<uint16_t>(), count, 0x7F80U, random);
+      break;
+  }
+  return out;
+}
+
+}  // namespace relayout

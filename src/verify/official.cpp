@@ -1,0 +1,112 @@
+#include "verify/official.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "verify/compare.h"
+#include "verify/elements.h"
+
+namespace relayout {
+namespace {
+
+bool is_numeric(DataType type) {
+  return type != DataType::boolean && type != DataType::string && type != DataType::undefined;
+}
+
+/// numpy's tolist() of both, compared: 1 equals True.
+bool lists_equal(const Tensor& result, const Tensor& reference) {
+  if (result.dims() != reference.dims()) return false;
+  const Tensor a = contiguous(result), b = contiguous(reference);
+  const auto count = static_cast<std::size_t>(a.element_count());
+  if (reference.type() == DataType::string || result.type() == DataType::string) {
+    if (result.type() != reference.type()) return false;
+    return std::equal(a.data<std::string>(), a.data<std::string>() + count, b.data<std::string>());
+  }
+  bool equal = true;
+  for_each_chunk(real_parts(a), [&](int64_t first, std::span<const double> values) {
+    for (std::size_t i = 0; i < values.size() && equal; ++i) {
+      const auto at = first + static_cast<int64_t>(i);
+      equal = at < b.element_count() && values[i] == load_one<double>(b.type(), b.bytes() + at);
+    }
+  });
+  return equal;
+}
+
+bool all_close(const Tensor& result, const Tensor& reference, const Tolerance& tolerance) {
+  const bool scalar = result.rank() == 0 || reference.rank() == 0;
+  if (result.type() != reference.type() || (!scalar && result.dims() != reference.dims())) return false;
+  const Tensor a = real_parts(result), b = real_parts(reference);
+  const int64_t count = std::max(a.element_count(), b.element_count());
+  const int64_t stride = element_stride(a.type());
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = load_one<double>(a.type(), a.bytes() + i % a.element_count() * stride);
+    const double y = load_one<double>(b.type(), b.bytes() + i % b.element_count() * stride);
+    const bool near = std::isfinite(y) && std::fabs(x - y) <= tolerance.atol + tolerance.rtol * std::fabs(y);
+    if (!near && x != y && !(std::isnan(x) && std::isnan(y))) return false;
+  }
+  return true;
+}
+
+void compare_tensor(const Tensor& result, const Tensor& reference, const Tolerance& tolerance, StoredComparison& out) {
+  Yardstick yardstick;
+  yardstick.add(reference);
+  SampleMetrics metrics = measure(reference, result, yardstick);
+  if (!is_measured(reference.type())) {
+    decide(metrics, reference.type(), {});
+    out.exact_part = out.exact_part && metrics.outcome == Outcome::same;
+    if (out.message.empty()) out.message = metrics.reason;
+    return;
+  }
+  const int64_t non_finite = metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches;
+  const int64_t beyond = count_beyond(reference, result, tolerance.rtol, tolerance.atol);
+  out.exact_part = out.exact_part && non_finite == 0;
+  out.within_tolerance = out.within_tolerance && beyond == 0;
+  if (metrics.max_error >= out.error) {
+    out.error = metrics.max_error;
+    out.range = yardstick.range();
+  }
+  if (beyond == 0 || !out.message.empty()) return;
+  out.message = format_count(beyond) + " of " + format_count(reference.element_count()) + (beyond == 1 ? " element is" : " elements are") +
+                " beyond the tolerance, error/range " + short_number(metrics.max_error) + ", worst " + to_string(metrics.at) + ": " +
+                exact_number(metrics.value_b) + ", stored " + exact_number(metrics.value_a);
+}
+
+/// The error/range that passes by itself. 8-bit floats come from casts, which are exact.
+double least_bound(DataType type) {
+  constexpr double kSingle = 1e-5;
+  if (type == DataType::float32 || type == DataType::complex64) return kSingle;
+  return traits(type).bits < 16 ? 0 : dtype_minimum(type);
+}
+
+}  // namespace
+
+bool official_rule_passes(const Datum& result, const Datum& reference, const Tolerance& tolerance) {
+  if (reference.kind != Datum::Kind::tensor) {
+    if (result.kind != reference.kind || result.elements.size() > reference.elements.size()) return false;
+    for (std::size_t i = 0; i < result.elements.size(); ++i) {
+      if (!official_rule_passes(result.elements[i], reference.elements[i], tolerance)) return false;
+    }
+    return true;
+  }
+  if (result.kind != Datum::Kind::tensor || !result.tensor || !reference.tensor) return false;
+  if (result.tensor.element_count() == 0 || reference.tensor.element_count() == 0) return result.tensor.dims() == reference.tensor.dims();
+  return is_numeric(reference.tensor.type()) ? all_close(result.tensor, reference.tensor, tolerance)
+                                             : lists_equal(result.tensor, reference.tensor);
+}
+
+StoredComparison compare_stored(const Datum& result, const Datum& reference, const Tolerance& tolerance) {
+  StoredComparison out;
+  out.message = structural_difference(reference, result);
+  out.exact_part = out.message.empty();
+  if (!out.exact_part) return out;
+  const std::vector<Tensor> results = leaves(result), references = leaves(reference);
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    if (!references[i]) continue;
+    if (is_measured(references[i].type())) out.bound = least_bound(references[i].type());
+    compare_tensor(results[i], references[i], tolerance, out);
+  }
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,56 @@
+#include "verify/session.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "model/attributes.h"
+#include "relayout/error.h"
+#include "verify/noise.h"
+
+namespace relayout {
+namespace {
+
+constexpr auto kRandomOps =
+    std::to_array<std::string_view>({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"});
+
+[[noreturn]] void fail_named(const std::string& name, const Error& error) {
+  const std::string what = error.what();
+  const bool named = what.starts_with(escape(name));
+  fail(error.kind(), named ? what : escape(name) + ": " + what, error.hint());
+}
+
+}  // namespace
+
+Session::Session(const Side& side, ExecuteOptions options) : side_(&side) {
+  check_interrupt();
+  try {
+    executor_ = std::make_unique<Executor>(side.model->graph(), std::move(options));
+  } catch (const Error& error) {
+    fail_named(side.name, error);
+  }
+}
+
+Session::Run Session::run(const Inputs& inputs) {
+  check_interrupt();
+  try {
+    return {executor_->run(inputs), {}};
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid) return {{}, error.what()};
+    fail_named(side_->name, error);
+  }
+}
+
+std::vector<std::string> random_nodes(const Graph& graph) {
+  std::vector<std::string> labels;
+  for_each_node(graph, [&](const Node& node) {
+    if (!node.domain().empty()) return;
+    const bool random = std::ranges::find(kRandomOps, node.op_type()) != kRandomOps.end();
+    const bool trains = node.is("Dropout") && node.input(2) != nullptr;
+    if (random || trains) labels.push_back(node.label());
+  });
+  return labels;
+}
+
+}  // namespace relayout

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/verify.h"
+#include "verify/inputs.h"
+
+namespace relayout {
+
+/// One of the two models, loaded without its weights. Weights and plans come with a Session and go with it: two Sessions of two
+/// models must not live at once.
+struct Side {
+  std::string name;  ///< as the user gave it
+  std::unique_ptr<Model> model;
+  std::vector<Port> outputs;
+};
+
+/// Runs one model in one mode.
+class Session {
+ public:
+  /// Error{unsupported} and others say the model's name.
+  Session(const Side& side, ExecuteOptions options);
+
+  struct Run {
+    Outputs outputs;
+    std::string rejected;  ///< what the model said when it could not take the inputs; empty when it ran
+  };
+  /// Nodes that refuse their operands are data, everything else is Error.
+  [[nodiscard]] Run run(const Inputs& inputs);
+  [[nodiscard]] int64_t macs() const { return executor_->plan_info().macs; }
+
+ private:
+  const Side* side_;
+  std::unique_ptr<Executor> executor_;
+};
+
+/// Random* nodes and training Dropouts, by label.
+[[nodiscard]] std::vector<std::string> random_nodes(const Graph& graph);
+
+}  // namespace relayout

@@ -1,0 +1,113 @@
+#include "verify/spill.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+[[noreturn]] void fail_here(const std::string& directory, const std::string& what) {
+  fail(ErrorKind::io, "temporary file in " + escape(directory) + ": " + what + ": " + std::generic_category().message(errno),
+       "TMPDIR names another folder");
+}
+
+}  // namespace
+
+Spill::~Spill() {
+  if (descriptor_ >= 0) (void)::close(descriptor_);
+}
+
+void Spill::open() {
+  const char* const chosen = std::getenv("TMPDIR");
+  directory_ = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  descriptor_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor_ >= 0) return;
+  // File systems without unnamed files: a named one that loses its name at once.
+  std::string name = directory_ + "/relayout-XXXXXX";
+  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) fail_here(directory_, "cannot create");
+  (void)::unlink(name.c_str());
+}
+
+void Spill::append(const void* bytes, std::size_t size) {
+  if (descriptor_ < 0) open();
+  const auto* from = static_cast<const char*>(bytes);
+  while (size > 0) {
+    const ssize_t written = ::pwrite(descriptor_, from, size, size_);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail_here(directory_, "cannot write");
+    from += written;
+    size -= static_cast<std::size_t>(written);
+    size_ += written;
+  }
+}
+
+void Spill::read_at(int64_t offset, void* bytes, std::size_t size) const {
+  auto* to = static_cast<char*>(bytes);
+  while (size > 0) {
+    const ssize_t got = ::pread(descriptor_, to, size, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail_here(directory_, "cannot read");
+    to += got;
+    size -= static_cast<std::size_t>(got);
+    offset += got;
+  }
+}
+
+Spill::Stored Spill::write(const Datum& datum) {
+  Stored stored;
+  stored.kind = datum.kind;
+  for (const Datum& element : datum.elements) stored.elements.push_back(write(element));
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor) return stored;
+  const Tensor dense = contiguous(datum.tensor);
+  stored.type = dense.type();
+  stored.dims = dense.dims();
+  stored.offset = size_;
+  const auto count = static_cast<std::size_t>(dense.element_count());
+  if (dense.type() == DataType::string) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string& text = dense.data<std::string>()[i];
+      const uint64_t length = text.size();
+      append(&length, sizeof length);
+      append(text.data(), text.size());
+    }
+  } else {
+    append(dense.bytes(), count * memory_size(dense.type()));
+  }
+  stored.size = size_ - stored.offset;
+  return stored;
+}
+
+Datum Spill::read(const Stored& stored) const {
+  Datum datum;
+  datum.kind = stored.kind;
+  for (const Stored& element : stored.elements) datum.elements.push_back(read(element));
+  if (stored.type == DataType::undefined) return datum;
+  datum.tensor = Tensor(stored.type, stored.dims);
+  if (stored.type != DataType::string) {
+    read_at(stored.offset, datum.tensor.bytes(), static_cast<std::size_t>(stored.size));
+    return datum;
+  }
+  int64_t offset = stored.offset;
+  const auto count = static_cast<std::size_t>(datum.tensor.element_count());
+  for (std::size_t i = 0; i < count; ++i) {
+    uint64_t length = 0;
+    read_at(offset, &length, sizeof length);
+    offset += static_cast<int64_t>(sizeof length);
+    std::string& text = datum.tensor.data<std::string>()[i];
+    text.resize(length);
+    read_at(offset, text.data(), length);
+    offset += static_cast<int64_t>(length);
+  }
+  return datum;
+}
+
+}  // namespace relayout

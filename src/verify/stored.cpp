@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <optional>
+
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "relayout/error.h"
+#include "relayout/verify.h"
+#include "report/json.h"
+#include "verify/compare.h"
+#include "verify/data_file.h"
+#include "verify/noise.h"
+#include "verify/official.h"
+#include "verify/session.h"
+#include "verify/spill.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kNoiseDraws = 3;
+constexpr double kFloorFactor = 5;
+
+/// The files prefix_0.pb, prefix_1.pb … of a folder, as far as they are numbered without gaps.
+std::vector<fs::path> numbered_files(const fs::path& directory, const std::string& prefix) {
+  std::vector<fs::path> files;
+  for (;;) {
+    const fs::path stem = directory / (prefix + "_" + std::to_string(files.size()));
+    bool found = false;
+    for (const char* const extension : {".pb", ".npy"}) {
+      const fs::path path = stem.string() + extension;
+      if (found || !fs::exists(path)) continue;
+      files.push_back(path);
+      found = true;
+    }
+    if (!found) return files;
+  }
+}
+
+bool holds_data(const fs::path& directory) {
+  return !numbered_files(directory, "output").empty() || !numbered_files(directory, "input").empty();
+}
+
+/// test_data_set_N of a folder by N, or the folder itself.
+std::vector<fs::path> find_data_sets(const fs::path& directory) {
+  constexpr std::string_view kPrefix = "test_data_set_";
+  std::error_code error;
+  std::vector<std::pair<int64_t, fs::path>> numbered;
+  for (auto entry = fs::directory_iterator(directory, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    int64_t number = 0;
+    const char* const end = name.data() + name.size();
+    if (std::from_chars(name.data() + kPrefix.size(), end, number).ptr != end || name.size() == kPrefix.size()) continue;
+    numbered.emplace_back(number, entry->path());
+  }
+  if (error) fail(ErrorKind::io, escape(directory.string()) + ": " + error.message());
+  std::ranges::sort(numbered);
+  std::vector<fs::path> sets;
+  for (auto& [number, path] : numbered) sets.push_back(std::move(path));
+  if (sets.empty() && holds_data(directory)) sets.push_back(directory);
+  if (sets.empty()) fail(ErrorKind::invalid, escape(directory.string()) + ": no test_data_set_N and no output_0.pb in it");
+  return sets;
+}
+
+/// A case's own tolerance: data.json beside the data or the model.
+Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const VerifyOptions& options) {
+  constexpr int64_t kMaxSize = int64_t{1} << 20;
+  Tolerance tolerance;
+  for (const fs::path& folder : {directory, directory.parent_path(), model.parent_path()}) {
+    const fs::path path = folder / "data.json";
+    if (!fs::exists(path)) continue;
+    const auto file = File::open(path);
+    if (file->size() > kMaxSize) fail(ErrorKind::invalid, escape(path.string()) + ": larger than a list of tolerances can be");
+    std::string text(static_cast<std::size_t>(file->size()), '\0');
+    file->read(0, std::as_writable_bytes(std::span(text)));
+    const Json json = Json::parse(text, path.string());
+    const auto number = [&](const char* key, double otherwise) {
+      return json.find(key) ? json.find(key)->number().value_or(otherwise) : otherwise;
+    };
+    tolerance = {number("rtol", tolerance.rtol), number("atol", tolerance.atol)};
+    break;
+  }
+  return {options.rtol.value_or(tolerance.rtol), options.atol.value_or(tolerance.atol)};
+}
+
+/// One folder of inputs and expected outputs.
+struct DataSet {
+  fs::path path;
+  std::string name;
+  std::vector<fs::path> inputs, outputs;
+};
+
+/// How one run of one set went.
+struct Attempt {
+  std::size_t set = 0;
+  Mode mode = Mode::as_written;
+  DataCase result;
+  std::vector<StoredComparison> outputs;
+  std::vector<bool> official;  ///< what the official rule says of each output
+};
+
+class StoredVerification {
+ public:
+  StoredVerification(Side side, const fs::path& path, const fs::path& directory, const VerifyOptions& options)
+      : side_(std::move(side)), options_(&options), tolerance_(find_tolerance(directory, path, options)) {
+    for (const fs::path& set : find_data_sets(directory)) {
+      std::string name = set.filename().string();
+      if (name.empty()) name = set.parent_path().filename().string();
+      sets_.push_back({set, name, numbered_files(set, "input"), numbered_files(set, "output")});
+    }
+  }
+
+  DataResult run() {
+    const std::vector<Mode> modes = options_->mode ? std::vector{*options_->mode} : std::vector{Mode::as_written, Mode::optimized};
+    const std::vector<Unsupported> unsupported = Executor::unsupported(side_.model->graph());
+    total_ = static_cast<int64_t>(modes.size() * sets_.size());
+    for (const Mode mode : modes) {
+      if (unsupported.empty()) {
+        run_mode(mode);
+      } else {
+        refuse_mode(mode, unsupported);
+      }
+    }
+    std::ranges::stable_sort(attempts_, {}, &Attempt::set);
+    DataResult result;
+    result.model = side_.name;
+    for (Attempt& attempt : attempts_) {
+      judge(attempt);
+      result.cases.push_back(std::move(attempt.result));
+    }
+    return result;
+  }
+
+ private:
+  Attempt& add_attempt(std::size_t set, Mode mode) {
+    Attempt& attempt = attempts_.emplace_back();
+    attempt.set = set;
+    attempt.mode = mode;
+    attempt.result.name = escape(sets_[set].name) + " (" + std::string(to_string(mode)) + ")";
+    return attempt;
+  }
+
+  void refuse_mode(Mode mode, const std::vector<Unsupported>& unsupported) {
+    std::string list;
+    for (const Unsupported& node : unsupported) {
+      list += (list.empty() ? "" : ", ") + quote(node.node) + " (" + (node.domain.empty() ? "" : escape(node.domain) + ":") +
+              escape(node.op_type) + ": " + node.why + ")";
+    }
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+      Attempt& attempt = add_attempt(set, mode);
+      attempt.result.status = "unsupported";
+      attempt.result.message =
+          "cannot run " + std::to_string(unsupported.size()) + (unsupported.size() == 1 ? " node: " : " nodes: ") + list;
+    }
+  }
+
+  void run_mode(Mode mode) {
+    std::optional<Session> session;
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+      check_interrupt();
+      if (options_->progress) options_->progress(to_string(mode), done_, total_);
+      ++done_;
+      Attempt& attempt = add_attempt(set, mode);
+      const auto start = Clock::now();
+      try {
+        if (!session) session.emplace(side_, execute_options(mode));
+        run_set(*session, attempt);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported) throw;
+        attempt.result.status = "unsupported";
+        attempt.result.message = error.what();
+      }
+      attempt.result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    }
+  }
+
+  ExecuteOptions execute_options(Mode mode) const {
+    ExecuteOptions options;
+    options.mode = mode;
+    options.threads = options_->threads;
+    options.seed = options_->seed;
+    return options;
+  }
+
+  /// Files are positional: over the inputs without initializer when there are as many, else over all (IR 3 lists initializers too,
+  /// which have their values already).
+  Inputs read_inputs(const DataSet& set) const {
+    const auto& values = side_.model->graph().inputs();
+    std::vector<const Value*> targets;
+    for (const Value* const value : values) {
+      if (value->initializer() == nullptr) targets.push_back(value);
+    }
+    if (set.inputs.size() != targets.size()) targets.assign(values.begin(), values.end());
+    if (set.inputs.size() > targets.size()) {
+      fail(ErrorKind::invalid, escape(set.path.string()) + ": " + std::to_string(set.inputs.size()) + " inputs for a model with " +
+                                   std::to_string(values.size()));
+    }
+    const std::vector<Port> ports = required_inputs(side_.model->graph());
+    Inputs inputs;
+    for (std::size_t i = 0; i < set.inputs.size(); ++i) {
+      const auto port = std::ranges::find(ports, targets[i]->name(), &Port::name);
+      if (port != ports.end()) inputs.emplace(port->name, read_data_file(set.inputs[i], port->kind));
+    }
+    return inputs;
+  }
+
+  void run_set(Session& session, Attempt& attempt) {
+    const DataSet& set = sets_[attempt.set];
+    const Session::Run run = session.run(read_inputs(set));
+    if (!run.rejected.empty()) {
+      attempt.result.status = "failed";
+      attempt.result.message = run.rejected;
+      return;
+    }
+    if (set.outputs.size() != run.outputs.size()) {
+      attempt.result.status = "failed";
+      attempt.result.message = std::to_string(run.outputs.size()) + " outputs, " + std::to_string(set.outputs.size()) + " are stored";
+      return;
+    }
+    for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+      const Datum stored = read_data_file(set.outputs[i], side_.outputs[i].kind);
+      attempt.outputs.push_back(compare_stored(run.outputs[i], stored, tolerance_));
+      attempt.official.push_back(official_rule_passes(run.outputs[i], stored, tolerance_));
+    }
+  }
+
+  /// Error of honest evaluations of this model on this set, per output, over the range of what is stored.
+  const std::vector<double>& floors_of(const Attempt& attempt) {
+    std::vector<double>& floors = floors_[attempt.set];
+    if (!floors.empty()) return floors;
+    floors.assign(side_.outputs.size(), 0);
+    Spill spill;
+    std::vector<Spill::Stored> base;
+    const Inputs inputs = read_inputs(sets_[attempt.set]);
+    const WeightNoise noise(side_.model->graph());
+    for (int draw = -1; draw < kNoiseDraws; ++draw) {
+      ExecuteOptions options = execute_options(Mode::as_written);
+      if (draw >= 0) options.edit_constant = noise.draw(options_->seed, draw);
+      const Session::Run run = Session(side_, std::move(options)).run(inputs);
+      if (!run.rejected.empty()) return floors;
+      for (std::size_t i = 0; i < floors.size(); ++i) {
+        if (draw < 0) {
+          base.push_back(spill.write(run.outputs[i]));
+          continue;
+        }
+        const Datum unmoved = spill.read(base[i]);
+        if (!structural_difference(unmoved, run.outputs[i]).empty()) continue;
+        floors[i] = std::max(floors[i], distance(unmoved, run.outputs[i]).max_abs / attempt.outputs[i].range);
+      }
+    }
+    return floors;
+  }
+
+  void judge(Attempt& attempt) {
+    DataCase& result = attempt.result;
+    if (!result.status.empty()) return;
+    bool passed = true;
+    for (std::size_t i = 0; i < attempt.outputs.size(); ++i) {
+      StoredComparison& output = attempt.outputs[i];
+      if (!output.passed() && output.exact_part) output.bound = std::max(output.bound, kFloorFactor * floors_of(attempt)[i]);
+      if (output.error >= result.error) {
+        result.error = output.error;
+        result.bound = output.bound;
+      }
+      if (output.passed() || !passed) continue;
+      passed = false;
+      result.message = "output " + quote(side_.outputs[i].name) + ": " + output.message;
+    }
+    const bool official = std::ranges::all_of(attempt.official, [](bool passes) { return passes; });
+    result.status = passed ? "passed" : official ? "pass-loose" : "failed";
+  }
+
+  Side side_;
+  const VerifyOptions* options_;
+  Tolerance tolerance_;
+  std::vector<DataSet> sets_;
+  std::vector<Attempt> attempts_;
+  std::map<std::size_t, std::vector<double>> floors_;  ///< by set
+  int64_t done_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+DataResult verify_data(const fs::path& model, const fs::path& directory, const VerifyOptions& options) {
+  Side side{model.string(), Model::load(model, options.load), {}};
+  side.outputs = output_ports(side.model->graph());
+  return StoredVerification(std::move(side), model, directory, options).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,69 @@
+#include "verify/spill.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "relayout/error.h"
+#include "tensors.h"
+#include "verify/compare.h"
+
+namespace relayout {
+namespace {
+
+using testing::floats;
+using testing::integers;
+using testing::optional;
+using testing::sequence;
+using testing::strings;
+
+TEST(Spill, GivesBackWhatWasWritten) {
+  Spill spill;
+  const std::vector<int64_t> swap{1, 0};
+  const std::vector<Datum> data{
+      floats({2, 3}, {1, 2, 3, 4, 5, 6}),
+      floats({2, 3}, {1, 2, 3, 4, 5, 6}).transposed(swap),
+      integers({}, {-7}),
+      floats({0, 4}, {}),
+      strings({3}, {"", std::string("a\0b", 3), "long enough to live on the heap, surely"}),
+      sequence({floats({1}, {1}), sequence({strings({1}, {"x"})}), floats({2}, {3, 4})}),
+      optional({}),
+      optional({floats({1}, {9})}),
+      sequence({}),
+  };
+  std::vector<Spill::Stored> stored;
+  for (const Datum& datum : data) stored.push_back(spill.write(datum));
+  for (std::size_t i = data.size(); i-- > 0;) {
+    EXPECT_TRUE(bit_equal(data[i], spill.read(stored[i]))) << i << ": " << describe(spill.read(stored[i]));
+  }
+  EXPECT_GT(spill.size(), 0);
+}
+
+TEST(Spill, LeavesNoNameInTheFolder) {
+  const auto folder = std::filesystem::temp_directory_path() / ("relayout-spill-test-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  ASSERT_EQ(::setenv("TMPDIR", folder.c_str(), 1), 0);
+  {
+    Spill spill;
+    (void)spill.write(floats({2}, {1, 2}));
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+  }
+  ASSERT_EQ(::unsetenv("TMPDIR"), 0);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Spill, V71AFolderThatTakesNothingIsAnIoError) {
+  ASSERT_EQ(::setenv("TMPDIR", "/nowhere/at/all", 1), 0);
+  Spill spill;
+  try {
+    (void)spill.write(floats({2}, {1, 2}));
+    ADD_FAILURE() << "written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+  ASSERT_EQ(::unsetenv("TMPDIR"), 0);
+}
+
+}  // namespace
+}  // namespace relayout
