@@ -30,6 +30,15 @@ Bytes Bytes::owned(std::vector<std::byte> data) {
   return bytes;
 }
 
+Bytes Bytes::part(int64_t offset, int64_t length) const {
+  if (offset < 0 || length < 0 || length > length_ || offset > length_ - length)
+    fail(ErrorKind::defect, "a part beyond the end of its bytes");
+  Bytes bytes = *this;
+  bytes.offset_ += offset;
+  bytes.length_ = length;
+  return bytes;
+}
+
 void Bytes::read(int64_t offset, std::span<std::byte> out) const {
   const auto length = static_cast<int64_t>(out.size());
   if (offset < 0 || length > length_ || offset > length_ - length) fail(ErrorKind::defect, "a read beyond the end of its bytes");
@@ -37,13 +46,13 @@ void Bytes::read(int64_t offset, std::span<std::byte> out) const {
   if (file_) {
     file_->read(offset_ + offset, out);
   } else {
-    std::memcpy(out.data(), memory_->data() + offset, out.size());
+    std::memcpy(out.data(), memory_->data() + offset_ + offset, out.size());
   }
 }
 
 std::span<const std::byte> Bytes::memory() const noexcept {
   if (!memory_) return {};
-  return *memory_;
+  return std::span(*memory_).subspan(static_cast<std::size_t>(offset_), static_cast<std::size_t>(length_));
 }
 
 }  // namespace relayout

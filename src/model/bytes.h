@@ -19,6 +19,9 @@ class Bytes {
   [[nodiscard]] static Bytes owned(std::string bytes);
   [[nodiscard]] static Bytes owned(std::vector<std::byte> bytes);
 
+  /// Part of these bytes; shares them.
+  [[nodiscard]] Bytes part(int64_t offset, int64_t length) const;
+
   [[nodiscard]] int64_t size() const noexcept { return length_; }
   /// Reads out.size() bytes from `offset` of this range on.
   void read(int64_t offset, std::span<std::byte> out) const;

@@ -106,7 +106,7 @@ void refuse_malformed(const ModelOrigin& origin) {
   // Messages are recorded from the inside out, so the first hit is the innermost.
   for (const wire::Message& message : origin.walk.messages) {
     for (const wire::Item& item : origin.walk.items_of(message)) {
-      const std::unique_ptr<Message> inner = item.scalar ? nullptr : message_of(message.kind, item.field);
+      const std::unique_ptr<Message> inner = item.type == wire::WireType::bytes ? message_of(message.kind, item.field) : nullptr;
       if (inner == nullptr || parses(*origin.file, item, *inner)) continue;
       fail(ErrorKind::invalid, "byte " + std::to_string(item.start) + ": malformed " + inner->GetDescriptor()->name());
     }

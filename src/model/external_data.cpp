@@ -64,8 +64,8 @@ bool stays_with_model(const fs::path& path, const ModelOrigin& origin) {
   if (error) return true;  // opening it will say what is wrong
   const fs::path folder = fs::canonical(origin.directory, error);
   if (!error && is_inside(real, folder)) return true;
-  if (origin.file->path().empty()) return false;
-  const fs::path model = fs::canonical(origin.file->path(), error);
+  if (origin.source->path().empty()) return false;
+  const fs::path model = fs::canonical(origin.source->path(), error);
   return !error && is_inside(real, model.parent_path());
 }
 

@@ -26,7 +26,7 @@ std::unique_ptr<Model> named(const std::string& name, const Build& build) {
   }
 }
 
-std::shared_ptr<const File> binary_form(std::shared_ptr<const File> file, FileFormat format) {
+std::shared_ptr<const File> binary_form(const std::shared_ptr<const File>& file, FileFormat format) {
   if (format == FileFormat::binary) return file;
   return File::from_bytes(text_format::to_binary(text_format::read_whole(*file), format), file->name());
 }
@@ -53,6 +53,7 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   if (message == nullptr) refuse_malformed(origin);
   if (!message->has_graph()) fail(ErrorKind::invalid, "not an ONNX model: it has no graph");
   origin.walk.skeleton = {};
+  origin.note_elements(*message);
   return message;
 }
 
@@ -63,12 +64,14 @@ std::filesystem::path directory_of(const File& file) {
 
 }  // namespace
 
-std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> file, std::string name, const LoadOptions& options) {
+std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, std::shared_ptr<const File> binary, std::string name,
+                                           const LoadOptions& options) {
   std::unique_ptr<Model> model(new Model);
   Model::Impl& impl = *model->impl_;
   impl.name = std::move(name);
-  impl.origin.directory = directory_of(*file);
-  impl.origin.file = std::move(file);
+  impl.origin.directory = directory_of(*source);
+  impl.origin.source = std::move(source);
+  impl.origin.file = std::move(binary);
   impl.message = read_messages(impl.origin, impl.arena);
   impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
@@ -84,18 +87,22 @@ std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const Load
   return named(name, [&] {
     const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
     std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : File::open(path);
-    return ModelBuilder::build(binary_form(std::move(file), format), name, options);
+    return ModelBuilder::build(file, binary_form(file, format), name, options);
   });
 }
 
 std::unique_ptr<Model> Model::from_text(std::string_view text, const LoadOptions& options) {
   return named("model", [&] {
-    return ModelBuilder::build(File::from_bytes(text_format::to_binary(text, FileFormat::onnx_text), "model"), "model", options);
+    const auto file = File::from_bytes(text_format::to_binary(text, FileFormat::onnx_text), "model");
+    return ModelBuilder::build(file, file, "model", options);
   });
 }
 
 std::unique_ptr<Model> Model::from_bytes(std::string bytes, std::string name, const LoadOptions& options) {
-  return named(name, [&] { return ModelBuilder::build(File::from_bytes(std::move(bytes), name), name, options); });
+  return named(name, [&] {
+    const auto file = File::from_bytes(std::move(bytes), name);
+    return ModelBuilder::build(file, file, name, options);
+  });
 }
 
 }  // namespace relayout

@@ -99,7 +99,7 @@ int64_t Model::opset(std::string_view domain) const noexcept {
 }
 
 int64_t Model::file_size() const noexcept {
-  int64_t size = impl_->origin.file->size();
+  int64_t size = impl_->origin.source->size();
   for (const auto& [location, file] : impl_->origin.external_files()) size += file->size();
   return size;
 }

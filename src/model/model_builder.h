@@ -27,9 +27,11 @@ struct Model::Impl {
   static google::protobuf::ArenaOptions arena_options();
 };
 
-/// Makes a Model from an open file: walk, parse, index, check. Errors do not name the file yet.
+/// Makes a Model from an open file and its binary form, which is the same unless it is a textual model: walk, parse, index, check.
+/// Errors do not name the file yet.
 struct ModelBuilder {
-  [[nodiscard]] static std::unique_ptr<Model> build(std::shared_ptr<const File> file, std::string name, const LoadOptions& options);
+  [[nodiscard]] static std::unique_ptr<Model> build(std::shared_ptr<const File> source, std::shared_ptr<const File> binary,
+                                                    std::string name, const LoadOptions& options);
 };
 
 }  // namespace relayout

@@ -179,6 +179,37 @@ int64_t marker(const google::protobuf::Message& message, int number) {
 
 }  // namespace
 
+void ModelOrigin::note_elements(const onnx::ModelProto& model) {
+  std::vector<const onnx::GraphProto*> open{&model.graph()};
+  const auto note_nodes = [&](const auto& nodes, OriginalElements& out) {
+    for (const onnx::NodeProto& node : nodes) {
+      out.nodes.push_back(&node);
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) open.push_back(&attribute.g());
+        for (const onnx::GraphProto& nested : attribute.graphs()) open.push_back(&nested);
+      }
+    }
+  };
+  const auto note = [](const auto& field, auto& out) {
+    for (const auto& element : field) out.push_back(&element);
+  };
+  for (const onnx::FunctionProto& function : model.functions()) {
+    OriginalElements& out = elements[&function];
+    note_nodes(function.node(), out);
+    note(function.value_info(), out.value_infos);
+  }
+  while (!open.empty()) {
+    const onnx::GraphProto& graph = *open.back();
+    open.pop_back();
+    OriginalElements& out = elements[&graph];
+    note_nodes(graph.node(), out);
+    note(graph.initializer(), out.initializers);
+    note(graph.sparse_initializer(), out.sparse_initializers);
+    note(graph.input(), out.inputs);
+    note(graph.value_info(), out.value_infos);
+  }
+}
+
 const wire::Message* ModelOrigin::record_of(const google::protobuf::Message& message) const {
   const int64_t number = marker(message, wire::kMarkerField);
   return number < 0 ? nullptr : &walk.messages[static_cast<std::size_t>(number)];

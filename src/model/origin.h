@@ -14,19 +14,36 @@ namespace google::protobuf {
 class Message;
 }
 namespace onnx {
+class ModelProto;
+class NodeProto;
+class SparseTensorProto;
 class TensorProto;
-}
+class ValueInfoProto;
+}  // namespace onnx
 
 namespace relayout {
 
 class Model;
 
+/// The elements of a graph's or function's repeated fields as the file has them: element i stands in its i-th item of that field.
+struct OriginalElements {
+  std::vector<const onnx::NodeProto*> nodes;
+  std::vector<const onnx::TensorProto*> initializers;
+  std::vector<const onnx::SparseTensorProto*> sparse_initializers;
+  std::vector<const onnx::ValueInfoProto*> inputs, value_infos;
+};
+
 /// Where a model's parts came from: what saving copies and what loading left out.
 struct ModelOrigin {
-  std::shared_ptr<const File> file;  ///< the model file; of a text model its binary form in memory
-  wire::Walk walk;                   ///< its skeleton is empty after parsing
-  std::filesystem::path directory;   ///< external locations are relative to it
+  std::shared_ptr<const File> file;    ///< the model file; of a text model its binary form in memory
+  std::shared_ptr<const File> source;  ///< what was opened: the same, or the text
+  wire::Walk walk;                     ///< its skeleton is empty after parsing
+  std::filesystem::path directory;     ///< external locations are relative to it
 
+  std::unordered_map<const google::protobuf::Message*, OriginalElements> elements;  ///< by GraphProto and FunctionProto
+
+  /// Notes the elements of all graphs and functions, before anything changes them.
+  void note_elements(const onnx::ModelProto& model);
   /// What the walk recorded of a message; nullptr for small leaf messages and those that a pass made.
   [[nodiscard]] const wire::Message* record_of(const google::protobuf::Message& message) const;
   /// The payload that the skeleton leaves out of this tensor, or nullptr.

@@ -11,7 +11,7 @@ namespace relayout {
 /// When tensors go to a data file beside the model.
 enum class ExternalData {
   automatic,  ///< as the model came; and when a single file would exceed 2 GiB
-  always,
+  always,     ///< initializers from the threshold on
   never,
 };
 
@@ -31,10 +31,16 @@ struct SaveResult {
   int64_t bytes = 0;  ///< of all files written
 };
 
-/// Writes the model: whole or not at all (DESIGN: atomic save). "-" is standard output. What no pass touched is copied from its
-/// original bytes; an untouched model is its file, byte for byte. Errors: usage (output equals input), io.
-SaveResult save(Model& model, const std::filesystem::path& path, const SaveOptions& options = {});
+/// Writes the model: whole or not at all. "-" is standard output. What no pass touched is copied from its original bytes; an untouched
+/// model is its file, byte for byte. Where tensors live outside:
+/// - automatic: those that were external stay so. In the same folder unchanged ones keep their place in the old data files (unless
+///   copy_data), changed ones go to a new one, `OUTPUT.data`; in another folder all go to the new one, or, when nothing at all
+///   changed, the data files are copied under their names.
+/// - always: all initializers from the threshold on; never: none. The limit of one file is 2 GiB.
+/// A data file of the input is never overwritten. Errors: usage (output is the input, or a data file of it), unsupported (too large),
+/// io (also when a file of the input changed since it was loaded).
+SaveResult save(const Model& model, const std::filesystem::path& path, const SaveOptions& options = {});
 /// The bytes that save would write (tests, printing); external data is inlined.
-[[nodiscard]] std::string to_bytes(Model& model);
+[[nodiscard]] std::string to_bytes(const Model& model);
 
 }  // namespace relayout

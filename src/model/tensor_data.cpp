@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -112,6 +113,22 @@ void extend_signs(std::span<std::byte> elements, int bits) {
     const auto value = std::to_integer<unsigned>(element);
     element = static_cast<std::byte>((value ^ sign) - sign);
   }
+}
+
+/// A permutation that keeps dim 0 and lets two groups of dims behind it change places.
+struct Exchange {
+  int64_t leading, trailing;  ///< elements of the groups, in source order
+};
+
+std::optional<Exchange> as_exchange(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
+  if (permutation.size() < 3 || permutation[0] != 0) return std::nullopt;
+  const auto rank = static_cast<int64_t>(permutation.size());
+  const int64_t split = permutation[1];
+  for (int64_t i = 1; i < rank; ++i) {
+    const int64_t expected = i <= rank - split ? split + i - 1 : i - (rank - split);
+    if (permutation[static_cast<std::size_t>(i)] != expected) return std::nullopt;
+  }
+  return Exchange{product(dims.subspan(1, static_cast<std::size_t>(split - 1))), product(dims.subspan(static_cast<std::size_t>(split)))};
 }
 
 Dims permuted_dims(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
@@ -237,6 +254,55 @@ void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> d
   if (!scale_) return;
   const int64_t axis = permutation_.empty() ? 0 : permutation_[0];
   apply(*scale_, type_, part_dims(count), axis == 0 ? begin : 0, axis == 1 ? begin : 0, data.data());
+}
+
+void TensorData::scale_run(int64_t first_element, int64_t count, std::byte* data) const {
+  if (!scale_) return;
+  const std::span<const int64_t> dims = source_dims_;
+  const bool by_column = scale_->columns > 1;
+  const int64_t columns = by_column ? dims[1] : 1;
+  const int64_t run = product(dims.subspan(by_column ? 2 : 1));
+  for (int64_t done = 0; done < count;) {
+    const int64_t at = first_element + done;
+    const int64_t length = std::min(count - done, run - at % run);
+    const double factor = scale_->at(at / run / columns, at / run % columns);
+    if (factor != 1.0) multiply(type_, data + done * static_cast<int64_t>(memory_size(type_)), length, factor);
+    done += length;
+  }
+}
+
+void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
+  constexpr int64_t kPiece = int64_t{4} << 20;
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  const int64_t row_size = source_.size() / rows;
+  const std::optional<Exchange> exchange = permutation_.empty() ? std::nullopt : as_exchange(source_dims_, permutation_);
+  if (traits(type_).bits < 8 || (!permutation_.empty() && !exchange)) {
+    const Buffer buffer = make_buffer(row_size);
+    read_rows(row, 1, view(buffer, row_size));
+    return sink(0, view(buffer, row_size));
+  }
+  const auto size = static_cast<int64_t>(memory_size(type_));
+  const int64_t elements = row_size / size;
+  // Without a permutation the row is one column of elements, read in any portions.
+  const int64_t leading = exchange ? exchange->leading : elements;
+  const int64_t trailing = exchange ? exchange->trailing : 1;
+  const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * size), 1, leading);
+  const Buffer source = make_buffer(portion * trailing * size);
+  const Buffer target = make_buffer(exchange ? portion * trailing * size : 0);
+  for (int64_t at = 0; at < leading; at += portion) {
+    const int64_t count = std::min(portion, leading - at);
+    const int64_t first = row * elements + at * trailing;
+    source_.read(first * size, view(source, count * trailing * size));
+    scale_run(first, count * trailing, source.get());
+    if (!exchange) {
+      sink(at * size, view(source, count * size));
+      continue;
+    }
+    permute(memory_size(type_), source.get(), Dims{count, trailing}, Dims{1, 0}, target.get());
+    for (int64_t k = 0; k < trailing; ++k) {
+      sink((k * leading + at) * size, view(target, (k + 1) * count * size).subspan(static_cast<std::size_t>(k * count * size)));
+    }
+  }
 }
 
 void TensorData::read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,6 +49,10 @@ class TensorData {
   /// Rows [begin, begin + count) of dim 0 (rank 0: one row) as a file stores them, into `out` of exactly that size.
   /// Types below 8 bits can be read only whole unless a row is a whole number of bytes.
   void read_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
+  /// One row in pieces of a few megabytes, in any order: `sink` gets the place in the row and the bytes there. For rows too large to hold;
+  /// one whose permutation is not an exchange of two groups of dims is held whole all the same.
+  using PieceSink = std::function<void(int64_t offset, std::span<const std::byte> bytes)>;
+  void read_row_in_pieces(int64_t row, const PieceSink& sink) const;
   /// Everything, in memory form (4-bit types unpacked).
   [[nodiscard]] Tensor load() const;
 
@@ -56,6 +61,7 @@ class TensorData {
   [[nodiscard]] Dims part_dims(int64_t count) const;
   void read_part(int64_t begin, int64_t count, std::span<std::byte> out) const;
   void scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const;
+  void scale_run(int64_t first_element, int64_t count, std::byte* data) const;
   void read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
 
   DataType type_ = DataType::undefined;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/save.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 
@@ -157,7 +158,7 @@ std::string from_binary(const std::string& bytes, FileFormat format) {
 namespace relayout {
 
 std::string to_text(const Model& model) {
-  return text_format::from_binary(model.message().SerializeAsString(), FileFormat::onnx_text);
+  return text_format::from_binary(to_bytes(model), FileFormat::onnx_text);
 }
 
 }  // namespace relayout

@@ -163,7 +163,7 @@ void Walker::put_marker(int field, std::size_t number) {
 /// Adds an item to the message whose items begin at `first`; neighbouring scalars of one field join, for a tensor of unpacked
 /// elements has millions.
 void Walker::push_item(std::size_t first, Item item) {
-  const bool joins = item.scalar && items_.size() > first && items_.back().scalar && items_.back().field == item.field;
+  const bool joins = item.is_scalar() && items_.size() > first && items_.back().field == item.field && items_.back().type == item.type;
   if (joins && items_.back().end == item.start) {
     items_.back().end = item.end;
   } else {
@@ -217,8 +217,7 @@ Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
     } else {
       copy_scalar(tag, end);
     }
-    const bool scalar = tag.type != WireType::bytes && tag.type != WireType::group_begin;
-    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), scalar, start, in_.position()});
+    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), tag.type, start, in_.position()});
   }
   if (place.record && wanted) outcome.number = record(kind, first, existing);
   items_.resize(first);
@@ -307,8 +306,7 @@ bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& st
       if (element) ++state.typed_pieces[tag.field == kDoubleData];
       copy_scalar(tag, end);
     }
-    const bool scalar = tag.type != WireType::bytes && tag.type != WireType::group_begin;
-    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), scalar, start, in_.position()});
+    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), tag.type, start, in_.position()});
   }
   return true;
 }

@@ -11,14 +11,19 @@
 /// saving may copy, through a small buffer and without protobuf.
 namespace relayout::wire {
 
+enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, group_begin = 3, group_end = 4, fixed32 = 5 };
+
 /// One field of a message as it stands in the file, header included: [start, end). Neighbouring scalars of one field (unpacked
 /// elements) are one item.
 struct Item {
   uint32_t field = 0;
-  uint8_t header = 0;   ///< bytes of the tag, and of the length where there is one
-  bool scalar = false;  ///< varint, fixed32 or fixed64
+  uint8_t header = 0;  ///< bytes of the tag, and of the length where there is one
+  WireType type = WireType::varint;
   int64_t start = 0, end = 0;
   [[nodiscard]] int64_t payload() const noexcept { return start + header; }
+  /// Whether it is this field in length-delimited form: a string or message. In another form it is unknown to protobuf.
+  [[nodiscard]] bool is(int number) const noexcept { return field == static_cast<uint32_t>(number) && type == WireType::bytes; }
+  [[nodiscard]] bool is_scalar() const noexcept { return type != WireType::bytes && type != WireType::group_begin; }
 };
 
 /// What an ONNX message is, so that the walk knows which fields to descend into.

@@ -6,10 +6,9 @@
 #include <string>
 
 #include "base/file.h"
+#include "model/wire.h"
 
 namespace relayout::wire {
-
-enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, group_begin = 3, group_end = 4, fixed32 = 5 };
 
 struct Tag {
   uint32_t field = 0;

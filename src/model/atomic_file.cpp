@@ -1,0 +1,172 @@
+#include "model/atomic_file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_at(const std::string& name, const std::string& what) {
+  fail(ErrorKind::io, escape(name) + ": " + what);
+}
+
+/// Where a chain of symbolic links ends, which need not exist.
+fs::path follow_links(const std::string& name, fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) return path;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  fail_at(name, std::generic_category().message(ELOOP));
+}
+
+fs::path folder_of(const fs::path& path) {
+  const fs::path parent = path.parent_path();
+  return parent.empty() ? "." : parent;
+}
+
+fs::path link_of(int descriptor) {
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+void flush_folder(const fs::path& target) {
+  const int folder = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const fs::path& target) : name_(target.string()), target_(follow_links(name_, target)) {
+  struct stat state{};
+  if (::lstat(target_.c_str(), &state) == 0) {
+    if (S_ISDIR(state.st_mode)) fail_at(name_, "is a directory");
+    if (!S_ISREG(state.st_mode)) fail_at(name_, "is not a regular file");
+    if (::access(target_.c_str(), W_OK) != 0) fail_with_errno();
+    replaces_ = true;
+  } else if (errno != ENOENT) {
+    fail_with_errno();
+  }
+  if (target_.filename().empty()) fail_at(name_, "is a directory");
+  open_unnamed();
+  if (descriptor_ < 0) open_named();
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail_with_errno() const {
+  fail_at(name_, std::generic_category().message(errno));
+}
+
+void AtomicFile::open_unnamed() {
+  descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    // EISDIR: a kernel that does not know the flag.
+    if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) fail_with_errno();
+    return;
+  }
+  // It gets its name through /proc.
+  if (::access(link_of(descriptor_).c_str(), F_OK) != 0) {
+    ::close(std::exchange(descriptor_, -1));
+    return;
+  }
+  unnamed_ = true;
+}
+
+void AtomicFile::open_named() {
+  temporary_ = free_name();
+  descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) return;
+  const int error = errno;
+  temporary_.clear();
+  errno = error;
+  fail_with_errno();
+}
+
+fs::path AtomicFile::free_name() const {
+  static std::atomic<unsigned> counter{0};
+  while (true) {
+    std::array<char, 64> name{};
+    std::snprintf(name.data(), name.size(), ".relayout-%ld-%u.tmp", static_cast<long>(::getpid()), counter.fetch_add(1));
+    fs::path path = folder_of(target_) / name.data();
+    struct stat state{};
+    if (::lstat(path.c_str(), &state) != 0) return path;
+  }
+}
+
+void AtomicFile::reserve(int64_t size) {
+  if (size <= 0) return;
+  // Memory file systems only lose time by it. The size is kept so that an unfinished file never looks complete.
+  struct statfs file_system{};
+  if (::fstatfs(descriptor_, &file_system) == 0 && file_system.f_type == TMPFS_MAGIC) return;
+  while (::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) fail_with_errno();
+    return;
+  }
+}
+
+void AtomicFile::take_over_attributes() {
+  struct stat state{};
+  if (::stat(target_.c_str(), &state) != 0) return;  // gone meanwhile
+  // The owner first, for a change of owner clears the set-id bits; only root may do it, which is no error.
+  if (::fchown(descriptor_, state.st_uid, state.st_gid) != 0 && errno != EPERM) fail_with_errno();
+  if (::fchmod(descriptor_, state.st_mode & 07777U) != 0 && errno != EPERM) fail_with_errno();
+}
+
+void AtomicFile::link_unnamed() {
+  const fs::path link = link_of(descriptor_);
+  if (!replaces_) {
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      return;
+    }
+    if (errno != EEXIST) fail_with_errno();  // else somebody made it meanwhile: replace it
+  }
+  fs::path name = free_name();
+  while (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    if (errno != EEXIST) fail_with_errno();
+    name = free_name();
+  }
+  temporary_ = std::move(name);
+}
+
+void AtomicFile::commit(bool sync) {
+  if (replaces_) take_over_attributes();
+  if ((replaces_ || sync) && ::fdatasync(descriptor_) != 0) fail_with_errno();
+  if (unnamed_) {
+    // The descriptor is the only hold on the file until it has a name, so an error of close can only be seen on a second one.
+    const int second = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    if (second < 0 || ::close(second) != 0) fail_with_errno();
+    link_unnamed();
+  }
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0 && errno != EINTR) fail_with_errno();
+  if (!temporary_.empty()) {
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno();
+    temporary_.clear();
+  }
+  if (sync) flush_folder(target_);
+}
+
+}  // namespace relayout

@@ -1,0 +1,70 @@
+#include "model/encode.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/unknown_field_set.h>
+
+#include <memory>
+
+namespace relayout::encode {
+
+void number(std::string& out, uint64_t value, std::size_t width) {
+  std::size_t written = 1;
+  for (; value >= 0x80 || written < width; value >>= 7U, ++written) out.push_back(static_cast<char>((value & 0x7FU) | 0x80U));
+  out.push_back(static_cast<char>(value));
+}
+
+void tag(std::string& out, uint32_t field, uint32_t wire_type) {
+  number(out, static_cast<uint64_t>(field) << 3U | wire_type);
+}
+
+std::string header(uint32_t field, int64_t length) {
+  std::string out;
+  tag(out, field, kBytes);
+  number(out, static_cast<uint64_t>(length));
+  return out;
+}
+
+std::string header_like(const File& file, const wire::Item& item, int64_t length) {
+  std::string original(item.header, '\0');
+  file.read(item.start, std::as_writable_bytes(std::span(original)));
+  std::size_t tag_size = 1;
+  while ((static_cast<unsigned char>(original[tag_size - 1]) & 0x80U) != 0) ++tag_size;
+  std::string needed;
+  number(needed, static_cast<uint64_t>(item.end - item.payload()));
+  const std::size_t width = original.size() - tag_size;
+  std::string out = original.substr(0, tag_size);
+  number(out, static_cast<uint64_t>(length), width > needed.size() ? width : 1);
+  return out;
+}
+
+std::string item_bytes(const File& file, const wire::Item& item) {
+  std::string bytes(static_cast<std::size_t>(item.end - item.start), '\0');
+  file.read(item.start, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+void unmark(google::protobuf::Message& message) {
+  auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
+  if (unknown.empty()) return;
+  unknown.DeleteByNumber(wire::kMarkerField);
+  unknown.DeleteByNumber(wire::kElidedField);
+}
+
+std::string serialized(const google::protobuf::Message& message) {
+  if (message.GetReflection()->GetUnknownFields(message).empty()) return message.SerializePartialAsString();
+  const std::unique_ptr<google::protobuf::Message> copy(message.New());
+  copy->CopyFrom(message);
+  unmark(*copy);
+  return copy->SerializePartialAsString();
+}
+
+bool is_same(const File& file, const wire::Item& item, const google::protobuf::Message& message) {
+  const std::string bytes = item_bytes(file, item);
+  const std::unique_ptr<google::protobuf::Message> original(message.New());
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()) + item.header,
+                                                static_cast<int>(bytes.size()) - item.header);
+  stream.SetRecursionLimit(wire::kRecursionLimit);
+  return original->ParsePartialFromCodedStream(&stream) && serialized(*original) == serialized(message);
+}
+
+}  // namespace relayout::encode

@@ -1,0 +1,51 @@
+#include "model/payload_store.h"
+
+namespace relayout {
+namespace {
+
+/// ONNX's external data recommends offsets that can be mapped.
+constexpr int64_t kPage = 4096;
+
+}  // namespace
+
+bool PayloadStore::moves_unchanged() const noexcept {
+  switch (policy_.mode) {
+    case ExternalData::always:
+      return true;
+    case ExternalData::never:
+      return policy_.came_external;
+    case ExternalData::automatic:
+      return policy_.came_external && !policy_.keep_references;
+  }
+  return true;
+}
+
+PayloadStore::Place PayloadStore::place(const Tensor& tensor) const {
+  const bool unchanged = !tensor.changed && !tensor.is_new;
+  if (policy_.mode == ExternalData::never) return unchanged && !tensor.external ? Place::as_is : Place::inside;
+  if (unchanged && tensor.external && policy_.keep_references) return Place::as_is;
+  const bool large = tensor.bytes >= policy_.threshold;
+  const bool wanted = policy_.mode == ExternalData::always || (tensor.is_new && policy_.came_external);
+  const bool outside = (wanted && large && !tensor.in_attribute) || (policy_.mode == ExternalData::automatic && tensor.external) ||
+                       (tensor.external && tensor.in_attribute);
+  if (outside && tensor.bytes > 0) return Place::outside;
+  return unchanged && !tensor.external ? Place::as_is : Place::inside;
+}
+
+PayloadStore::Reference PayloadStore::add(const TensorData& data) {
+  static const Bytes kZeros = Bytes::owned(std::string(kPage, '\0'));
+  const Bytes& source = data.source();
+  const bool stored = data.is_plain() && source.file() != nullptr;
+  const auto key = std::make_tuple(source.file().get(), source.file_offset(), source.size());
+  if (stored) {
+    const auto found = known_.find(key);
+    if (found != known_.end()) return {policy_.location, found->second, source.size()};
+  }
+  if (const int64_t over = data_.size() % kPage; over != 0) data_.bytes(kZeros.part(0, kPage - over));
+  const int64_t offset = data_.size();
+  if (stored) known_.emplace(key, offset);
+  data_.tensor(data);
+  return {policy_.location, offset, data.byte_size()};
+}
+
+}  // namespace relayout

@@ -1,0 +1,259 @@
+#include "model/save.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "model/atomic_file.h"
+#include "model/origin.h"
+#include "model/splice.h"
+#include "model/stream.h"
+#include "model/text_format.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Protobuf refuses larger messages.
+constexpr int64_t kLargestFile = std::numeric_limits<int32_t>::max();
+
+fs::path folder_of(const fs::path& path) {
+  const fs::path parent = path.parent_path();
+  return parent.empty() ? "." : parent;
+}
+
+/// The files that a save has to make.
+struct Output {
+  Segments model;
+  struct Data {
+    fs::path path;
+    Segments content;
+  };
+  std::vector<Data> data;
+  [[nodiscard]] int64_t size() const {
+    int64_t size = model.size();
+    for (const Data& file : data) size += file.content.size();
+    return size;
+  }
+};
+
+/// Makes the plan of one save.
+class Planner {
+ public:
+  Planner(const Model& model, const fs::path& path, const SaveOptions& options)
+      : model_(model), origin_(model.origin()), path_(path), options_(options) {
+    std::error_code error;
+    same_folder_ = fs::equivalent(folder_of(path), origin_.directory, error) && !error;
+  }
+
+  Output plan() const {
+    refuse_overwriting_inputs();
+    PayloadPolicy policy{
+        options_.external_data, options_.external_threshold, origin_.walk.has_external, same_folder_ && !options_.copy_data, {}};
+    if (std::optional<Output> copy = plan_copy(policy)) return std::move(*copy);
+    Output output = plan(policy);
+    if (output.model.size() > kLargestFile && policy.mode == ExternalData::automatic) {
+      policy.mode = ExternalData::always;
+      output = plan(policy);
+    }
+    refuse_too_large(output);
+    return output;
+  }
+
+ private:
+  [[nodiscard]] bool is_input(const fs::path& path) const {
+    if (origin_.source->is_same_as(path)) return true;
+    return std::ranges::any_of(origin_.external_files(), [&](const auto& entry) { return entry.second->is_same_as(path); });
+  }
+
+  void refuse_overwriting_inputs() const {
+    if (origin_.source->is_same_as(path_)) {
+      if (options_.in_place) return;
+      fail(ErrorKind::usage, escape(path_.string()) + ": the output is the input", "to replace the input, say --in-place");
+    }
+    if (is_input(path_)) fail(ErrorKind::usage, escape(path_.string()) + ": the output is a data file of the input");
+  }
+
+  static void refuse_too_large(const Output& output) {
+    if (output.model.size() > kLargestFile) {
+      fail(ErrorKind::unsupported, "the model file would have " + format_bytes(output.model.size()) + ", protobuf allows 2 GiB",
+           "let tensors go to a data file: --external-data always");
+    }
+  }
+
+  /// A model with data files that nobody changed, on its way to another folder: all files are copied under their names, unless other
+  /// files are there already.
+  [[nodiscard]] std::optional<Output> plan_copy(PayloadPolicy policy) const {
+    const bool asked = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references && !same_folder_;
+    if (!asked) return std::nullopt;
+    policy.keep_references = true;
+    PayloadStore store(policy);
+    Output output{splice(model_, store), {}};
+    if (!output.model.is_copy(origin_.file, 0, origin_.file->size())) return std::nullopt;
+    for (const auto& [location, file] : origin_.external_files()) {
+      const fs::path target = folder_of(path_) / location;
+      if (fs::path(location).has_parent_path() || target == path_ || is_input(target)) return std::nullopt;
+      std::error_code error;
+      if (fs::symlink_status(target, error).type() != fs::file_type::not_found) {
+        if (!has_contents(target, *file)) return std::nullopt;
+        continue;
+      }
+      Segments content;
+      content.copy(file, 0, file->size());
+      output.data.push_back({target, std::move(content)});
+    }
+    return output;
+  }
+
+  [[nodiscard]] static bool has_contents(const fs::path& path, const File& expected) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error) || static_cast<int64_t>(fs::file_size(path, error)) != expected.size() || error) return false;
+    const std::shared_ptr<File> file = File::open(path);
+    std::vector<std::byte> a(std::size_t{1} << 20), b(a.size());
+    for (int64_t at = 0; at < expected.size();) {
+      const auto part = static_cast<std::size_t>(std::min<int64_t>(static_cast<int64_t>(a.size()), expected.size() - at));
+      file->read(at, std::span(a).first(part));
+      expected.read(at, std::span(b).first(part));
+      if (!std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(part), b.begin())) return false;
+      at += static_cast<int64_t>(part);
+    }
+    return true;
+  }
+
+  [[nodiscard]] Output plan(PayloadPolicy policy) const {
+    const fs::path data_name = new_data_name();
+    policy.location = data_name.string();
+    PayloadStore store(policy);
+    if (store.moves_unchanged() && origin_.walk.has_hidden_external && !policy.keep_references) {
+      fail(ErrorKind::unsupported, "external data in training_info or a sparse tensor cannot be moved");
+    }
+    Output output{splice(model_, store), {}};
+    if (store.data().size() == 0) return output;
+    const fs::path data_path = folder_of(path_) / data_name;
+    if (is_input(data_path)) {
+      fail(ErrorKind::usage, escape(data_path.string()) + ": the output's data file is a file of the input", "choose another output name");
+    }
+    output.data.push_back({data_path, store.take_data()});
+    return output;
+  }
+
+  /// "model.onnx.data"; when a model is converted in place and has such a file already, the next free number.
+  [[nodiscard]] fs::path new_data_name() const {
+    const std::string base = path_.filename().string();
+    std::string name = base + ".data";
+    for (int number = 1; options_.in_place && is_input(folder_of(path_) / name); ++number) {
+      name = base + "." + std::to_string(number) + ".data";
+    }
+    return name;
+  }
+
+  const Model& model_;
+  const ModelOrigin& origin_;
+  const fs::path& path_;
+  const SaveOptions& options_;
+  bool same_folder_ = false;
+};
+
+void check_sources(const ModelOrigin& origin) {
+  origin.source->check_unchanged();
+  for (const auto& [location, file] : origin.external_files()) file->check_unchanged();
+}
+
+class FileSet {
+ public:
+  explicit FileSet(const SaveOptions& options) : options_(options) {}
+
+  /// Reserves before anything is written, so that a full disk shows at once.
+  void open(const fs::path& path, int64_t size) {
+    files_.push_back(std::make_unique<AtomicFile>(path));
+    files_.back()->reserve(size);
+    total_ += size;
+  }
+  void write(std::size_t index, const Segments& content) {
+    const AtomicFile& file = *files_[index];
+    StreamOptions stream{options_.threads, file.replaces() || options_.sync, {}};
+    if (options_.progress) {
+      stream.progress = [this](int64_t written) { options_.progress(done_ += written, total_); };
+    }
+    write_file(content, file.descriptor(), file.name(), stream);
+  }
+  void commit() {
+    for (const auto& file : files_) file->commit(options_.sync);
+  }
+
+ private:
+  const SaveOptions& options_;
+  std::vector<std::unique_ptr<AtomicFile>> files_;
+  int64_t done_ = 0, total_ = 0;
+};
+
+/// Data files first, the model last: what the model refers to is there when it appears.
+SaveResult write_output(const ModelOrigin& origin, const Output& output, const fs::path& path, const SaveOptions& options) {
+  FileSet files(options);
+  for (const Output::Data& data : output.data) files.open(data.path, data.content.size());
+  files.open(path, output.model.size());
+  for (std::size_t i = 0; i < output.data.size(); ++i) files.write(i, output.data[i].content);
+  files.write(output.data.size(), output.model);
+  check_sources(origin);
+  files.commit();
+  return {output.size()};
+}
+
+Segments inlined(const Model& model) {
+  PayloadStore store({.mode = ExternalData::never, .came_external = model.origin().walk.has_external, .location = {}});
+  return splice(model, store);
+}
+
+SaveResult save_to_standard_output(const Model& model, FileFormat format, const SaveOptions& options) {
+  if (options.external_data == ExternalData::always) {
+    fail(ErrorKind::usage, "external data has no place beside standard output");
+  }
+  Segments content = inlined(model);
+  if (content.size() > kLargestFile) {
+    fail(ErrorKind::unsupported, "the model has " + format_bytes(content.size()) + ", protobuf allows 2 GiB in one file");
+  }
+  if (format != FileFormat::binary) {
+    const std::string text = text_format::from_binary(concatenate(content), format);
+    content = {};
+    content.literal(text);
+  }
+  write_pipe(content, STDOUT_FILENO, "standard output");
+  check_sources(model.origin());
+  return {content.size()};
+}
+
+SaveResult save_text(const Model& model, const fs::path& path, FileFormat format, const SaveOptions& options) {
+  const ModelOrigin& origin = model.origin();
+  if (origin.source->is_same_as(path) && !options.in_place) {
+    fail(ErrorKind::usage, escape(path.string()) + ": the output is the input", "to replace the input, say --in-place");
+  }
+  Output output;
+  output.model.literal(text_format::from_binary(to_bytes(model), format));
+  return write_output(origin, output, path, options);
+}
+
+}  // namespace
+
+SaveResult save(const Model& model, const fs::path& path, const SaveOptions& options) {
+  const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
+  if (path == "-") return save_to_standard_output(model, format, options);
+  if (format != FileFormat::binary) return save_text(model, path, format, options);
+  return write_output(model.origin(), Planner(model, path, options).plan(), path, options);
+}
+
+std::string to_bytes(const Model& model) {
+  return concatenate(inlined(model));
+}
+
+}  // namespace relayout

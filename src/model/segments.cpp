@@ -1,0 +1,74 @@
+#include "model/segments.h"
+
+#include <utility>
+
+namespace relayout {
+
+int64_t Segment::size() const {
+  if (const auto* literal = std::get_if<std::string>(&content)) return static_cast<int64_t>(literal->size());
+  if (const auto* bytes = std::get_if<Bytes>(&content)) return bytes->size();
+  return std::get<std::unique_ptr<TensorData>>(content)->byte_size();
+}
+
+void Segments::literal(std::string_view bytes) {
+  if (bytes.empty()) return;
+  size_ += static_cast<int64_t>(bytes.size());
+  if (!list_.empty()) {
+    if (auto* last = std::get_if<std::string>(&list_.back().content)) {
+      last->append(bytes);
+      return;
+    }
+  }
+  list_.push_back({std::string(bytes)});
+}
+
+void Segments::copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) {
+  if (begin == end) return;
+  size_ += end - begin;
+  if (!list_.empty()) {
+    auto* const last = std::get_if<Bytes>(&list_.back().content);
+    if (last != nullptr && last->file() == file && last->file_offset() + last->size() == begin) {
+      *last = Bytes::of_file(file, last->file_offset(), last->size() + end - begin);
+      return;
+    }
+  }
+  list_.push_back({Bytes::of_file(file, begin, end - begin)});
+}
+
+void Segments::bytes(const Bytes& bytes) {
+  if (bytes.file()) return copy(bytes.file(), bytes.file_offset(), bytes.file_offset() + bytes.size());
+  if (bytes.size() == 0) return;
+  size_ += bytes.size();
+  list_.push_back({bytes});
+}
+
+void Segments::tensor(const TensorData& data) {
+  if (data.is_plain()) return bytes(data.source());
+  if (data.byte_size() == 0) return;
+  size_ += data.byte_size();
+  list_.push_back({std::make_unique<TensorData>(data)});
+}
+
+void Segments::append(Segments&& other) {
+  for (Segment& segment : other.list_) {
+    if (const auto* literal_bytes = std::get_if<std::string>(&segment.content)) {
+      literal(*literal_bytes);
+    } else if (const auto* stored = std::get_if<Bytes>(&segment.content)) {
+      bytes(*stored);
+    } else {
+      size_ += segment.size();
+      list_.push_back(std::move(segment));
+    }
+  }
+  other.list_.clear();
+  other.size_ = 0;
+}
+
+bool Segments::is_copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) const {
+  if (size_ != end - begin) return false;
+  if (list_.empty()) return begin == end;
+  const auto* const only = std::get_if<Bytes>(&list_.front().content);
+  return list_.size() == 1 && only != nullptr && only->file() == file && only->file_offset() == begin;
+}
+
+}  // namespace relayout

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "model/tensor_data.h"
+
+namespace relayout {
+
+/// A piece of an output file: bytes made here, bytes to be copied, or a tensor to be computed.
+struct Segment {
+  std::variant<std::string, Bytes, std::unique_ptr<TensorData>> content;
+  [[nodiscard]] int64_t size() const;
+};
+
+/// An output file, or a part of one, as a list of pieces whose sizes are known before anything is written.
+class Segments {
+ public:
+  void literal(std::string_view bytes);
+  /// Bytes [begin, end) of a file; a range that goes on where the last one ended joins it.
+  void copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end);
+  void bytes(const Bytes& bytes);
+  void tensor(const TensorData& data);
+  void append(Segments&& other);
+
+  [[nodiscard]] int64_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::vector<Segment>& list() const noexcept { return list_; }
+  /// Whether this is nothing but bytes [begin, end) of the file.
+  [[nodiscard]] bool is_copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) const;
+
+ private:
+  std::vector<Segment> list_;
+  int64_t size_ = 0;
+};
+
+}  // namespace relayout

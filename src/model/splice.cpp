@@ -1,0 +1,115 @@
+#include "model/splice.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "model/encode.h"
+#include "model/splicer.h"
+
+namespace relayout {
+namespace {
+
+using onnx::ModelProto;
+
+/// The model's own fields (versions, producer, metadata) that somebody changed, by field number: their new encoding.
+class OwnFields {
+ public:
+  OwnFields(const ModelOrigin& origin, std::span<const wire::Item> items, const ModelProto& now) {
+    std::string bytes;
+    for (const wire::Item& item : items) {
+      if (!is_own(item.field)) continue;
+      bytes += encode::item_bytes(*origin.file, item);
+    }
+    ModelProto original, current;
+    original.ParsePartialFromString(bytes);
+    copy_own_fields(now, current);
+    const auto* const descriptor = ModelProto::descriptor();
+    for (int i = 0; i < descriptor->field_count(); ++i) {
+      const auto* const field = descriptor->field(i);
+      std::string before = isolate(original, field), after = isolate(current, field);
+      if (before != after) changed_.emplace(static_cast<uint32_t>(field->number()), std::move(after));
+    }
+  }
+
+  /// The new encoding in the place of the field's first item; the others vanish. False for a field that is as it was.
+  bool put(Segments& out, uint32_t field) {
+    const auto found = changed_.find(field);
+    if (found == changed_.end()) return false;
+    out.literal(found->second);
+    found->second.clear();
+    return true;
+  }
+  /// Fields that had no item.
+  void put_rest(Segments& out) {
+    for (const auto& [field, bytes] : changed_) out.literal(bytes);
+  }
+
+ private:
+  static bool is_own(uint32_t field) {
+    return field != ModelProto::kGraphFieldNumber && field != ModelProto::kTrainingInfoFieldNumber &&
+           field != ModelProto::kFunctionsFieldNumber;
+  }
+
+  static void copy_own_fields(const ModelProto& from, ModelProto& to) {
+    if (from.has_ir_version()) to.set_ir_version(from.ir_version());
+    if (from.has_producer_name()) to.set_producer_name(from.producer_name());
+    if (from.has_producer_version()) to.set_producer_version(from.producer_version());
+    if (from.has_domain()) to.set_domain(from.domain());
+    if (from.has_model_version()) to.set_model_version(from.model_version());
+    if (from.has_doc_string()) to.set_doc_string(from.doc_string());
+    *to.mutable_opset_import() = from.opset_import();
+    *to.mutable_metadata_props() = from.metadata_props();
+  }
+
+  static std::string isolate(ModelProto& model, const google::protobuf::FieldDescriptor* field) {
+    if (!is_own(static_cast<uint32_t>(field->number()))) return {};
+    ModelProto alone;
+    model.GetReflection()->SwapFields(&model, &alone, {field});
+    return alone.SerializePartialAsString();
+  }
+
+  std::map<uint32_t, std::string> changed_;
+};
+
+}  // namespace
+
+Segments Splicer::model() {
+  const Items items = items_of(model_.message());
+  OwnFields own(origin_, items, model_.message());
+  Segments out;
+  std::size_t next_function = 0;
+  bool graph_done = false;
+  for (const Item& item : items) {
+    if (item.is(ModelProto::kGraphFieldNumber) && touched(model_.graph())) {
+      if (!std::exchange(graph_done, true)) put(out, ModelProto::kGraphFieldNumber, &item, graph(model_.graph()));
+    } else if (item.is(ModelProto::kFunctionsFieldNumber)) {
+      const Graph& called = *model_.functions().at(next_function++);
+      touched(called) ? put(out, ModelProto::kFunctionsFieldNumber, &item, function(called)) : copy(out, item);
+    } else if (!own.put(out, item.field)) {
+      copy(out, item);
+    }
+  }
+  own.put_rest(out);
+  return out;
+}
+
+Splicer::Items Splicer::items_of(const google::protobuf::Message& message) const {
+  const wire::Message* const record = origin_.record_of(message);
+  return record == nullptr ? Items{} : origin_.walk.items_of(*record);
+}
+
+void Splicer::put(Segments& out, int field, const Item* item, Segments&& body) const {
+  if (item != nullptr && body.is_copy(origin_.file, item->payload(), item->end)) return copy(out, *item);
+  out.literal(item != nullptr ? encode::header_like(*origin_.file, *item, body.size())
+                              : encode::header(static_cast<uint32_t>(field), body.size()));
+  out.append(std::move(body));
+}
+
+Segments splice(const Model& model, PayloadStore& store) {
+  return Splicer(model, store).model();
+}
+
+}  // namespace relayout

@@ -1,0 +1,217 @@
+// Graphs and functions: repeated fields whose elements came, went or changed.
+
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include "model/encode.h"
+#include "model/merge_list.h"
+#include "model/splicer.h"
+
+namespace relayout {
+namespace {
+
+using onnx::FunctionProto;
+using onnx::GraphProto;
+
+/// For each element now, its number in the file or -1.
+template <class Message>
+std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const std::vector<const Message*>& originals) {
+  std::unordered_map<const Message*, int64_t> known;
+  known.reserve(originals.size());
+  for (std::size_t i = 0; i < originals.size(); ++i) known.emplace(originals[i], static_cast<int64_t>(i));
+  std::vector<int64_t> out;
+  out.reserve(now.size());
+  for (const Message* message : now) {
+    const auto found = known.find(message);
+    out.push_back(found == known.end() ? -1 : found->second);
+  }
+  return out;
+}
+
+}  // namespace
+
+/// A repeated field: its items in the file, its elements now, and how one is written.
+struct Splicer::List {
+  int field;
+  std::vector<const Item*> items;
+  MergeList merge;
+  std::function<void(std::size_t element, const Item* item)> write;
+
+  template <class Message>
+  List(Items all, int number, const std::vector<const Message*>& now, const std::vector<const Message*>& originals,
+       std::function<void(std::size_t, const Item*)> writer)
+      : field(number), merge(numbers_of(now, originals), originals.size()), write(std::move(writer)) {
+    for (const Item& item : all) {
+      if (item.is(number)) items.push_back(&item);
+    }
+  }
+  void at_next_item() {
+    merge.at_next_item([this](std::size_t element) { write_one(element); });
+  }
+  void at_end() {
+    merge.at_end([this](std::size_t element) { write_one(element); });
+  }
+
+ private:
+  void write_one(std::size_t element) {
+    const int64_t number = merge.number(element);
+    write(element, number < 0 ? nullptr : items[static_cast<std::size_t>(number)]);
+  }
+};
+
+Splicer::List Splicer::node_list(const Graph& graph, Items items, int field, const std::vector<const onnx::NodeProto*>& originals,
+                                 Segments& out) {
+  std::vector<const Node*> nodes;
+  std::vector<const onnx::NodeProto*> messages;
+  for (const Node& node : graph.nodes()) {
+    nodes.push_back(&node);
+    messages.push_back(&node.message());
+  }
+  return {items, field, messages, originals,
+          [this, &out, field, nodes = std::move(nodes)](std::size_t i, const Item* item) { node(out, field, *nodes[i], item); }};
+}
+
+Splicer::List Splicer::value_info_list(const Graph& graph, Items items, int field,
+                                       const std::vector<const onnx::ValueInfoProto*>& originals, Segments& out) {
+  std::vector<const onnx::ValueInfoProto*> live;
+  for (const onnx::ValueInfoProto* info : originals) {
+    if (!graph.is_stale(*info)) live.push_back(info);
+  }
+  return {items, field, live, originals, [this, &out](std::size_t, const Item* item) { copy(out, *item); }};
+}
+
+Splicer::List Splicer::input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
+  std::vector<const onnx::ValueInfoProto*> infos;
+  for (const Value* value : graph.inputs()) infos.push_back(value->info());
+  return {items, GraphProto::kInputFieldNumber, infos, originals.inputs,
+          [this, &out, &graph](std::size_t i, const Item* item) { input(out, graph, *graph.inputs()[i], item); }};
+}
+
+Splicer::List Splicer::initializer_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
+  std::vector<const Initializer*> dense;
+  std::vector<const onnx::TensorProto*> messages;
+  for (const Initializer& initializer : graph.initializers()) {
+    if (initializer.sparse != nullptr) continue;
+    dense.push_back(&initializer);
+    messages.push_back(initializer.message);
+  }
+  return {items, GraphProto::kInitializerFieldNumber, messages, originals.initializers,
+          [this, &out, dense = std::move(dense)](std::size_t i, const Item* item) { initializer(out, *dense[i], item); }};
+}
+
+Splicer::List Splicer::sparse_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
+  std::vector<const Initializer*> sparse;
+  std::vector<const onnx::SparseTensorProto*> messages;
+  for (const Initializer& initializer : graph.initializers()) {
+    if (initializer.sparse == nullptr) continue;
+    sparse.push_back(&initializer);
+    messages.push_back(initializer.sparse);
+  }
+  return {items, GraphProto::kSparseInitializerFieldNumber, messages, originals.sparse_initializers,
+          [this, &out, sparse = std::move(sparse)](std::size_t i, const Item* item) { sparse_initializer(out, *sparse[i], item); }};
+}
+
+Segments Splicer::graph(const Graph& graph) {
+  const GraphProto& message = *graph.message();
+  const auto found = origin_.elements.find(&message);
+  if (found == origin_.elements.end()) return graph_anew(graph);
+  const OriginalElements& originals = found->second;
+  const Items items = items_of(message);
+  Segments out;
+  std::vector<List> lists;
+  lists.push_back(node_list(graph, items, GraphProto::kNodeFieldNumber, originals.nodes, out));
+  lists.push_back(initializer_list(graph, items, originals, out));
+  lists.push_back(sparse_list(graph, items, originals, out));
+  lists.push_back(input_list(graph, items, originals, out));
+  lists.push_back(value_info_list(graph, items, GraphProto::kValueInfoFieldNumber, originals.value_infos, out));
+  for (const Item& item : items) {
+    const auto list = std::ranges::find_if(lists, [&](const List& candidate) { return item.is(candidate.field); });
+    list != lists.end() ? list->at_next_item() : copy(out, item);
+  }
+  for (List& list : lists) list.at_end();
+  return out;
+}
+
+/// A graph that was not in the file: one inside a node that a pass made.
+Segments Splicer::graph_anew(const Graph& graph) {
+  GraphProto shell = *graph.message();
+  shell.clear_node();
+  shell.clear_initializer();
+  shell.clear_sparse_initializer();
+  shell.clear_input();
+  shell.clear_value_info();
+  Segments out;
+  out.literal(encode::serialized(shell));
+  for (const Node& inner : graph.nodes()) node(out, GraphProto::kNodeFieldNumber, inner, nullptr);
+  for (const Initializer& initial : graph.initializers()) {
+    initial.sparse != nullptr ? sparse_initializer(out, initial, nullptr) : initializer(out, initial, nullptr);
+  }
+  for (const Value* value : graph.inputs()) input(out, graph, *value, nullptr);
+  for (const onnx::ValueInfoProto& info : graph.message()->value_info()) {
+    if (graph.is_stale(info)) continue;
+    Segments body;
+    body.literal(encode::serialized(info));
+    put(out, GraphProto::kValueInfoFieldNumber, nullptr, std::move(body));
+  }
+  return out;
+}
+
+Segments Splicer::function(const Graph& function) {
+  const FunctionProto& message = *function.function();
+  const OriginalElements& originals = origin_.elements.at(&message);
+  const Items items = items_of(message);
+  Segments out;
+  List nodes = node_list(function, items, FunctionProto::kNodeFieldNumber, originals.nodes, out);
+  List infos = value_info_list(function, items, FunctionProto::kValueInfoFieldNumber, originals.value_infos, out);
+  int next_default = 0;
+  for (const Item& item : items) {
+    if (item.is(nodes.field)) {
+      nodes.at_next_item();
+    } else if (item.is(infos.field)) {
+      infos.at_next_item();
+    } else if (item.is(FunctionProto::kAttributeProtoFieldNumber)) {
+      const onnx::AttributeProto& value = message.attribute_proto(next_default++);
+      const Items inner = items_of(value);
+      inner.empty() ? copy(out, item)
+                    : put(out, FunctionProto::kAttributeProtoFieldNumber, &item, attribute_by_items(value, inner, nullptr));
+    } else {
+      copy(out, item);
+    }
+  }
+  nodes.at_end();
+  return out;
+}
+
+void Splicer::input(Segments& out, const Graph& graph, const Value& value, const Item* item) {
+  const onnx::ValueInfoProto& info = *value.info();
+  // A change that was taken back leaves the original bytes.
+  if (item != nullptr && (!graph.is_modified(info) || encode::is_same(*origin_.file, *item, info))) return copy(out, *item);
+  Segments body;
+  body.literal(encode::serialized(info));
+  put(out, GraphProto::kInputFieldNumber, item, std::move(body));
+}
+
+void Splicer::initializer(Segments& out, const Initializer& initializer, const Item* item) {
+  constexpr int kField = GraphProto::kInitializerFieldNumber;
+  const onnx::TensorProto* const message = initializer.message;
+  if (item != nullptr) {
+    if (!initializer.modified && !moves_) return copy(out, *item);
+    return put(out, kField, item, tensors_.patched(items_of(*message), {.message = message, .data = initializer.data.get()}));
+  }
+  if (message != nullptr) {
+    return put(out, kField, nullptr, tensors_.anew({.message = message, .data = initializer.data.get(), .is_new = true}));
+  }
+  onnx::TensorProto made;
+  for (const int64_t dim : initializer.data->dims()) made.add_dims(dim);
+  made.set_data_type(static_cast<int>(initializer.data->type()));
+  made.set_name(initializer.value->name());
+  put(out, kField, nullptr, tensors_.anew({.message = &made, .data = initializer.data.get(), .is_new = true}));
+}
+
+void Splicer::sparse_initializer(Segments& out, const Initializer& initializer, const Item* item) {
+  if (item != nullptr && !initializer.modified) return copy(out, *item);
+  put(out, GraphProto::kSparseInitializerFieldNumber, item, sparse(*initializer.sparse));
+}
+
+}  // namespace relayout

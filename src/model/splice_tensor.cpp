@@ -1,0 +1,247 @@
+#include "model/splice_tensor.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "model/encode.h"
+
+namespace relayout {
+namespace {
+
+using onnx::TensorProto;
+
+bool holds_payload(uint32_t field) {
+  switch (field) {
+    case TensorProto::kFloatDataFieldNumber:
+    case TensorProto::kInt32DataFieldNumber:
+    case TensorProto::kStringDataFieldNumber:
+    case TensorProto::kInt64DataFieldNumber:
+    case TensorProto::kRawDataFieldNumber:
+    case TensorProto::kDoubleDataFieldNumber:
+    case TensorProto::kUint64DataFieldNumber:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Whether `now` is what the file says, byte for byte.
+bool is_same_payload(const TensorData& now, const TensorData& stored) {
+  if (!now.is_plain() || now.type() != stored.type() || now.byte_size() != stored.byte_size()) return false;
+  const Bytes &a = now.source(), &b = stored.source();
+  if (a.file() != b.file()) return false;
+  if (a.file() != nullptr) return a.file_offset() == b.file_offset();
+  return std::ranges::equal(a.memory(), b.memory());
+}
+
+void put_entry(std::string& out, const char* key, const std::string& value) {
+  onnx::StringStringEntryProto entry;
+  entry.set_key(key);
+  entry.set_value(value);
+  const std::string bytes = entry.SerializeAsString();
+  out += encode::header(TensorProto::kExternalDataFieldNumber, static_cast<int64_t>(bytes.size())) + bytes;
+}
+
+std::string external_entries(const PayloadStore::Reference& reference) {
+  std::string out;
+  put_entry(out, "location", reference.location);
+  put_entry(out, "offset", std::to_string(reference.offset));
+  put_entry(out, "length", std::to_string(reference.length));
+  return out;
+}
+
+std::string external_location() {
+  std::string out;
+  encode::tag(out, TensorProto::kDataLocationFieldNumber, encode::kVarint);
+  encode::number(out, TensorProto::EXTERNAL);
+  return out;
+}
+
+/// Where the payload goes and what has to be written for it.
+struct Payload {
+  PayloadStore::Place place = PayloadStore::Place::as_is;
+  std::optional<TensorData> data;  ///< not as_is
+};
+
+/// Dims in the form the file had: packed into one field, or one field each.
+std::string encoded_dims(const TensorProto& message, bool packed) {
+  std::string numbers;
+  for (const int64_t dim : message.dims()) {
+    if (!packed) encode::tag(numbers, TensorProto::kDimsFieldNumber, encode::kVarint);
+    encode::number(numbers, static_cast<uint64_t>(dim));
+  }
+  return packed ? encode::header(TensorProto::kDimsFieldNumber, static_cast<int64_t>(numbers.size())) + numbers : numbers;
+}
+
+}  // namespace
+
+/// One tensor's items on their way to the output.
+class TensorSplicer::Patch {
+ public:
+  Patch(const ModelOrigin& origin, PayloadStore& store, std::span<const wire::Item> items, const TensorState& tensor)
+      : origin_(origin), store_(store), items_(items), message_(*tensor.message) {
+    read_header();
+    decide(tensor);
+  }
+
+  Segments run() {
+    if (new_dims_ && !has(TensorProto::kDimsFieldNumber)) out_.literal(encoded_dims(message_, false));
+    for (const wire::Item& item : items_) put(item);
+    if (new_name_ && !has(TensorProto::kNameFieldNumber)) put_name();
+    if (new_type_ && !has(TensorProto::kDataTypeFieldNumber)) put_type();
+    if (payload_.place != PayloadStore::Place::as_is) put_payload();
+    return std::move(out_);
+  }
+
+ private:
+  void read_header() {
+    std::string bytes;
+    for (const wire::Item& item : items_) {
+      if (item.field != TensorProto::kDimsFieldNumber && item.field != TensorProto::kDataTypeFieldNumber &&
+          item.field != TensorProto::kNameFieldNumber) {
+        continue;
+      }
+      bytes += encode::item_bytes(*origin_.file, item);
+    }
+    original_.ParsePartialFromString(bytes);
+    new_dims_ = !std::ranges::equal(original_.dims(), message_.dims());
+    new_type_ = original_.data_type() != message_.data_type();
+    new_name_ = original_.name() != message_.name();
+  }
+
+  void decide(const TensorState& tensor) {
+    external_ = is_external(message_);
+    // Strings have no payload that could change or move.
+    if (message_.data_type() == TensorProto::STRING) return;
+    if (tensor.data == nullptr && !store_.moves_unchanged()) return;
+    const TensorData stored = stored_data();
+    const TensorData& now = tensor.data != nullptr ? *tensor.data : stored;
+    const bool changed = !is_same_payload(now, stored);
+    payload_.place = store_.place({now.byte_size(), external_, false, changed, tensor.in_attribute});
+    if (payload_.place != PayloadStore::Place::as_is) payload_.data = now;
+  }
+
+  [[nodiscard]] TensorData stored_data() const {
+    TensorProto stored = message_;
+    *stored.mutable_dims() = original_.dims();
+    stored.set_data_type(original_.data_type());
+    return tensor_data(origin_, stored);
+  }
+
+  [[nodiscard]] bool has(int field) const {
+    return std::ranges::find(items_, static_cast<uint32_t>(field), &wire::Item::field) != items_.end();
+  }
+
+  /// Of a singular field that is given several times the last one counts, and alone changes.
+  [[nodiscard]] bool is_last(const wire::Item& item, int field) const {
+    return item.field == static_cast<uint32_t>(field) &&
+           std::none_of(&item + 1, items_.data() + items_.size(), [&](const wire::Item& later) { return later.field == item.field; });
+  }
+
+  void put(const wire::Item& item) {
+    const bool moves = payload_.place != PayloadStore::Place::as_is;
+    if (item.field == TensorProto::kDimsFieldNumber && new_dims_) {
+      if (!dims_done_) out_.literal(encoded_dims(message_, item.type == wire::WireType::bytes));
+      dims_done_ = true;
+    } else if (new_name_ && is_last(item, TensorProto::kNameFieldNumber)) {
+      put_name();
+    } else if (new_type_ && is_last(item, TensorProto::kDataTypeFieldNumber)) {
+      put_type();
+    } else if (moves && (holds_payload(item.field) || item.field == TensorProto::kExternalDataFieldNumber)) {
+      typed_field_ = item.field;
+      put_payload();
+    } else if (moves && item.field == TensorProto::kDataLocationFieldNumber) {
+      // Written with the payload, unless it was and stays external.
+      if (external_ && payload_.place == PayloadStore::Place::outside) copy(item);
+    } else {
+      copy(item);
+    }
+  }
+
+  void copy(const wire::Item& item) { out_.copy(origin_.file, item.start, item.end); }
+
+  void put_name() {
+    const std::string& name = message_.name();
+    out_.literal(encode::header(TensorProto::kNameFieldNumber, static_cast<int64_t>(name.size())) + name);
+  }
+
+  void put_type() {
+    std::string bytes;
+    encode::tag(bytes, TensorProto::kDataTypeFieldNumber, encode::kVarint);
+    encode::number(bytes, static_cast<uint64_t>(message_.data_type()));
+    out_.literal(bytes);
+  }
+
+  /// In place of the first item that held payload; the others vanish.
+  void put_payload() {
+    if (payload_done_) return;
+    payload_done_ = true;
+    if (payload_.place == PayloadStore::Place::outside) {
+      out_.literal(external_entries(store_.add(*payload_.data)));
+      if (!external_) out_.literal(external_location());
+      return;
+    }
+    out_.literal(encode::header(payload_field(), payload_.data->byte_size()));
+    out_.tensor(*payload_.data);
+  }
+
+  /// Packed floats and doubles are the bytes of raw_data, so that those fields can stay what they are.
+  [[nodiscard]] uint32_t payload_field() const {
+    const DataType type = payload_.data->type();
+    if (typed_field_ == TensorProto::kFloatDataFieldNumber && type == DataType::float32) return typed_field_;
+    if (typed_field_ == TensorProto::kDoubleDataFieldNumber && type == DataType::float64) return typed_field_;
+    return TensorProto::kRawDataFieldNumber;
+  }
+
+  const ModelOrigin& origin_;
+  PayloadStore& store_;
+  std::span<const wire::Item> items_;
+  const TensorProto& message_;
+  TensorProto original_;  ///< dims, type and name in the file
+  Payload payload_;
+  Segments out_;
+  uint32_t typed_field_ = 0;
+  bool external_ = false, new_dims_ = false, new_type_ = false, new_name_ = false;
+  bool dims_done_ = false, payload_done_ = false;
+};
+
+Segments TensorSplicer::patched(std::span<const wire::Item> items, const TensorState& tensor) const {
+  return Patch(origin_, store_, items, tensor).run();
+}
+
+Segments TensorSplicer::anew(const TensorState& tensor) const {
+  Segments out;
+  const TensorProto& message = *tensor.message;
+  const bool apart = tensor.data != nullptr || is_external(message) || origin_.elided_of(message) != nullptr;
+  if (!apart || message.data_type() == TensorProto::STRING) {
+    out.literal(encode::serialized(message));
+    return out;
+  }
+  const TensorData data = tensor.data != nullptr ? *tensor.data : tensor_data(origin_, message);
+  const PayloadStore::Place place =
+      store_.place({data.byte_size(), is_external(message), tensor.is_new, tensor.data != nullptr, tensor.in_attribute});
+  TensorProto header = message;
+  encode::unmark(header);
+  if (place == PayloadStore::Place::as_is && is_external(message)) {
+    out.literal(header.SerializePartialAsString());
+    return out;
+  }
+  for (auto clear : {&TensorProto::clear_raw_data, &TensorProto::clear_float_data, &TensorProto::clear_int32_data,
+                     &TensorProto::clear_int64_data, &TensorProto::clear_double_data, &TensorProto::clear_uint64_data,
+                     &TensorProto::clear_external_data, &TensorProto::clear_data_location}) {
+    (header.*clear)();
+  }
+  out.literal(header.SerializePartialAsString());
+  if (place == PayloadStore::Place::outside) {
+    out.literal(external_entries(store_.add(data)) + external_location());
+  } else {
+    out.literal(encode::header(TensorProto::kRawDataFieldNumber, data.byte_size()));
+    out.tensor(data);
+  }
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <span>
+#include <vector>
+
+#include "model/origin.h"
+#include "model/splice_tensor.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+/// Goes down a model in step with its wire items, and writes what changed around copies of what did not.
+class Splicer {
+ public:
+  Splicer(const Model& model, PayloadStore& store)
+      : model_(model), origin_(model.origin()), tensors_(origin_, store), moves_(store.moves_unchanged()) {}
+
+  Segments model();
+
+ private:
+  using Item = wire::Item;
+  using Items = std::span<const Item>;
+  struct List;
+
+  Segments graph(const Graph& graph);
+  Segments graph_anew(const Graph& graph);
+  Segments function(const Graph& function);
+  List node_list(const Graph& graph, Items items, int field, const std::vector<const onnx::NodeProto*>& originals, Segments& out);
+  List value_info_list(const Graph& graph, Items items, int field, const std::vector<const onnx::ValueInfoProto*>& originals,
+                       Segments& out);
+  List input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out);
+  List initializer_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out);
+  List sparse_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out);
+
+  // One element each, in the place of `item` or as a new one (null).
+  void node(Segments& out, int field, const Node& node, const Item* item);
+  void input(Segments& out, const Graph& graph, const Value& value, const Item* item);
+  void initializer(Segments& out, const Initializer& initializer, const Item* item);
+  void sparse_initializer(Segments& out, const Initializer& initializer, const Item* item);
+
+  Segments node_by_items(const Node& node, Items items);
+  Segments node_anew(const Node& node);
+  [[nodiscard]] bool owns_same_fields(const onnx::NodeProto& message, Items items) const;
+  Segments attribute_by_items(const onnx::AttributeProto& attribute, Items items, const Node* node);
+  Segments attribute_anew(const onnx::AttributeProto& attribute, const Node& node);
+  Segments tensor_of_attribute(const onnx::TensorProto& tensor, const Item& item, const TensorData* data);
+  Segments sparse(const onnx::SparseTensorProto& tensor);
+
+  [[nodiscard]] Items items_of(const google::protobuf::Message& message) const;
+  [[nodiscard]] bool touched(const Graph& graph) const { return moves_ || graph.modified(); }
+  void copy(Segments& out, const Item& item) const { out.copy(origin_.file, item.start, item.end); }
+  /// A message in the place of `item`, whose header it gets and whose bytes it may be, or as a new one.
+  void put(Segments& out, int field, const Item* item, Segments&& body) const;
+
+  const Model& model_;
+  const ModelOrigin& origin_;
+  TensorSplicer tensors_;
+  bool moves_;  ///< payloads of tensors that nobody changed
+};
+
+}  // namespace relayout

@@ -1,0 +1,250 @@
+#include "model/stream.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kBlock = int64_t{1} << 20;        ///< of a task: near the caches, and few calls
+constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< from here on the kernel copies
+constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< of a tensor: written in pieces
+constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< one thread is enough
+
+using Buffer = std::vector<std::byte>;
+
+[[noreturn]] void fail_at(const std::string& name) {
+  fail(ErrorKind::io, escape(name) + ": " + std::generic_category().message(errno));
+}
+
+/// A range of the output, produced by one worker and written at once.
+struct Task {
+  int64_t begin = 0, end = 0;
+  std::size_t segment = 0;  ///< that `begin` lies in
+};
+
+/// The smallest part in which a segment can be made.
+int64_t granule(const Segment& segment) {
+  const auto* const tensor = std::get_if<std::unique_ptr<TensorData>>(&segment.content);
+  if (tensor == nullptr) return 1;
+  const TensorData& data = **tensor;
+  const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
+  if (traits(data.type()).bits < 8) return data.byte_size();
+  return data.byte_size() / rows;
+}
+
+bool is_kernel_copy(const Segment& segment) {
+  const auto* const bytes = std::get_if<Bytes>(&segment.content);
+  return bytes != nullptr && bytes->file() != nullptr && bytes->file()->descriptor() >= 0 && bytes->size() >= kCopyRun;
+}
+
+class TaskList {
+ public:
+  explicit TaskList(const Segments& segments) {
+    for (const Segment& segment : segments.list()) {
+      starts_.push_back(size_);
+      add(segment);
+      size_ += segment.size();
+    }
+    close();
+  }
+  [[nodiscard]] const std::vector<Task>& tasks() const noexcept { return tasks_; }
+  [[nodiscard]] int64_t start(std::size_t segment) const { return starts_[segment]; }
+
+ private:
+  void add(const Segment& segment) {
+    const int64_t unit = granule(segment);
+    // These are no part of a gathered block.
+    const bool alone = unit >= kHugeRow || is_kernel_copy(segment);
+    if (alone) close();
+    for (int64_t left = segment.size(); left > 0;) {
+      int64_t part = (kBlock - (open_.end - open_.begin)) / unit * unit;
+      if (part <= 0) {
+        close();
+        part = std::max(unit, kBlock / unit * unit);
+      }
+      part = std::min(part, left);
+      if (open_.begin == open_.end) open_ = {size_ + segment.size() - left, size_ + segment.size() - left, starts_.size() - 1};
+      open_.end += part;
+      left -= part;
+    }
+    if (alone) close();
+  }
+  void close() {
+    if (open_.end > open_.begin) tasks_.push_back(open_);
+    open_ = {open_.end, open_.end, 0};
+  }
+
+  std::vector<Task> tasks_;
+  std::vector<int64_t> starts_;
+  int64_t size_ = 0;
+  Task open_;
+};
+
+/// Bytes [begin, begin + out.size()) of a segment.
+void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
+  if (const auto* literal = std::get_if<std::string>(&segment.content)) {
+    std::memcpy(out.data(), literal->data() + begin, out.size());
+  } else if (const auto* bytes = std::get_if<Bytes>(&segment.content)) {
+    bytes->read(begin, out);
+  } else {
+    const TensorData& data = *std::get<std::unique_ptr<TensorData>>(segment.content);
+    const int64_t unit = granule(segment);
+    const bool whole = unit == data.byte_size();
+    const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
+    data.read_rows(whole ? 0 : begin / unit, whole ? rows : static_cast<int64_t>(out.size()) / unit, out);
+  }
+}
+
+/// The bytes of a task, at the beginning of `buffer`.
+void gather(const Segments& segments, const TaskList& tasks, const Task& task, Buffer& buffer) {
+  const auto size = static_cast<std::size_t>(task.end - task.begin);
+  if (buffer.size() < size) buffer.resize(size);
+  int64_t at = task.begin;
+  for (std::size_t i = task.segment; at < task.end; ++i) {
+    const Segment& segment = segments.list()[i];
+    const int64_t begin = at - tasks.start(i);
+    const int64_t part = std::min(segment.size() - begin, task.end - at);
+    produce(segment, begin, std::span(buffer).subspan(static_cast<std::size_t>(at - task.begin), static_cast<std::size_t>(part)));
+    at += part;
+  }
+}
+
+class FileWriter {
+ public:
+  FileWriter(const Segments& segments, int descriptor, const std::string& name, const StreamOptions& options)
+      : segments_(segments), tasks_(segments), descriptor_(descriptor), name_(name), options_(options) {}
+
+  void run() {
+    const int threads = segments_.size() < kSmallOutput ? 1 : options_.threads;
+    const auto count = static_cast<int64_t>(tasks_.tasks().size());
+    std::atomic<int64_t> next{0};
+    parallel_for(std::min<int64_t>(threads, count), threads, [&](int64_t) {
+      Buffer buffer;
+      try {
+        for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+          check_interrupt();
+          run_task(tasks_.tasks()[static_cast<std::size_t>(i)], buffer);
+        }
+      } catch (...) {
+        next.store(count);
+        throw;
+      }
+    });
+  }
+
+ private:
+  void run_task(const Task& task, Buffer& buffer) {
+    const Segment& first = segments_.list()[task.segment];
+    if (granule(first) >= kHugeRow) {
+      write_huge_row(first, task);
+    } else if (!is_kernel_copy(first) || !copy_in_kernel(std::get<Bytes>(first.content), task)) {
+      gather(segments_, tasks_, task, buffer);
+      write(buffer.data(), task.end - task.begin, task.begin);
+    }
+    if (options_.flush_early) ::sync_file_range(descriptor_, task.begin, task.end - task.begin, SYNC_FILE_RANGE_WRITE);
+    if (options_.progress) {
+      const std::lock_guard lock(mutex_);
+      options_.progress(task.end - task.begin);
+    }
+  }
+
+  void write_huge_row(const Segment& segment, const Task& task) const {
+    const TensorData& data = *std::get<std::unique_ptr<TensorData>>(segment.content);
+    const int64_t row = (task.begin - tasks_.start(task.segment)) / granule(segment);
+    data.read_row_in_pieces(row, [&](int64_t offset, std::span<const std::byte> bytes) {
+      check_interrupt();
+      write(bytes.data(), static_cast<int64_t>(bytes.size()), task.begin + offset);
+    });
+  }
+
+  void write(const std::byte* data, int64_t size, int64_t offset) const {
+    while (size > 0) {
+      const ssize_t written = ::pwrite(descriptor_, data, static_cast<std::size_t>(size), offset);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail_at(name_);
+      data += written;
+      size -= written;
+      offset += written;
+    }
+  }
+
+  /// False when this kernel or these file systems cannot: the caller then copies by hand.
+  bool copy_in_kernel(const Bytes& source, const Task& task) {
+    if (!kernel_copies_.load(std::memory_order_relaxed)) return false;
+    loff_t from = source.file_offset() + task.begin - tasks_.start(task.segment);
+    loff_t to = task.begin;
+    while (to < task.end) {
+      const ssize_t copied =
+          ::copy_file_range(source.file()->descriptor(), &from, descriptor_, &to, static_cast<std::size_t>(task.end - to), 0);
+      if (copied < 0 && errno == EINTR) continue;
+      if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)) fail_at(name_);
+      if (copied <= 0) {
+        // Another reason than a full disk (other file systems, no such call), or the source is at its end: reading it will tell.
+        kernel_copies_.store(false, std::memory_order_relaxed);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const Segments& segments_;
+  TaskList tasks_;
+  int descriptor_;
+  const std::string& name_;
+  const StreamOptions& options_;
+  std::mutex mutex_;
+  std::atomic<bool> kernel_copies_{true};
+};
+
+}  // namespace
+
+void write_file(const Segments& segments, int descriptor, const std::string& name, const StreamOptions& options) {
+  FileWriter(segments, descriptor, name, options).run();
+}
+
+void write_pipe(const Segments& segments, int descriptor, const std::string& name) {
+  const TaskList tasks(segments);
+  Buffer buffer;
+  for (const Task& task : tasks.tasks()) {
+    check_interrupt();
+    gather(segments, tasks, task, buffer);
+    const auto size = static_cast<std::size_t>(task.end - task.begin);
+    for (std::size_t done = 0; done < size;) {
+      const ssize_t written = ::write(descriptor, buffer.data() + done, size - done);
+      if (written < 0 && errno == EINTR) {
+        check_interrupt();
+        continue;
+      }
+      if (written < 0) fail_at(name);
+      done += static_cast<std::size_t>(written);
+    }
+  }
+}
+
+std::string concatenate(const Segments& segments) {
+  std::string out(static_cast<std::size_t>(segments.size()), '\0');
+  std::span<std::byte> rest = std::as_writable_bytes(std::span(out));
+  for (const Segment& segment : segments.list()) {
+    const auto size = static_cast<std::size_t>(segment.size());
+    produce(segment, 0, rest.first(size));
+    rest = rest.subspan(size);
+  }
+  return out;
+}
+
+}  // namespace relayout
