@@ -12,26 +12,27 @@
 namespace relayout {
 
 struct ConvertOptions {
-  LoadOptions load;
-  std::vector<std::string> passes;       ///< empty: the default pipeline; {"none"}: identity
-  std::vector<std::string> skip;         ///< dropped from the pipeline
+  LoadOptions load = {};
+  std::vector<std::string> passes = {};  ///< empty: the default pipeline; {"none"}: identity
+  std::vector<std::string> skip = {};    ///< dropped from the pipeline
   std::string layout = "channels-last";  ///< channels-last, contiguous, keep
   bool fold = true;
   bool include_1d = false, freeze = false;
-  std::vector<std::string> only, exclude;
+  std::vector<std::string> only = {}, exclude = {};
   bool require_all_folded = false, dry_run = false;
   FileFormat output_format = FileFormat::automatic;
   std::string external_data = "auto";  ///< auto, always, never, each with optional :threshold
   bool copy_data = false, in_place = false, sync = false, stamp = false;
   int64_t stop_after = -1;
   int threads = 0;  ///< 0: 2, or the CPUs available when fewer
-  std::function<void(int64_t done, int64_t total)> progress;
+  std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
 /// What a conversion did, or with dry_run would do; the report is printed from this.
 struct ConvertResult {
   std::filesystem::path input, output;
   std::vector<std::string> passes;  ///< that ran, in order
+  std::string layout;               ///< as in the options
   /// Nested graphs and functions included.
   int64_t nodes_before = 0, nodes_after = 0, initializers_before = 0, initializers_after = 0;
   int64_t bytes_before = 0;  ///< of the model and its external data

@@ -70,7 +70,6 @@ std::string outlook(const InspectResult& result) {
   int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0;
   for (const Finding& finding : result.findings) {
     const bool done = finding.verdict == Verdict::done;
-    if (finding.verdict == Verdict::not_applicable) continue;
     if (finding.pass == "fold-batch-norm" && finding.op_type == "BatchNormalization") {
       ++batch_norms;
       folds += done ? 1 : 0;
@@ -101,7 +100,7 @@ Findings batch_norm_findings(const InspectResult& result) {
 void add_refusals(std::string& out, const InspectResult& result, const ReportStyle& style) {
   const Findings findings = batch_norm_findings(result);
   if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return;
-  const std::string lines = findings_text(findings, {"fold-batch-norm"}, true, style);
+  const std::string lines = findings_text(findings, {.passes = {"fold-batch-norm"}, .will = true}, style);
   out += lines.substr(lines.find('\n') + 1);  // its first line is ours above
 }
 

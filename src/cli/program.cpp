@@ -16,7 +16,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect};
+constexpr std::array kCommands = {&kConvert, &kInspect};
 
 struct CommonValues {
   Common common;

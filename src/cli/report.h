@@ -15,10 +15,15 @@ struct ReportStyle {
   bool color = false;
 };
 
-/// What the passes did, one line per pass with its refusals by reason below it; `pass_names` says which ran.
-/// `will` puts it into the future: nothing has been done yet.
-[[nodiscard]] std::string findings_text(const Findings& findings, const std::vector<std::string>& pass_names, bool will,
-                                        const ReportStyle& style);
+/// What there is to say about passes beyond their findings.
+struct PassReport {
+  std::vector<std::string> passes;       ///< that ran, in order
+  std::string layout = "channels-last";  ///< that weights were to have
+  bool will = false;                     ///< nothing has been done yet
+};
+
+/// What the passes did, one line per pass with its refusals by reason below it.
+[[nodiscard]] std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style);
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);

@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "convert/options.h"
 #include "model/save.h"
+#include "ops/unknown.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -25,8 +26,8 @@ class Stopwatch {
  public:
   void stage(std::string_view name) {
     const auto now = Clock::now();
-    log_detail(std::string(name) + ": " + std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now - last_).count()) +
-               " µs");
+    const std::chrono::duration<double, std::milli> time = now - last_;
+    log_detail(std::string(name) + ": " + std::to_string(time.count()) + " ms");
     last_ = now;
   }
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -73,6 +74,17 @@ void stamp(Model& model, const std::vector<std::string>& passes) {
   }
 }
 
+/// What passes through untouched because nobody knows what it does.
+void warn_about_unknown(const Model& model) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<std::string> names = unknown_operators(model);
+  if (names.empty()) return;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) list += (i > 0 ? ", " : "") + quote(names[i]);
+  if (names.size() > kNamed) list += " and " + std::to_string(names.size() - kNamed) + " more";
+  log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + list);
+}
+
 SaveOptions save_options(const ConvertOptions& options, int threads) {
   SaveOptions out;
   out.format = options.output_format;
@@ -92,6 +104,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   ConvertResult result;
   result.input = input;
   result.output = output;
+  result.layout = options.layout;
 
   // What is asked for makes sense, before anything is read.
   const std::vector<const Pass*> passes = selected_passes(options);
@@ -106,6 +119,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.nodes_before = before.nodes;
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
+  warn_about_unknown(*model);
   watch.stage("load");
   check_interrupt();
 

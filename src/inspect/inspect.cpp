@@ -5,16 +5,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
-#include "ops/op.h"
+#include "ops/unknown.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
 
@@ -26,12 +24,6 @@ std::optional<std::size_t> weight_input(const Node& node) {
   if (node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger")) return 1;
   if (node.is("QLinearConv")) return 3;
   return std::nullopt;
-}
-
-/// Findings name nodes so.
-std::string name_of_node(const Node& node) {
-  if (!node.name().empty() || node.outputs().empty() || node.output(0) == nullptr) return node.name();
-  return node.output(0)->name();
 }
 
 /// One input channel per group or a kernel of one point: both layouts are the same bytes.
@@ -91,11 +83,7 @@ PortSummary port(const Value& value) {
 /// Walks a model's graphs and fills in everything that does not need the passes.
 class Summary {
  public:
-  Summary(const Model& model, InspectResult& result) : result_(&result) {
-    for (const auto& function : model.functions()) {
-      functions_.insert(function->function()->domain() + ":" + function->function()->name());
-    }
-  }
+  explicit Summary(InspectResult& result) : result_(&result) {}
 
   void add(const Graph& graph) {
     result_->nodes += static_cast<int64_t>(graph.nodes().size());
@@ -107,7 +95,6 @@ class Summary {
     }
   }
 
-  void finish() { result_->unknown_ops.assign(unknown_.begin(), unknown_.end()); }
   /// Names of the BatchNormalization behind each convolution, in the order of the convolutions; empty without one.
   [[nodiscard]] const std::vector<std::string>& batch_norms() const noexcept { return batch_norms_; }
 
@@ -119,18 +106,13 @@ class Summary {
   }
 
   void add(const Node& node) {
-    const bool is_default = node.domain().empty();
-    const std::string qualified = std::string(node.domain()) + ":" + node.op_type();
-    ++result_->op_counts[is_default ? node.op_type() : qualified];
-    if (!functions_.contains(qualified) && (!is_default || find_op(node.op_type()) == nullptr)) {
-      unknown_.insert(is_default ? "ai.onnx" + qualified : qualified);
-    }
+    ++result_->op_counts[node.domain().empty() ? node.op_type() : std::string(node.domain()) + ":" + node.op_type()];
     if (const auto index = weight_input(node)) add_convolution(node, *index);
   }
 
   void add_convolution(const Node& node, std::size_t weight_index) {
     ConvolutionSummary out;
-    out.node = name_of_node(node);
+    out.node = name_in_findings(node);
     out.op_type = node.op_type();
     out.groups = Attributes(node).integer("group", 1);
     out.layout = "computed";
@@ -143,7 +125,7 @@ class Summary {
     }
     std::string batch_norm;
     for (const Use& use : node.output(0) == nullptr ? std::span<const Use>{} : node.output(0)->uses()) {
-      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = name_of_node(*use.node);
+      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = name_in_findings(*use.node);
     }
     batch_norms_.push_back(std::move(batch_norm));
     result_->convolutions.push_back(std::move(out));
@@ -151,8 +133,6 @@ class Summary {
 
   InspectResult* result_;
   Constants constants_;
-  std::unordered_set<std::string> functions_;
-  std::set<std::string> unknown_;
   std::vector<std::string> batch_norms_;
 };
 
@@ -191,10 +171,10 @@ InspectResult inspect(const std::filesystem::path& path, const LoadOptions& opti
   InspectResult result;
   result.path = path;
   add_header(*model, result);
-  Summary summary(*model, result);
+  result.unknown_ops = unknown_operators(*model);
+  Summary summary(result);
   summary.add(model->graph());
   for (const auto& function : model->functions()) summary.add(*function);
-  summary.finish();
 
   // From here on the graph is what convert would write, and no longer what the file says.
   result.findings = findings_of_convert(*model);

@@ -1,0 +1,166 @@
+// The reports, from results made by hand.
+#include "cli/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace relayout::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Finding finding(std::string pass, std::string op_type, std::string node, Verdict verdict = Verdict::done, Reason reason = Reason::count_) {
+  return {std::move(pass), std::move(op_type), std::move(node), verdict, reason, ""};
+}
+
+ConvertResult densenet() {
+  ConvertResult result;
+  result.input = "densenet121.onnx";
+  result.output = "d.onnx";
+  result.passes = {"fold-batch-norm", "remove-unused", "conv-weights-layout"};
+  result.layout = "channels-last";
+  result.nodes_before = 431;
+  result.nodes_after = 489;
+  result.bytes_before = 32'400'000;
+  result.bytes_after = 32'300'000;
+  result.seconds = 0.02;
+  result.written = true;
+  result.all_folded = false;
+  for (int i = 0; i < 59; ++i) result.findings.push_back(finding("fold-batch-norm", "BatchNormalization", "n" + std::to_string(i)));
+  for (int i = 0; i < 62; ++i) {
+    const std::string name = "/features/denseblock1/denselayer" + std::to_string(i) + "/norm1";
+    result.findings.push_back(finding("fold-batch-norm", "BatchNormalization", name, Verdict::skipped, Reason::nonlinear_between));
+  }
+  for (int i = 0; i < 236; ++i) result.findings.push_back(finding("remove-unused", "initializer", "w" + std::to_string(i)));
+  for (int i = 0; i < 59; ++i) result.findings.push_back(finding("conv-weights-layout", "Conv", "c" + std::to_string(i)));
+  for (int i = 0; i < 61; ++i) {
+    result.findings.push_back(finding("conv-weights-layout", "Conv", "p", Verdict::not_applicable, Reason::already_channels_last));
+  }
+  return result;
+}
+
+TEST(ConvertReport, OneScreenWithTheRefusalsByReason) {
+  EXPECT_EQ(convert_text(densenet(), {}),
+            "densenet121.onnx → d.onnx                       431 → 489 nodes · 32.4 → 32.3 MB · 0.02 s\n"
+            "  fold-batch-norm       59 of 121 BatchNormalizations\n"
+            "      62 stay: nonlinear-between   an operator between does not commute with the affine\n"
+            "        /features/denseblock1/denselayer0/norm1, /features/denseblock1/denselayer1/norm1, 60 more (-v)\n"
+            "  remove-unused         236 initializers\n"
+            "  conv-weights-layout   59 of 120 weights moved to channels-last, 61 both layouts at once\n"
+            "Weights only: speed comes from the runtime's plan. Next: relayout verify densenet121.onnx d.onnx\n");
+}
+
+TEST(ConvertReport, VerboseNamesEveryRefusal) {
+  const std::string text = convert_text(densenet(), {.verbose = true});
+  EXPECT_THAT(text, HasSubstr("denselayer61/norm1"));
+  EXPECT_THAT(text, Not(HasSubstr("more (-v)")));
+}
+
+TEST(ConvertReport, NothingWrittenIsSaid) {
+  ConvertResult result = densenet();
+  result.written = false;
+  const std::string text = convert_text(result, {});
+  EXPECT_THAT(text, HasSubstr("d.onnx (not written)"));
+  EXPECT_THAT(text, HasSubstr("59 of 120 weights would move"));
+  EXPECT_THAT(text, Not(HasSubstr("Next:")));
+}
+
+TEST(ConvertReport, WithoutAnythingToDo) {
+  ConvertResult result;
+  result.input = "a b.onnx";
+  result.output = "c.onnx";
+  result.passes = {"fold-batch-norm"};
+  result.nodes_before = result.nodes_after = 1;
+  result.bytes_before = 900;
+  result.bytes_after = 1100;
+  result.written = true;
+  const std::string text = convert_text(result, {});
+  EXPECT_THAT(text, HasSubstr("1 → 1 node · 900 B → 1.1 kB"));
+  EXPECT_THAT(text, HasSubstr("fold-batch-norm   nothing to do"));
+  EXPECT_THAT(text, HasSubstr("relayout verify 'a b.onnx' c.onnx"));
+}
+
+TEST(ConvertReport, NamesFromFilesAreEscaped) {
+  ConvertResult result = densenet();
+  result.input = "a\n\x1b[2J.onnx";
+  result.findings.push_back(finding("fold-batch-norm", "Batch\nNorm", "n\r", Verdict::skipped, Reason::not_constant));
+  const std::string text = convert_text(result, {.verbose = true});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("a\\x0a\\x1b[2J.onnx → "));
+}
+
+TEST(ConvertReport, JsonListsEveryFinding) {
+  const Json json = convert_json(densenet());
+  EXPECT_EQ(json.find("findings")->size(), densenet().findings.size());
+  const Json skipped = *json.find("findings")->at(59);
+  EXPECT_EQ(skipped.find("verdict")->text(), "skipped");
+  EXPECT_EQ(skipped.find("reason")->text(), "nonlinear-between");
+  EXPECT_FALSE(json.find("findings")->at(0)->find("reason"));
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_word("a/b-c_1.onnx"), "a/b-c_1.onnx");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("größe"), "'größe'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+InspectResult mobilenet() {
+  InspectResult result;
+  result.path = "mobilenet_v2.onnx";
+  result.producer = "pytorch 2.6.0";
+  result.ir_version = 6;
+  result.opset = 11;
+  result.nodes = 222;
+  result.parameters = 3'504'872;
+  result.parameter_bytes = 14'019'488;
+  result.op_counts = {
+      {"Add", 10}, {"BatchNormalization", 2}, {"Clip", 35}, {"Constant", 70}, {"Conv", 2}, {"A", 1}, {"B", 1}, {"C", 1}, {"D", 1},
+      {"E", 1}};
+  result.inputs = {{"input", "f32", "[1, 3, 224, 224]"}};
+  result.outputs = {{"output", "f32", "[1, 1000]"}};
+  result.convolutions = {{"conv1", "Conv", {32, 3, 3, 3}, 1, "contiguous", "folds"}, {"conv2", "Conv", {32, 1, 3, 3}, 32, "both", ""}};
+  result.findings = {finding("fold-batch-norm", "BatchNormalization", "bn1"),
+                     finding("fold-batch-norm", "BatchNormalization", "bn2", Verdict::skipped, Reason::not_constant),
+                     finding("conv-weights-layout", "Conv", "conv1"),
+                     finding("conv-weights-layout", "Conv", "conv2", Verdict::not_applicable, Reason::already_channels_last)};
+  return result;
+}
+
+TEST(InspectReport, OneScreen) {
+  EXPECT_EQ(inspect_text(mobilenet(), {}),
+            "mobilenet_v2.onnx   ONNX opset 11, IR 6, pytorch 2.6.0 · 222 nodes · 3.5 M parameters, 14.0 MB\n"
+            "  input    input    f32 [1, 3, 224, 224]\n"
+            "  output   output   f32 [1, 1000]\n"
+            "  Constant 70 · Clip 35 · Add 10 · BatchNormalization 2 · Conv 2 (1 depthwise) · A 1 · B 1 · C 1 · 2 others\n"
+            "  1 of 2 BatchNormalizations will fold · 1 of 2 weights would move to channels-last\n"
+            "      1 stays: not-constant   a weight, bias or parameter is computed at run time\n"
+            "        bn2\n");
+}
+
+TEST(InspectReport, VerboseAddsTheConvolutions) {
+  EXPECT_THAT(inspect_text(mobilenet(), {.verbose = true}),
+              HasSubstr("  convolution  op    weight         groups  layout      BatchNormalization\n"
+                        "  conv1        Conv  [32, 3, 3, 3]       1  contiguous  folds\n"
+                        "  conv2        Conv  [32, 1, 3, 3]      32  both        –\n"));
+}
+
+TEST(InspectReport, UnknownOperatorsAreListed) {
+  InspectResult result = mobilenet();
+  result.unknown_ops = {"com.example:Foo"};
+  EXPECT_THAT(inspect_text(result, {}), HasSubstr("unknown, passed through untouched: com.example:Foo"));
+}
+
+TEST(InspectReport, JsonHasEverything) {
+  const Json json = inspect_json(mobilenet());
+  EXPECT_EQ(json.find("schema")->text(), "relayout.inspect/1");
+  EXPECT_EQ(json.find("convolutions")->at(1)->find("groups")->number(), 32);
+  EXPECT_EQ(json.find("findings")->size(), 4U);
+  EXPECT_EQ(json.find("op_counts")->find("Clip")->number(), 35);
+}
+
+}  // namespace
+}  // namespace relayout::cli
