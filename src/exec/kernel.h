@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "exec/primitives.h"
 #include "relayout/tensor.h"
 
 namespace relayout {
@@ -31,15 +34,46 @@ struct Place {
   explicit operator bool() const noexcept { return buffer >= 0; }
 };
 
-struct Operand {
+struct StepOperand {
   int buffer = -1;
   int64_t offset = 0;
 };
 
 struct Step {
   std::unique_ptr<Kernel> kernel;
-  std::vector<Operand> operands;
+  std::vector<StepOperand> operands;
   int threads = 1;
 };
+
+/// The threads a kernel of our own may use: those of the primitives' pool.
+struct Team {
+  PrimitiveLibrary* library = nullptr;  ///< null: the caller's thread alone
+  int threads = 1;
+
+  /// work(begin, end) over pieces of [0, count), one per thread, each at least `grain` long. Must not throw.
+  template <class Work>
+  void divide(int64_t count, int64_t grain, const Work& work) const {
+    const int64_t wanted = library == nullptr ? 1 : std::min<int64_t>(threads, count / std::max<int64_t>(grain, 1));
+    if (wanted <= 1) {
+      work(int64_t{0}, count);
+      return;
+    }
+    struct Context {
+      const Work& work;
+      int64_t count, parts;
+    } context{work, count, wanted};
+    const auto piece = [](void* opaque, int i) {
+      const auto& shared = *static_cast<const Context*>(opaque);
+      shared.work(shared.count * i / shared.parts, shared.count * (i + 1) / shared.parts);
+    };
+    library->parallel(static_cast<int>(wanted), piece, &context);
+  }
+};
+
+/// A primitive of the library; `roles` says which argument each operand is.
+[[nodiscard]] std::unique_ptr<Kernel> make_primitive_kernel(std::unique_ptr<Primitive> primitive,
+                                                            std::vector<std::pair<Argument, int>> roles);
+/// Copies operand 0 to operand 1, of the same dims and any strides. Not for strings.
+[[nodiscard]] std::unique_ptr<Kernel> make_copy_kernel(const TensorDesc& source, const TensorDesc& destination, Team team);
 
 }  // namespace relayout

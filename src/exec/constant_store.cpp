@@ -1,0 +1,84 @@
+#include "exec/constant_store.h"
+
+#include <onnx/onnx_pb.h>
+
+#include "exec/arena.h"
+#include "model/attributes.h"
+#include "model/origin.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// The stored elements, permuted ones as a view of what lies in the file.
+Tensor load_as_stored(const TensorData& data) {
+  if (data.scale() || data.permutation().empty()) return data.load();
+  return TensorData(data.type(), data.source_dims(), data.source()).load().transposed(data.permutation());
+}
+
+}  // namespace
+
+std::shared_ptr<KnownConstant> KnownConstant::transposed(const Dims& permutation) const {
+  auto out = std::make_shared<KnownConstant>(*this);
+  for (std::size_t i = 0; i < permutation.size(); ++i) {
+    const auto from = static_cast<std::size_t>(permutation[i]);
+    out->dims_[i] = dims_[from];
+    out->permutation_.resize(permutation.size());
+    out->permutation_[i] = permutation_.empty() ? permutation[i] : permutation_[from];
+  }
+  if (tensor_) out->tensor_ = tensor_.transposed(permutation);
+  return out;
+}
+
+std::shared_ptr<KnownConstant> ConstantStore::find_leaf(const Value& value) {
+  if (const Initializer* const initializer = value.initializer()) {
+    if (initializer->data) return std::make_shared<KnownConstant>(value, *initializer->data);
+    std::optional<Tensor> tensor;
+    if (initializer->sparse != nullptr) {
+      tensor = constants_.value(value);
+    } else if (initializer->message != nullptr) {
+      tensor = load_tensor(value.graph().model(), *initializer->message);
+    }
+    return tensor ? std::make_shared<KnownConstant>(*tensor) : nullptr;
+  }
+  const Node* const producer = value.producer();
+  if (producer == nullptr || !producer->is("Constant")) return nullptr;
+  if (producer->constant_data() != nullptr) return std::make_shared<KnownConstant>(value, *producer->constant_data());
+  if (producer->attribute("value") == nullptr) return nullptr;
+  const onnx::TensorProto* const message = Attributes(*producer).tensor("value");
+  const Model& model = value.graph().model();
+  if (message->data_type() == onnx::TensorProto::STRING) return std::make_shared<KnownConstant>(load_tensor(model, *message));
+  return std::make_shared<KnownConstant>(value, tensor_data(model, *message));
+}
+
+Tensor ConstantStore::read(const KnownConstant& constant) const {
+  if (constant.tensor_) return constant.tensor_;
+  Tensor tensor = load_as_stored(*constant.data_);
+  if (edit_ && constant.leaf_ != nullptr) {
+    tensor = contiguous(tensor);
+    edit_(constant.leaf_->name(), tensor);
+  }
+  return constant.permutation_.empty() ? tensor : tensor.transposed(constant.permutation_);
+}
+
+const Tensor& ConstantStore::load(KnownConstant& constant) const {
+  if (!constant.tensor_) constant.tensor_ = read(constant);
+  return constant.tensor_;
+}
+
+std::string ConstantStore::key_of(const KnownConstant& constant) {
+  if (constant.leaf_ == nullptr) return "computed " + std::to_string(next_key_++) + " ";
+  return std::to_string(reinterpret_cast<uintptr_t>(constant.leaf_)) + to_string(constant.permutation_);
+}
+
+ConstantStore::Packed ConstantStore::share(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& make) {
+  std::weak_ptr<void>& known = packed_[key];
+  if (std::shared_ptr<void> memory = known.lock()) return {std::move(memory), bytes};
+  auto owner = std::make_shared<ArenaMemory>(bytes);
+  make(owner->data());
+  std::shared_ptr<void> memory(owner, owner->data());
+  known = memory;
+  return {std::move(memory), bytes};
+}
+
+}  // namespace relayout

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/primitives.h"
+#include "ops/constants.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// Elements of a constant: in a file until somebody loads them, perhaps seen through Transposes.
+class KnownConstant {
+ public:
+  /// A computed one.
+  explicit KnownConstant(Tensor tensor) : type_(tensor.type()), dims_(tensor.dims()), tensor_(std::move(tensor)) {}
+  /// What `leaf` (an initializer or the output of a Constant) holds.
+  KnownConstant(const Value& leaf, TensorData data) : leaf_(&leaf), type_(data.type()), dims_(data.dims()), data_(std::move(data)) {}
+
+  [[nodiscard]] DataType type() const noexcept { return type_; }
+  [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
+  [[nodiscard]] int64_t element_count() const { return relayout::element_count(dims_); }
+  /// The initializer or Constant that it is a view of; null for a computed one.
+  [[nodiscard]] const Value* leaf() const noexcept { return leaf_; }
+  [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< of the leaf's dims; empty: none
+  [[nodiscard]] bool is_loaded() const noexcept { return static_cast<bool>(tensor_); }
+  /// The loaded elements; nothing (false) before.
+  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
+  /// The same constant with dims permuted; moves no elements.
+  [[nodiscard]] std::shared_ptr<KnownConstant> transposed(const Dims& permutation) const;
+
+ private:
+  friend class ConstantStore;
+  const Value* leaf_ = nullptr;
+  DataType type_;
+  Dims dims_;
+  Dims permutation_;
+  std::optional<TensorData> data_;
+  Tensor tensor_;
+};
+
+/// The constants of a program and the packed forms that its plans share.
+class ConstantStore {
+ public:
+  using Edit = std::function<void(const std::string& name, Tensor& tensor)>;
+  explicit ConstantStore(Edit edit) : edit_(std::move(edit)) {}
+
+  /// The contents of an initializer or of the output of a Constant; null for anything else.
+  [[nodiscard]] std::shared_ptr<KnownConstant> find_leaf(const Value& value);
+  /// Elements, in the strides the file has them in (a Transpose is a view). Not remembered.
+  [[nodiscard]] Tensor read(const KnownConstant& constant) const;
+  /// Elements, kept in `constant`.
+  const Tensor& load(KnownConstant& constant) const;
+
+  /// Names the contents for share(): equal keys mean equal elements in equal order.
+  [[nodiscard]] std::string key_of(const KnownConstant& constant);
+  /// Bytes that plans share as long as one of them lives. `key` says what they are; `make` computes them when nobody has them.
+  struct Packed {
+    std::shared_ptr<void> memory;
+    int64_t bytes = 0;
+  };
+  [[nodiscard]] Packed share(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& make);
+
+ private:
+  Edit edit_;
+  Constants constants_;
+  std::unordered_map<std::string, std::weak_ptr<void>> packed_;
+  uint64_t next_key_ = 0;  ///< of computed constants, which are not told apart from each other
+};
+
+}  // namespace relayout

@@ -1,0 +1,175 @@
+#include <cstring>
+
+#include "exec/kernel.h"
+#include "exec/loops.h"
+
+namespace relayout {
+namespace {
+
+struct Wide {
+  uint64_t parts[2];
+};
+
+/// Rows of `length` elements, source and destination dense.
+template <class T>
+void copy_row(const T* source, T* destination, int64_t length) {
+  if (length >= 16) {
+    std::memcpy(destination, source, static_cast<std::size_t>(length) * sizeof(T));
+  } else {
+    for (int64_t i = 0; i < length; ++i) destination[i] = source[i];
+  }
+}
+
+/// destination[i · columns + j] = source[j · source_stride + i] over i < rows and few j: image planes to pixels.
+template <class T, int columns>
+void interleave(const T* source, int64_t source_stride, T* destination, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int j = 0; j < columns; ++j) destination[i * columns + j] = source[j * source_stride + i];
+  }
+}
+
+/// destination[i · row_stride + j] = source[j · column_stride + i], in tiles that stay in the first cache.
+template <class T>
+void transpose(const T* source, int64_t column_stride, T* destination, int64_t row_stride, int64_t rows, int64_t columns) {
+  constexpr int64_t kTile = 16;
+  if (row_stride == columns) {
+    switch (columns) {
+      case 2:
+        return interleave<T, 2>(source, column_stride, destination, rows);
+      case 3:
+        return interleave<T, 3>(source, column_stride, destination, rows);
+      case 4:
+        return interleave<T, 4>(source, column_stride, destination, rows);
+      default:
+        break;
+    }
+  }
+  for (int64_t i0 = 0; i0 < rows; i0 += kTile) {
+    const int64_t i1 = std::min(rows, i0 + kTile);
+    for (int64_t j0 = 0; j0 < columns; j0 += kTile) {
+      const int64_t j1 = std::min(columns, j0 + kTile);
+      for (int64_t i = i0; i < i1; ++i) {
+        for (int64_t j = j0; j < j1; ++j) destination[i * row_stride + j] = source[j * column_stride + i];
+      }
+    }
+  }
+}
+
+class CopyKernel : public Kernel {
+ public:
+  CopyKernel(const TensorDesc& source, const TensorDesc& destination, Team team)
+      : loops_(simplify(source.dims, {source.strides, destination.strides}, 1)), element_(memory_size(source.type)), team_(team) {
+    empty_ = relayout::element_count(source.dims) == 0;
+    const std::size_t last = loops_.dims.size() - 1;
+    if (loops_.strides[0][last] != 1 && loops_.strides[1][last] == 1) move_source_run_inside();
+  }
+
+  void bind(std::size_t operand, std::byte* data) override {
+    if (operand == 0) {
+      source_ = data;
+    } else {
+      destination_ = data;
+    }
+  }
+  [[nodiscard]] std::string implementation() const override { return "copy"; }
+
+  void run() override {
+    if (empty_) return;
+    switch (element_) {
+      case 1:
+        return run_as<uint8_t>();
+      case 2:
+        return run_as<uint16_t>();
+      case 4:
+        return run_as<uint32_t>();
+      case 8:
+        return run_as<uint64_t>();
+      default:
+        return run_as<Wide>();
+    }
+  }
+
+ private:
+  /// Makes the dim along which the source is dense the second innermost: the two innermost are a matrix to transpose.
+  void move_source_run_inside() {
+    const std::size_t last = loops_.dims.size() - 1;
+    for (std::size_t i = 0; i < last; ++i) {
+      if (loops_.strides[0][i] != 1) continue;
+      const auto rotate = [&](Dims& dims) {
+        std::rotate(dims.begin() + static_cast<std::ptrdiff_t>(i), dims.begin() + static_cast<std::ptrdiff_t>(i) + 1, dims.end() - 1);
+      };
+      rotate(loops_.dims);
+      rotate(loops_.strides[0]);
+      rotate(loops_.strides[1]);
+      matrix_ = true;
+      return;
+    }
+  }
+
+  template <class T>
+  void run_as() {
+    const std::size_t last = loops_.dims.size() - 1;
+    if (matrix_ && outer_count(loops_, last - 1) == 1) return transpose_rows<T>();
+    const std::size_t levels = matrix_ ? last - 1 : last;
+    const int64_t outer = outer_count(loops_, levels);
+    const int64_t inner = outer_count(loops_, loops_.dims.size()) / outer;
+    if (levels == 0 && !matrix_) return copy_run<T>();
+    const T* const source = reinterpret_cast<const T*>(source_);
+    T* const destination = reinterpret_cast<T*>(destination_);
+    team_.divide(outer, 16384 / inner + 1, [&](int64_t begin, int64_t end) {
+      for_each_outer(loops_, levels, begin, end, [&](std::span<const int64_t> offsets) {
+        const T* const from = source + offsets[0];
+        T* const to = destination + offsets[1];
+        if (matrix_) {
+          transpose(from, loops_.strides[0][last], to, loops_.strides[1][last - 1], loops_.dims[last - 1], loops_.dims[last]);
+        } else {
+          copy_line(from, to, loops_.dims[last]);
+        }
+      });
+    });
+  }
+
+  /// One matrix: its rows are divided among the threads.
+  template <class T>
+  void transpose_rows() {
+    const std::size_t last = loops_.dims.size() - 1;
+    const T* const source = reinterpret_cast<const T*>(source_);
+    T* const destination = reinterpret_cast<T*>(destination_);
+    const int64_t row_stride = loops_.strides[1][last - 1];
+    team_.divide(loops_.dims[last - 1], 16384 / loops_.dims[last] + 1, [&](int64_t begin, int64_t end) {
+      transpose(source + begin, loops_.strides[0][last], destination + begin * row_stride, row_stride, end - begin, loops_.dims[last]);
+    });
+  }
+
+  template <class T>
+  void copy_run() {
+    const T* const source = reinterpret_cast<const T*>(source_);
+    T* const destination = reinterpret_cast<T*>(destination_);
+    team_.divide(loops_.dims[0], 65536, [&](int64_t begin, int64_t end) {
+      copy_line(source + begin * loops_.strides[0][0], destination + begin * loops_.strides[1][0], end - begin);
+    });
+  }
+
+  template <class T>
+  void copy_line(const T* from, T* to, int64_t length) const {
+    const int64_t source_step = loops_.strides[0].back();
+    const int64_t step = loops_.strides[1].back();
+    if (source_step == 1 && step == 1) return copy_row(from, to, length);
+    for (int64_t i = 0; i < length; ++i) to[i * step] = from[i * source_step];
+  }
+
+  Loops loops_;
+  std::size_t element_;
+  Team team_;
+  bool matrix_ = false, empty_ = false;
+  const std::byte* source_ = nullptr;
+  std::byte* destination_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_copy_kernel(const TensorDesc& source, const TensorDesc& destination, Team team) {
+  return std::make_unique<CopyKernel>(source, destination, team);
+}
+
+}  // namespace relayout

@@ -1,0 +1,289 @@
+#include "exec/elementwise_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "exec/loops.h"
+#include "exec/vectorize.h"
+
+namespace relayout {
+namespace {
+
+/// Elements handled by one stage before the next one starts: what stays in the first cache.
+constexpr int64_t kChunk = 1024;
+
+constexpr std::size_t kMostOperands = kMostElementwiseOperands + 2;
+static_assert(kMostOperands <= kMostLoopTensors);
+
+/// e^x to about 1 ulp: 2^n · e^r with r in ±ln 2 / 2 and the series of e^r to r^6 (Cephes' expf coefficients). Subnormal results are
+/// reached through two factors; NaN stays NaN.
+[[gnu::always_inline]] inline float exponential(float x) {
+  const float clamped = x < -104.0F ? -104.0F : (x > 89.0F ? 89.0F : x);
+  const float shifted = clamped * 1.44269504088896341F + 12582912.0F;
+  const float n = shifted - 12582912.0F;
+  float r = clamped - n * 0.693359375F;
+  r = r - n * -2.12194440e-4F;
+  float series = 1.9875691500e-4F;
+  series = series * r + 1.3981999507e-3F;
+  series = series * r + 8.3334519073e-3F;
+  series = series * r + 4.1665795894e-2F;
+  series = series * r + 1.6666665459e-1F;
+  series = series * r + 5.0000001201e-1F;
+  series = series * r * r + r + 1.0F;
+  const auto exponent = static_cast<int32_t>(n);
+  const int32_t half = exponent >> 1;
+  const float first = std::bit_cast<float>((half + 127) << 23);
+  const float second = std::bit_cast<float>((exponent - half + 127) << 23);
+  const float result = series * first * second;
+  return x != x ? x : result;
+}
+
+template <class F>
+[[gnu::always_inline]] inline void map(float* out, const float* in, int64_t count, const F& f) {
+  for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
+}
+
+template <class F>
+[[gnu::always_inline]] inline void zip(float* out, const float* a, const float* b, int64_t b_step, int64_t count, const F& f) {
+  if (b_step == 0) {
+    const float scalar = *b;
+    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i], scalar);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
+  }
+}
+
+RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out, const float* in, int64_t count) {
+  const float alpha = stage.alpha, beta = stage.beta;
+  switch (stage.function) {
+    case Function::relu:
+      return map(out, in, count, [=](float x) { return x < 0 ? x * alpha : x; });
+    case Function::clip:
+      return map(out, in, count, [=](float x) {
+        const float low = x < alpha ? alpha : x;
+        return low > beta ? beta : low;
+      });
+    case Function::hard_sigmoid:
+      return map(out, in, count, [=](float x) {
+        const float y = alpha * x + beta;
+        const float low = y < 0 ? 0 : y;
+        return low > 1 ? 1 : low;
+      });
+    case Function::hard_swish:
+      return map(out, in, count, [=](float x) {
+        const float y = alpha * x + beta;
+        const float low = y < 0 ? 0 : y;
+        return x * (low > 1 ? 1 : low);
+      });
+    case Function::sigmoid:
+      return map(out, in, count, [](float x) { return 1.0F / (1.0F + exponential(-x)); });
+    case Function::swish:
+      return map(out, in, count, [=](float x) { return x / (1.0F + exponential(-alpha * x)); });
+    case Function::abs:
+      return map(out, in, count, [](float x) { return std::fabs(x); });
+    case Function::sqrt:
+      return map(out, in, count, [](float x) { return std::sqrt(x); });
+    case Function::linear:
+      return map(out, in, count, [=](float x) { return alpha * x + beta; });
+    default:
+      return;
+  }
+}
+
+RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, const float* in, const float* operand, int64_t step,
+                                     int64_t count) {
+  switch (stage.binary) {
+    case BinaryFunction::add:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a + b; });
+    case BinaryFunction::multiply:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a * b; });
+    case BinaryFunction::subtract:
+      if (stage.reversed) return zip(out, in, operand, step, count, [](float a, float b) { return b - a; });
+      return zip(out, in, operand, step, count, [](float a, float b) { return a - b; });
+    case BinaryFunction::divide:
+      if (stage.reversed) return zip(out, in, operand, step, count, [](float a, float b) { return b / a; });
+      return zip(out, in, operand, step, count, [](float a, float b) { return a / b; });
+    case BinaryFunction::minimum:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a < b || a != a ? a : b; });
+    case BinaryFunction::maximum:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a > b || a != a ? a : b; });
+  }
+}
+
+/// Loops over [outer…][rows][columns], columns innermost; a chunk is a number of whole rows, or a part of one.
+class ElementwiseKernel : public Kernel {
+ public:
+  ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
+      : stages_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
+    std::vector<Dims> strides;
+    for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
+    strides.push_back(destination.strides);
+    loops_ = simplify(destination.dims, std::move(strides), operands.size());
+    if (loops_.dims.size() == 1) {
+      loops_.dims.insert(loops_.dims.begin(), 1);
+      for (Dims& tensor : loops_.strides) tensor.insert(tensor.begin(), tensor.front() * loops_.dims.back());
+    }
+    data_.resize(operands.size() + 1, nullptr);
+    columns_ = loops_.dims.back();
+    rows_ = loops_.dims[loops_.dims.size() - 2];
+    rows_per_chunk_ = can_join_rows() ? std::clamp<int64_t>(kChunk / columns_, 1, rows_) : 1;
+  }
+
+  void bind(std::size_t operand, std::byte* data) override { data_[operand] = reinterpret_cast<float*>(data); }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    if (count_ == 0) return;
+    const int64_t outer = outer_count(loops_, loops_.dims.size() - 1);  // rows of all planes
+    if (outer == 1) {
+      team_.divide(columns_, 32768, [&](int64_t begin, int64_t end) { run_columns(begin, end); });
+    } else {
+      team_.divide(outer, 32768 / columns_ + 1, [&](int64_t begin, int64_t end) { run_rows(begin, end); });
+    }
+  }
+
+ private:
+  [[nodiscard]] int64_t row_stride(std::size_t operand) const { return loops_.strides[operand][loops_.dims.size() - 2]; }
+  [[nodiscard]] int64_t column_stride(std::size_t operand) const { return loops_.strides[operand].back(); }
+  [[nodiscard]] std::size_t destination() const { return data_.size() - 1; }
+
+  /// Whether rows that follow each other can be handled as one run: every operand either goes on without a gap or repeats itself.
+  [[nodiscard]] bool can_join_rows() const {
+    for (std::size_t i = 0; i < data_.size(); ++i) {
+      const bool goes_on = column_stride(i) == 1 && row_stride(i) == columns_;
+      const bool repeats = i != 0 && i != destination() && column_stride(i) == 1 && row_stride(i) == 0;
+      if (!goes_on && !repeats) return false;
+    }
+    return true;
+  }
+
+  void run_columns(int64_t begin, int64_t end) {
+    std::array<int64_t, kMostOperands> offsets{};
+    for (int64_t column = begin; column < end; column += kChunk) {
+      for (std::size_t i = 0; i < data_.size(); ++i) offsets[i] = column * column_stride(i);
+      run_chunk(offsets.data(), std::min(kChunk, end - column));
+    }
+  }
+
+  /// Rows [begin, end) of all planes.
+  void run_rows(int64_t begin, int64_t end) {
+    const std::size_t planes = loops_.dims.size() - 2;
+    std::array<float, kChunk> repeated[kMostElementwiseOperands];
+    for (int64_t plane = begin / rows_; plane * rows_ < end; ++plane) {
+      for_each_outer(loops_, planes, plane, plane + 1, [&](std::span<const int64_t> base) {
+        const int64_t first = std::max(begin - plane * rows_, int64_t{0});
+        const int64_t last = std::min(end - plane * rows_, rows_);
+        if (rows_per_chunk_ > 1) {
+          run_joined(base, first, last, repeated);
+        } else {
+          run_single(base, first, last);
+        }
+      });
+    }
+  }
+
+  void run_single(std::span<const int64_t> base, int64_t first, int64_t last) {
+    std::array<int64_t, kMostOperands> offsets{};
+    for (int64_t row = first; row < last; ++row) {
+      for (int64_t column = 0; column < columns_; column += kChunk) {
+        for (std::size_t i = 0; i < data_.size(); ++i) offsets[i] = base[i] + row * row_stride(i) + column * column_stride(i);
+        run_chunk(offsets.data(), std::min(kChunk, columns_ - column));
+      }
+    }
+  }
+
+  /// Whole rows at once; operands that repeat are written out once per plane.
+  void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* repeated) {
+    const float* sources[kMostOperands];
+    std::size_t used = 0;
+    for (std::size_t i = 1; i < destination(); ++i) {
+      if (row_stride(i) != 0 || used == kMostElementwiseOperands) continue;
+      float* const pattern = repeated[used++].data();
+      for (int64_t row = 0; row < rows_per_chunk_; ++row) std::copy_n(data_[i] + base[i], columns_, pattern + row * columns_);
+    }
+    for (int64_t row = first; row < last; row += rows_per_chunk_) {
+      const int64_t count = std::min(rows_per_chunk_, last - row) * columns_;
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < data_.size(); ++i) {
+        const bool repeats = i != 0 && i != destination() && row_stride(i) == 0;
+        sources[i] = repeats ? repeated[next++].data() : data_[i] + base[i] + row * columns_;
+      }
+      const float* in = sources[0];
+      float* const out = const_cast<float*>(sources[destination()]);
+      for (const ElementwiseStage& stage : stages_) {
+        if (stage.is_binary) {
+          apply_binary(stage, out, in, sources[stage.operand + 1], 1, count);
+        } else {
+          apply_function(stage, out, in, count);
+        }
+        in = out;
+      }
+    }
+  }
+
+  /// One run of at most kChunk elements at any strides.
+  void run_chunk(const int64_t* offsets, int64_t count) {
+    std::array<float, kChunk> buffer, gathered;
+    const std::size_t out = destination();
+    float* const target = data_[out] + offsets[out];
+    const bool direct = column_stride(out) == 1;
+    float* const work = direct ? target : buffer.data();
+    const float* in = data_[0] + offsets[0];
+    if (column_stride(0) != 1) {
+      for (int64_t i = 0; i < count; ++i) buffer[static_cast<std::size_t>(i)] = in[i * column_stride(0)];
+      in = buffer.data();
+    }
+    for (const ElementwiseStage& stage : stages_) {
+      if (stage.is_binary) {
+        const std::size_t which = stage.operand + 1;
+        const float* operand = data_[which] + offsets[which];
+        const int64_t stride = column_stride(which);
+        if (stride != 0 && stride != 1) {
+          for (int64_t i = 0; i < count; ++i) gathered[static_cast<std::size_t>(i)] = operand[i * stride];
+          operand = gathered.data();
+        }
+        apply_binary(stage, work, in, operand, stride == 0 ? 0 : 1, count);
+      } else {
+        apply_function(stage, work, in, count);
+      }
+      in = work;
+    }
+    if (!direct) {
+      for (int64_t i = 0; i < count; ++i) target[i * column_stride(out)] = buffer[static_cast<std::size_t>(i)];
+    }
+  }
+
+  Loops loops_;
+  std::vector<ElementwiseStage> stages_;
+  std::vector<float*> data_;
+  Team team_;
+  int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
+};
+
+}  // namespace
+
+bool is_own(Function function) {
+  switch (function) {
+    case Function::relu:
+    case Function::clip:
+    case Function::hard_sigmoid:
+    case Function::hard_swish:
+    case Function::sigmoid:
+    case Function::swish:
+    case Function::abs:
+    case Function::sqrt:
+    case Function::linear:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::unique_ptr<Kernel> make_elementwise_kernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination,
+                                                std::vector<ElementwiseStage> stages, Team team) {
+  return std::make_unique<ElementwiseKernel>(operands, destination, std::move(stages), team);
+}
+
+}  // namespace relayout

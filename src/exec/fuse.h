@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "exec/lowering.h"
+
+namespace relayout {
+
+/// The nodes as groups in running order, each on its own.
+[[nodiscard]] std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes);
+/// The nodes as groups in running order: convolutions, products and elementwise operators together with what follows them and nobody
+/// else reads. A group runs where its last node stands.
+[[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context);
+
+}  // namespace relayout

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/program.h"
+
+namespace relayout {
+
+/// What is known of one value before it is computed.
+struct ValueState {
+  std::optional<DatumInfo> info;            ///< type and dims; nothing until a node before it was inferred
+  std::shared_ptr<KnownConstant> constant;  ///< its contents, when they are known at plan time
+  std::optional<Dims> strides;              ///< of one that an earlier segment or the caller made; contiguous when not set
+  [[nodiscard]] bool is_tensor() const { return info && info->kind == Datum::Kind::tensor; }
+};
+
+/// How far inference came.
+struct Inference {
+  std::vector<int> nodes;  ///< that have to run, in order: those whose outputs are not constant
+  int next = 0;            ///< the node whose outputs' shapes depend on data; the number of nodes when there is none
+};
+
+/// Walks the nodes from `first` on: infers types and dims, folds what is constant (all shape arithmetic that follows from dims too),
+/// and stops in front of the first node whose outputs' shapes depend on data. `states` has one entry per value of the program.
+[[nodiscard]] Inference infer(const Program& program, int first, std::vector<ValueState>& states, ConstantStore& store);
+
+/// Runs one node on data at hand, as the op table computes it.
+[[nodiscard]] std::vector<Datum> compute_now(const ProgramNode& node, std::span<const Datum* const> inputs);
+
+}  // namespace relayout

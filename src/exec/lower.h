@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exec/lowering.h"
+#include "exec/stages.h"
+
+namespace relayout {
+
+// What the lines of the lowering table point to, file by file.
+bool lower_convolution(Lowering& lowering, const Group& group);
+bool lower_gemm(Lowering& lowering, const Group& group);
+bool lower_matmul(Lowering& lowering, const Group& group);
+bool lower_pool(Lowering& lowering, const Group& group);
+bool lower_spatial_mean(Lowering& lowering, const Group& group);
+bool lower_elementwise(Lowering& lowering, const Group& group);
+bool lower_softmax(Lowering& lowering, const Group& group);
+bool lower_concat(Lowering& lowering, const Group& group);
+bool lower_reshape(Lowering& lowering, const Group& group);
+bool lower_transpose(Lowering& lowering, const Group& group);
+
+/// A tensor under larger dims, numpy's way: strides 0 where it repeats.
+[[nodiscard]] TensorDesc broadcast(const TensorDesc& operand, const Dims& dims);
+/// Strides under which elements of `desc` are walked in row-major order of other dims; nothing when that needs a copy.
+[[nodiscard]] std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims);
+/// Whether the chain kernel computes all of them.
+[[nodiscard]] bool are_own(const std::vector<Stage>& stages);
+/// destination = stages(source), one step; the destination's order is that of full-size operands.
+void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages);
+
+}  // namespace relayout

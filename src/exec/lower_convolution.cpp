@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "exec/lower.h"
+#include "ops/convolution.h"
+#include "ops/window.h"
+
+namespace relayout {
+namespace {
+
+/// A Conv or ConvTranspose and what a group adds to it.
+struct ConvolutionGroup {
+  const ProgramNode* node = nullptr;
+  Convolution spec;                     ///< without descs' strides and post-ops
+  std::optional<ChannelAffine> affine;  ///< goes into weights and bias
+  std::string affine_key;
+  std::vector<Stage> stages;  ///< go behind
+};
+
+bool is_float_tensor(const Lowering& lowering, int value) {
+  return value >= 0 && lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
+}
+
+Convolution plain_spec(Lowering& lowering, const ProgramNode& node) {
+  const ConvolutionShape shape = convolution_shape(node.call, lowering.info(node.inputs[0]).dims, lowering.info(node.inputs[1]).dims);
+  Convolution spec;
+  spec.groups = shape.groups;
+  spec.strides = shape.window.strides;
+  spec.dilations = shape.window.dilations;
+  spec.pads_begin = shape.window.before;
+  spec.pads_end = shape.window.after;
+  return spec;
+}
+
+Dims list_or(const Attributes& attributes, std::string_view name, std::size_t count, int64_t otherwise) {
+  Dims out = attributes.integers(name);
+  if (out.empty()) out.assign(count, otherwise);
+  return out;
+}
+
+/// Output dims were inferred (and the attributes checked) by the op table; what the pads come to follows from them.
+Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
+  const Attributes& attributes = node.call.attributes;
+  const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const std::size_t rank = x.size() - 2;
+  Convolution spec;
+  spec.transposed = true;
+  spec.groups = attributes.integer("group", 1);
+  spec.strides = list_or(attributes, "strides", rank, 1);
+  spec.dilations = list_or(attributes, "dilations", rank, 1);
+  const std::string automatic = attributes.text("auto_pad", "NOTSET");
+  const bool explicit_pads = automatic == "NOTSET" && !attributes.has("output_shape");
+  const Dims pads = list_or(attributes, "pads", 2 * rank, 0);
+  const Dims extra = list_or(attributes, "output_padding", rank, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const int64_t extent = (w[i + 2] - 1) * spec.dilations[i] + 1;
+    const int64_t whole = (x[i + 2] - 1) * spec.strides[i] + extent;
+    const int64_t total = whole + extra[i] - y[i + 2];
+    const int64_t begin = automatic == "VALID" ? 0 : explicit_pads ? pads[i] : automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+    spec.pads_begin.push_back(begin);
+    spec.pads_end.push_back(whole - begin - y[i + 2]);
+  }
+  return spec;
+}
+
+/// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
+bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
+  const StageContext context = lowering.stage_context();
+  int through = group.anchor().output(0);
+  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
+    const ProgramNode& node = *group.nodes[i];
+    auto affine = i == 1 ? channel_affine_of(context, node) : std::nullopt;
+    if (affine && affine->is_finite()) {
+      out.affine = std::move(affine);
+      out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(node.node));
+    } else {
+      auto stages = stages_of(context, node, through);
+      if (!stages) return false;
+      out.stages.insert(out.stages.end(), stages->begin(), stages->end());
+    }
+    through = node.output(0);
+  }
+  return true;
+}
+
+/// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
+void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<double>& scale) {
+  const Dims &dims = weights.dims(), &strides = weights.strides();
+  const int64_t per_group = dims[0] / spec.groups;
+  Dims index(dims.size(), 0);
+  float* const data = weights.data<float>();
+  const int64_t count = weights.element_count();
+  int64_t offset = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t channel = spec.transposed ? index[0] / per_group * dims[1] + index[1] : index[0];
+    data[offset] = static_cast<float>(static_cast<double>(data[offset]) * scale[static_cast<std::size_t>(channel)]);
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+      offset += strides[axis];
+      if (++index[axis] < dims[axis]) break;
+      offset -= index[axis] * strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+/// A tensor that may be written: the one given when nobody else holds it.
+Tensor writable(Tensor tensor, const KnownConstant& constant) {
+  if (!constant.is_loaded()) return tensor;
+  Tensor copy(TensorDesc{tensor.type(), tensor.dims(), tensor.strides()});
+  const auto kernel = make_copy_kernel(tensor.desc(), copy.desc(), {});
+  kernel->bind(0, tensor.bytes());
+  kernel->bind(1, copy.bytes());
+  kernel->run();
+  return copy;
+}
+
+Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
+  KnownConstant& constant = *lowering.constant(group.node->inputs[1]);
+  const auto make = [&](std::byte* target) {
+    Tensor weights = lowering.store().read(constant);
+    if (group.affine) {
+      weights = writable(std::move(weights), constant);
+      scale_weights(weights, group.spec, group.affine->scale);
+    }
+    lowering.library().set_threads(lowering.settings().threads);
+    format.pack(weights.desc(), weights.bytes(), target);
+  };
+  lowering.count_packed(format.bytes());
+  const std::string key = lowering.store().key_of(constant) + group.affine_key + format.key();
+  return lowering.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
+}
+
+/// The bias with the affine in it; nothing when there is none.
+std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
+  const int value = group.node->input(2);
+  if (!group.affine) return value < 0 ? std::nullopt : std::optional(lowering.dense(value, Order::contiguous));
+  const StageContext context = lowering.stage_context();
+  const auto before = small_constant(context, value);
+  const auto channels = static_cast<int64_t>(group.affine->scale.size());
+  Tensor bias(DataType::float32, {channels});
+  for (std::size_t i = 0; i < group.affine->scale.size(); ++i) {
+    const double shifted = (before ? (*before)[i] : 0.0) - group.affine->mean[i];
+    bias.data<float>()[i] = static_cast<float>(shifted * group.affine->scale[i] + group.affine->bias[i]);
+  }
+  return lowering.fixed_place(bias);
+}
+
+double nanoseconds_of(int64_t macs) {
+  constexpr double kMacsPerNanosecond = 40;
+  return static_cast<double>(macs) / kMacsPerNanosecond;
+}
+
+/// Stages as post-ops over a destination of this order; the residual that the destination takes the place of, if any.
+struct PostOps {
+  std::vector<PostOp> ops;
+  std::vector<Place> operands;  ///< per op; only binaries have one
+  std::optional<Place> residual;
+};
+
+PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, const Place& source, Order order) {
+  PostOps out;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
+    PostOp op;
+    Place operand;
+    if (!stage.is_binary) {
+      op.function = stage.function;
+      op.alpha = stage.alpha;
+      op.beta = stage.beta;
+    } else {
+      operand = stage.value < 0 ? lowering.fixed_place(stage.constant) : lowering.dense(stage.value, order);
+      const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value >= 0 && lowering.can_overwrite(operand) &&
+                            operand.buffer != source.buffer;
+      op.kind = in_place ? PostOp::Kind::sum : PostOp::Kind::binary;
+      op.binary = stage.binary;
+      op.operand = operand.desc;
+      if (in_place) out.residual = operand;
+    }
+    out.ops.push_back(op);
+    out.operands.push_back(op.kind == PostOp::Kind::binary ? operand : Place{});
+  }
+  return out;
+}
+
+class ConvolutionLowering {
+ public:
+  ConvolutionLowering(Lowering& lowering, const Group& group, ConvolutionGroup parts)
+      : lowering_(lowering), group_(group), parts_(std::move(parts)), output_dims_(lowering.info(group.output()).dims) {
+    const Dims& w = lowering.info(parts_.node->inputs[1]).dims;
+    const Dims& x = lowering.info(parts_.node->inputs[0]).dims;
+    macs_ = parts_.spec.transposed ? element_count(x) * (element_count(w) / w[0]) : element_count(output_dims_) * (element_count(w) / w[0]);
+    // Small ops run on one thread; the primitive is made for as many as it will run on.
+    threads_ = lowering.use_threads(nanoseconds_of(macs_));
+  }
+
+  bool run() {
+    const Order order = wanted_order();
+    const Place source = lowering_.dense(parts_.node->inputs[0], order);
+    bias_ = make_bias(lowering_, parts_);
+    lowering_.use_threads(nanoseconds_of(macs_));
+    if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
+      const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
+      if (!emit_bare(lowering_.dense(parts_.node->inputs[0], other), other)) return false;
+    }
+    lowering_.count_macs(macs_);
+    return true;
+  }
+
+ private:
+  /// As written, plain convolution where the library is fast at it; channels-last otherwise, inside the node.
+  [[nodiscard]] Order wanted_order() const {
+    if (lowering_.optimized() || parts_.spec.transposed) return Order::channels_last;
+    if (lowering_.library().fast_plain_convolution()) return Order::contiguous;
+    return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
+  }
+
+  MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
+    Convolution spec = parts_.spec;
+    spec.source = source.desc;
+    spec.weights = TensorDesc{DataType::float32, lowering_.info(parts_.node->inputs[1]).dims, {}};
+    spec.weights.strides = contiguous_strides(spec.weights.dims);
+    spec.destination = ordered(DataType::float32, output_dims_, order);
+    spec.has_bias = bias_.has_value();
+    spec.post_ops = std::move(post_ops);
+    return lowering_.library().make(spec);
+  }
+
+  void emit(MadePrimitive made, const Place& source, const PostOps& post, const Place& destination) {
+    std::vector<Place> places{source, pack_weights(lowering_, parts_, *made.primitive->weights_format())};
+    std::vector<std::pair<Argument, int>> roles{{Argument::source, 0}, {Argument::weights, 0}};
+    if (bias_) {
+      places.push_back(*bias_);
+      roles.emplace_back(Argument::bias, 0);
+    }
+    for (std::size_t i = 0; i < post.operands.size(); ++i) {
+      if (!post.operands[i]) continue;
+      places.push_back(post.operands[i]);
+      roles.emplace_back(Argument::operand, static_cast<int>(i));
+    }
+    places.push_back(destination);
+    roles.emplace_back(Argument::destination, 0);
+    lowering_.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads_);
+  }
+
+  bool emit_with_post_ops(const Place& source, Order order) {
+    if (parts_.stages.empty()) return false;
+    const PostOps post = make_post_ops(lowering_, parts_.stages, source, order);
+    lowering_.use_threads(nanoseconds_of(macs_));
+    MadePrimitive made = make(source, order, post.ops);
+    if (!made.primitive) return false;
+    const Place destination = post.residual ? *post.residual : lowering_.new_place(ordered(DataType::float32, output_dims_, order));
+    emit(std::move(made), source, post, destination);
+    lowering_.define(group_.output(), destination);
+    return true;
+  }
+
+  /// The convolution alone, and stages as a pass of their own.
+  bool emit_bare(const Place& source, Order order) {
+    if (!are_own(parts_.stages)) return false;
+    lowering_.use_threads(nanoseconds_of(macs_));
+    MadePrimitive made = make(source, order, {});
+    if (!made.primitive) return false;
+    Place destination = lowering_.new_place(ordered(DataType::float32, output_dims_, order));
+    emit(std::move(made), source, {}, destination);
+    if (!parts_.stages.empty()) emit_stages(lowering_, destination, destination, parts_.stages);
+    if (!lowering_.optimized() && order == Order::channels_last && !is_ordered(destination.desc, Order::contiguous)) {
+      const Place plain = lowering_.new_place(ordered(DataType::float32, output_dims_, Order::contiguous));
+      lowering_.copy(destination, plain);
+      destination = plain;
+    }
+    lowering_.define(group_.output(), destination);
+    return true;
+  }
+
+  Lowering& lowering_;
+  const Group& group_;
+  ConvolutionGroup parts_;
+  Dims output_dims_;
+  std::optional<Place> bias_;
+  int64_t macs_ = 0;
+  int threads_ = 1;
+};
+
+bool is_suitable(Lowering& lowering, const ProgramNode& node) {
+  for (const int input : node.inputs) {
+    if (input >= 0 && !is_float_tensor(lowering, input)) return false;
+  }
+  const Dims& x = lowering.info(node.inputs[0]).dims;
+  if (x.size() < 3 || x.size() > 5 || lowering.constant(node.inputs[1]) == nullptr) return false;
+  const auto is_empty = [&](int value) { return element_count(lowering.info(value).dims) == 0; };
+  return !is_empty(node.inputs[0]) && !is_empty(node.inputs[1]) && !is_empty(node.outputs[0]);
+}
+
+}  // namespace
+
+bool lower_convolution(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (!is_suitable(lowering, node)) return false;
+  const bool transposed = node.node->op_type() == "ConvTranspose";
+  ConvolutionGroup parts;
+  parts.node = &node;
+  parts.spec = transposed ? transposed_spec(lowering, node) : plain_spec(lowering, node);
+  const auto is_negative = [](int64_t pad) { return pad < 0; };
+  if (std::ranges::any_of(parts.spec.pads_begin, is_negative)) return false;
+  if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
+  if (!read_group(lowering, group, parts)) return false;
+  return ConvolutionLowering(lowering, group, std::move(parts)).run();
+}
+
+}  // namespace relayout

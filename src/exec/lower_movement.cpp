@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include "exec/lower.h"
+
+namespace relayout {
+namespace {
+
+/// Copies of the sources into slices of one destination: operands are the sources, then the destination.
+class ConcatKernel : public Kernel {
+ public:
+  ConcatKernel(const std::vector<TensorDesc>& sources, const TensorDesc& destination, std::size_t axis, Team team) {
+    int64_t offset = 0;
+    for (const TensorDesc& source : sources) {
+      const TensorDesc slice{source.type, source.dims, destination.strides};
+      copies_.push_back(make_copy_kernel(source, slice, team));
+      offsets_.push_back(offset * static_cast<int64_t>(memory_size(source.type)));
+      offset += source.dims[axis] * destination.strides[axis];
+    }
+  }
+
+  void bind(std::size_t operand, std::byte* data) override {
+    if (operand < copies_.size()) return copies_[operand]->bind(0, data);
+    for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i]->bind(1, data + offsets_[i]);
+  }
+  void run() override {
+    for (const auto& copy : copies_) copy->run();
+  }
+  [[nodiscard]] std::string implementation() const override { return "copy"; }
+
+ private:
+  std::vector<std::unique_ptr<Kernel>> copies_;
+  std::vector<int64_t> offsets_;
+};
+
+bool lies_channels_last(const TensorDesc& desc) {
+  return !is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last);
+}
+
+}  // namespace
+
+bool lower_concat(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string || element_count(result.dims) == 0 || result.dims.empty()) return false;
+  int64_t axis = node.call.attributes.integer("axis", 1);
+  if (axis < 0) axis += static_cast<int64_t>(result.dims.size());
+  std::vector<Place> places;
+  Order order = Order::contiguous;
+  for (const int input : node.inputs) {
+    if (element_count(lowering.info(input).dims) == 0) return false;
+    places.push_back(lowering.place(input));
+    if (lowering.optimized() && lies_channels_last(places.back().desc)) order = Order::channels_last;
+  }
+  std::vector<TensorDesc> sources;
+  for (const Place& place : places) sources.push_back(place.desc);
+  const Place destination = lowering.new_place(ordered(result.type, result.dims, order));
+  const int threads = lowering.use_threads(static_cast<double>(element_count(result.dims)) / 2);
+  auto kernel =
+      std::make_unique<ConcatKernel>(sources, destination.desc, static_cast<std::size_t>(axis), Team{lowering.settings().library, threads});
+  places.push_back(destination);
+  lowering.emit(std::move(kernel), places, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+namespace {
+
+/// Copies a value that no view gives. `through` is the destination under the source's dims.
+void emit_copy(Lowering& lowering, int value, const Place& source, const Place& destination, const Place& through) {
+  const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / 2);
+  lowering.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings().library, threads}), {source, through}, threads);
+  lowering.define(value, destination);
+}
+
+/// `place` under other dims of the same elements in row-major order, when strides can say it.
+std::optional<Place> reshaped(Lowering& lowering, const Place& place, const Dims& dims) {
+  const auto strides = reshape_strides(place.desc, dims);
+  if (!strides) return std::nullopt;
+  return lowering.view_of(place, TensorDesc{place.desc.type, dims, *strides}, 0);
+}
+
+}  // namespace
+
+std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims) {
+  if (element_count(desc.dims) == 0) return contiguous_strides(dims);
+  Dims sizes, steps;  // of the source, without dims of size 1
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
+    if (desc.dims[i] == 1) continue;
+    sizes.push_back(desc.dims[i]);
+    steps.push_back(desc.strides[i]);
+  }
+  Dims strides(dims.size(), 1);
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < dims.size();) {
+    if (dims[to] == 1) {
+      ++to;
+      continue;
+    }
+    // The shortest runs of dims on both sides that hold the same number of elements; the source's must be one walk.
+    std::size_t from_end = from + 1, to_end = to + 1;
+    int64_t wanted = dims[to], held = sizes[from];
+    while (wanted != held) {
+      if (wanted < held) {
+        wanted *= dims[to_end++];
+      } else {
+        if (steps[from_end - 1] != steps[from_end] * sizes[from_end]) return std::nullopt;
+        held *= sizes[from_end++];
+      }
+    }
+    int64_t step = steps[from_end - 1];
+    for (std::size_t i = to_end; i-- > to;) {
+      strides[i] = step;
+      step *= dims[i];
+    }
+    to = to_end;
+    from = from_end;
+  }
+  return strides;
+}
+
+bool lower_reshape(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const int input = node.inputs[0];
+  if (!lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const Place source = lowering.place(input);
+  if (const auto view = reshaped(lowering, source, result.dims);
+      view && (lowering.optimized() || is_ordered(view->desc, Order::contiguous))) {
+    lowering.define(node.outputs[0], *view);
+    lowering.note_view(view->desc);
+    return true;
+  }
+  // Channels that lie inside stay inside where the destination can be seen under the source's dims.
+  const bool inside = lowering.optimized() && result.dims.size() >= 4 && source.desc.dims.back() != 1 && source.desc.strides.back() != 1;
+  for (const Order order : {Order::channels_last, Order::contiguous}) {
+    if (order == Order::channels_last && !inside) continue;
+    const TensorDesc desc = ordered(result.type, result.dims, order);
+    const auto strides = reshape_strides(desc, source.desc.dims);
+    if (!strides) continue;
+    const Place destination = lowering.new_place(desc);
+    emit_copy(lowering, node.outputs[0], source, destination,
+              lowering.view_of(destination, TensorDesc{desc.type, source.desc.dims, *strides}, 0));
+    return true;
+  }
+  return false;
+}
+
+bool lower_transpose(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  Dims permutation = node.call.attributes.integers("perm");
+  if (permutation.empty()) {
+    for (auto i = static_cast<int64_t>(result.dims.size()); i-- > 0;) permutation.push_back(i);
+  }
+  TensorDesc view{result.type, result.dims, {}};
+  for (const int64_t from : permutation) view.strides.push_back(source.desc.strides[static_cast<std::size_t>(from)]);
+  if (lowering.optimized() || is_ordered(view, Order::contiguous)) {
+    lowering.define(node.outputs[0], lowering.view_of(source, view, 0));
+    lowering.note_view(view);
+    return true;
+  }
+  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  emit_copy(lowering, node.outputs[0], lowering.view_of(source, view, 0), destination, destination);
+  return true;
+}
+
+}  // namespace relayout

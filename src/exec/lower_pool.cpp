@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "exec/lower.h"
+#include "exec/pool_kernel.h"
+#include "ops/window.h"
+
+namespace relayout {
+namespace {
+
+/// Every window must cover an input element: the kernel has nothing to start from otherwise.
+bool covers_input(const Window& window, const Dims& input, const Dims& output) {
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    if (window.before[i] < 0 || window.after[i] < 0) return false;
+    for (int64_t o = 0; o < output[i]; ++o) {
+      const int64_t start = o * window.strides[i] - window.before[i];
+      const int64_t first = start >= 0 ? 0 : (-start + window.dilations[i] - 1) / window.dilations[i];
+      if (first >= window.kernel[i] || start + first * window.dilations[i] >= input[i]) return false;
+    }
+  }
+  return true;
+}
+
+/// The order in which a full-size operand goes on: as it lies, or contiguous.
+Order order_of(Lowering& lowering, int value) {
+  const TensorDesc& desc = lowering.place(value).desc;
+  return lowering.optimized() && !is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last) ? Order::channels_last
+                                                                                                                : Order::contiguous;
+}
+
+bool is_image(Lowering& lowering, int value) {
+  if (!lowering.is_tensor(value)) return false;
+  const DatumInfo& info = lowering.info(value);
+  return info.type == DataType::float32 && info.dims.size() >= 3 && info.dims.size() <= 5 && element_count(info.dims) != 0;
+}
+
+}  // namespace
+
+bool lower_pool(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (node.output(1) >= 0 || !is_image(lowering, node.inputs[0]) || !is_image(lowering, node.outputs[0])) return false;
+  const Dims& x = lowering.info(node.inputs[0]).dims;
+  const Dims& y = lowering.info(node.outputs[0]).dims;
+  const Dims input(x.begin() + 2, x.end()), output(y.begin() + 2, y.end());
+  const Window window = window_of(node.call, input, {});
+  if (!covers_input(window, input, output)) return false;
+  PoolWindow pool{false, false, window.kernel, window.strides, window.dilations, window.before, window.after};
+  pool.average = node.node->op_type() == "AveragePool";
+  pool.count_padding = node.call.attributes.integer("count_include_pad", 0) != 0;
+
+  const Order order = order_of(lowering, node.inputs[0]);
+  const Place source = lowering.dense(node.inputs[0], order);
+  const Place destination = lowering.new_place(ordered(DataType::float32, y, order));
+  const int threads = lowering.use_threads(static_cast<double>(element_count(y) * window.taps()) / 8);
+  lowering.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings().library, threads}), {source, destination},
+                threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+namespace {
+
+/// Whether a ReduceMean is over exactly the spatial dims.
+bool is_spatial(Lowering& lowering, const ProgramNode& node) {
+  const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
+  Dims axes = node.call.attributes.integers("axes");
+  if (node.input(1) >= 0) {
+    const auto values = small_constant(lowering.stage_context(), node.inputs[1]);
+    if (!values) return false;
+    axes.assign(values->begin(), values->end());
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::ranges::sort(axes);
+  if (static_cast<int64_t>(axes.size()) != rank - 2) return false;
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    if (axes[static_cast<std::size_t>(i)] != i + 2) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool lower_spatial_mean(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (!is_image(lowering, node.inputs[0])) return false;
+  if (node.node->op_type() == "ReduceMean" && !is_spatial(lowering, node)) return false;
+  const Place source = lowering.dense(node.inputs[0], order_of(lowering, node.inputs[0]));
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / 4);
+  lowering.emit(make_spatial_mean_kernel(source.desc, {lowering.settings().library, threads}), {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+}  // namespace relayout

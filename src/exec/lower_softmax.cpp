@@ -1,0 +1,29 @@
+#include "exec/lower.h"
+
+namespace relayout {
+
+/// The library drops NaN in some rows: as written, the own kernel computes it.
+bool lower_softmax(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  constexpr int64_t kOneAxisOpset = 13;
+  if (!lowering.optimized() || x.type != DataType::float32 || x.dims.empty() || x.dims.size() > 6 || element_count(x.dims) == 0)
+    return false;
+  const auto rank = static_cast<int64_t>(x.dims.size());
+  int64_t axis = node.call.attributes.integer("axis", node.call.opset < kOneAxisOpset ? 1 : -1);
+  if (axis < 0) axis += rank;
+  if (node.call.opset < kOneAxisOpset && axis != rank - 1) return false;  // several dims as one
+  const TensorDesc& lies = lowering.place(node.inputs[0]).desc;
+  const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
+  const Place source = lowering.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
+  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)));
+  MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, axis, node.node->op_type() == "LogSoftmax"});
+  if (!made.primitive) return false;
+  const Place destination = lowering.new_place(source.desc);
+  lowering.emit(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}),
+                {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+}  // namespace relayout

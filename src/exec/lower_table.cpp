@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "exec/lower.h"
+
+namespace relayout {
+namespace {
+
+/// Operators with something better than their own kernel of the op table, by name.
+constexpr LoweringEntry kEntries[] = {
+    {"Abs", lower_elementwise},
+    {"Add", lower_elementwise},
+    {"AveragePool", lower_pool},
+    {"BatchNormalization", lower_elementwise},
+    {"Clip", lower_elementwise},
+    {"Concat", lower_concat},
+    {"Conv", lower_convolution},
+    {"ConvTranspose", lower_convolution},
+    {"Div", lower_elementwise},
+    {"Elu", lower_elementwise},
+    {"Flatten", lower_reshape},
+    {"Gemm", lower_gemm},
+    {"GlobalAveragePool", lower_spatial_mean},
+    {"HardSigmoid", lower_elementwise},
+    {"HardSwish", lower_elementwise},
+    {"LeakyRelu", lower_elementwise},
+    {"Log", lower_elementwise},
+    {"LogSoftmax", lower_softmax},
+    {"MatMul", lower_matmul},
+    {"Max", lower_elementwise},
+    {"MaxPool", lower_pool},
+    {"Min", lower_elementwise},
+    {"Mul", lower_elementwise},
+    {"ReduceMean", lower_spatial_mean},
+    {"Relu", lower_elementwise},
+    {"Reshape", lower_reshape},
+    {"Sigmoid", lower_elementwise},
+    {"Softmax", lower_softmax},
+    {"Softplus", lower_elementwise},
+    {"Sqrt", lower_elementwise},
+    {"Squeeze", lower_reshape},
+    {"Sub", lower_elementwise},
+    {"Sum", lower_elementwise},
+    {"Tanh", lower_elementwise},
+    {"Transpose", lower_transpose},
+    {"Unsqueeze", lower_reshape},
+};
+static_assert(std::ranges::is_sorted(kEntries, {}, &LoweringEntry::op_type));
+
+}  // namespace
+
+const LoweringEntry* find_lowering(std::string_view op_type) {
+  const auto* const entry = std::ranges::lower_bound(kEntries, op_type, {}, &LoweringEntry::op_type);
+  return entry != std::end(kEntries) && entry->op_type == op_type ? entry : nullptr;
+}
+
+}  // namespace relayout

@@ -1,0 +1,412 @@
+#include "exec/lowering.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "exec/op_kernel.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// A dividing line between one thread and the team: below it, waking the others costs more than they give.
+constexpr double kTeamNanoseconds = 50'000;
+
+std::string_view name_of_layout(const TensorDesc& desc) {
+  if (is_ordered(desc, Order::contiguous)) return "contiguous";
+  return is_ordered(desc, Order::channels_last) ? "channels-last" : "strided";
+}
+
+/// Whether dim 1 runs faster than all others, gaps or not.
+bool has_channels_inside(const TensorDesc& desc) {
+  if (desc.dims.size() < 3 || desc.dims[1] == 1) return false;
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
+    if (i != 1 && desc.dims[i] != 1 && std::abs(desc.strides[i]) <= std::abs(desc.strides[1])) return false;
+  }
+  return true;
+}
+
+/// Images of few planes are faster through the own copy, other types and broadcast or reversed dims only go there.
+bool suits_library(const TensorDesc& source) {
+  if (source.type != DataType::float32 || source.dims.size() < 3 || source.dims.size() > 6 || source.dims[1] <= 4) return false;
+  return std::ranges::all_of(source.strides, [](int64_t stride) { return stride > 0; });
+}
+
+int64_t byte_count(const TensorDesc& desc) {
+  return element_count(desc.dims) * static_cast<int64_t>(memory_size(desc.type));
+}
+
+}  // namespace
+
+TensorDesc ordered(DataType type, const Dims& dims, Order order) {
+  TensorDesc desc{type, dims, contiguous_strides(dims)};
+  if (order == Order::contiguous || dims.size() < 3) return desc;
+  int64_t stride = std::max<int64_t>(dims[1], 1);
+  desc.strides[1] = 1;
+  for (std::size_t i = dims.size(); i-- > 2;) {
+    desc.strides[i] = stride;
+    stride *= std::max<int64_t>(dims[i], 1);
+  }
+  desc.strides[0] = stride;
+  return desc;
+}
+
+bool is_ordered(const TensorDesc& desc, Order order) {
+  if (std::ranges::find(desc.dims, 0) != desc.dims.end()) return true;
+  const TensorDesc wanted = ordered(desc.type, desc.dims, order);
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
+    if (desc.dims[i] != 1 && desc.strides[i] != wanted.strides[i]) return false;
+  }
+  return true;
+}
+
+Lowering::Lowering(const Program& program, std::vector<ValueState>& states, ConstantStore& store, LoweringSettings settings, Plan& plan)
+    : program_(program), states_(states), store_(store), settings_(settings), plan_(plan), where_(program.values().size()) {
+  pending_.resize(program.values().size());
+  for (std::size_t i = 0; i < pending_.size(); ++i) pending_[i] = program.readers(static_cast<int>(i));
+}
+
+void Lowering::skip_folded(int first, const Inference& inference) {
+  const auto release = [&](int node) {
+    for (const int input : program_.nodes()[static_cast<std::size_t>(node)].inputs) {
+      if (input >= 0) --pending_[static_cast<std::size_t>(input)];
+    }
+  };
+  for (int node = 0; node < first; ++node) release(node);
+  std::size_t kept = 0;
+  for (int node = first; node < inference.next; ++node) {
+    if (kept < inference.nodes.size() && inference.nodes[kept] == node) {
+      ++kept;
+    } else {
+      release(node);
+    }
+  }
+}
+
+const DatumInfo& Lowering::info(int value) const {
+  return *states_[static_cast<std::size_t>(value)].info;
+}
+
+KnownConstant* Lowering::constant(int value) const {
+  return states_[static_cast<std::size_t>(value)].constant.get();
+}
+
+int Lowering::new_buffer(Buffer buffer) {
+  plan_.buffers.push_back(std::move(buffer));
+  residents_.emplace_back();
+  return static_cast<int>(plan_.buffers.size()) - 1;
+}
+
+Place Lowering::new_place(TensorDesc desc) {
+  if (desc.type == DataType::string) return fixed_place(Tensor(desc.type, desc.dims));
+  Buffer buffer;
+  buffer.bytes = byte_count(desc);
+  return {new_buffer(std::move(buffer)), 0, std::move(desc)};
+}
+
+Place Lowering::fixed_place(const Tensor& tensor) {
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::fixed;
+  buffer.owner = tensor.owner();
+  buffer.data = tensor.bytes();
+  return {new_buffer(std::move(buffer)), 0, tensor.desc()};
+}
+
+Place Lowering::fixed_place(std::shared_ptr<void> memory, int64_t bytes) {
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::fixed;
+  buffer.bytes = bytes;
+  buffer.data = static_cast<std::byte*>(memory.get());
+  buffer.owner = std::move(memory);
+  return {new_buffer(std::move(buffer)), 0, TensorDesc{DataType::uint8, {bytes}, {1}}};
+}
+
+Place Lowering::view_of(const Place& place, TensorDesc desc, int64_t offset_bytes) const {
+  return {place.buffer, place.offset + offset_bytes, std::move(desc)};
+}
+
+void Lowering::define(int value, Place place) {
+  residents_[static_cast<std::size_t>(place.buffer)].push_back(value);
+  where(value).places.push_back(std::move(place));
+}
+
+Place Lowering::import_value(int value) {
+  const ValueState& state = states_[static_cast<std::size_t>(value)];
+  TensorDesc desc{info(value).type, info(value).dims, {}};
+  desc.strides = state.strides ? *state.strides : contiguous_strides(desc.dims);
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::external;
+  const Place place{new_buffer(std::move(buffer)), 0, std::move(desc)};
+  plan_.imports.push_back({value, place, -1});
+  where(value).imported = true;
+  return place;
+}
+
+Place Lowering::place(int value) {
+  if (where(value).places.empty()) {
+    KnownConstant* const known = constant(value);
+    define(value, known != nullptr ? fixed_place(store_.load(*known)) : import_value(value));
+  }
+  return where(value).places.front();
+}
+
+Place Lowering::dense(int value, Order order) {
+  const Place lies = place(value);
+  for (Place& candidate : where(value).places) {
+    if (!is_ordered(candidate.desc, order)) continue;
+    Place out = candidate;
+    out.desc = ordered(out.desc.type, out.desc.dims, order);
+    return out;
+  }
+  if (KnownConstant* const known = constant(value)) {
+    const Tensor source = store_.load(*known);
+    Tensor copied(ordered(source.type(), source.dims(), order));
+    const auto kernel = make_copy_kernel(source.desc(), copied.desc(), {});
+    kernel->bind(0, source.bytes());
+    kernel->bind(1, copied.bytes());
+    kernel->run();
+    define(value, fixed_place(copied));
+    return where(value).places.back();
+  }
+  const Place out = new_place(ordered(lies.desc.type, lies.desc.dims, order));
+  copy(lies, out);
+  define(value, out);
+  return out;
+}
+
+bool Lowering::can_overwrite(const Place& place) const {
+  const auto index = static_cast<std::size_t>(place.buffer);
+  if (plan_.buffers[index].kind != Buffer::Kind::arena) return false;
+  return std::ranges::all_of(residents_[index], [&](int value) { return pending(value) == 0; });
+}
+
+int Lowering::slot(int value) {
+  int& slot = where(value).slot;
+  if (slot >= 0) return slot;
+  slot = static_cast<int>(plan_.slots.size());
+  plan_.slots.emplace_back().kind = info(value).kind;
+  return slot;
+}
+
+int Lowering::use_threads(double nanoseconds) {
+  const int threads = nanoseconds < kTeamNanoseconds ? 1 : settings_.threads;
+  if (settings_.library != nullptr) settings_.library->set_threads(threads);
+  return threads;
+}
+
+void Lowering::record(const TensorDesc& output, std::string_view implementation, std::string_view op_type) {
+  StepInfo info;
+  const Node& node = *group_->anchor().node;
+  const Value* const first = node.output(0);
+  info.node = !node.name().empty() || first == nullptr ? node.name() : first->name();
+  if (op_type.empty()) {
+    for (const ProgramNode* part : group_->nodes) info.op_type += (info.op_type.empty() ? "" : " + ") + part->node->op_type();
+  } else {
+    info.op_type = op_type;
+  }
+  info.implementation = implementation;
+  info.layout = name_of_layout(output);
+  info.dims = output.dims;
+  info.output_bytes = byte_count(output);
+  plan_.info.steps.push_back(std::move(info));
+}
+
+void Lowering::emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads, std::string_view op_type) {
+  Step step;
+  const auto number = static_cast<int64_t>(plan_.steps.size());
+  for (const Place& place : places) {
+    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(place.buffer)];
+    buffer.first = std::min(buffer.first, number);
+    buffer.last = std::max(buffer.last, number);
+    step.operands.push_back({place.buffer, place.offset});
+  }
+  plan_.info.scratchpad_bytes = std::max(plan_.info.scratchpad_bytes, kernel->scratchpad_bytes());
+  record(places.empty() ? TensorDesc{} : places.back().desc, kernel->implementation(), op_type);
+  step.kernel = std::move(kernel);
+  step.threads = threads;
+  plan_.steps.push_back(std::move(step));
+}
+
+void Lowering::note_view(const TensorDesc& desc) {
+  record(desc, "view", {});
+}
+
+void Lowering::copy(const Place& from, const Place& to) {
+  const bool same_order = has_channels_inside(from.desc) == has_channels_inside(to.desc);
+  ++(same_order ? plan_.info.packs : plan_.info.reorders);
+  const double bytes = static_cast<double>(byte_count(to.desc));
+  const int threads = use_threads(bytes / 10);
+  if (bytes > 16384 && settings_.library != nullptr && suits_library(from.desc)) {
+    MadePrimitive made = settings_.library->make(Reorder{from.desc, to.desc});
+    if (made.primitive) {
+      auto kernel = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
+      emit(std::move(kernel), {from, to}, threads, same_order ? "Pack" : "Reorder");
+      return;
+    }
+  }
+  emit(make_copy_kernel(from.desc, to.desc, {settings_.library, threads}), {from, to}, threads, same_order ? "Pack" : "Reorder");
+}
+
+void Lowering::count_reads(const Group& group, int change) {
+  for (const ProgramNode* node : group.nodes) {
+    for (const int input : node->inputs) {
+      if (input >= 0) pending_[static_cast<std::size_t>(input)] += change;
+    }
+  }
+}
+
+void Lowering::lower(const Group& group) {
+  group_ = &group;
+  count_reads(group, -1);
+  const LoweringEntry* const entry = settings_.mode == Mode::reference ? nullptr : find_lowering(group.anchor().node->op_type());
+  try {
+    if (entry == nullptr || !entry->lower(*this, group)) {
+      if (group.nodes.size() > 1) {
+        count_reads(group, +1);
+        for (const ProgramNode* node : group.nodes) lower(Group{{node}});
+        return;
+      }
+      lower_own(*this, group.anchor());
+    }
+  } catch (const Error& error) {
+    const std::string label = group.anchor().node->label();
+    if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
+    throw Error(error.kind(), label + ": " + error.what(), error.hint());
+  }
+  if (settings_.observe) observe(group);
+}
+
+Port Lowering::port_of(int value) {
+  if (!is_tensor(value)) return {value, {}, slot(value)};
+  return {value, place(value), -1};
+}
+
+void Lowering::observe(const Group& group) {
+  Observation observation{plan_.steps.size(), group.last().node, {}};
+  const auto step = static_cast<int64_t>(plan_.steps.size()) - 1;
+  for (const int output : group.last().outputs) {
+    observation.outputs.push_back(output < 0 ? Port{} : port_of(output));
+    const int buffer = observation.outputs.back().place.buffer;
+    if (buffer >= 0)
+      plan_.buffers[static_cast<std::size_t>(buffer)].last = std::max(plan_.buffers[static_cast<std::size_t>(buffer)].last, step);
+  }
+  plan_.observations.push_back(std::move(observation));
+}
+
+void Lowering::finish() {
+  const auto end = static_cast<int64_t>(plan_.steps.size());
+  for (std::size_t i = 0; i < where_.size(); ++i) {
+    const Where& at = where_[i];
+    const auto value = static_cast<int>(i);
+    if ((at.places.empty() && at.slot < 0) || at.imported || pending(value) == 0 || constant(value) != nullptr) continue;
+    const Port port = port_of(value);
+    plan_.exports.push_back(port);
+    if (!port.place) continue;
+    states_[i].strides = port.place.desc.strides;
+    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(port.place.buffer)];
+    buffer.first = std::min(buffer.first, end);
+    buffer.last = end;
+  }
+  std::vector<Lifetime> lifetimes;
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.kind == Buffer::Kind::arena)
+      lifetimes.push_back({buffer.bytes, std::min(buffer.first, end), std::max<int64_t>(buffer.last, 0)});
+  }
+  plan_.arena_layout = lay_out_arena(lifetimes);
+  plan_.info.arena_bytes = plan_.arena_layout.bytes;
+}
+
+namespace {
+
+/// The place as a tensor whose address only serves to be told apart from others of the same buffer.
+Tensor phantom(const Place& place) {
+  constexpr uintptr_t kBase = uintptr_t{1} << 44;
+  return {place.desc, reinterpret_cast<std::byte*>(kBase), nullptr};  // NOLINT(performance-no-int-to-ptr): never followed
+}
+
+/// Outputs that are strides over the first input, where that is allowed in this mode.
+bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
+  if (node.op->layout != LayoutRule::view || node.op->view == nullptr) return false;
+  const int input = node.input(0);
+  if (input < 0 || !lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
+  std::vector<Datum> data(node.inputs.size());
+  std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
+  const Place from = lowering.place(input);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] < 0) continue;
+    KnownConstant* const known = i == 0 ? nullptr : lowering.constant(node.inputs[i]);
+    if (i > 0 && known == nullptr) return false;
+    data[i].tensor = i == 0 ? phantom(from) : lowering.store().load(*known);
+    pointers[i] = &data[i];
+  }
+  std::vector<Tensor> views(node.outputs.size());
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] < 0) continue;
+    const auto view = node.op->view(node.call, pointers, lowering.info(node.outputs[k]), k);
+    if (!view) return false;
+    if (!lowering.optimized() && !view->is_contiguous()) return false;
+    views[k] = *view;
+  }
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] < 0) continue;
+    const Tensor& view = views[k];
+    lowering.define(node.outputs[k], lowering.view_of(from, view.desc(), view.bytes() - data[0].tensor.bytes()));
+    lowering.note_view(view.desc());
+  }
+  return true;
+}
+
+/// The order an own kernel's outputs are written in.
+Order own_order(Lowering& lowering, const ProgramNode& node, const std::vector<Place>& inputs, const DatumInfo& output) {
+  if (!lowering.optimized() || output.dims.size() < 3) return Order::contiguous;
+  const LayoutRule rule = node.op->layout;
+  if (rule != LayoutRule::agnostic && rule != LayoutRule::axis_mapped && rule != LayoutRule::wants) return Order::contiguous;
+  for (const Place& input : inputs) {
+    if (!input || input.desc.dims.size() != output.dims.size()) continue;
+    if (is_ordered(input.desc, Order::contiguous)) continue;
+    if (is_ordered(input.desc, Order::channels_last)) return Order::channels_last;
+  }
+  return Order::contiguous;
+}
+
+}  // namespace
+
+void lower_own(Lowering& lowering, const ProgramNode& node) {
+  if (lower_as_view(lowering, node)) return;
+  std::vector<Place> inputs(node.inputs.size());
+  std::vector<OpOperand> input_operands(node.inputs.size()), output_operands(node.outputs.size());
+  std::vector<Place> bound;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const int value = node.inputs[i];
+    if (value < 0) continue;
+    if (lowering.is_tensor(value)) {
+      inputs[i] = lowering.place(value);
+      if (node.op->layout == LayoutRule::barrier) inputs[i] = lowering.dense(value, Order::contiguous);
+      input_operands[i].desc = &inputs[i].desc;
+      bound.push_back(inputs[i]);
+    } else {
+      input_operands[i].slot = lowering.slot_datum(lowering.slot(value));
+    }
+  }
+  std::vector<Place> outputs(node.outputs.size());
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    const int value = node.outputs[k];
+    if (value < 0) continue;
+    const DatumInfo& info = lowering.info(value);
+    if (info.kind == Datum::Kind::tensor) {
+      const TensorDesc desc = ordered(info.type, info.dims, own_order(lowering, node, inputs, info));
+      outputs[k] = lowering.new_place(desc);
+      output_operands[k].desc = &outputs[k].desc;
+      bound.push_back(outputs[k]);
+    } else {
+      output_operands[k].slot = lowering.slot_datum(lowering.slot(value));
+    }
+  }
+  lowering.emit(make_op_kernel(node, input_operands, output_operands), bound);
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    if (outputs[k]) lowering.define(node.outputs[k], outputs[k]);
+  }
+}
+
+}  // namespace relayout

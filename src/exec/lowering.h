@@ -1,0 +1,126 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/plan.h"
+#include "exec/primitives.h"
+#include "exec/stages.h"
+
+namespace relayout {
+
+/// The two dense orders that tensors of a plan are kept in.
+enum class Order : uint8_t { contiguous, channels_last };
+
+/// Strides of a dense tensor: dim 1 innermost for channels_last (rank 3 and more), row-major otherwise.
+[[nodiscard]] TensorDesc ordered(DataType type, const Dims& dims, Order order);
+/// Whether strides are those of the order, dims of size 1 aside.
+[[nodiscard]] bool is_ordered(const TensorDesc& desc, Order order);
+
+/// Nodes that become one piece of work: the first is the anchor, each next one reads its predecessor's output, which nobody else does.
+struct Group {
+  std::vector<const ProgramNode*> nodes;
+  [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
+  [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
+  /// What the group makes, unless the anchor stands alone and makes more.
+  [[nodiscard]] int output() const { return last().output(0); }
+};
+
+struct LoweringSettings {
+  Mode mode = Mode::optimized;
+  int threads = 1;
+  PrimitiveLibrary* library = nullptr;  ///< null in reference mode
+  bool observe = false;
+};
+
+/// Turns groups into steps: knows where each value lies, makes buffers, inserts copies.
+class Lowering {
+ public:
+  Lowering(const Program& program, std::vector<ValueState>& states, ConstantStore& store, LoweringSettings settings, Plan& plan);
+
+  /// Nodes from `first` on that inference folded away no longer read anything.
+  void skip_folded(int first, const Inference& inference);
+  void lower(const Group& group);
+  /// Lays out the arena, names the exports. The plan is complete behind this.
+  void finish();
+
+  // What lowering functions use.
+  [[nodiscard]] const LoweringSettings& settings() const noexcept { return settings_; }
+  [[nodiscard]] bool optimized() const noexcept { return settings_.mode == Mode::optimized; }
+  [[nodiscard]] const Program& program() const noexcept { return program_; }
+  [[nodiscard]] PrimitiveLibrary& library() const noexcept { return *settings_.library; }
+  [[nodiscard]] ConstantStore& store() const noexcept { return store_; }
+  [[nodiscard]] const DatumInfo& info(int value) const;
+  [[nodiscard]] bool is_tensor(int value) const { return info(value).kind == Datum::Kind::tensor; }
+  /// Null when the value is not constant.
+  [[nodiscard]] KnownConstant* constant(int value) const;
+  [[nodiscard]] StageContext stage_context() const { return {states_, store_}; }
+  /// Reads of a value that come after this group.
+  [[nodiscard]] int pending(int value) const { return pending_[static_cast<std::size_t>(value)]; }
+
+  /// Where a tensor value lies now.
+  [[nodiscard]] Place place(int value);
+  /// The value in this order without gaps, copied if it must be (once, for all readers).
+  [[nodiscard]] Place dense(int value, Order order);
+  /// Whether the place is that of a dying value which may be written over, and no other operand of the step lies in its buffer.
+  [[nodiscard]] bool can_overwrite(const Place& place) const;
+  [[nodiscard]] Place new_place(TensorDesc desc);
+  [[nodiscard]] Place fixed_place(const Tensor& tensor);
+  [[nodiscard]] Place fixed_place(std::shared_ptr<void> memory, int64_t bytes);
+  [[nodiscard]] Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes) const;
+  /// Says where a value lies.
+  void define(int value, Place place);
+  /// A slot for a value that is no plain tensor.
+  [[nodiscard]] int slot(int value);
+  [[nodiscard]] Datum* slot_datum(int slot) { return &plan_.slots[static_cast<std::size_t>(slot)]; }
+
+  /// Appends a step. `places` in the order of the kernel's operands. The last `outputs` of them are written.
+  void emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads = 1, std::string_view op_type = {});
+  /// A step for people only: nothing runs.
+  void note_view(const TensorDesc& desc);
+  /// Copies between two places of the same dims.
+  void copy(const Place& from, const Place& to);
+  void count_macs(int64_t macs) { plan_.info.macs += macs; }
+  void count_packed(int64_t bytes) { plan_.info.packed_bytes += bytes; }
+  /// Threads for a step of so many nanoseconds on one thread; sets them in the library, so that primitives made next are made for them.
+  int use_threads(double nanoseconds);
+
+ private:
+  struct Where {
+    std::vector<Place> places;  ///< the first is the value's own, the others copies in other orders
+    int slot = -1;
+    bool imported = false;
+  };
+  Where& where(int value) { return where_[static_cast<std::size_t>(value)]; }
+  Place import_value(int value);
+  int new_buffer(Buffer buffer);
+  void record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
+  void count_reads(const Group& group, int change);
+  void observe(const Group& group);
+  Port port_of(int value);
+
+  const Program& program_;
+  std::vector<ValueState>& states_;
+  ConstantStore& store_;
+  LoweringSettings settings_;
+  Plan& plan_;
+  std::vector<Where> where_;
+  std::vector<int> pending_;
+  std::vector<std::vector<int>> residents_;  ///< values by buffer
+  const Group* group_ = nullptr;
+};
+
+/// One line per operator with something better than its own kernel. A function that declines returns false and has emitted nothing.
+struct LoweringEntry {
+  std::string_view op_type;
+  bool (*lower)(Lowering&, const Group&);
+};
+[[nodiscard]] const LoweringEntry* find_lowering(std::string_view op_type);
+/// The op table's own kernel, or a view.
+void lower_own(Lowering& lowering, const ProgramNode& node);
+
+}  // namespace relayout

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "exec/arena.h"
+#include "exec/inference.h"
+#include "exec/kernel.h"
+#include "relayout/execute.h"
+
+namespace relayout {
+
+/// A piece of memory that steps work on.
+struct Buffer {
+  enum class Kind : uint8_t {
+    arena,     ///< an offset into the plan's arena
+    fixed,     ///< a constant or packed weights, owned
+    external,  ///< a value made before the plan runs: a graph input, or an earlier segment's
+  };
+  Kind kind = Kind::arena;
+  int64_t bytes = 0;
+  std::shared_ptr<void> owner;           ///< of a fixed one
+  std::byte* data = nullptr;             ///< once it is known
+  int64_t first = INT64_MAX, last = -1;  ///< steps that touch it
+};
+
+/// A value that comes in or goes out: a tensor at a place, or (for sequences, optionals and strings) a datum in a slot.
+struct Port {
+  int value = -1;
+  Place place;
+  int slot = -1;
+};
+
+/// What `observe` is shown after step number `after` - 1.
+struct Observation {
+  std::size_t after = 0;
+  const Node* node = nullptr;
+  std::vector<Port> outputs;  ///< value -1 where the output is absent
+};
+
+/// A graph, or a run of its nodes up to one whose output shapes depend on data, compiled for one set of input shapes.
+struct Plan {
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::deque<Datum> slots;
+  std::vector<Port> imports, exports;
+  std::vector<Observation> observations;
+  PlanInfo info;
+
+  ArenaLayout arena_layout;  ///< of the arena buffers, in their order
+  ArenaMemory arena, scratchpad;
+  bool is_bound = false;
+
+  /// The node that must see data before its outputs' shapes are known; the number of nodes when the plan reaches the end.
+  int next = 0;
+  std::vector<ValueState> states;  ///< as of `next`
+  /// Continuations behind `next`, by what its outputs turned out to be; newest first.
+  std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
+};
+
+/// Values at run time, by number.
+using RunState = std::vector<Datum>;
+
+/// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
+void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
+               const std::function<void(const Node&, const std::vector<Datum>&)>& observe);
+
+}  // namespace relayout

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "exec/kernel.h"
+
+namespace relayout {
+
+/// A sliding window over the spatial dims of [N, C, …]; one entry per spatial dim. Every window covers at least one input element.
+struct PoolWindow {
+  bool average = false;
+  bool count_padding = false;  ///< an average divides by the positions within the padded input, else by those within the input
+  Dims kernel, strides, dilations, before, after;
+};
+
+/// Operand 0 is the source, 1 the destination, both f32, of the same order (contiguous or channels-last), dense. NaN wins a maximum.
+[[nodiscard]] std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window,
+                                                       Team team);
+
+/// Mean over everything behind the first two dims: [N, C, …] of either order to dense N·C results.
+[[nodiscard]] std::unique_ptr<Kernel> make_spatial_mean_kernel(const TensorDesc& source, Team team);
+
+}  // namespace relayout

@@ -1,0 +1,82 @@
+#include "base/interrupt.h"
+#include "exec/plan.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+void bind_steps(Plan& plan) {
+  if (!plan.arena.data()) plan.arena = ArenaMemory(plan.arena_layout.bytes);
+  if (!plan.scratchpad.data()) plan.scratchpad = ArenaMemory(plan.info.scratchpad_bytes);
+  std::size_t in_arena = 0;
+  for (Buffer& buffer : plan.buffers) {
+    if (buffer.kind == Buffer::Kind::arena) buffer.data = plan.arena.data() + plan.arena_layout.offsets[in_arena++];
+  }
+  for (Step& step : plan.steps) {
+    if (step.kernel->scratchpad_bytes() > 0) step.kernel->bind_scratchpad(plan.scratchpad.data());
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const StepOperand& operand = step.operands[i];
+      const Buffer& buffer = plan.buffers[static_cast<std::size_t>(operand.buffer)];
+      if (buffer.data != nullptr) step.kernel->bind(i, buffer.data + operand.offset);
+    }
+  }
+  plan.is_bound = true;
+}
+
+/// Points the steps that read imports at this run's data.
+void bind_imports(Plan& plan, RunState& state) {
+  for (const Port& port : plan.imports) {
+    Datum& datum = state[static_cast<std::size_t>(port.value)];
+    if (port.slot >= 0) {
+      plan.slots[static_cast<std::size_t>(port.slot)] = datum;
+      continue;
+    }
+    Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
+    std::byte* const data = datum.tensor.bytes();
+    if (data == buffer.data) continue;
+    buffer.data = data;
+    for (int64_t number = buffer.first; number <= buffer.last; ++number) {
+      Step& step = plan.steps[static_cast<std::size_t>(number)];
+      for (std::size_t i = 0; i < step.operands.size(); ++i) {
+        if (step.operands[i].buffer == port.place.buffer) step.kernel->bind(i, data + step.operands[i].offset);
+      }
+    }
+  }
+}
+
+Datum datum_of(Plan& plan, const Port& port) {
+  if (port.slot >= 0) return plan.slots[static_cast<std::size_t>(port.slot)];
+  const Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
+  return Tensor(port.place.desc, buffer.data + port.place.offset, buffer.owner);
+}
+
+}  // namespace
+
+void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
+               const std::function<void(const Node&, const std::vector<Datum>&)>& observe) {
+  if (!plan.is_bound) bind_steps(plan);
+  bind_imports(plan, state);
+  int threads = 0;
+  auto observation = plan.observations.begin();
+  const auto show = [&](std::size_t steps_done) {
+    for (; observation != plan.observations.end() && observation->after == steps_done; ++observation) {
+      std::vector<Datum> outputs;
+      for (const Port& port : observation->outputs) outputs.push_back(port.value < 0 ? Datum() : datum_of(plan, port));
+      observe(*observation->node, outputs);
+    }
+  };
+  if (observe) show(0);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    Step& step = plan.steps[i];
+    if (library != nullptr && step.threads != threads) {
+      library->set_threads(step.threads);
+      threads = step.threads;
+    }
+    step.kernel->run();
+    check_interrupt();
+    if (observe) show(i + 1);
+  }
+  for (const Port& port : plan.exports) state[static_cast<std::size_t>(port.value)] = datum_of(plan, port);
+}
+
+}  // namespace relayout

@@ -1,0 +1,176 @@
+#include "exec/stages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace relayout {
+namespace {
+
+/// Elementwise operators broadcast as numpy does from this opset on.
+constexpr int64_t kNumpyOpset = 7;
+constexpr int64_t kClipInputsOpset = 11;
+
+Stage function(Function which, float alpha = 0, float beta = 0) {
+  Stage stage;
+  stage.function = which;
+  stage.alpha = alpha;
+  stage.beta = beta;
+  return stage;
+}
+
+Stage binary(BinaryFunction which, Tensor constant) {
+  Stage stage;
+  stage.is_binary = true;
+  stage.binary = which;
+  stage.constant = std::move(constant);
+  return stage;
+}
+
+std::optional<Stage> clip(const StageContext& context, const ProgramNode& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Stage stage = function(Function::clip, -kInfinity, kInfinity);
+  if (node.call.opset < kClipInputsOpset) {
+    stage.alpha = node.call.attributes.real("min", -kInfinity);
+    stage.beta = node.call.attributes.real("max", kInfinity);
+    return stage;
+  }
+  for (const std::size_t which : {1U, 2U}) {
+    if (node.input(which) < 0) continue;
+    const auto bound = small_constant(context, node.input(which));
+    if (!bound || bound->size() != 1) return std::nullopt;
+    (which == 1 ? stage.alpha : stage.beta) = static_cast<float>(bound->front());
+  }
+  return stage;
+}
+
+std::optional<Stage> unary(const StageContext& context, const ProgramNode& node) {
+  const std::string& op = node.node->op_type();
+  const Attributes& attributes = node.call.attributes;
+  if (op == "Relu") return function(Function::relu);
+  if (op == "Clip") return clip(context, node);
+  if (op == "LeakyRelu") return function(Function::relu, attributes.real("alpha", 0.01F));
+  if (op == "HardSigmoid") return function(Function::hard_sigmoid, attributes.real("alpha", 0.2F), attributes.real("beta", 0.5F));
+  if (op == "HardSwish") return function(Function::hard_swish, 1.0F / 6.0F, 0.5F);
+  if (op == "Sigmoid") return function(Function::sigmoid);
+  if (op == "Tanh") return function(Function::tanh);
+  if (op == "Abs") return function(Function::abs);
+  if (op == "Sqrt") return function(Function::sqrt);
+  if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
+  if (op == "Softplus") return function(Function::softplus, 1.0F);
+  if (op == "Log") return function(Function::log);
+  return std::nullopt;
+}
+
+std::optional<Stage> pairwise(const ProgramNode& node, int through) {
+  struct Entry {
+    std::string_view op;
+    BinaryFunction function;
+  };
+  static constexpr Entry kEntries[] = {
+      {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract}, {"Mul", BinaryFunction::multiply},
+      {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum},  {"Max", BinaryFunction::maximum},
+      {"Sum", BinaryFunction::add},
+  };
+  const auto entry = std::ranges::find(kEntries, std::string_view(node.node->op_type()), &Entry::op);
+  if (entry == std::end(kEntries) || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
+  if (node.inputs[0] < 0 || node.inputs[1] < 0) return std::nullopt;
+  Stage stage;
+  stage.is_binary = true;
+  stage.binary = entry->function;
+  stage.reversed = node.inputs[0] != through;
+  stage.value = node.inputs[stage.reversed ? 0 : 1];
+  return stage;
+}
+
+/// Per-channel values as a tensor that broadcasts over [N, C, …].
+Tensor along_channels(const std::vector<double>& values, std::size_t rank) {
+  Dims dims(rank, 1);
+  dims[1] = static_cast<int64_t>(values.size());
+  Tensor out(DataType::float32, dims);
+  std::ranges::transform(values, out.data<float>(), [](double value) { return static_cast<float>(value); });
+  return out;
+}
+
+bool is_float(const StageContext& context, int value) {
+  const ValueState& state = context.states[static_cast<std::size_t>(value)];
+  return state.is_tensor() && state.info->type == DataType::float32;
+}
+
+}  // namespace
+
+bool ChannelAffine::is_finite() const {
+  const auto all = [](const std::vector<double>& values) {
+    return std::ranges::all_of(values, [](double value) { return std::isfinite(static_cast<float>(value)); });
+  };
+  return all(mean) && all(scale) && all(bias);
+}
+
+std::optional<std::vector<double>> small_constant(const StageContext& context, int value) {
+  if (value < 0) return std::nullopt;
+  KnownConstant* const known = context.states[static_cast<std::size_t>(value)].constant.get();
+  if (known == nullptr || known->element_count() > 65536) return std::nullopt;
+  const Tensor tensor = contiguous(context.store.load(*known));
+  std::vector<double> out(static_cast<std::size_t>(tensor.element_count()));
+  const auto convert = [&](const auto* elements) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(elements[i]);
+  };
+  switch (tensor.type()) {
+    case DataType::float32:
+      convert(tensor.data<float>());
+      break;
+    case DataType::float64:
+      convert(tensor.data<double>());
+      break;
+    case DataType::int64:
+      convert(tensor.data<int64_t>());
+      break;
+    case DataType::int32:
+      convert(tensor.data<int32_t>());
+      break;
+    default:
+      return std::nullopt;
+  }
+  return out;
+}
+
+std::optional<ChannelAffine> channel_affine_of(const StageContext& context, const ProgramNode& node) {
+  if (node.node->op_type() != "BatchNormalization" || node.inputs.size() != 5) return std::nullopt;
+  for (std::size_t k = 1; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] >= 0) return std::nullopt;
+  }
+  if (node.call.attributes.integer("training_mode", 0) != 0) return std::nullopt;
+  if (node.call.opset < 9 && node.call.attributes.integer("spatial", 1) == 0) return std::nullopt;
+  const ValueState& x = context.states[static_cast<std::size_t>(node.inputs[0])];
+  if (!is_float(context, node.inputs[0]) || x.info->dims.size() < 2) return std::nullopt;
+  std::vector<double> parameters[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    auto values = small_constant(context, node.inputs[i + 1]);
+    if (!values || static_cast<int64_t>(values->size()) != x.info->dims[1]) return std::nullopt;
+    parameters[i] = std::move(*values);
+  }
+  const auto epsilon = static_cast<double>(node.call.attributes.real("epsilon", 1e-5F));
+  ChannelAffine out{std::move(parameters[2]), std::move(parameters[0]), std::move(parameters[1])};
+  for (std::size_t i = 0; i < out.scale.size(); ++i) out.scale[i] /= std::sqrt(parameters[3][i] + epsilon);
+  return out;
+}
+
+std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through) {
+  if (node.output(0) < 0 || !is_float(context, through) || !is_float(context, node.output(0))) return std::nullopt;
+  if (const auto affine = channel_affine_of(context, node)) {
+    if (node.inputs[0] != through) return std::nullopt;
+    const std::size_t rank = context.states[static_cast<std::size_t>(through)].info->dims.size();
+    return std::vector<Stage>{binary(BinaryFunction::subtract, along_channels(affine->mean, rank)),
+                              binary(BinaryFunction::multiply, along_channels(affine->scale, rank)),
+                              binary(BinaryFunction::add, along_channels(affine->bias, rank))};
+  }
+  if (const auto stage = pairwise(node, through)) {
+    if (!is_float(context, stage->value)) return std::nullopt;
+    return std::vector<Stage>{*stage};
+  }
+  if (node.input(0) != through) return std::nullopt;
+  if (const auto stage = unary(context, node)) return std::vector<Stage>{*stage};
+  return std::nullopt;
+}
+
+}  // namespace relayout

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/inference.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+
+namespace relayout {
+
+/// A function of one variable, or of that and an operand: a value of the program, or a computed constant.
+struct Stage {
+  bool is_binary = false;
+  Function function = Function::relu;
+  float alpha = 0, beta = 0;
+  BinaryFunction binary = BinaryFunction::add;
+  bool reversed = false;  ///< the operand is the first argument
+  int value = -1;         ///< the operand, when it is a value
+  Tensor constant;        ///< the operand, when it is computed
+};
+
+/// y = x · scale + shift per channel, of an inference BatchNormalization with constant parameters.
+struct ChannelAffine {
+  std::vector<double> mean, scale, bias;  ///< y = (x − mean) · scale + bias
+  [[nodiscard]] bool is_finite() const;
+};
+
+/// What reading a node takes.
+struct StageContext {
+  const std::vector<ValueState>& states;
+  ConstantStore& store;
+};
+
+/// Contents of a constant of at most 65,536 elements as doubles; nothing when the value is absent, not constant, larger, or of a type
+/// that is none of f32, f64, i32, i64.
+[[nodiscard]] std::optional<std::vector<double>> small_constant(const StageContext& context, int value);
+
+/// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
+[[nodiscard]] std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through);
+/// The node as an affine per channel, or nothing.
+[[nodiscard]] std::optional<ChannelAffine> channel_affine_of(const StageContext& context, const ProgramNode& node);
+
+}  // namespace relayout

@@ -1,0 +1,9 @@
+#pragma once
+
+/// On a function of simple loops: compiled once per instruction set, the best one is chosen when the program starts. Sanitizers do
+/// not go with that choice, nor with loops widened by the compiler alone.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RELAYOUT_VECTORIZE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define RELAYOUT_VECTORIZE
+#endif
