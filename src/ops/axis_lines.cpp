@@ -49,6 +49,27 @@ template void AxisLine::write(DataType, std::byte*, const double*) const;
 template void AxisLine::write(DataType, std::byte*, const int64_t*) const;
 template void AxisLine::write(DataType, std::byte*, const uint64_t*) const;
 
+Operand reduced_operand(const Tensor& out, const std::vector<bool>& reduced, bool keeps) {
+  Operand result{out.bytes(), element_stride(out.type()), Dims(reduced.size(), 0)};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    if (!reduced[i]) result.strides[i] = out.strides()[next];
+    if (!reduced[i] || keeps) ++next;
+  }
+  return result;
+}
+
+Dims reduced_dims(const Dims& dims, const std::vector<bool>& reduced, bool keeps) {
+  Dims result;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!reduced[i])
+      result.push_back(dims[i]);
+    else if (keeps)
+      result.push_back(1);
+  }
+  return result;
+}
+
 AxisLines::AxisLines(const Dims& dims, const std::vector<bool>& along) : dims_(dims), along_(along) {
   for (std::size_t i = 0; i < dims.size(); ++i) (along[i] ? length_ : count_) *= dims[i];
 }

@@ -16,6 +16,11 @@ struct AxisLine {
   void write(DataType type, std::byte* data, const Domain* from) const;
 };
 
+/// The result of a reduction as operand over the input's dims: it does not move along reduced dims, which it has only with `keeps`.
+[[nodiscard]] Operand reduced_operand(const Tensor& out, const std::vector<bool>& reduced, bool keeps);
+/// Its dims.
+[[nodiscard]] Dims reduced_dims(const Dims& dims, const std::vector<bool>& reduced, bool keeps);
+
 /// Cuts tensors of the same dims into lines along some of their axes: what Softmax, reductions, TopK, CumSum and normalizations
 /// work on. Operands that lack an axis have stride 0 there.
 class AxisLines {

@@ -1,11 +1,14 @@
 #include "ops/gather.h"
 
+#include <algorithm>
+
 #include "ops/kernels.h"
+#include "ops/window.h"
 
 namespace relayout {
 
-void gather_elements(const OpCall& call, const Tensor& out, const Operand& data, const Tensor& indices, const Dims& index_strides,
-                     IndexedAxis along) {
+void gather_along(const OpCall& call, const Tensor& out, const Operand& data, const Tensor& indices, const Dims& index_strides,
+                  IndexedAxis along) {
   const DataType index_type = indices.type();
   const int64_t index_size = element_stride(index_type);
   const StridedLoop loop(out.dims(), {operand(out), data, {indices.bytes(), index_size, index_strides}});
@@ -29,6 +32,20 @@ void gather_elements(const OpCall& call, const Tensor& out, const Operand& data,
       }
     });
   });
+}
+
+Tensor taken(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions) {
+  Dims dims = source.dims();
+  dims[axis] = static_cast<int64_t>(positions.size());
+  const Tensor out(source.type(), dims);
+  Operand from = operand(source);
+  from.strides[axis] = 0;
+  Dims position_strides(dims.size(), 0);
+  position_strides[axis] = 1;
+  const Tensor indices(TensorDesc{DataType::int64, {dims[axis]}, {1}}, reinterpret_cast<std::byte*>(const_cast<int64_t*>(positions.data())),
+                       nullptr);  // read only
+  gather_along(call, out, from, indices, position_strides, {source.dims()[axis], source.strides()[axis]});
+  return out;
 }
 
 }  // namespace relayout
@@ -63,7 +80,82 @@ void gather(const OpCall& call, InputData inputs, OutputData outputs) {
       data_strides[i] = data.strides()[i - inner + axis + 1];
   }
   const IndexedAxis along{data.dims()[axis], data.strides()[axis]};
-  gather_elements(call, out, {data.bytes(), element_stride(data.type()), data_strides}, indices, index_strides, along);
+  gather_along(call, out, {data.bytes(), element_stride(data.type()), data_strides}, indices, index_strides, along);
+}
+
+Inferred infer_gather_elements(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& data = tensor_info(call, inputs, 0);
+  const DatumInfo& indices = tensor_info(call, inputs, 1, kIndexTypes);
+  const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 0), data.dims.size());
+  bool fits = indices.dims.size() == data.dims.size();
+  for (std::size_t i = 0; fits && i < data.dims.size(); ++i) fits = i == axis || indices.dims[i] <= data.dims[i];
+  if (!fits) reject(call, "indices " + to_string(indices.dims) + " do not fit data " + to_string(data.dims));
+  return results(call, tensor_of(data.type, indices.dims));
+}
+
+void gather_elements(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& data = tensor_at(inputs, 0);
+  const Tensor& indices = tensor_at(inputs, 1);
+  const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 0), data.dims().size());
+  Dims data_strides = data.strides();
+  data_strides[axis] = 0;
+  const IndexedAxis along{data.dims()[axis], data.strides()[axis]};
+  gather_along(call, outputs[0]->tensor, {data.bytes(), element_stride(data.type()), data_strides}, indices, indices.strides(), along);
+}
+
+namespace {
+
+std::size_t batch_dims(const OpCall& call, const Dims& data, const Dims& indices) {
+  const int64_t count = call.attributes.integer("batch_dims", 0);
+  if (count < 0 || count >= static_cast<int64_t>(std::min(data.size(), indices.size()))) {
+    reject(call, "batch_dims is " + std::to_string(count));
+  }
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
+Inferred infer_gather_nd(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& data = tensor_info(call, inputs, 0);
+  const DatumInfo& indices = tensor_info(call, inputs, 1, {DataType::int64});
+  const std::size_t batch = batch_dims(call, data.dims, indices.dims);
+  const int64_t depth = indices.dims.back();
+  if (depth < 1 || static_cast<std::size_t>(depth) + batch > data.dims.size() ||
+      !std::equal(data.dims.begin(), data.dims.begin() + static_cast<std::ptrdiff_t>(batch), indices.dims.begin())) {
+    reject(call, "indices " + to_string(indices.dims) + " do not fit data " + to_string(data.dims));
+  }
+  Dims dims(indices.dims.begin(), indices.dims.end() - 1);
+  dims.insert(dims.end(), data.dims.begin() + static_cast<std::ptrdiff_t>(batch) + depth, data.dims.end());
+  return one(call, data.type, std::move(dims));
+}
+
+void gather_nd(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& data = tensor_at(inputs, 0);
+  const Tensor& indices = tensor_at(inputs, 1);
+  const Tensor& out = outputs[0]->tensor;
+  if (out.element_count() == 0) return;
+  const std::size_t batch = batch_dims(call, data.dims(), indices.dims());
+  const auto depth = static_cast<std::size_t>(indices.dims().back());
+  const std::size_t lead = indices.dims().size() - 1;
+  const auto skip = static_cast<std::ptrdiff_t>(batch + depth), head = static_cast<std::ptrdiff_t>(lead);
+  const Dims slice_dims(data.dims().begin() + skip, data.dims().end());
+  const Dims from_strides(data.strides().begin() + skip, data.strides().end());
+  const Dims to_strides(out.strides().begin() + head, out.strides().end());
+  for_each_index(Dims(indices.dims().begin(), indices.dims().end() - 1), [&](const Dims& index) {
+    int64_t to = 0, from = 0, at = 0;
+    for (std::size_t i = 0; i < lead; ++i) {
+      at += index[i] * indices.strides()[i];
+      to += index[i] * out.strides()[i];
+      if (i < batch) from += index[i] * data.strides()[i];
+    }
+    for (std::size_t i = 0; i < depth; ++i) {
+      const int64_t coordinate = indices.data<int64_t>()[at + static_cast<int64_t>(i) * indices.strides()[lead]];
+      from += checked_index(call, coordinate, data.dims()[batch + i]) * data.strides()[batch + i];
+    }
+    copy_elements(1, out.view(slice_dims, to_strides, to), data.view(slice_dims, from_strides, from));
+  });
 }
 
 }  // namespace relayout::kernels

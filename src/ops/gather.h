@@ -19,7 +19,10 @@ struct IndexedAxis {
 
 /// out[…] = data[… with indices[…] along one axis …], over the dims of `out`. `data` and `index_strides` stand over the same dims and
 /// do not move where they have no such dim; indices are i32 or i64.
-void gather_elements(const OpCall& call, const Tensor& out, const Operand& data, const Tensor& indices, const Dims& index_strides,
-                     IndexedAxis along);
+void gather_along(const OpCall& call, const Tensor& out, const Operand& data, const Tensor& indices, const Dims& index_strides,
+                  IndexedAxis along);
+
+/// The elements at these positions along one axis, in new memory.
+[[nodiscard]] Tensor taken(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions);
 
 }  // namespace relayout

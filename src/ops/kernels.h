@@ -41,8 +41,16 @@ InferFunction infer_pad;
 ComputeFunction pad;
 
 // gather.cpp
-InferFunction infer_gather;
-ComputeFunction gather;
+InferFunction infer_gather, infer_gather_elements, infer_gather_nd;
+ComputeFunction gather, gather_elements, gather_nd;
+
+// scatter.cpp
+InferFunction infer_scatter_elements, infer_scatter_nd;
+ComputeFunction scatter_elements, scatter_nd;
+
+// topk.cpp
+InferFunction infer_arg, infer_top_k;
+ComputeFunction arg_max, arg_min, top_k;
 
 // generate.cpp: tensors from nothing but shapes and attributes.
 InferFunction infer_constant, infer_constant_of_shape, infer_range;
@@ -67,6 +75,20 @@ ComputeFunction matmul, gemm;
 // normalization.cpp
 InferFunction infer_batch_normalization;
 ComputeFunction batch_normalization;
+
+// layer_normalization.cpp: statistics along lines.
+InferFunction infer_layer_normalization, infer_rms_normalization, infer_instance_normalization, infer_group_normalization,
+    infer_line_normalization;
+ComputeFunction layer_normalization, rms_normalization, instance_normalization, group_normalization, lp_normalization,
+    mean_variance_normalization, lrn;
+
+// loss.cpp
+InferFunction infer_loss;
+ComputeFunction negative_log_likelihood_loss, softmax_cross_entropy_loss;
+
+// rearrange.cpp: elements at other places, and running totals.
+InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence, infer_center_crop_pad, infer_trilu, infer_cumulative;
+ComputeFunction depth_to_space, space_to_depth, reverse_sequence, center_crop_pad, trilu, cum_sum, cum_prod;
 
 // softmax.cpp
 InferFunction infer_softmax;

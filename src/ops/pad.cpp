@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/gather.h"
 #include "ops/kernels.h"
-#include "ops/strided.h"
 
 namespace relayout::kernels {
 namespace {
@@ -80,31 +80,12 @@ void pad_constant(const OpCall& call, const Pads& pads, const Tensor& from, cons
   copy_elements(call.threads, to.view(dims, to.strides(), to_offset), from.view(dims, from.strides(), from_offset));
 }
 
+/// One dim after the other.
 void pad_repeating(const OpCall& call, const std::string& mode, const Pads& pads, const Tensor& from, const Tensor& to) {
-  // One dim after the other: positions of a dim are looked up by an operand that moves along that dim only.
   Tensor source = from;
   for (std::size_t axis = 0; axis < to.dims().size(); ++axis) {
-    Dims dims = source.dims();
     if (pads.before[axis] == 0 && pads.after[axis] == 0) continue;
-    dims[axis] = to.dims()[axis];
-    const Tensor target(to.type(), dims);
-    auto positions = source_positions(mode, pads.before[axis], source.dims()[axis], dims[axis]);
-    const int64_t axis_stride = source.strides()[axis];
-    Dims source_strides = source.strides(), position_strides(dims.size(), 0);
-    source_strides[axis] = 0;
-    position_strides[axis] = 1;
-    Operand from_operand{source.bytes(), element_stride(source.type()), source_strides};
-    Operand position_operand{reinterpret_cast<std::byte*>(positions.data()), sizeof(int64_t), position_strides};
-    const StridedLoop loop(dims, {operand(target), std::move(from_operand), std::move(position_operand)});
-    with_storage(to.type(), [&]<class T>(const T&) {
-      loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-        auto* out = reinterpret_cast<T*>(data[0]);
-        const auto* in = reinterpret_cast<const T*>(data[1]);
-        const auto* at = reinterpret_cast<const int64_t*>(data[2]);
-        for (int64_t i = 0; i < count; ++i) out[i * strides[0]] = in[i * strides[1] + at[i * strides[2]] * axis_stride];
-      });
-    });
-    source = target;
+    source = taken(call, source, axis, source_positions(mode, pads.before[axis], source.dims()[axis], to.dims()[axis]));
   }
   copy_elements(call.threads, to, source);
 }

@@ -13,7 +13,7 @@ constexpr int64_t kAxesInputOpset = 18;
 constexpr int64_t kSumAxesInputOpset = 13;
 
 /// Which dims go; all when no axes are given, none with noop_with_empty_axes. Nothing when the axes are not known yet.
-std::optional<std::vector<bool>> reduced_dims(const OpCall& call, InputInfos inputs, std::size_t rank) {
+std::optional<std::vector<bool>> reduced_axes(const OpCall& call, InputInfos inputs, std::size_t rank) {
   const bool by_input = call.opset >= (call.node.op_type() == "ReduceSum" ? kSumAxesInputOpset : kAxesInputOpset);
   std::vector<int64_t> axes;
   if (!by_input) {
@@ -40,13 +40,9 @@ struct Reduction {
 Reduction reduction_of(const OpCall& call, InputData inputs, OutputData outputs) {
   Reduction result{tensor_at(inputs, 0), outputs[0]->tensor, {}, {}, 1};
   const std::size_t rank = result.x.dims().size();
-  result.reduced = *reduced_dims(call, KnownInfos(inputs).get(), rank);
-  const bool keeps = call.attributes.integer("keepdims", 1) != 0;
-  result.out_operand = {result.out.bytes(), element_stride(result.out.type()), Dims(rank, 0)};
-  std::size_t next = 0;
+  result.reduced = *reduced_axes(call, KnownInfos(inputs).get(), rank);
+  result.out_operand = reduced_operand(result.out, result.reduced, call.attributes.integer("keepdims", 1) != 0);
   for (std::size_t i = 0; i < rank; ++i) {
-    if (!result.reduced[i]) result.out_operand.strides[i] = result.out.strides()[next];
-    if (!result.reduced[i] || keeps) ++next;
     if (result.reduced[i]) result.length *= result.x.dims()[i];
   }
   return result;
@@ -199,16 +195,9 @@ T magnitude(T x) {
 Inferred infer_reduce(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 2);
   const DatumInfo& x = tensor_info(call, inputs, 0, kNumericTypes | kBooleanTypes);
-  const auto reduced = reduced_dims(call, inputs, x.dims.size());
+  const auto reduced = reduced_axes(call, inputs, x.dims.size());
   if (!reduced) return std::nullopt;
-  const bool keeps = call.attributes.integer("keepdims", 1) != 0;
-  Dims dims;
-  for (std::size_t i = 0; i < x.dims.size(); ++i) {
-    if (!(*reduced)[i])
-      dims.push_back(x.dims[i]);
-    else if (keeps)
-      dims.push_back(1);
-  }
+  Dims dims = reduced_dims(x.dims, *reduced, call.attributes.integer("keepdims", 1) != 0);
   return results(call, tensor_of(x.type, std::move(dims)));
 }
 

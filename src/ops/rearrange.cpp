@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <numeric>
+
+#include "ops/axis_lines.h"
+#include "ops/gather.h"
+#include "ops/kernels.h"
+#include "ops/window.h"
+
+namespace relayout::kernels {
+namespace {
+
+int64_t block_size(const OpCall& call) {
+  const auto size = call.attributes.integer("blocksize");
+  if (!size || *size < 1) reject(call, "attribute 'blocksize' is missing or not positive");
+  return *size;
+}
+
+/// Depth-column-row or column-row-depth order of the channels that a block consists of.
+bool depth_first(const OpCall& call) {
+  const std::string mode = call.attributes.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") reject(call, "mode is neither DCR nor CRD");
+  return mode == "DCR";
+}
+
+/// A tensor [N, C·b², H, W] and one [N, C, H·b, W·b], both as [N, block row, block column, C, H, W].
+struct BlockViews {
+  Tensor deep, wide;
+};
+
+BlockViews block_views(const Tensor& deep, const Tensor& wide, int64_t block, bool block_outermost) {
+  const int64_t channels = wide.dims()[1];
+  const Dims dims{deep.dims()[0], block, block, channels, deep.dims()[2], deep.dims()[3]};
+  const Dims& d = deep.strides();
+  const Dims& w = wide.strides();
+  const int64_t row = block_outermost ? d[1] * block * channels : d[1] * block;
+  const int64_t column = block_outermost ? d[1] * channels : d[1];
+  const int64_t channel = block_outermost ? d[1] : d[1] * block * block;
+  return {deep.view(dims, {d[0], row, column, channel, d[2], d[3]}), wide.view(dims, {w[0], w[2], w[3], w[1], w[2] * block, w[3] * block})};
+}
+
+const DatumInfo& image_info(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& x = tensor_info(call, inputs, 0);
+  if (x.dims.size() != 4) reject(call, "dims " + to_string(x.dims) + " are not [N, C, H, W]");
+  return x;
+}
+
+}  // namespace
+
+Inferred infer_depth_to_space(const OpCall& call, InputInfos inputs) {
+  const DatumInfo& x = image_info(call, inputs);
+  const int64_t block = block_size(call), square = checked_product(call, block, block);
+  (void)depth_first(call);
+  if (x.dims[1] % square != 0) reject(call, std::to_string(x.dims[1]) + " channels do not make blocks of " + std::to_string(square));
+  return one(call, x.type,
+             {x.dims[0], x.dims[1] / square, checked_product(call, x.dims[2], block), checked_product(call, x.dims[3], block)});
+}
+
+void depth_to_space(const OpCall& call, InputData inputs, OutputData outputs) {
+  if (outputs[0]->tensor.element_count() == 0) return;
+  const BlockViews views = block_views(tensor_at(inputs, 0), outputs[0]->tensor, block_size(call), depth_first(call));
+  copy_elements(call.threads, views.wide, views.deep);
+}
+
+Inferred infer_space_to_depth(const OpCall& call, InputInfos inputs) {
+  const DatumInfo& x = image_info(call, inputs);
+  const int64_t block = block_size(call);
+  if (x.dims[2] % block != 0 || x.dims[3] % block != 0)
+    reject(call, "dims " + to_string(x.dims) + " do not cut into blocks of " + std::to_string(block));
+  const int64_t channels = checked_product(call, checked_product(call, block, block), x.dims[1]);
+  return one(call, x.type, {x.dims[0], channels, x.dims[2] / block, x.dims[3] / block});
+}
+
+void space_to_depth(const OpCall& call, InputData inputs, OutputData outputs) {
+  if (outputs[0]->tensor.element_count() == 0) return;
+  const BlockViews views = block_views(outputs[0]->tensor, tensor_at(inputs, 0), block_size(call), true);
+  copy_elements(call.threads, views.deep, views.wide);
+}
+
+Inferred infer_reverse_sequence(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& x = tensor_info(call, inputs, 0);
+  const DatumInfo& lengths = tensor_info(call, inputs, 1, {DataType::int64});
+  const int64_t batch = call.attributes.integer("batch_axis", 1), time = call.attributes.integer("time_axis", 0);
+  if (x.dims.size() < 2 || batch + time != 1 || batch * time != 0) reject(call, "batch_axis and time_axis are not 0 and 1");
+  if (lengths.dims != Dims{x.dims[static_cast<std::size_t>(batch)]}) reject(call, "sequence_lens has dims " + to_string(lengths.dims));
+  return results(call, tensor_of(x.type, x.dims));
+}
+
+/// The first elements of each sequence backwards, the rest as they are.
+void reverse_sequence(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  if (out.element_count() == 0) return;
+  const auto batch = static_cast<std::size_t>(call.attributes.integer("batch_axis", 1)), time = 1 - batch;
+  const std::vector<int64_t> lengths = integers_of(call, tensor_at(inputs, 1));
+  Dims dims = x.dims();
+  dims[batch] = 1;
+  for (int64_t b = 0; b < x.dims()[batch]; ++b) {
+    const int64_t length = lengths[static_cast<std::size_t>(b)];
+    if (length < 0 || length > x.dims()[time]) reject(call, "a sequence length is " + std::to_string(length));
+    std::vector<int64_t> positions(static_cast<std::size_t>(x.dims()[time]));
+    std::iota(positions.begin(), positions.end(), int64_t{0});
+    std::reverse(positions.begin(), positions.begin() + length);
+    const Tensor row = x.view(dims, x.strides(), b * x.strides()[batch]);
+    copy_elements(call.threads, out.view(dims, out.strides(), b * out.strides()[batch]), taken(call, row, time, positions));
+  }
+}
+
+namespace {
+
+/// Target sizes by axis; nothing when they are not known yet.
+std::optional<Dims> centered_dims(const OpCall& call, InputInfos inputs, const Dims& dims) {
+  const auto shape = known_integers(call, tensor_info(call, inputs, 1, kIndexTypes));
+  if (!shape) return std::nullopt;
+  std::vector<int64_t> axes = call.attributes.integers("axes");
+  if (axes.empty()) {
+    axes.resize(dims.size());
+    std::iota(axes.begin(), axes.end(), int64_t{0});
+  }
+  if (axes.size() != shape->size()) reject(call, "axes and shape differ in length");
+  Dims result = dims;
+  const auto normal = normal_axes(call, axes, dims.size());
+  for (std::size_t i = 0; i < normal.size(); ++i) result[normal[i]] = (*shape)[i];
+  return result;
+}
+
+}  // namespace
+
+Inferred infer_center_crop_pad(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kAllTypes);
+  auto dims = centered_dims(call, inputs, x.dims);
+  if (!dims) return std::nullopt;
+  return one(call, x.type, std::move(*dims));
+}
+
+/// What is cut or filled with zeros lies half before (rounded down), half behind.
+void center_crop_pad(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  fill_zero(out);
+  Dims dims;
+  int64_t from = 0, to = 0;
+  for (std::size_t i = 0; i < x.dims().size(); ++i) {
+    const int64_t cut = x.dims()[i] - out.dims()[i];
+    dims.push_back(std::min(x.dims()[i], out.dims()[i]));
+    (cut > 0 ? from : to) += std::abs(cut) / 2 * (cut > 0 ? x : out).strides()[i];
+  }
+  if (element_count(dims) == 0) return;
+  copy_elements(call.threads, out.view(dims, out.strides(), to), x.view(dims, x.strides(), from));
+}
+
+Inferred infer_trilu(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 2);
+  const DatumInfo& x = tensor_info(call, inputs, 0);
+  if (x.dims.size() < 2) reject(call, "dims " + to_string(x.dims) + " are not of matrices");
+  if (const DatumInfo* k = optional_tensor_info(call, inputs, 1, {DataType::int64}); k != nullptr && element_count(k->dims) != 1) {
+    reject(call, "k is not a scalar");
+  }
+  return results(call, tensor_of(x.type, x.dims));
+}
+
+/// Keeps what lies on or above (below, with upper = 0) diagonal k; zero elsewhere.
+void trilu(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  const bool upper = call.attributes.integer("upper", 1) != 0;
+  const std::size_t rank = x.dims().size();
+  const int64_t rows = x.dims()[rank - 2], columns = x.dims()[rank - 1];
+  const int64_t bound = std::max(rows, columns);
+  const int64_t k = present(inputs, 1) ? std::clamp(integer_of(call, tensor_at(inputs, 1)), -bound - 1, bound + 1) : 0;
+  fill_zero(out);
+  if (out.element_count() == 0) return;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t first = upper ? std::clamp<int64_t>(row + k, 0, columns) : 0;
+    const int64_t last = upper ? columns : std::clamp<int64_t>(row + k + 1, 0, columns);
+    if (first >= last) continue;
+    Dims dims = x.dims();
+    dims[rank - 2] = 1;
+    dims[rank - 1] = last - first;
+    const auto part = [&](const Tensor& tensor) {
+      return tensor.view(dims, tensor.strides(), row * tensor.strides()[rank - 2] + first * tensor.strides()[rank - 1]);
+    };
+    copy_elements(1, part(out), part(x));
+  }
+}
+
+Inferred infer_cumulative(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kNumericTypes);
+  (void)tensor_info(call, inputs, 1, kIndexTypes);
+  return results(call, tensor_of(x.type, x.dims));
+}
+
+namespace {
+
+/// Running totals along an axis; sums of floats in double, of integers modulo 2^64.
+template <class Fold>
+void accumulate_lines(const OpCall& call, InputData inputs, OutputData outputs, int64_t start, const Fold& fold) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  const bool exclusive = call.attributes.integer("exclusive", 0) != 0, reverse = call.attributes.integer("reverse", 0) != 0;
+  std::vector<bool> along(x.dims().size(), false);
+  along[normal_axis(call, integer_of(call, tensor_at(inputs, 1)), along.size())] = true;
+  const AxisLines lines(x.dims(), along);
+  const auto run = [&]<class Domain>(Domain) {
+    lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+      std::vector<Domain> values(static_cast<std::size_t>(lines.length()));
+      line[1].read(x.type(), data[1], values.data());
+      if (reverse) std::ranges::reverse(values);
+      auto total = static_cast<Domain>(start);
+      for (Domain& value : values) {
+        const Domain next = fold(total, value);
+        value = exclusive ? total : next;
+        total = next;
+      }
+      if (reverse) std::ranges::reverse(values);
+      line[0].write(out.type(), data[0], values.data());
+    });
+  };
+  if (traits(x.type()).is_float)
+    run(double{});
+  else
+    run(uint64_t{});
+}
+
+}  // namespace
+
+void cum_sum(const OpCall& call, InputData inputs, OutputData outputs) {
+  accumulate_lines(call, inputs, outputs, 0, [](auto total, auto x) { return total + x; });
+}
+
+void cum_prod(const OpCall& call, InputData inputs, OutputData outputs) {
+  accumulate_lines(call, inputs, outputs, 1, [](auto total, auto x) { return total * x; });
+}
+
+}  // namespace relayout::kernels
