@@ -5,6 +5,7 @@
 
 #include "relayout/convert.h"
 #include "relayout/inspect.h"
+#include "relayout/verify.h"
 #include "report/json.h"
 
 namespace relayout::cli {
@@ -31,6 +32,12 @@ struct PassReport {
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
+
+/// Verdict last, with what was run; one line per output before it, interface differences first. -v: figures of every sample.
+[[nodiscard]] std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style);
+[[nodiscard]] Json verify_json(const VerifyResult& result, bool allow_inconclusive);
+[[nodiscard]] std::string data_text(const DataResult& result, const ReportStyle& style);
+[[nodiscard]] Json data_json(const DataResult& result);
 
 /// "1 weight", "2 weights", with thousands parted.
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);

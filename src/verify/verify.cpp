@@ -73,13 +73,11 @@ class Verification {
     result_.unsupported_b = Executor::unsupported(b_.model->graph());
     // From here on both files are known to be valid; nothing has run.
     result_.identical = are_identical(*a_.model, *b_.model);
-    if (result_.identical && !options_->run_identical) {
-      result_.reason = "identical files";
-      result_.unsupported_a.clear();
-      result_.unsupported_b.clear();
-    } else if (!result_.unsupported_a.empty() || !result_.unsupported_b.empty()) {
+    if (!result_.unsupported_a.empty() || !result_.unsupported_b.empty()) {
       result_.outcome = Outcome::inconclusive;
       result_.reason = "nodes that cannot run: nothing was executed";
+    } else if (result_.identical && !options_->run_identical) {
+      result_.reason = "identical files";
     } else {
       execute();
     }

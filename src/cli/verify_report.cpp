@@ -1,0 +1,321 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "relayout/version.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+/// A ratio to its floor from which on people want to hear of it (the bound is 5).
+constexpr double kRemarkable = 3;
+
+Style style_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::same:
+      return Style::good;
+    case Outcome::different:
+      return Style::bad;
+    case Outcome::inconclusive:
+      break;
+  }
+  return Style::warning;
+}
+
+bool is_exact(DataType type) {
+  return !traits(type).is_float && type != DataType::complex64 && type != DataType::complex128;
+}
+
+std::string format(const char* pattern, double value) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), pattern, value);
+  return text.data();
+}
+
+std::string scientific(double value) {
+  return format("%.1e", value);
+}
+
+/// Two digits that count: "1.2", "36", "36,000".
+std::string ratio_text(double ratio) {
+  if (std::isnan(ratio)) return "nan";
+  if (ratio < 9.95) return format("%.1f", ratio);
+  if (!(ratio < 1e15)) return "∞";
+  double unit = 1;
+  while (ratio / unit >= 99.5) unit *= 10;
+  return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
+}
+
+std::string seconds_text(double seconds) {
+  return format(seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+}
+
+/// What one difference of the interfaces means, in a sentence.
+std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const std::string place = difference.side + " " + quote(difference.name);
+  const std::string b = escape(result.b);
+  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
+  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
+  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
+  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
+  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+}
+
+const SampleMetrics* worst_sample(const OutputComparison& output) {
+  const SampleMetrics* worst = nullptr;
+  for (const SampleMetrics& metrics : output.samples) {
+    if (worst == nullptr || (metrics.outcome == Outcome::different && worst->outcome != Outcome::different) ||
+        (metrics.outcome == worst->outcome && metrics.ratio > worst->ratio)) {
+      worst = &metrics;
+    }
+  }
+  return worst;
+}
+
+std::string shape_of(const OutputComparison& output) {
+  return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
+}
+
+void add_output(TextTable& table, const OutputComparison& output) {
+  const SampleMetrics* const worst = worst_sample(output);
+  std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
+  const bool measured = worst != nullptr && !is_exact(output.type) && worst->bound_max > 0;
+  if (measured) {
+    cells.emplace_back("error/range " + scientific(output.max_error), output.outcome == Outcome::different ? Style::bad : Style::plain);
+    cells.emplace_back("floor " + scientific(output.floor));
+    cells.emplace_back("ratio " + ratio_text(output.ratio), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
+  } else if (worst != nullptr && output.outcome == Outcome::same) {
+    cells.emplace_back("equal");
+  }
+  if (output.outcome == Outcome::different && measured && worst->max_abs > 0) {
+    cells.emplace_back("worst " + to_string(worst->at) + ": " + format("%.6g", worst->value_b) + ", was " + format("%.6g", worst->value_a));
+  }
+  table.row(std::move(cells));
+  if (output.outcome != Outcome::same && !output.reason.empty()) {
+    table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
+  } else if (output.ratio > kRemarkable) {
+    table.line("  within the bound of 5 × floor, but above what correct evaluations usually differ by");
+  }
+  if (!output.hint.empty()) table.line("  " + output.hint);
+}
+
+/// "p50 12, p99 768, max 16 k": upper ends of the bins that hold these shares.
+std::string ulp_text(const std::vector<int64_t>& histogram) {
+  int64_t total = 0, sum = 0;
+  for (const int64_t count : histogram) total += count;
+  std::string p50, p99;
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
+    sum += histogram[bin];
+    const std::string upper = bin == 0 ? "0" : "<2^" + std::to_string(bin);
+    if (p50.empty() && 2 * sum >= total) p50 = upper;
+    if (p99.empty() && 100 * sum >= 99 * total) p99 = upper;
+  }
+  if (histogram.empty()) return "–";
+  return p50 + " · " + p99 + " · " + (histogram.size() == 1 ? "0" : "<2^" + std::to_string(histogram.size() - 1));
+}
+
+std::string samples_table(const OutputComparison& output, const ReportStyle& style) {
+  TextTable table({.indent = 4, .gap = 2, .color = style.color});
+  const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
+  std::vector<Cell> head;
+  for (const char* const title : {"sample", "error/range", "floor", "bound", "RMS/σ", "floor", "cosine", "PSNR", "ULP p50 · p99 · max"}) {
+    head.emplace_back(title, Style::faint, Align::right);
+  }
+  table.row(std::move(head));
+  for (const SampleMetrics& metrics : output.samples) {
+    table.row({right(std::to_string(metrics.sample)), right(scientific(metrics.max_error)), right(scientific(metrics.floor_max)),
+               right(scientific(metrics.bound_max)), right(scientific(metrics.rms_error)), right(scientific(metrics.floor_rms)),
+               right(format("%.9f", metrics.cosine)), right(std::isinf(metrics.psnr) ? "∞" : format("%.1f", metrics.psnr)),
+               right(ulp_text(metrics.ulp_histogram))});
+  }
+  return table.text();
+}
+
+/// What was run.
+std::string circumstances(const VerifyResult& result) {
+  if (result.samples == 0) return {};
+  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from 3 runs with moved weights";
+  if (result.reference_run) out += " and the double-precision reference";
+  out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
+  return out + " · " + seconds_text(result.seconds);
+}
+
+void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+  for (const SampleInputs& inputs : result.inputs) {
+    if (!style.verbose && inputs.rejected.empty()) continue;
+    out += "sample " + std::to_string(inputs.sample);
+    for (const auto& [name, dims] : inputs.shapes) out += "  " + escape(name) + " " + to_string(dims);
+    if (!inputs.rejected.empty()) out += "  not compared, " + escape(result.a) + " refuses it: " + inputs.rejected;
+    out += "\n";
+  }
+}
+
+Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
+  Json out = Json::array();
+  for (const Unsupported& node : nodes) {
+    Json entry = Json::object();
+    entry.set("side", side).set("node", node.node).set("op_type", node.op_type).set("domain", node.domain).set("opset", node.opset);
+    out.add(std::move(entry.set("why", node.why)));
+  }
+  return out;
+}
+
+Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
+  Json out = Json::object();
+  out.set("sample", metrics.sample).set("seed", seed).set("shape", metrics.dims).set("verdict", to_string(metrics.outcome));
+  if (!metrics.reason.empty()) out.set("reason", metrics.reason);
+  out.set("err", metrics.max_error).set("rms", metrics.rms_error).set("floor", metrics.floor_max).set("floor_rms", metrics.floor_rms);
+  out.set("ratio", metrics.ratio).set("bound", metrics.bound_max).set("bound_rms", metrics.bound_rms);
+  out.set("reference_run", metrics.reference_run).set("max_abs", metrics.max_abs).set("at", metrics.at);
+  out.set("a", metrics.value_a).set("b", metrics.value_b).set("cosine", metrics.cosine).set("psnr", metrics.psnr);
+  out.set("ulp", metrics.ulp_histogram).set("mismatches", metrics.mismatches);
+  out.set("nan", Json::object().set("a", metrics.nan_a).set("b", metrics.nan_b).set("both", metrics.nan_both));
+  out.set("infinite_mismatches", metrics.infinite_mismatches);
+  if (metrics.top1) out.set("top1", *metrics.top1);
+  if (metrics.top5) out.set("top5", *metrics.top5);
+  return out;
+}
+
+Json output_json(const OutputComparison& output, uint64_t seed) {
+  Json out = Json::object();
+  out.set("name", output.name).set("dtype", name_of(output.type)).set("shape", output.dims).set("declared", output.shape);
+  out.set("verdict", to_string(output.outcome)).set("reason", output.reason).set("hint", output.hint);
+  out.set("err", output.max_error).set("rms", output.rms_error).set("floor", output.floor).set("bound", output.bound);
+  out.set("ratio", output.ratio);
+  Json samples = Json::array();
+  for (const SampleMetrics& metrics : output.samples) samples.add(sample_json(metrics, seed));
+  return std::move(out.set("samples", std::move(samples)));
+}
+
+Json inputs_json(const VerifyResult& result) {
+  Json out = Json::array();
+  for (const SampleInputs& inputs : result.inputs) {
+    Json shapes = Json::object(), dims = Json::object();
+    for (const auto& [name, shape] : inputs.shapes) shapes.set(name, shape);
+    for (const auto& [name, value] : inputs.dims) dims.set(name, value);
+    Json entry = Json::object();
+    entry.set("sample", inputs.sample).set("shapes", std::move(shapes)).set("dims", std::move(dims));
+    if (!inputs.rejected.empty()) entry.set("rejected", inputs.rejected);
+    out.add(std::move(entry));
+  }
+  return out;
+}
+
+std::string exit_text(int code) {
+  return "exit " + std::to_string(code);
+}
+
+}  // namespace
+
+std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
+  std::string out;
+  for (const InterfaceDifference& difference : result.interface) {
+    if (difference.remark && !style.verbose) continue;
+    out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
+  }
+  for (const auto* const nodes : {&result.unsupported_a, &result.unsupported_b}) {
+    for (const Unsupported& node : *nodes) {
+      out += escape(nodes == &result.unsupported_a ? result.a : result.b) + ": cannot run " + quote(node.node) + " (" +
+             (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type) + ": " + node.why + ")\n";
+    }
+  }
+  add_inputs(out, result, style);
+  for (const std::string& remark : result.remarks) out += remark + "\n";
+  TextTable table({.color = style.color});
+  for (const OutputComparison& output : result.outputs) {
+    if (output.samples.empty() && output.outcome == Outcome::same) continue;
+    add_output(table, output);
+  }
+  out += table.text();
+  if (style.verbose) {
+    for (const OutputComparison& output : result.outputs) {
+      if (output.samples.empty() || is_exact(output.type)) continue;
+      out += "  " + escape(output.name) + "\n" + samples_table(output, style);
+    }
+  }
+  if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
+
+  const bool unsupported = !result.unsupported_a.empty() || !result.unsupported_b.empty();
+  TextTable verdict({.color = style.color});
+  const std::string word = !result.defect.empty() ? "defect" : unsupported ? "not supported" : std::string(to_string(result.outcome));
+  const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
+  std::string details = result.reason;
+  const std::string run = circumstances(result);
+  if (!run.empty()) details += (details.empty() ? "" : " · ") + run;
+  verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
+  return out + verdict.text();
+}
+
+Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
+  Json out = Json::object();
+  out.set("schema", "relayout.verify/1");
+  out.set("tool", Json::object().set("version", kVersion).set("onednn", result.onednn).set("isa", result.isa));
+  out.set("a", Json::object().set("path", result.a).set("sha256", result.sha256_a));
+  out.set("b", Json::object().set("path", result.b).set("sha256", result.sha256_b));
+  Json options = Json::object();
+  options.set("seed", result.seed).set("samples", result.samples).set("k", 5).set("threads", result.threads);
+  out.set("options", std::move(options)).set("identical", result.identical).set("inputs", inputs_json(result));
+  Json interface = Json::array();
+  for (const InterfaceDifference& difference : result.interface) {
+    Json entry = Json::object();
+    entry.set("side", difference.side).set("name", difference.name).set("field", difference.field).set("a", difference.a);
+    interface.add(std::move(entry.set("b", difference.b).set("remark", difference.remark)));
+  }
+  out.set("interface", std::move(interface));
+  Json unsupported = unsupported_json(result.unsupported_a, "a");
+  const Json others = unsupported_json(result.unsupported_b, "b");
+  for (std::size_t i = 0; i < others.size(); ++i) unsupported.add(*others.at(i));
+  out.set("unsupported", std::move(unsupported));
+  Json outputs = Json::array();
+  for (const OutputComparison& output : result.outputs) outputs.add(output_json(output, result.seed));
+  out.set("outputs", std::move(outputs)).set("remarks", result.remarks).set("reference_run", result.reference_run);
+  out.set("verdict", to_string(result.outcome)).set("reason", result.reason).set("defect", result.defect);
+  out.set("exit_code", exit_code(result, allow_inconclusive));
+  Json seconds = Json::object();
+  seconds.set("total", result.seconds).set("a", result.seconds_a).set("b", result.seconds_b).set("floor", result.seconds_floor);
+  return std::move(out.set("seconds", std::move(seconds)));
+}
+
+std::string data_text(const DataResult& result, const ReportStyle& style) {
+  TextTable table({.color = style.color});
+  int64_t passed = 0;
+  for (const DataCase& one : result.cases) {
+    const bool good = one.status == "passed";
+    passed += good ? 1 : 0;
+    const bool measured = one.bound > 0 && one.status != "unsupported";
+    table.row({one.name,
+               {one.status, good ? Style::good : Style::bad},
+               measured ? "error/range " + scientific(one.error) : std::string(),
+               measured ? "may be " + scientific(one.bound) : std::string(),
+               {seconds_text(one.seconds), Style::faint, Align::right}});
+    if (!good && !one.message.empty()) table.line("  " + one.message, Style::bad);
+  }
+  TextTable verdict({.color = style.color});
+  verdict.row({{format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
+                result.passed() ? Style::good : Style::bad},
+               exit_text(exit_code(result))});
+  return table.text() + verdict.text();
+}
+
+Json data_json(const DataResult& result) {
+  Json out = Json::object();
+  out.set("schema", "relayout.verify-data/1").set("model", result.model);
+  Json cases = Json::array(), summary = Json::object();
+  for (const DataCase& one : result.cases) {
+    Json entry = Json::object();
+    entry.set("name", one.name).set("status", one.status).set("seconds", one.seconds).set("message", one.message);
+    cases.add(std::move(entry.set("error", one.error).set("bound", one.bound)));
+  }
+  for (const char* const status : {"passed", "failed", "pass-loose", "unsupported"}) {
+    summary.set(status, std::ranges::count(result.cases, std::string(status), &DataCase::status));
+  }
+  out.set("cases", std::move(cases)).set("summary", std::move(summary));
+  return std::move(out.set("exit_code", exit_code(result)));
+}
+
+}  // namespace relayout::cli
