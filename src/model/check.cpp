@@ -1,4 +1,196 @@
 #include "model/check.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "model/origin.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
 namespace relayout {
-void check(const Model&, const LoadOptions&) {}
+namespace {
+
+[[noreturn]] void invalid(const std::string& what) {
+  fail(ErrorKind::invalid, what);
+}
+
+std::string_view canonical(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view{} : domain;
+}
+
+std::string domain_name(std::string_view domain) {
+  return domain.empty() ? "the default domain" : "domain " + quote(domain);
+}
+
+void check_ir_version(const Model& model) {
+  if (!model.message().has_ir_version()) invalid("no ir_version");
+  const int64_t version = model.ir_version();
+  if (version <= 0) invalid("ir_version " + std::to_string(version));
+  if (version > kReviewedIrVersion) {
+    log_warning(escape(model.name()) + ": ir_version " + std::to_string(version) + " is newer than " + std::to_string(kReviewedIrVersion) +
+                ", the newest this version knows");
+  }
+}
+
+using Imports = std::map<std::string, int64_t, std::less<>>;
+
+Imports check_imports(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports, const std::string& place) {
+  Imports out;
+  for (const onnx::OperatorSetIdProto& import : imports) {
+    const std::string domain(canonical(import.domain()));
+    if (import.version() <= 0) invalid(place + "opset " + std::to_string(import.version()) + " of " + domain_name(domain));
+    const auto [known, is_new] = out.emplace(domain, import.version());
+    if (!is_new && known->second != import.version()) {
+      invalid(place + "opset imports of two versions of " + domain_name(domain) + ": " + std::to_string(known->second) + " and " +
+              std::to_string(import.version()));
+    }
+  }
+  return out;
+}
+
+void check_reviewed(const Imports& imports, const std::string& place, const LoadOptions& options) {
+  const auto found = imports.find("");
+  if (found == imports.end() || found->second <= kReviewedOpset || options.allow_newer_opset) return;
+  fail(ErrorKind::unsupported,
+       place + "opset " + std::to_string(found->second) + " is newer than " + std::to_string(kReviewedOpset) +
+           ", the newest this version was reviewed for",
+       "to try it all the same, say --allow-newer-opset");
+}
+
+/// A function by domain, name and overload, the three that make its identity.
+using FunctionKey = std::tuple<std::string, std::string, std::string>;
+
+template <class Message>
+FunctionKey key_of(const Message& message, const std::string& name) {
+  return {std::string(canonical(message.domain())), name, message.overload()};
+}
+
+using FunctionIndex = std::map<FunctionKey, std::size_t>;
+
+FunctionIndex index_functions(const Model& model) {
+  FunctionIndex index;
+  for (const auto& function : model.functions()) {
+    const onnx::FunctionProto& message = *function->function();
+    if (message.name().empty()) invalid("a function without name");
+    if (!index.emplace(key_of(message, message.name()), index.size()).second) {
+      invalid("function " + quote(message.name()) + " of " + domain_name(canonical(message.domain())) + " is there twice");
+    }
+  }
+  return index;
+}
+
+/// Calls `visit` for each node of a graph and its nested graphs.
+template <class Visit>
+void for_each_graph(const Graph& graph, const Visit& visit) {
+  std::vector<const Graph*> open{&graph};
+  while (!open.empty()) {
+    const Graph& current = *open.back();
+    open.pop_back();
+    visit(current);
+    for (const Node& node : current.nodes()) {
+      for (const auto& nested : node.subgraphs()) open.push_back(nested.get());
+    }
+  }
+}
+
+std::vector<std::size_t> calls_of(const Graph& function, const FunctionIndex& index) {
+  std::set<std::size_t> calls;
+  for_each_graph(function, [&](const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      const auto found = index.find(key_of(node.message(), node.op_type()));
+      if (found != index.end()) calls.insert(found->second);
+    }
+  });
+  return {calls.begin(), calls.end()};
+}
+
+void check_recursion(const Model& model) {
+  const FunctionIndex index = index_functions(model);
+  std::vector<std::vector<std::size_t>> calls;
+  for (const auto& function : model.functions()) calls.push_back(calls_of(*function, index));
+  enum class State : uint8_t { untouched, open, done };
+  std::vector<State> states(calls.size(), State::untouched);
+  struct Step {
+    std::size_t function, next;
+  };
+  std::vector<Step> path;
+  for (std::size_t start = 0; start < calls.size(); ++start) {
+    if (states[start] == State::untouched) path.push_back({start, 0});
+    while (!path.empty()) {
+      Step& step = path.back();
+      states[step.function] = State::open;
+      if (step.next == calls[step.function].size()) {
+        states[step.function] = State::done;
+        path.pop_back();
+        continue;
+      }
+      const std::size_t called = calls[step.function][step.next++];
+      if (states[called] == State::open) invalid("function " + quote(model.functions()[called]->function()->name()) + " calls itself");
+      if (states[called] == State::untouched) path.push_back({called, 0});
+    }
+  }
+}
+
+/// Operators of a domain that nobody imports have no meaning. A foreign domain is only remarked on: such nodes pass through anyway.
+void check_domains(const Graph& top, const Imports& imports, const std::string& place) {
+  std::set<std::string, std::less<>> missing;
+  for_each_graph(top, [&](const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      if (imports.contains(node.domain()) || missing.contains(node.domain())) continue;
+      if (node.domain().empty()) invalid(place + "no opset import of the default domain, which node " + node.label() + " needs");
+      missing.emplace(node.domain());
+    }
+  });
+  for (const std::string& domain : missing) log_warning(place + "no opset import of domain " + quote(domain));
+}
+
+void check_attribute_names(const Node& node) {
+  std::set<std::string_view> names;
+  for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+    if (!names.insert(attribute.name()).second)
+      invalid("node " + node.label() + ": attribute " + quote(attribute.name()) + " is there twice");
+  }
+}
+
+void check_nodes(const Graph& top) {
+  for_each_graph(top, [](const Graph& graph) {
+    check_tensors(graph);
+    for (const Node& node : graph.nodes()) {
+      if (node.op_type().empty()) invalid("node " + node.label() + " has no op_type");
+      check_attribute_names(node);
+      check_operator(node);
+    }
+  });
+}
+
+}  // namespace
+
+void check(const Model& model, const LoadOptions& options) {
+  check_ir_version(model);
+  Imports imports = check_imports(model.message().opset_import(), "");
+  // Before IR 3 there were no imports; the default domain was at version 1.
+  if (imports.empty() && model.ir_version() < 3) imports.emplace("", 1);
+  if (imports.empty()) invalid("no opset import");
+  check_reviewed(imports, "", options);
+  check_domains(model.graph(), imports, "");
+  check_nodes(model.graph());
+  for (const auto& function : model.functions()) {
+    const std::string place = "function " + quote(function->function()->name()) + ": ";
+    const Imports own = check_imports(function->function()->opset_import(), place);
+    check_reviewed(own, place, options);
+    check_domains(*function, own, place);
+    check_nodes(*function);
+  }
+  check_recursion(model);
+}
+
 }  // namespace relayout

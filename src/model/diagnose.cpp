@@ -25,7 +25,7 @@ struct Signature {
 };
 
 constexpr auto kSignatures = std::to_array<Signature>({
-    {0, "version https://git-lfs.github.com/spec/"sv, "a Git LFS pointer, not the model itself", "fetch the model with: git lfs pull"},
+    {0, "version https://git-lfs.github.com/spec/"sv, "a git-lfs pointer, not the model itself", "fetch the model with: git lfs pull"},
     {0, "PK\x03\x04"sv, "a zip archive (or a PyTorch file), not an ONNX model", "unpack it first"},
     {0, "\x1F\x8B"sv, "compressed by gzip", "unpack it first: gunzip"},
     {0, "BZh"sv, "compressed by bzip2", "unpack it first: bunzip2"},
@@ -97,9 +97,14 @@ void refuse_foreign(const File& file) {
     }
   }
   if (is_text(bytes)) {
-    fail(ErrorKind::invalid, "text, not a binary ONNX model",
+    fail(ErrorKind::invalid, "text, not an ONNX model",
          "textual models are known by their extension (.onnxtxt, .textproto, .json) or by --format");
   }
+}
+
+bool begins_like_a_model(const File& file) {
+  constexpr char kIrVersionTag = 0x08;
+  return first_bytes(file).starts_with(kIrVersionTag);
 }
 
 void refuse_malformed(const ModelOrigin& origin) {

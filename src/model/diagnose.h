@@ -7,6 +7,8 @@ namespace relayout {
 /// Throws Error{invalid} when the file is recognised as something else than an ONNX model: empty, an archive, a Git LFS pointer,
 /// another model format, text.
 void refuse_foreign(const File& file);
+/// Whether the first field is the one that ONNX writers begin with, so that what is wrong later is damage.
+[[nodiscard]] bool begins_like_a_model(const File& file);
 /// Throws Error{invalid} for a file that the walk got through but protobuf does not parse, naming the innermost field that is wrong.
 [[noreturn]] void refuse_malformed(const ModelOrigin& origin);
 

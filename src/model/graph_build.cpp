@@ -373,7 +373,7 @@ void Graph::Builder::sort() {
 void Graph::Builder::report_cycle(const std::vector<Node*>& path, const Node& repeated) const {
   const auto begin = std::ranges::find(path, &repeated);
   const auto length = path.end() - begin;
-  if (length == 1) invalid(place() + "node " + repeated.label() + " reads its own output");
+  if (length == 1) invalid(place() + "node " + repeated.label() + " reads its own output, which is a cycle");
   std::string names;
   for (auto at = path.end(); at != begin && path.end() - at < 3;) names += (names.empty() ? "" : " → ") + (*--at)->label();
   invalid(place() + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");

@@ -45,8 +45,9 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   try {
     origin.walk = wire::walk(*origin.file);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::invalid) refuse_foreign(*origin.file);
-    throw;
+    if (error.kind() != ErrorKind::invalid) throw;
+    refuse_foreign(*origin.file);
+    fail(ErrorKind::invalid, (begins_like_a_model(*origin.file) ? "" : "not an ONNX model: ") + std::string(error.what()));
   }
   onnx::ModelProto* const message = parse(origin.walk.skeleton, arena);
   if (message == nullptr || !message->has_graph()) refuse_foreign(*origin.file);

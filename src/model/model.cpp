@@ -95,7 +95,9 @@ int64_t Model::opset(std::string_view domain) const noexcept {
   for (const auto& import : impl_->message->opset_import()) {
     if (canonical_domain(import.domain()) == canonical_domain(domain)) return import.version();
   }
-  return 0;
+  // Before IR 3 there were no imports; the default domain was at version 1.
+  const bool before_imports = impl_->message->opset_import().empty() && ir_version() < 3;
+  return before_imports && canonical_domain(domain).empty() ? 1 : 0;
 }
 
 int64_t Model::file_size() const noexcept {

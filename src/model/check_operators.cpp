@@ -1,0 +1,255 @@
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "model/attributes.h"
+#include "model/check.h"
+#include "model/tensor_data.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+enum class Form : uint8_t { integer, real, text, integers };
+
+struct AttributeForm {
+  std::string_view name;
+  Form form;
+};
+
+/// Operand counts over all opsets, and the attributes that this tool reads.
+struct Operator {
+  std::string_view name;
+  std::size_t least_inputs, most_inputs, most_outputs;
+  std::span<const AttributeForm> attributes;
+};
+
+using enum Form;
+constexpr auto kConvolution = std::to_array<AttributeForm>({{"auto_pad", text},
+                                                            {"dilations", integers},
+                                                            {"group", integer},
+                                                            {"kernel_shape", integers},
+                                                            {"pads", integers},
+                                                            {"strides", integers},
+                                                            {"output_padding", integers},
+                                                            {"output_shape", integers}});
+constexpr auto kBatchNormalization = std::to_array<AttributeForm>({{"epsilon", real},
+                                                                   {"momentum", real},
+                                                                   {"spatial", integer},
+                                                                   {"training_mode", integer},
+                                                                   {"is_test", integer},
+                                                                   {"consumed_inputs", integers}});
+constexpr auto kGemm =
+    std::to_array<AttributeForm>({{"alpha", real}, {"beta", real}, {"transA", integer}, {"transB", integer}, {"broadcast", integer}});
+constexpr auto kBroadcast = std::to_array<AttributeForm>({{"axis", integer}, {"broadcast", integer}});
+constexpr auto kTranspose = std::to_array<AttributeForm>({{"perm", integers}});
+constexpr std::span<const AttributeForm> kNone;
+
+constexpr auto kOperators = std::to_array<Operator>({
+    {"Add", 2, 2, 1, kBroadcast},
+    {"BatchNormalization", 5, 5, 5, kBatchNormalization},
+    {"Conv", 2, 3, 1, kConvolution},
+    {"ConvInteger", 2, 4, 1, kConvolution},
+    {"ConvTranspose", 2, 3, 1, kConvolution},
+    {"Div", 2, 2, 1, kBroadcast},
+    {"Gemm", 2, 3, 1, kGemm},
+    {"Identity", 1, 1, 1, kNone},
+    {"MatMul", 2, 2, 1, kNone},
+    {"Mul", 2, 2, 1, kBroadcast},
+    {"QLinearConv", 8, 9, 1, kConvolution},
+    {"Sub", 2, 2, 1, kBroadcast},
+    {"Transpose", 1, 1, 1, kTranspose},
+});
+
+/// The largest rank of a convolution weight that any runtime is built for.
+constexpr std::size_t kLargestRank = 12;
+
+[[noreturn]] void invalid(const Node& node, const std::string& what) {
+  fail(ErrorKind::invalid, "node " + node.label() + ": " + what);
+}
+
+void check_operands(const Node& node, const Operator& known) {
+  const std::size_t inputs = node.inputs().size();
+  if (inputs < known.least_inputs || inputs > known.most_inputs) {
+    const std::string range = known.least_inputs == known.most_inputs
+                                  ? std::to_string(known.least_inputs)
+                                  : std::to_string(known.least_inputs) + " to " + std::to_string(known.most_inputs);
+    invalid(node, std::to_string(inputs) + " inputs, not " + range);
+  }
+  for (std::size_t i = 0; i < known.least_inputs; ++i) {
+    if (node.input(i) == nullptr) invalid(node, "input " + std::to_string(i) + " is missing");
+  }
+  const std::size_t outputs = node.outputs().size();
+  if (outputs == 0 || outputs > known.most_outputs) {
+    invalid(node,
+            std::to_string(outputs) + " outputs, not " + (known.most_outputs == 1 ? "1" : "1 to " + std::to_string(known.most_outputs)));
+  }
+}
+
+void check_attributes(const Node& node, const Operator& known) {
+  const Attributes attributes(node);
+  for (const AttributeForm& attribute : known.attributes) {
+    switch (attribute.form) {
+      case Form::integer:
+        (void)attributes.integer(attribute.name);
+        break;
+      case Form::real:
+        (void)attributes.real(attribute.name);
+        break;
+      case Form::text:
+        (void)attributes.text(attribute.name, "");
+        break;
+      case Form::integers:
+        (void)attributes.integers(attribute.name);
+        break;
+    }
+  }
+}
+
+/// Type and dims of a stored operand.
+struct Stored {
+  std::string_view name;
+  DataType type;
+  Dims dims;
+};
+
+/// Of an initializer or a Constant's tensor; nothing for a value that is computed.
+std::optional<Stored> stored(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const Initializer* initializer = value->initializer(); initializer != nullptr && initializer->data) {
+    return Stored{value->name(), initializer->data->type(), initializer->data->dims()};
+  }
+  const Node* const producer = value->producer();
+  if (producer == nullptr || !producer->is("Constant")) return std::nullopt;
+  const onnx::AttributeProto* const attribute = producer->attribute("value");
+  if (attribute == nullptr || !attribute->has_t()) return std::nullopt;
+  const onnx::TensorProto& tensor = attribute->t();
+  const DataTypeTraits* const type = find_traits(tensor.data_type());
+  if (type == nullptr) return std::nullopt;
+  return Stored{value->name(), type->type, Dims(tensor.dims().begin(), tensor.dims().end())};
+}
+
+/// "weight 'W' f32[64, 3, 7, 7]"
+std::string describe(std::string_view role, const Stored& operand) {
+  return std::string(role) + " " + quote(operand.name) + " " + std::string(name_of(operand.type)) + to_string(operand.dims);
+}
+
+void check_vector(const Node& node, std::string_view role, const Stored& vector, int64_t length) {
+  if (vector.dims.size() != 1 || vector.dims[0] != length) {
+    invalid(node, describe(role, vector) + " is not a vector of " + std::to_string(length));
+  }
+}
+
+/// The spatial attributes against the weight's kernel dims.
+void check_kernel(const Node& node, const Attributes& attributes, const Stored& weight) {
+  const std::size_t spatial = weight.dims.size() - 2;
+  const Dims kernel = attributes.integers("kernel_shape");
+  if (!kernel.empty() && !std::ranges::equal(kernel, std::span(weight.dims).subspan(2))) {
+    invalid(node, "kernel_shape " + to_string(kernel) + " does not fit " + describe("weight", weight));
+  }
+  for (const std::string_view name : {"strides", "dilations"}) {
+    const Dims values = attributes.integers(name);
+    if (!values.empty() && values.size() != spatial)
+      invalid(node, std::string(name) + " " + to_string(values) + " for " + describe("weight", weight));
+    if (std::ranges::any_of(values, [](int64_t v) { return v <= 0; })) invalid(node, std::string(name) + " " + to_string(values));
+  }
+  const Dims pads = attributes.integers("pads");
+  if (!pads.empty() && pads.size() != 2 * spatial) invalid(node, "pads " + to_string(pads) + " for " + describe("weight", weight));
+}
+
+/// Channels of all groups; the dims of an empty tensor may be anything.
+int64_t of_all_groups(const Node& node, int64_t channels, int64_t group) {
+  const std::optional<int64_t> product = checked_mul(channels, group);
+  if (!product) invalid(node, std::to_string(channels) + " channels in each of " + std::to_string(group) + " groups");
+  return *product;
+}
+
+/// Dim 1 of a value, as far as it follows from the weight of the convolution that makes it. Declared shapes are not trusted, but for
+/// those of the model's inputs, which are its contract.
+std::optional<int64_t> channels_of(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (value->is_input() && value->graph().outer() == nullptr && !value->graph().is_function()) {
+    const std::optional<ShapeInfo> declared = value->declared();
+    if (declared && declared->dims.size() > 2 && declared->dims[1] >= 0) return declared->dims[1];
+  }
+  const Node* const producer = value->producer();
+  if (producer == nullptr) return std::nullopt;
+  const bool transposed = producer->is("ConvTranspose");
+  if ((!transposed && !producer->is("Conv")) || Attributes(*producer).has_reference()) return std::nullopt;
+  const std::optional<Stored> weight = stored(producer->input(1));
+  if (!weight || weight->dims.size() < 3) return std::nullopt;
+  return transposed ? of_all_groups(*producer, weight->dims[1], Attributes(*producer).integer("group", 1)) : weight->dims[0];
+}
+
+void check_convolution(const Node& node, std::size_t weight_index, std::optional<std::size_t> bias_index, bool transposed) {
+  const Attributes attributes(node);
+  const int64_t group = attributes.integer("group", 1);
+  if (group <= 0) invalid(node, "group " + std::to_string(group));
+  const std::optional<Stored> weight = stored(node.input(weight_index));
+  if (!weight) return;
+  if (weight->dims.size() < 3 || weight->dims.size() > kLargestRank) {
+    invalid(node, describe("weight", *weight) + " has rank " + std::to_string(weight->dims.size()));
+  }
+  // ConvTranspose has [I, O/group, k…], the others [O, I/group, k…]: dim 0 is what the groups divide.
+  if (weight->dims[0] % group != 0) invalid(node, "group " + std::to_string(group) + " does not divide " + describe("weight", *weight));
+  const int64_t channels_read = transposed ? weight->dims[0] : of_all_groups(node, weight->dims[1], group);
+  if (const std::optional<int64_t> channels = channels_of(node.input(0)); channels && *channels != channels_read) {
+    invalid(node, quote(node.input(0)->name()) + " has " + std::to_string(*channels) + " channels, " + describe("weight", *weight) +
+                      " with group " + std::to_string(group) + " reads " + std::to_string(channels_read));
+  }
+  check_kernel(node, attributes, *weight);
+  const std::optional<Stored> bias = bias_index ? stored(node.input(*bias_index)) : std::nullopt;
+  if (!bias) return;
+  check_vector(node, "bias", *bias, transposed ? of_all_groups(node, weight->dims[1], group) : weight->dims[0]);
+  const bool quantized = node.op_type() == "QLinearConv";
+  const DataType expected = quantized ? DataType::int32 : weight->type;
+  if (bias->type != expected) invalid(node, describe("bias", *bias) + " is not of type " + std::string(name_of(expected)));
+}
+
+void check_batch_normalization(const Node& node) {
+  // Before opset 9 the statistics may be per activation.
+  if (Attributes(node).integer("spatial", 1) == 0) return;
+  constexpr std::array<std::string_view, 4> kRoles = {"scale", "bias", "mean", "variance"};
+  std::array<std::optional<Stored>, 4> parameters;
+  std::optional<int64_t> length = channels_of(node.input(0));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    parameters[i] = stored(node.input(i + 1));
+    if (!parameters[i]) continue;
+    if (!is_float(parameters[i]->type)) invalid(node, describe(kRoles[i], *parameters[i]) + " is not of a float type");
+    if (!length && parameters[i]->dims.size() == 1) length = parameters[i]->dims[0];
+    if (!length) invalid(node, describe(kRoles[i], *parameters[i]) + " is not a vector");
+    check_vector(node, kRoles[i], *parameters[i], *length);
+  }
+  // From opset 15 on the statistics may have another type than scale and bias; each pair has one.
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
+    if (parameters[i] && parameters[i + 1] && parameters[i]->type != parameters[i + 1]->type) {
+      invalid(node, describe(kRoles[i], *parameters[i]) + " and " + describe(kRoles[i + 1], *parameters[i + 1]) + " differ in type");
+    }
+  }
+}
+
+}  // namespace
+
+void check_operator(const Node& node) {
+  if (!node.domain().empty()) return;
+  const auto* const known = std::ranges::find(kOperators, std::string_view(node.op_type()), &Operator::name);
+  if (known == kOperators.end()) return;
+  check_operands(node, *known);
+  const Attributes attributes(node);
+  if (attributes.has_reference()) return;  // known only where the function is called
+  check_attributes(node, *known);
+  if (node.op_type() == "Conv") check_convolution(node, 1, 2, false);
+  if (node.op_type() == "ConvTranspose") check_convolution(node, 1, 2, true);
+  if (node.op_type() == "ConvInteger") check_convolution(node, 1, std::nullopt, false);
+  if (node.op_type() == "QLinearConv") check_convolution(node, 3, 8, false);
+  if (node.op_type() == "BatchNormalization") check_batch_normalization(node);
+}
+
+}  // namespace relayout
