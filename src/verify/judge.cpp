@@ -24,12 +24,13 @@ void ReferenceOutput::add(const Datum& datum) {
   saturated_ += share > kSaturated ? 1 : 0;
 
   const std::vector<uint64_t> slices = slice_hashes(datum);
-  if (samples_ == 1) {
+  if (first_slices_.empty()) {
     first_slices_ = slices;
     return;
   }
   // Batches of different size: as many slices as both have.
   const std::size_t common = std::min(slices.size(), first_slices_.size());
+  compared_ = compared_ || common > 0;
   independent_ = independent_ && std::equal(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(common), first_slices_.begin());
 }
 
@@ -38,7 +39,7 @@ std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
   if (!is_measured(type_)) return std::nullopt;
   if (yardstick_.count() == 0) return "no finite value";
   if (yardstick_.is_constant() && yardstick_.count() > 1) return "constant: every element is " + exact_number(yardstick_.mean());
-  if (varied && samples_ > 1 && independent_) return "same bytes for every sample: it does not depend on the inputs";
+  if (varied && compared_ && independent_) return "same bytes for every sample: it does not depend on the inputs";
   if (may_saturate_ && saturated_ == samples_) {
     return "saturated: " + std::to_string(static_cast<int>(std::floor(100 * least_saturated_share_))) +
            " % of its elements lie at its smallest or largest value";

@@ -33,7 +33,8 @@ class ReferenceOutput {
   int64_t elements_ = 0, samples_ = 0, saturated_ = 0;
   double least_saturated_share_ = 1;
   std::vector<uint64_t> first_slices_;
-  bool independent_ = true;  ///< all samples so far agree slice by slice
+  bool compared_ = false;    ///< two samples had slices to compare
+  bool independent_ = true;  ///< and all so far agree
 };
 
 /// Sums up the samples of an output: outcome, reason and the worst figures.

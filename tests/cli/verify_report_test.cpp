@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "cli/report.h"
+
+namespace relayout::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+VerifyResult same() {
+  VerifyResult result;
+  result.a = "resnet50.onnx";
+  result.b = "resnet50.cl.onnx";
+  result.samples = 4;
+  result.seed = 1;
+  result.threads = 2;
+  result.onednn = "3.7.2";
+  result.isa = "AVX-512";
+  result.seconds = 3.14;
+  OutputComparison output;
+  output.name = "output";
+  output.type = DataType::float32;
+  output.shape = "[N, 1000]";
+  output.dims = {2, 1000};
+  output.max_error = 9.9e-7;
+  output.floor = 8.6e-7;
+  output.bound = 4.3e-6;
+  output.ratio = 1.15;
+  SampleMetrics metrics;
+  metrics.max_error = 9.9e-7;
+  metrics.floor_max = 8.6e-7;
+  metrics.bound_max = 4.3e-6;
+  metrics.ratio = 1.15;
+  metrics.psnr = std::numeric_limits<double>::infinity();
+  metrics.ulp_histogram = {90, 9, 1};
+  output.samples.push_back(metrics);
+  result.outputs.push_back(output);
+  return result;
+}
+
+VerifyResult different() {
+  VerifyResult result = same();
+  result.outcome = Outcome::different;
+  OutputComparison& output = result.outputs.front();
+  output.outcome = Outcome::different;
+  output.reason = "error/range 3.1e-02 is above 4.3e-06 (sample 1)";
+  output.hint = "b is 1.05 × a";
+  output.max_error = 3.1e-2;
+  output.ratio = 36046;
+  SampleMetrics& metrics = output.samples.front();
+  metrics.outcome = Outcome::different;
+  metrics.max_error = 3.1e-2;
+  metrics.max_abs = 0.24;
+  metrics.at = {1, 417};
+  metrics.value_a = 2.07;
+  metrics.value_b = 2.31;
+  return result;
+}
+
+TEST(VerifyReport, AGoodDayIsTwoLines) {
+  EXPECT_EQ(verify_text(same(), false, {}),
+            "output   f32 [2, 1000]   error/range 9.9e-07   floor 8.6e-07   ratio 1.1\n"
+            "same   4 samples, seed 1, floor from 3 runs with moved weights · oneDNN 3.7.2, AVX-512, 2 threads · 3.1 s   exit 0\n");
+}
+
+TEST(VerifyReport, ADifferenceSaysWhereAndHowFar) {
+  const std::string text = verify_text(different(), false, {});
+  EXPECT_THAT(text,
+              HasSubstr("output   f32 [2, 1000]   error/range 3.1e-02   floor 8.6e-07   ratio 36,000   worst [1, 417]: 2.31, was 2.07\n"));
+  EXPECT_THAT(text, HasSubstr("  different: error/range 3.1e-02 is above 4.3e-06 (sample 1)\n  b is 1.05 × a\n"));
+  EXPECT_THAT(text, HasSubstr("exit 1\n"));
+}
+
+TEST(VerifyReport, V8InterfaceDifferencesComeFirst) {
+  VerifyResult result = different();
+  result.interface = {{"output", "logits", "renamed", "logits", "LOGITS", false},
+                      {"output", "", "order", "y, z", "z, y", false},
+                      {"input", "x", "dim 0", "free (N)", "1", false},
+                      {"output", "evil\x1b[2J", "missing", "f32[2]", "", false},
+                      {"output", "y", "dim 1", "free", "3", true}};
+  const std::string text = verify_text(result, false, {});
+  EXPECT_EQ(text.rfind("output 'logits' is named 'LOGITS' in resnet50.cl.onnx\n"
+                       "outputs are in another order: z, y; was y, z\n"
+                       "input 'x': dim 0 is 1, was free (N)\n"
+                       "output 'evil\\x1b[2J' (f32[2]) is missing in resnet50.cl.onnx\n",
+                       0),
+            0U)
+      << text;
+  EXPECT_THAT(text, Not(HasSubstr("dim 1")));
+  EXPECT_THAT(verify_text(result, false, {.verbose = true}), HasSubstr("output 'y': dim 1 is 3, was free\n"));
+}
+
+TEST(VerifyReport, ColorsOnlyWhenTold) {
+  EXPECT_THAT(verify_text(different(), false, {}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(verify_text(different(), false, {.color = true}), HasSubstr("\x1b[31mdifferent\x1b[0m"));
+}
+
+TEST(VerifyReport, VerboseShowsEverySample) {
+  EXPECT_THAT(verify_text(same(), false, {.verbose = true}), HasSubstr("0 · <2^1 · <2^2"));
+}
+
+TEST(VerifyReport, WhatCannotRunIsListedInWhole) {
+  VerifyResult result;
+  result.a = "a.onnx";
+  result.b = "b.onnx";
+  result.outcome = Outcome::inconclusive;
+  result.reason = "nothing was executed";
+  for (int i = 0; i < 5; ++i) result.unsupported_b.push_back({"n" + std::to_string(i), "Foo", "com.acme", 1, "unknown domain"});
+  const std::string text = verify_text(result, true, {});
+  for (int i = 0; i < 5; ++i)
+    EXPECT_THAT(text, HasSubstr("b.onnx: cannot run 'n" + std::to_string(i) + "' (com.acme:Foo: unknown domain)\n"));
+  EXPECT_THAT(text, HasSubstr("exit 4\n"));
+}
+
+TEST(VerifyReport, ADefectIsOurs) {
+  VerifyResult result = same();
+  result.defect = "b is right as written, but not optimized";
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("defect in relayout: b is right as written"));
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("exit 70\n"));
+}
+
+TEST(VerifyReport, JsonHasTheSchema) {
+  VerifyResult result = different();
+  result.interface = {{"output", "y", "dim 1", "free", "3", true}};
+  const Json json = verify_json(result, false);
+  EXPECT_EQ(json.find("schema")->text(), "relayout.verify/1");
+  EXPECT_EQ(json.find("verdict")->text(), "different");
+  EXPECT_EQ(json.find("exit_code")->number(), 1);
+  EXPECT_EQ(json.find("a")->find("path")->text(), "resnet50.onnx");
+  const Json output = *json.find("outputs")->at(0);
+  EXPECT_EQ(output.find("ratio")->number(), 36046);
+  const Json sample = *output.find("samples")->at(0);
+  EXPECT_EQ(sample.find("psnr")->text(), "inf");
+  EXPECT_EQ(sample.find("at")->dump(-1), "[1,417]");
+  EXPECT_EQ(sample.find("ulp")->dump(-1), "[90,9,1]");
+  EXPECT_EQ(json.find("interface")->at(0)->find("remark")->boolean(), true);
+}
+
+TEST(VerifyReport, StoredCases) {
+  DataResult result;
+  result.model = "m.onnx";
+  result.cases = {{"test_data_set_0 (as-written)", "passed", "", 0.42, 3e-7, 1e-5},
+                  {"test_data_set_0 (optimized)", "failed", "output 'y': 3 of 4 elements beyond", 0.1, 2e-3, 1e-5}};
+  EXPECT_EQ(data_text(result, {}),
+            "test_data_set_0 (as-written)   passed   error/range 3.0e-07   may be 1.0e-05   0.4 s\n"
+            "test_data_set_0 (optimized)    failed   error/range 2.0e-03   may be 1.0e-05   0.1 s\n"
+            "  output 'y': 3 of 4 elements beyond\n"
+            "1 of 2 passed   exit 1\n");
+  const Json json = data_json(result);
+  EXPECT_EQ(json.find("summary")->dump(-1), R"({"passed":1,"failed":1,"pass-loose":0,"unsupported":0})");
+  EXPECT_EQ(json.find("cases")->at(1)->find("status")->text(), "failed");
+  EXPECT_EQ(json.find("exit_code")->number(), 1);
+}
+
+}  // namespace
+}  // namespace relayout::cli

@@ -1,0 +1,83 @@
+#include "verify/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tensors.h"
+
+namespace relayout {
+namespace {
+
+using testing::floats;
+using ::testing::HasSubstr;
+using testing::integers;
+
+/// Why these samples prove nothing; empty when they do.
+std::string inconclusive(const std::vector<Datum>& samples, bool may_saturate = true, bool varied = true) {
+  ReferenceOutput output("y", may_saturate);
+  for (const Datum& sample : samples) output.add(sample);
+  return output.inconclusive(varied).value_or("");
+}
+
+TEST(Judge, OrdinaryOutputsAreConclusive) {
+  EXPECT_EQ(inconclusive({floats({3}, {1, 2, 3}), floats({3}, {1, 2.5, 3})}), "");
+}
+
+TEST(Judge, V45AllNan) {
+  EXPECT_EQ(inconclusive({floats({2}, {std::nan(""), std::nan("")})}), "no finite value");
+  EXPECT_EQ(inconclusive({floats({2}, {std::nan(""), 1}), floats({2}, {std::nan(""), 2})}), "");
+}
+
+TEST(Judge, V49NoElements) {
+  EXPECT_THAT(inconclusive({floats({0, 4}, {})}), HasSubstr("0 elements"));
+  EXPECT_THAT(inconclusive({integers({0}, {})}), HasSubstr("0 elements"));
+  EXPECT_EQ(inconclusive({floats({0, 2}, {}), floats({1, 2}, {1, 2})}), "");
+}
+
+TEST(Judge, V50Constant) {
+  EXPECT_EQ(inconclusive({floats({2}, {0.5, 0.5}), floats({1}, {0.5})}), "constant: every element is 0.5");
+  EXPECT_EQ(inconclusive({floats({1}, {0.5})}), "");  // one number is not known to be constant
+  EXPECT_EQ(inconclusive({floats({1}, {0.5}), floats({1}, {0.6})}), "");
+}
+
+TEST(Judge, V51Saturated) {
+  const Datum saturated = floats({2, 3}, {0, 1, 0, 1, 0, 0});
+  const Datum other = floats({2, 3}, {1, 1, 0, 0, 0, 1});
+  EXPECT_THAT(inconclusive({saturated, other}), HasSubstr("saturated: 100 %"));
+  // One sample that is not is enough; and what is cast from bool has two values by nature.
+  EXPECT_EQ(inconclusive({saturated, floats({2, 3}, {0, 1, 0, 0.5, 0, 0})}), "");
+  EXPECT_EQ(inconclusive({saturated, other}, /*may_saturate=*/false), "");
+}
+
+TEST(Judge, V52IndependentOfTheInputs) {
+  const Datum table = floats({2, 2}, {1, 2, 3, 4});
+  EXPECT_THAT(inconclusive({table, table}), HasSubstr("same bytes for every sample"));
+  // Another batch of the same rows is no difference, another row is one.
+  EXPECT_THAT(inconclusive({table, floats({3, 2}, {1, 2, 3, 4, 5, 6})}), HasSubstr("same bytes"));
+  EXPECT_EQ(inconclusive({table, floats({3, 2}, {1, 2, 3, 5, 5, 6})}), "");
+  // Nothing can be said when the inputs did not vary, or of exact types.
+  EXPECT_EQ(inconclusive({table, table}, true, /*varied=*/false), "");
+  EXPECT_EQ(inconclusive({integers({2}, {3, 3}), integers({2}, {3, 3})}), "");
+}
+
+TEST(Judge, DifferentSamplesDecideWhateverTheOthersSay) {
+  ReferenceOutput reference("y", true);
+  reference.add(floats({2}, {0.5, 0.5}));
+  OutputComparison output;
+  output.samples.resize(2);
+  output.samples[0].ratio = 9;
+  output.samples[0].max_error = 1e-6;
+  output.samples[1].sample = 1;
+  output.samples[1].outcome = Outcome::different;
+  output.samples[1].reason = "because";
+  sum_up(output, reference, true);
+  EXPECT_EQ(output.outcome, Outcome::different);
+  EXPECT_EQ(output.reason, "because (sample 1)");
+  EXPECT_EQ(output.ratio, 9);
+  EXPECT_EQ(output.max_error, 1e-6);
+}
+
+}  // namespace
+}  // namespace relayout
