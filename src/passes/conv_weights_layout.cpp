@@ -73,7 +73,8 @@ Readers readers_of(const Value& weight) {
   return out;
 }
 
-/// Whether the contents are neither in raw_data nor external: written back they would not be the same field.
+/// Whether the contents stand in a typed field that is wider than the elements: written back they would be in raw_data. (float_data and
+/// double_data of their own types stay in their field.)
 bool is_typed(const Value& stored) {
   const onnx::TensorProto* message = nullptr;
   if (const Initializer* const initializer = stored.initializer()) {
@@ -82,10 +83,7 @@ bool is_typed(const Value& stored) {
     const onnx::AttributeProto* const value = stored.producer()->attribute("value");
     if (value != nullptr) message = &value->t();
   }
-  if (message == nullptr) return false;
-  return message->float_data_size() + message->double_data_size() + message->int32_data_size() + message->int64_data_size() +
-             message->uint64_data_size() >
-         0;
+  return message != nullptr && message->int32_data_size() + message->int64_data_size() + message->uint64_data_size() > 0;
 }
 
 /// A weight that changes its order.

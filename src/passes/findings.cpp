@@ -48,7 +48,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {other_order, "other-order", "comes through a Transpose of another order"},
     {sparse, "sparse", "a sparse tensor"},
     {type_not_transposable, "type-not-transposable", "Transpose of this opset does not take the type"},
-    {typed_data, "typed-data", "stored in a typed field instead of raw_data"},
+    {typed_data, "typed-data", "stored in a typed field wider than its elements"},
     {shared_use, "shared-use", "other readers need the stored order"},
 });
 

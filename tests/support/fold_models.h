@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/pass_fixture.h"
+
+namespace relayout::test {
+
+inline const std::string kFoldBatchNorm = "fold-batch-norm";
+
+[[nodiscard]] std::string head(int opset, int ir_version = 8);
+/// The BatchNormalization parameters s, b, m, var of C channels, to stand in `<…>`.
+[[nodiscard]] std::string parameters(int channels, const std::string& suffix = "", const std::string& type = "float");
+/// x [2,3,5,6], W [4,3,3,3], B [4], s b m var [4], y [2,4,3,4], with this body and other things listed.
+[[nodiscard]] TextModel conv_bn(const std::string& body, const std::string& listed = "", const std::string& model_head = head(17));
+/// IR 3: all initializers are inputs.
+[[nodiscard]] TextModel with_initializers_as_inputs(TextModel model);
+
+/// An initializer of the main graph as the text model has it.
+[[nodiscard]] std::vector<double> old_values(const TextModel& model, const std::string& name);
+/// γ / √(σ² + ε) of channel c from initializers s and var.
+[[nodiscard]] double factor_of(const TextModel& model, std::size_t channel, double epsilon = static_cast<double>(1e-5F));
+
+}  // namespace relayout::test

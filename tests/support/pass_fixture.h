@@ -1,0 +1,45 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes/pass.h"
+#include "relayout/datum.h"
+#include "relayout/model.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+
+/// The passes that fold.
+inline const std::vector<std::string> kFolds = {"fold-batch-norm"};
+
+/// A model after passes, loaded again from what saving it would write, and what the passes said.
+struct PassResult {
+  std::unique_ptr<Model> model;
+  std::string bytes;
+  Findings findings;
+
+  [[nodiscard]] int64_t count(std::string_view op_type) const;  ///< nodes, nested graphs and functions included
+  [[nodiscard]] std::vector<Reason> reasons() const;            ///< of what was skipped
+  [[nodiscard]] std::string details() const;                    ///< all findings, a line each
+  /// An initializer of the main graph (its message with data), or a failure.
+  [[nodiscard]] std::vector<double> initializer(const std::string& name) const;
+};
+
+[[nodiscard]] PassResult run(const std::vector<std::string>& passes, const TextModel& before, const PassOptions& options = {});
+
+/// Runs one pass and checks that the result has the structure of `after` up to inner names, that both models compute the same,
+/// and what must hold for every rewrite (cases/fold.md, "What must hold for every fold"): interface kept, operands of others untouched,
+/// nothing left over, names unique, the same bytes each time, and nothing more to do the second time.
+PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options = {});
+/// The same without a picture of the result: `folded` candidates are done, and none of their kind is left over.
+PassResult expect_fold(const TextModel& before, int folded, const PassOptions& options = {});
+/// The pass changes nothing, and one candidate at least is skipped for this reason and none for another.
+PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const PassOptions& options = {});
+
+}  // namespace relayout::test
