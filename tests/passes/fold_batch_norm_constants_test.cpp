@@ -14,9 +14,6 @@ const char* const kBody = "c = Conv (x, W, B)  y = BatchNormalization (c, s, b, 
 
 /// The conv_bn model with some of its initializers made by these nodes instead.
 TextModel spelled(const std::string& nodes, const std::vector<std::string>& made, const std::string& listed = "", const std::string& model_head = head(17)) {
-  TextModel model = conv_bn("", listed + (listed.empty() ? "" : ", ") + "float[1] unused", model_head);
-  static_cast<void>(model);
-  std::string list = "unused";
   return conv_bn(nodes + "  " + kBody, listed, model_head).edit([&](onnx::ModelProto& message) {
     auto& initializers = *message.mutable_graph()->mutable_initializer();
     for (int i = initializers.size(); i-- > 0;) {

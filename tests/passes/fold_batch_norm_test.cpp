@@ -187,7 +187,7 @@ TEST(FoldBatchNorm, F19Chain) {
             " = BatchNormalization (c" + n + ", s" + n + ", b" + n + ", m" + n + ", var" + n + ")  ";
     listed += (i == 0 ? "" : ", ") + std::string("float[2,2,1,1] W") + n + ", " + parameters(2, n);
   }
-  expect_fold("g (double[1,2,2,2] x) => (double[1,2,2,2] y) <" + std::string(listed) + "> {" + body + "}", 40);
+  expect_fold("g (float[1,2,2,2] x) => (float[1,2,2,2] y) <" + std::string(listed) + "> {" + body + "}", 40);
 }
 
 // CASES §1.2: versions and modes

@@ -233,6 +233,7 @@ TextModel::TextModel(const std::string& body, const std::string& head) {
 TextModel TextModel::of(const std::string& bytes) {
   TextModel out;
   if (!out.message_.ParseFromString(bytes)) throw std::logic_error("text model: bytes that are no model");
+  out.bytes_ = bytes;
   return out;
 }
 
@@ -331,7 +332,7 @@ TextModel& TextModel::edit(const std::function<void(onnx::ModelProto&)>& change)
 }
 
 std::unique_ptr<Model> TextModel::load() const {
-  return Model::from_bytes(message_.SerializeAsString(), "model");
+  return Model::from_bytes(bytes(), "model");
 }
 
 std::vector<double> values_of(const onnx::TensorProto& tensor) {

@@ -18,7 +18,7 @@ namespace relayout::test {
 class TextModel {
  public:
   /// `body` is the graph (and functions); `head` what stands before it. Fails the test (throws) on a syntax error.
-  explicit TextModel(const std::string& body, const std::string& head = R"(<ir_version: 8, opset_import: ["" : 17]>)");
+  TextModel(const std::string& body, const std::string& head = R"(<ir_version: 8, opset_import: ["" : 17]>)");  // NOLINT(google-explicit-constructor)
   TextModel(const char* body) : TextModel(std::string(body)) {}  // NOLINT(google-explicit-constructor): a text is a model
 
   /// A model that is there already, as it is.
@@ -40,11 +40,13 @@ class TextModel {
   TextModel& edit(const std::function<void(onnx::ModelProto&)>& change);
 
   [[nodiscard]] const onnx::ModelProto& message() const { return message_; }
+  [[nodiscard]] std::string bytes() const { return bytes_.empty() ? message_.SerializeAsString() : bytes_; }
   [[nodiscard]] std::unique_ptr<Model> load() const;
 
  private:
   TextModel() = default;
   onnx::ModelProto message_;
+  std::string bytes_;  ///< of a model that came as bytes
 };
 
 /// Elements of a tensor message widened to double.
