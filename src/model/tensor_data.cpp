@@ -73,22 +73,6 @@ void multiply(DataType type, std::byte* data, int64_t count, double factor) {
   }
 }
 
-/// Multiplies a dense part of a tensor whose element [0, 0, …] is element [first_row, first_column, …] of the whole.
-void apply(const Scale& scale, DataType type, std::span<const int64_t> dims, int64_t first_row, int64_t first_column, std::byte* data) {
-  const auto size = static_cast<int64_t>(memory_size(type));
-  const bool by_column = scale.columns > 1;
-  const int64_t columns = by_column ? dims[1] : 1;
-  const int64_t run = product(dims.subspan(by_column ? 2 : 1));
-  for (int64_t i = 0; i < dims[0]; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      // A factor of one leaves the bits as they are, signaling NaNs included.
-      const double factor = scale.at(first_row + i, first_column + j);
-      if (factor != 1.0) multiply(type, data, run, factor);
-      data += run * size;
-    }
-  }
-}
-
 /// Elements of `bits` < 8 one to a byte, the first from the low bits.
 void unpack(std::span<const std::byte> packed, int bits, std::span<std::byte> out) {
   const auto per_byte = static_cast<std::size_t>(8 / bits);
@@ -148,34 +132,55 @@ void check_permutation(std::span<const int64_t> permutation, std::size_t rank) {
   }
 }
 
+/// The size of a Scale along one dim, for dims of the tensor it is for.
+bool fits(int64_t size, std::size_t axis, const Dims& dims) {
+  return size == 1 || (axis < dims.size() && size == dims[axis]);
+}
+
 void check_scale(const Scale& scale, DataType type, const Dims& dims) {
   if (!is_scalable(type)) fail_defect("factors for elements of type " + std::string(name_of(type)));
-  if (dims.empty()) fail_defect("factors for a scalar");
-  const bool rows_fit = scale.rows == 1 || scale.rows == dims[0];
-  const bool columns_fit = scale.columns == 1 || (dims.size() > 1 && scale.columns == dims[1]);
-  if (!rows_fit || !columns_fit || static_cast<int64_t>(scale.factors.size()) != scale.rows * scale.columns) {
+  const bool fit = fits(scale.rows, scale.row_axis, dims) && fits(scale.columns, scale.column_axis, dims);
+  if (!fit || scale.row_axis == scale.column_axis || static_cast<int64_t>(scale.factors.size()) != scale.rows * scale.columns) {
     fail_defect(std::to_string(scale.rows) + " x " + std::to_string(scale.columns) + " factors for dims " + to_string(dims));
   }
 }
 
-/// `scale` over result dims 0 and 1 as one over source dims 0 and 1.
+/// `scale` over result dims as one over source dims.
 Scale in_source_order(Scale scale, std::span<const int64_t> permutation) {
-  if (permutation.empty()) return scale;
-  const int64_t row_axis = permutation[0];
-  const int64_t column_axis = permutation.size() > 1 ? permutation[1] : -1;
-  const bool straight = (scale.rows == 1 || row_axis == 0) && (scale.columns == 1 || column_axis == 1);
-  if (straight) return scale;
-  const bool swapped = (scale.rows == 1 || row_axis == 1) && (scale.columns == 1 || column_axis == 0);
-  if (!swapped) fail_defect("factors over dims that a permutation moved apart");
-  Scale out{scale.columns, scale.rows, {}};
+  const auto source_axis = [&](std::size_t axis) { return axis < permutation.size() ? static_cast<std::size_t>(permutation[axis]) : axis; };
+  scale.row_axis = source_axis(scale.row_axis);
+  scale.column_axis = source_axis(scale.column_axis);
+  return scale;
+}
+
+/// The same factors with other axes as rows and columns; the axes along which `scale` varies must be among them.
+Scale over_axes(const Scale& scale, std::size_t row_axis, std::size_t column_axis) {
+  const auto size_along = [&](std::size_t axis) {
+    if (scale.rows != 1 && scale.row_axis == axis) return scale.rows;
+    return scale.columns != 1 && scale.column_axis == axis ? scale.columns : 1;
+  };
+  Scale out{size_along(row_axis), size_along(column_axis), {}, row_axis, column_axis};
+  const bool swapped = (scale.rows != 1 && scale.row_axis == column_axis) || (scale.columns != 1 && scale.column_axis == row_axis);
   for (int64_t i = 0; i < out.rows; ++i) {
-    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(scale.at(j, i));
+    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(swapped ? scale.at(j, i) : scale.at(i, j));
   }
   return out;
 }
 
-Scale compose(const Scale& a, const Scale& b) {
-  Scale out{std::max(a.rows, b.rows), std::max(a.columns, b.columns), {}};
+Scale compose(const Scale& first, const Scale& second) {
+  std::vector<std::size_t> axes;
+  for (const Scale* scale : {&first, &second}) {
+    if (scale->rows != 1) axes.push_back(scale->row_axis);
+    if (scale->columns != 1) axes.push_back(scale->column_axis);
+  }
+  std::ranges::sort(axes);
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  if (axes.size() > 2) fail_defect("factors that vary along three dims");
+  const std::size_t row_axis = axes.empty() ? 0 : axes[0];
+  const std::size_t column_axis = axes.size() > 1 ? axes[1] : row_axis + 1;
+  const Scale a = over_axes(first, row_axis, column_axis);
+  const Scale b = over_axes(second, row_axis, column_axis);
+  Scale out{std::max(a.rows, b.rows), std::max(a.columns, b.columns), {}, row_axis, column_axis};
   out.factors.reserve(static_cast<std::size_t>(out.rows * out.columns));
   for (int64_t i = 0; i < out.rows; ++i) {
     for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(a.at(i, j) * b.at(i, j));
@@ -252,20 +257,30 @@ void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> ou
 
 void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const {
   if (!scale_) return;
-  const int64_t axis = permutation_.empty() ? 0 : permutation_[0];
-  apply(*scale_, type_, part_dims(count), axis == 0 ? begin : 0, axis == 1 ? begin : 0, data.data());
+  const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
+  const std::span<const int64_t> dims = source_dims_;
+  const int64_t inner = product(dims.subspan(axis + 1));
+  const std::size_t run = static_cast<std::size_t>(inner * count) * memory_size(type_);
+  for (int64_t first = begin * inner; !data.empty(); first += inner * dims[axis]) {
+    scale_run(first, inner * count, data.data());
+    data = data.subspan(run);
+  }
 }
 
 void TensorData::scale_run(int64_t first_element, int64_t count, std::byte* data) const {
   if (!scale_) return;
+  const Scale& scale = *scale_;
   const std::span<const int64_t> dims = source_dims_;
-  const bool by_column = scale_->columns > 1;
-  const int64_t columns = by_column ? dims[1] : 1;
-  const int64_t run = product(dims.subspan(by_column ? 2 : 1));
+  // Elements from one index of the axis to the next; of an axis along which nothing varies: all.
+  const int64_t all = product(dims);
+  const int64_t row_step = scale.rows != 1 ? product(dims.subspan(scale.row_axis + 1)) : all;
+  const int64_t column_step = scale.columns != 1 ? product(dims.subspan(scale.column_axis + 1)) : all;
+  const int64_t run = std::min(row_step, column_step);
   for (int64_t done = 0; done < count;) {
     const int64_t at = first_element + done;
     const int64_t length = std::min(count - done, run - at % run);
-    const double factor = scale_->at(at / run / columns, at / run % columns);
+    const double factor = scale.at(at / row_step % scale.rows, at / column_step % scale.columns);
+    // A factor of one leaves the bits as they are, signaling NaNs included.
     if (factor != 1.0) multiply(type_, data + done * static_cast<int64_t>(memory_size(type_)), length, factor);
     done += length;
   }

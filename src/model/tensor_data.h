@@ -11,12 +11,15 @@
 
 namespace relayout {
 
-/// Factors for the elements of a tensor of rank ≥ 1, given over its first two dims: element [i, j, …] is multiplied by
-/// at(i, j). Either axis may be of size 1 and is then the same for all (a factor per row: rows = D0, columns = 1).
+/// Factors for the elements of a tensor, given over two of its dims, the first two unless said otherwise: an element of index i along
+/// `row_axis` and j along `column_axis` is multiplied by at(i, j). Either may be of size 1 and is then the same for all (a factor per
+/// row: rows = D0, columns = 1).
 struct Scale {
-  int64_t rows = 1;             ///< 1 or dim 0
-  int64_t columns = 1;          ///< 1 or dim 1
+  int64_t rows = 1;             ///< 1 or the size of dim `row_axis`
+  int64_t columns = 1;          ///< 1 or the size of dim `column_axis`
   std::vector<double> factors;  ///< rows × columns, row-major
+  std::size_t row_axis = 0;
+  std::size_t column_axis = 1;
   [[nodiscard]] double at(int64_t i, int64_t j) const {
     return factors[static_cast<std::size_t>((rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j))];
   }
@@ -37,11 +40,12 @@ class TensorData {
   [[nodiscard]] bool is_plain() const noexcept { return !scale_ && permutation_.empty(); }
   [[nodiscard]] const Bytes& source() const noexcept { return source_; }
   [[nodiscard]] const Dims& source_dims() const noexcept { return source_dims_; }
+  /// Over source_dims().
   [[nodiscard]] const std::shared_ptr<const Scale>& scale() const noexcept { return scale_; }
   [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< empty = identity
 
-  /// The same with every element multiplied; factors compose in double with those already there. The type must be a float type
-  /// and `scale` speaks of dims(); Error{defect} when a permutation already mixes the two leading axes in a way it cannot express.
+  /// The same with every element multiplied; factors compose in double with those already there. The type must be a float type and
+  /// `scale` speaks of dims(); Error{defect} when together with those already there it varies along more than two dims.
   [[nodiscard]] TensorData scaled(Scale scale) const;
   /// The same with dims permuted: result dim i is dim permutation[i]. Inverse permutations cancel.
   [[nodiscard]] TensorData permuted(std::span<const int64_t> permutation) const;

@@ -39,6 +39,7 @@ Reason reason_between(const Node& node) {
   if (!node.domain().empty()) return Reason::unknown_op_between;
   if (is_one_of(node, kMovesChannels)) return Reason::channel_axis_moved;
   if (is_one_of(node, kPads)) return Reason::pads_with_shift;
+  if (node.is("Dropout")) return Reason::training_mode;
   if (node.is("Concat")) return Reason::concat_branch;
   if (node.is("Add")) return Reason::residual;
   return Reason::nonlinear_between;

@@ -51,6 +51,7 @@ class Driver {
     const bool is_settled = candidates_[number].has_finding && candidates_[number].finding.verdict != Verdict::skipped;
     if (node.erased() || is_settled || !context_.may_rewrite()) return;
     check_interrupt();
+    const std::string place = std::string(context_.pass) + " at node " + node.label();  // a rewrite may take the node's outputs
     try {
       AnyMatch found = is_excluded(node, context_.options) ? AnyMatch(Skip{Reason::excluded, {}}) : match_(node);
       context_.skipped.erase(&node);
@@ -60,7 +61,6 @@ class Driver {
         rewrite(*rewritable);
       }
     } catch (const Error& error) {
-      const std::string place = std::string(context_.pass) + " at node " + node.label();
       fail(error.kind(), place + ": " + error.what(), error.hint());
     }
   }

@@ -13,7 +13,8 @@ using testing::ElementsAre;
 const char* const kBody = "c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)";
 
 /// The conv_bn model with some of its initializers made by these nodes instead.
-TextModel spelled(const std::string& nodes, const std::vector<std::string>& made, const std::string& listed = "", const std::string& model_head = head(17)) {
+TextModel spelled(const std::string& nodes, const std::vector<std::string>& made, const std::string& listed = "",
+                  const std::string& model_head = head(17)) {
   return conv_bn(nodes + "  " + kBody, listed, model_head).edit([&](onnx::ModelProto& message) {
     auto& initializers = *message.mutable_graph()->mutable_initializer();
     for (int i = initializers.size(); i-- > 0;) {
@@ -39,16 +40,20 @@ TEST(FoldBatchNormConstants, F34ConstantNodes) {
     for (auto& node : graph.node()) *nodes.add_node() = node;
     graph.mutable_node()->Swap(nodes.mutable_node());
     graph.clear_initializer();
-  }), 1);
+  }),
+                                  1);
   EXPECT_EQ(result.count("Constant"), 0);
 }
 
 TEST(FoldBatchNormConstants, F34ValueFloats) {
-  const auto result = expect_fold(spelled("s = Constant <value_floats = [1.5, -2.0, 0.5, 3.0]> ()  m = Constant <value_floats = [0.1, 0.2, 0.3, 0.4]> ()", {"s", "m"}), 1);
+  const auto result = expect_fold(
+      spelled("s = Constant <value_floats = [1.5, -2.0, 0.5, 3.0]> ()  m = Constant <value_floats = [0.1, 0.2, 0.3, 0.4]> ()", {"s", "m"}),
+      1);
   EXPECT_EQ(result.count("Constant"), 0);
 }
 
-onnx::SparseTensorProto sparse(const std::string& name, const std::vector<int64_t>& dims, const std::vector<std::vector<int64_t>>& indices, const std::vector<float>& values) {
+onnx::SparseTensorProto sparse(const std::string& name, const std::vector<int64_t>& dims, const std::vector<std::vector<int64_t>>& indices,
+                               const std::vector<float>& values) {
   onnx::SparseTensorProto out;
   for (const int64_t dim : dims) out.add_dims(dim);
   out.mutable_values()->set_name(name);
@@ -71,19 +76,23 @@ TEST(FoldBatchNormConstants, F34SparseValueAsParameter) {
     attribute.set_name("sparse_value");
     attribute.set_type(onnx::AttributeProto::SPARSE_TENSOR);
     *attribute.mutable_sparse_tensor() = sparse("", {4}, {{1}, {3}}, {0.5F, -2.0F});
-  }), 1);
+  }),
+              1);
 }
 
 TEST(FoldBatchNormConstants, F34SparseInitializerAsWeight) {
   const auto result = expect_fold(conv_bn(kBody).edit([](onnx::ModelProto& message) {
     message.mutable_graph()->mutable_initializer()->DeleteSubrange(0, 1);
-    *message.mutable_graph()->add_sparse_initializer() = sparse("W", {4, 3, 3, 3}, {{0, 0, 0, 1}, {1, 2, 1, 0}, {2, 0, 2, 2}, {3, 1, 1, 1}}, {1.0F, -2.0F, 0.5F, 3.0F});
-  }), 1);
+    *message.mutable_graph()->add_sparse_initializer() =
+        sparse("W", {4, 3, 3, 3}, {{0, 0, 0, 1}, {1, 2, 1, 0}, {2, 0, 2, 2}, {3, 1, 1, 1}}, {1.0F, -2.0F, 0.5F, 3.0F});
+  }),
+                                  1);
   EXPECT_EQ(result.initializer("W").size(), 108U);
 }
 
 TEST(FoldBatchNormConstants, F35IdentityChain) {
-  const auto result = expect_fold(spelled("i = Identity (s0)  j = Identity (i)  s = Identity (j)  W = Identity (W0)", {"s", "W"}, "float[4] s0, float[4,3,3,3] W0"), 1);
+  const auto result = expect_fold(
+      spelled("i = Identity (s0)  j = Identity (i)  s = Identity (j)  W = Identity (W0)", {"s", "W"}, "float[4] s0, float[4,3,3,3] W0"), 1);
   EXPECT_EQ(result.count("Identity"), 0);
 }
 
@@ -99,22 +108,31 @@ TEST(FoldBatchNormConstants, F36Cast) {
 }
 
 TEST(FoldBatchNormConstants, F36CastLikeOfAnActivation) {
-  const auto result = expect_fold(spelled("r = Relu (x)  s = CastLike (s0, r)  h = Constant <value_float = 0.25> ()  h2 = CastLike (h, x)  n = Constant <value_ints = [4]> ()  m = Expand (h2, n)", {"s", "m"}, "double[4] s0"), 1);
+  const auto result = expect_fold(spelled("r = Relu (x)  s = CastLike (s0, r)  h = Constant <value_float = 0.25> ()  h2 = CastLike (h, x)  "
+                                          "n = Constant <value_ints = [4]> ()  m = Expand (h2, n)",
+                                          {"s", "m"}, "double[4] s0"),
+                                  1);
   EXPECT_EQ(result.count("CastLike"), 0);
   EXPECT_EQ(result.count("Expand"), 0);
 }
 
 TEST(FoldBatchNormConstants, F37Reshape) {
-  expect_fold(spelled("s = Reshape (s0, t)  m = Reshape (m0, u)", {"s", "m"}, "float[1,4,1,1] s0, int64[1] t = {-1}, float[4,1] m0, int64[1] u = {0}"), 1);
+  expect_fold(spelled("s = Reshape (s0, t)  m = Reshape (m0, u)", {"s", "m"},
+                      "float[1,4,1,1] s0, int64[1] t = {-1}, float[4,1] m0, int64[1] u = {0}"),
+              1);
   expect_fold(spelled("s0 = Reshape (s1, t)  s = Reshape (s0, u)", {"s"}, "float[2,2] s1, int64[2] t = {0, -1}, int64[1] u = {-1}"), 1);
 }
 
 TEST(FoldBatchNormConstants, F37SqueezeUnsqueezeByAttribute) {
-  expect_fold(spelled("s = Squeeze <axes = [0, 2]> (s0)  i = Unsqueeze <axes = [1]> (m0)  m = Squeeze <axes = [1]> (i)", {"s", "m"}, "float[1,4,1] s0, float[4] m0", head(11)), 1);
+  expect_fold(spelled("s = Squeeze <axes = [0, 2]> (s0)  i = Unsqueeze <axes = [1]> (m0)  m = Squeeze <axes = [1]> (i)", {"s", "m"},
+                      "float[1,4,1] s0, float[4] m0", head(11)),
+              1);
 }
 
 TEST(FoldBatchNormConstants, F37SqueezeUnsqueezeByInput) {
-  expect_fold(spelled("s = Squeeze (s0, a)  i = Unsqueeze (m0, u)  m = Squeeze (i)", {"s", "m"}, "float[1,4,1] s0, float[4] m0, int64[2] a = {0, -1}, int64[1] u = {-1}"), 1);
+  expect_fold(spelled("s = Squeeze (s0, a)  i = Unsqueeze (m0, u)  m = Squeeze (i)", {"s", "m"},
+                      "float[1,4,1] s0, float[4] m0, int64[2] a = {0, -1}, int64[1] u = {-1}"),
+              1);
 }
 
 TEST(FoldBatchNormConstants, F38WeightThroughTranspose) {
@@ -131,36 +149,53 @@ TEST(FoldBatchNormConstants, F38TransposeSharedByTwo) {
 }
 
 TEST(FoldBatchNormConstants, F39ExpandAndConstantOfShape) {
-  const auto result = expect_fold(spelled("s = Expand (s0, n)  m = ConstantOfShape (n)  var = ConstantOfShape <value = float[1] {1}> (n)", {"s", "m", "var"}, "float s0, int64[1] n = {4}"), 1);
+  const auto result = expect_fold(spelled("s = Expand (s0, n)  m = ConstantOfShape (n)  var = ConstantOfShape <value = float[1] {1}> (n)",
+                                          {"s", "m", "var"}, "float s0, int64[1] n = {4}"),
+                                  1);
   EXPECT_EQ(result.count("ConstantOfShape"), 0);
 }
 
 TEST(FoldBatchNormConstants, F40ShapeOfTheWeight) {
-  const auto result = expect_fold(spelled("d = Shape <start = 0, end = 1> (W)  h = Constant <value_float = 0.5> ()  h2 = CastLike (h, x)  B = Expand (h2, d)", {"B"}), 1);
+  const auto result = expect_fold(
+      spelled("d = Shape <start = 0, end = 1> (W)  h = Constant <value_float = 0.5> ()  h2 = CastLike (h, x)  B = Expand (h2, d)", {"B"}),
+      1);
   EXPECT_EQ(result.count("Shape"), 0);
   EXPECT_EQ(result.model->graph().initializers().size(), 2U) << "the weight keeps its name: " << to_text(*result.model);
 }
 
 TEST(FoldBatchNormConstants, F40ShapeGatherOfTheWeight) {
-  const auto result = expect_fold(spelled("d = Shape (W)  i = Constant <value_ints = [0]> ()  n = Gather (d, i)  h = Constant <value_float = 0.5> ()  m = Expand (h, n)", {"m"}), 1);
+  const auto result = expect_fold(
+      spelled(
+          "d = Shape (W)  i = Constant <value_ints = [0]> ()  n = Gather (d, i)  h = Constant <value_float = 0.5> ()  m = Expand (h, n)",
+          {"m"}),
+      1);
   EXPECT_EQ(result.count("Gather"), 0);
 }
 
 TEST(FoldBatchNormConstants, F41Arithmetic) {
-  expect_fold(spelled("e = Constant <value_float = 0.001> ()  s1 = Mul (s0, s0)  s2 = Add (s1, e)  s = Sqrt (s2)  m = Concat <axis = 0> (m0, m1)", {"s", "m"}, "float[4] s0, float[1] m0, float[3] m1"), 1);
+  expect_fold(
+      spelled("e = Constant <value_float = 0.001> ()  s1 = Mul (s0, s0)  s2 = Add (s1, e)  s = Sqrt (s2)  m = Concat <axis = 0> (m0, m1)",
+              {"s", "m"}, "float[4] s0, float[1] m0, float[3] m1"),
+      1);
 }
 
 TEST(FoldBatchNormConstants, F41WeightNormalization) {
-  expect_fold(spelled("n = ReduceL2 <axes = [1, 2, 3], keepdims = 1> (v)  q = Div (v, n)  W = Mul (q, g)", {"W"}, "float[4,3,3,3] v, float[4,1,1,1] g"), 1);
+  expect_fold(spelled("n = ReduceL2 <axes = [1, 2, 3], keepdims = 1> (v)  q = Div (v, n)  W = Mul (q, g)", {"W"},
+                      "float[4,3,3,3] v, float[4,1,1,1] g"),
+              1);
 }
 
 TEST(FoldBatchNormConstants, F42RunTimeOperands) {
-  expect_skip(kFoldBatchNorm, "g (float[1,3,5,5] x, float[4,3,3,3] w) => (float[1,4,3,3] y) <" + parameters(4) + "> { v = Neg (w)  c = Conv (x, v)  y = BatchNormalization (c, s, b, m, var) }", Reason::not_constant);
+  expect_skip(kFoldBatchNorm,
+              "g (float[1,3,5,5] x, float[4,3,3,3] w) => (float[1,4,3,3] y) <" + parameters(4) +
+                  "> { v = Neg (w)  c = Conv (x, v)  y = BatchNormalization (c, s, b, m, var) }",
+              Reason::not_constant);
   expect_skip(kFoldBatchNorm, spelled("", {"s"}).edit([](onnx::ModelProto& message) {
     auto& input = *message.mutable_graph()->add_input();
     input = message.graph().input(0);
     input.set_name("s");
-  }), Reason::not_constant);
+  }),
+              Reason::not_constant);
 }
 
 TEST(FoldBatchNormConstants, F42Random) {
@@ -173,7 +208,10 @@ TEST(FoldBatchNormConstants, F43Ir3) {
 }
 
 TEST(FoldBatchNormConstants, F43Ir3NewBias) {
-  const auto result = expect_fold(with_initializers_as_inputs(conv_bn("c = Conv (x, W)  d = Conv (x, W, B)  e = BatchNormalization (c, s, b, m, var)  y = Add (d, e)", "", head(8))), 1);
+  const auto result =
+      expect_fold(with_initializers_as_inputs(conv_bn(
+                      "c = Conv (x, W)  d = Conv (x, W, B)  e = BatchNormalization (c, s, b, m, var)  y = Add (d, e)", "", head(8))),
+                  1);
   EXPECT_EQ(result.model->graph().inputs().size(), 5U) << "x, W, B, the copy of W, its bias";
 }
 
@@ -209,14 +247,17 @@ TEST(FoldBatchNormConstants, F44Freeze) {
 }
 
 TEST(FoldBatchNormConstants, F45OperandIsGraphOutput) {
-  const TextModel weight("g (float[1,4,5,5] x) => (float[1,4,3,3] y, float[4,4,3,3] W) <float[4,4,3,3] W, " + parameters(4) + "> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var) }");
+  const TextModel weight("g (float[1,4,5,5] x) => (float[1,4,3,3] y, float[4,4,3,3] W) <float[4,4,3,3] W, " + parameters(4) +
+                         "> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var) }");
   EXPECT_EQ(expect_fold(weight, 1).initializer("W"), old_values(weight, "W"));
-  const TextModel shift("g (float[1,4,5,5] x) => (float[1,4,3,3] y, float[4] b) <float[4,4,3,3] W, " + parameters(4) + "> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var) }");
+  const TextModel shift("g (float[1,4,5,5] x) => (float[1,4,3,3] y, float[4] b) <float[4,4,3,3] W, " + parameters(4) +
+                        "> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var) }");
   EXPECT_EQ(expect_fold(shift, 1).initializer("b"), old_values(shift, "b"));
 }
 
 TEST(FoldBatchNormConstants, F47QuantizedWeight) {
-  const auto result = expect_skip(kFoldBatchNorm, spelled("W = DequantizeLinear <axis = 0> (q, z)", {"W"}, "int8[4,3,3,3] q, float[4] z"), Reason::quantized);
+  const auto result = expect_skip(kFoldBatchNorm, spelled("W = DequantizeLinear <axis = 0> (q, z)", {"W"}, "int8[4,3,3,3] q, float[4] z"),
+                                  Reason::quantized);
   EXPECT_EQ(result.count("DequantizeLinear"), 1);
 }
 

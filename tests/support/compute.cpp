@@ -1,11 +1,95 @@
 #include "support/compute.h"
 
+#include <onnx/onnx_pb.h>
+
+#include <stdexcept>
+#include <unordered_map>
+
+#include "ops/constants.h"
+#include "relayout/graph.h"
 #include "support/evaluate.h"
 
 namespace relayout::test {
+namespace {
+
+using Values = std::unordered_map<const Value*, Datum>;
+
+/// Node by node with the own kernels; If, Loop (without scan outputs) and calls of model-local functions by what they mean.
+class Interpreter {
+ public:
+  explicit Interpreter(const Model& model) : model_(model) {}
+
+  std::vector<Datum> run(const Graph& graph, const std::vector<Datum>& inputs, Values& outer) {
+    Values values = outer;
+    for (const Initializer& initializer : graph.initializers()) values[initializer.value] = Datum(*constants_.value(*initializer.value));
+    std::size_t next = 0;
+    for (const Value* input : graph.inputs()) {
+      if (input->initializer() == nullptr) values[input] = inputs.at(next++);
+    }
+    for (const Node& node : graph.nodes()) {
+      const std::vector<Datum> results = run(node, values);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (node.output(i) != nullptr) values[node.output(i)] = results[i];
+      }
+    }
+    std::vector<Datum> out;
+    for (const Value* output : graph.outputs()) out.push_back(values.at(output));
+    return out;
+  }
+
+ private:
+  std::vector<Datum> run(const Node& node, Values& values) {
+    std::vector<const Datum*> operands;
+    for (const Value* input : node.inputs()) operands.push_back(input == nullptr ? nullptr : &values.at(input));
+    if (node.is("If")) {
+      const bool condition = *operands[0]->tensor.data<bool>();
+      return run(*branch(node, condition ? "then_branch" : "else_branch"), {}, values);
+    }
+    if (node.is("Loop")) return loop(node, operands, values);
+    for (const auto& function : model_.functions()) {
+      if (function->function()->name() != node.op_type() || function->function()->domain() != node.domain()) continue;
+      std::vector<Datum> inputs;
+      for (const Datum* operand : operands) inputs.push_back(*operand);
+      Values none;
+      return run(*function, inputs, none);
+    }
+    return relayout::testing::run_node(node, operands);
+  }
+
+  static const Graph* branch(const Node& node, const std::string& name) {
+    for (const auto& nested : node.subgraphs()) {
+      if (nested->message() == &node.attribute(name)->g()) return nested.get();
+    }
+    throw std::logic_error("no " + name);
+  }
+
+  std::vector<Datum> loop(const Node& node, const std::vector<const Datum*>& operands, Values& values) {
+    const int64_t trips = *operands.at(0)->tensor.data<int64_t>();
+    std::vector<Datum> state;
+    for (std::size_t i = 1; i < operands.size(); ++i) state.push_back(*operands[i]);
+    for (int64_t trip = 0; trip < trips && *state[0].tensor.data<bool>(); ++trip) {
+      Tensor number(DataType::int64, {});
+      *number.data<int64_t>() = trip;
+      std::vector<Datum> inputs = {Datum(number)};
+      inputs.insert(inputs.end(), state.begin(), state.end());
+      state = run(*node.subgraphs().front(), inputs, values);
+    }
+    return {state.begin() + 1, state.end()};
+  }
+
+  const Model& model_;
+  Constants constants_;
+};
+
+}  // namespace
 
 std::vector<Datum> compute(const Model& model, const std::map<std::string, Datum>& inputs) {
-  return relayout::testing::evaluate(model.graph(), inputs);
+  std::vector<Datum> ordered;
+  for (const Value* input : model.graph().inputs()) {
+    if (input->initializer() == nullptr) ordered.push_back(inputs.at(input->name()));
+  }
+  Values none;
+  return Interpreter(model).run(model.graph(), ordered, none);
 }
 
 }  // namespace relayout::test

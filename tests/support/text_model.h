@@ -18,7 +18,8 @@ namespace relayout::test {
 class TextModel {
  public:
   /// `body` is the graph (and functions); `head` what stands before it. Fails the test (throws) on a syntax error.
-  TextModel(const std::string& body, const std::string& head = R"(<ir_version: 8, opset_import: ["" : 17]>)");  // NOLINT(google-explicit-constructor)
+  TextModel(const std::string& body,
+            const std::string& head = R"(<ir_version: 8, opset_import: ["" : 17]>)");  // NOLINT(google-explicit-constructor)
   TextModel(const char* body) : TextModel(std::string(body)) {}  // NOLINT(google-explicit-constructor): a text is a model
 
   /// A model that is there already, as it is.
