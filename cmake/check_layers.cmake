@@ -21,6 +21,7 @@ set(never_cli model ops layout passes proof exec profile verify diff convert ins
 set(headers_base error version)
 set(headers_model types tensor datum model graph findings)
 set(headers_layout layout)
+set(headers_proof proof)
 set(headers_exec execute)
 set(headers_verify verify)
 set(headers_profile profile)

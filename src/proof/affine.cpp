@@ -1,0 +1,138 @@
+#include "proof/affine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "proof/numbers.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr int64_t kMostChannels = int64_t{1} << 24;
+
+bool is_binary(const Node& node) {
+  constexpr std::array<std::string_view, 5> kOps = {"Add", "Div", "Mul", "Sub", "Sum"};
+  return node.domain().empty() && std::ranges::find(kOps, node.op_type()) != kOps.end() && node.inputs().size() == 2 &&
+         node.input(0) != nullptr && node.input(1) != nullptr;
+}
+
+/// Whether a BatchNormalization uses the stored statistics, each opset in its own words.
+bool is_inference(const Node& node, const AttributeReader& attributes) {
+  const int64_t opset = node.opset();
+  if (opset >= 14) return attributes.integer("training_mode", 0) == 0;
+  if (opset < 9 && attributes.integer("spatial", 1) == 0) return false;
+  if (opset < 7) return attributes.integer("is_test", 0) != 0;
+  return std::ranges::count_if(node.outputs(), [](const Value* output) { return output != nullptr; }) == 1;
+}
+
+/// ONNX BatchNormalization: y = scale · (x − mean) / √(var + ε) + B.
+std::optional<Step> read_batch_norm(Side& side, Ref output) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  if (output.value->output_index() != 0 || node.input(0) == nullptr) return std::nullopt;
+  if (!is_inference(node, attributes)) return std::nullopt;
+  std::array<std::vector<double>, 4> parameters;
+  for (std::size_t i = 0; i < 4; ++i) {
+    auto values = side.reals(side.operand(output, i + 1), kMostChannels);
+    if (!values || (i > 0 && values->size() != parameters[0].size())) return std::nullopt;
+    parameters[i] = std::move(*values);
+  }
+  const long double epsilon = attributes.real("epsilon", 1e-5F);
+  if (attributes.is_open()) return std::nullopt;
+  Step step{&node, output.call, side.operand(output, 0), {1, false}, {}, 0, false};
+  for (std::size_t c = 0; c < parameters[0].size(); ++c) {
+    const long double factor = parameters[0][c] / std::sqrt(static_cast<long double>(parameters[3][c]) + epsilon);
+    const long double offset = factor * parameters[2][c];
+    const long double beta = parameters[1][c];
+    step.lanes.push_back({factor, beta - offset, std::abs(offset) + std::abs(beta), 0});
+  }
+  return step;
+}
+
+/// Where the constant's channels lie in the result, or nothing when it varies along more than one axis or is not broadcast.
+std::optional<Axis> axis_of(const Node& node, const AttributeReader& attributes, const Dims& dims, std::size_t constant_at) {
+  const auto wide = std::ranges::find_if(dims, [](int64_t dim) { return dim != 1; });
+  if (wide != dims.end() && std::find_if(wide + 1, dims.end(), [](int64_t dim) { return dim != 1; }) != dims.end()) return std::nullopt;
+  const int64_t position = wide == dims.end() ? 0 : wide - dims.begin();
+  const Axis suffix{static_cast<int64_t>(dims.size()) - 1 - position, true};
+  if (node.opset() >= 7 || attributes.integer("broadcast", 0) == 0) return suffix;
+  // Before opset 7 only the second operand is broadcast, from `axis` on or as a suffix.
+  if (constant_at != 1) return std::nullopt;
+  if (!attributes.has("axis")) return suffix;
+  const int64_t axis = attributes.integer("axis", 0);
+  if (axis < 0) return std::nullopt;
+  return Axis{axis + position, false};
+}
+
+Lane lane_of(const Node& node, double constant, std::size_t constant_at, double slack) {
+  const long double c = constant;
+  if (node.is("Mul")) return {c, 0, 0, 0};
+  if (node.is("Div")) return {1 / c, 0, 0, 0};
+  if (!node.is("Sub")) return {1, c, std::abs(c), slack};
+  return constant_at == 0 ? Lane{-1, c, std::abs(c), slack} : Lane{1, -c, std::abs(c), slack};
+}
+
+std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
+  const Node& node = *output.value->producer();
+  std::optional<Constant> constant;
+  std::size_t at = 1;
+  for (; at < 2; --at) {
+    constant = side.constant(side.operand(output, at));
+    if (constant) break;
+  }
+  if (!constant || !is_real(constant->type) || (at == 0 && node.is("Div"))) return std::nullopt;
+  const AttributeReader attributes(node, output.call);
+  const auto axis = axis_of(node, attributes, constant->dims, at);
+  if (!axis || attributes.is_open() || element_count(constant->dims) > kMostChannels) return std::nullopt;
+  const std::vector<double> values = to_doubles(constant->load());
+  Step step{&node, output.call, side.operand(output, 1 - at), *axis, {}, static_cast<int64_t>(constant->dims.size()), true};
+  for (const double value : values) step.lanes.push_back(lane_of(node, value, at, rounded ? ulp(value, constant->type) / 2 : 0));
+  return step;
+}
+
+}  // namespace
+
+Lane compose(const Lane& outer, const Lane& inner) {
+  return {outer.factor * inner.factor, outer.factor * inner.shift + outer.shift, std::abs(outer.factor) * inner.magnitude + outer.magnitude,
+          std::abs(outer.factor) * inner.slack + outer.slack};
+}
+
+int64_t from_front(Axis axis, int64_t rank) {
+  if (!axis.from_back) return rank < 0 || axis.index < rank ? axis.index : -1;
+  return axis.index < rank ? rank - 1 - axis.index : -1;
+}
+
+bool is_same(Axis a, Axis b, int64_t rank) {
+  if (a.from_back == b.from_back) return a.index == b.index;
+  const int64_t place = from_front(a, rank);
+  return rank >= 0 && place >= 0 && place == from_front(b, rank);
+}
+
+bool same_lanes(const Step& a, const Step& b) {
+  const bool same_axis = a.lanes.size() == 1 || (a.axis.index == b.axis.index && a.axis.from_back == b.axis.from_back);
+  return same_axis && a.constant_rank == b.constant_rank && a.broadcasts == b.broadcasts &&
+         std::ranges::equal(a.lanes, b.lanes, [](const Lane& x, const Lane& y) { return x.factor == y.factor && x.shift == y.shift; });
+}
+
+std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr) return std::nullopt;
+  if (node->is("BatchNormalization")) return read_batch_norm(side, output);
+  if (node->is("Neg") && node->input(0) != nullptr) return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false};
+  return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
+}
+
+std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank) {
+  Composed out{std::vector<Lane>(static_cast<std::size_t>(channels)), static_cast<int64_t>(steps.size())};
+  for (const Step& step : steps) {
+    // Ranks above 1 grow a value unless its own rank is known to be enough.
+    if (step.constant_rank > std::max<int64_t>(rank, 1)) return std::nullopt;
+    const bool one_for_all = step.lanes.size() == 1;
+    if (!one_for_all && (static_cast<int64_t>(step.lanes.size()) != channels || !is_same(step.axis, axis, rank))) return std::nullopt;
+    for (std::size_t c = 0; c < out.lanes.size(); ++c) out.lanes[c] = compose(out.lanes[c], step.lanes[one_for_all ? 0 : c]);
+  }
+  return out;
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,342 @@
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "proof/nodes.h"
+#include "proof/prover.h"
+#include "proof/tensors.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Two nodes that make random values must stay two.
+bool is_random(const Node& node, bool is_call) {
+  constexpr auto kRandom = std::to_array<std::string_view>(
+      {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
+  if (!node.domain().empty()) return !is_call;
+  if (node.op_type() == "Dropout") return node.opset() >= 12;
+  return std::ranges::find(kRandom, node.op_type()) != kRandom.end() && node.attribute("seed") == nullptr;
+}
+
+/// The permutation of a Transpose, or nothing.
+std::vector<int64_t> permutation_of(const Node& node, const Call* call) {
+  if (!node.is("Transpose")) return {};
+  const AttributeReader attributes(node, call);
+  std::vector<int64_t> out = attributes.integers("perm");
+  if (attributes.is_open()) out.clear();
+  return out;
+}
+
+/// What a Transpose of a Transpose gives back unchanged; nothing when `ref` is made otherwise.
+Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
+  const Node* const outer = ref.value->producer();
+  if (outer == nullptr || !outer->is("Transpose")) return {};
+  const Ref between = side.operand(ref, 0);
+  const Node* const inner = between ? between.value->producer() : nullptr;
+  if (inner == nullptr || !inner->is("Transpose")) return {};
+  const auto first = permutation_of(*inner, between.call);
+  const auto second = permutation_of(*outer, ref.call);
+  if (first.empty() || first.size() != second.size()) return {};
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const auto from = static_cast<std::size_t>(second[i]);
+    if (from >= first.size() || first[from] != static_cast<int64_t>(i)) return {};
+  }
+  nodes.push_back(outer);
+  nodes.push_back(inner);
+  return side.operand(between, 0);
+}
+
+/// Weight and bias of a linear operator are called so.
+Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
+  if (reader == nullptr) return Unexplained::Kind::tensor;
+  const bool is_convolution = reader->is("Conv") || reader->is("ConvTranspose") || reader->is("Gemm") || reader->is("MatMul");
+  for (std::size_t i = 0; is_convolution && i < reader->inputs().size(); ++i) {
+    if (reader->input(i) == &value) return i == 2 ? Unexplained::Kind::bias : Unexplained::Kind::weight;
+  }
+  return Unexplained::Kind::tensor;
+}
+
+}  // namespace
+
+Look Prover::examine(Claim claim) {
+  Look look;
+  if (claim.is_plain()) {
+    examine_plain(std::move(claim), look);
+  } else {
+    examine_affine(std::move(claim), look);
+  }
+  return look;
+}
+
+void Prover::examine_plain(Claim claim, Look& look) {
+  for (;;) {
+    claim.a = a_.resolve(claim.a);
+    claim.b = b_.resolve(claim.b);
+    if (!claim.a || !claim.b) {
+      if (claim.a || claim.b)
+        look.issues.push_back(issue_of_reader(Unexplained::Kind::operand, claim, "has an operand that is absent in the other model"));
+      return;
+    }
+    if (examine_leaves(claim, look)) return;
+    const Node* const node_a = claim.a.value->producer();
+    const Node* const node_b = claim.b.value->producer();
+    const bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
+    if (same && is_linear(*node_a) && examine_linear(claim, look)) return;
+    const bool is_constant = !same && a_.constant(claim.a) && b_.constant(claim.b);
+    if (is_constant) return compare_tensors(claim, look, nullptr);
+    if (!same && step_down(claim, look)) continue;
+    const auto step_a = read_step(a_, claim.a, false);
+    const auto step_b = read_step(b_, claim.b, true);
+    const bool same_steps = same && step_a && step_b && same_lanes(*step_a, *step_b);
+    if ((step_a || step_b) && !same_steps) {
+      claim.origin_a = claim.a;
+      claim.origin_b = claim.b;
+      return examine_affine(std::move(claim), look);
+    }
+    if (same) return examine_nodes(claim, look);
+    return resynchronize(claim, look);
+  }
+}
+
+bool Prover::examine_leaves(const Claim& claim, Look& look) {
+  std::vector<const Node*> path_a, path_b;
+  const Value* const leaf_a = a_.stored(claim.a, &path_a);
+  const Value* const leaf_b = b_.stored(claim.b, &path_b);
+  if (leaf_a != nullptr && leaf_b != nullptr) {
+    compare_tensors(claim, look, leaf_b);
+    look.nodes_a.insert(look.nodes_a.end(), path_a.begin(), path_a.end());
+    look.nodes_b.insert(look.nodes_b.end(), path_b.begin(), path_b.end());
+    const bool same_paths = std::ranges::equal(path_a, path_b, [](const Node* a, const Node* b) { return same_operator(*a, *b); });
+    for (std::size_t i = 0; same_paths && i < path_a.size(); ++i) look.equal_nodes.emplace_back(path_a[i], path_b[i]);
+    return true;
+  }
+  if (claim.a.value->producer() != nullptr || claim.b.value->producer() != nullptr) return false;
+  if (leaf_a != nullptr || leaf_b != nullptr || !same_input(*claim.a.value, *claim.b.value)) {
+    look.issues.push_back(
+        issue_of_reader(Unexplained::Kind::operand, claim,
+                        "reads " + quote(claim.b.value->name()) + " where " + quote(claim.a.value->name()) + " was read"));
+  }
+  return true;
+}
+
+bool Prover::same_input(const Value& a, const Value& b) const {
+  const auto found = inputs_.find(&b);
+  return found != inputs_.end() && found->second == &a;
+}
+
+std::optional<Difference> Prover::tensor_difference(Ref a, Ref b) {
+  const auto [known, is_new] = differences_.try_emplace({a, b});
+  if (!is_new) return known->second;
+  const auto of_a = a_.contents(a);
+  const auto of_b = b_.contents(b);
+  if (of_a && of_b) known->second = difference(*of_a, *of_b);
+  return known->second;
+}
+
+void Prover::compare_tensors(const Claim& claim, Look& look, const Value* leaf) {
+  const auto found = tensor_difference(claim.a, claim.b);
+  look.constants_a.push_back(claim.a);
+  look.constants_b.push_back(claim.b);
+  if (found && found->values == 0) {
+    const auto a = a_.contents(claim.a);
+    const auto b = b_.contents(claim.b);
+    look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
+    return;
+  }
+  // Behind a Transpose the constant goes on under its old name.
+  const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
+  const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
+  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
+  const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
+  if (found) {
+    look.issues.push_back({{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it",
+                            found->values, found->largest, false},
+                           order_of(claim)});
+  } else {
+    look.issues.push_back(
+        {{kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
+         order_of(claim)});
+  }
+}
+
+bool Prover::step_down(Claim& claim, Look& look) {
+  const Node* const node_a = claim.a.value->producer();
+  if (is_identity(a_, claim.a)) {
+    look.bypassed.push_back(node_a);
+    claim.a = a_.operand(claim.a, 0);
+    return true;
+  }
+  const Node* const node_b = claim.b.value->producer();
+  if (is_identity(b_, claim.b)) {
+    look.nodes_b.push_back(node_b);
+    claim.b = b_.operand(claim.b, 0);
+    return true;
+  }
+  if (const Ref down = behind_transposes(a_, claim.a, look.bypassed)) {
+    claim.a = down;
+    return true;
+  }
+  if (const Ref down = behind_transposes(b_, claim.b, look.nodes_b)) {
+    claim.b = down;
+    return true;
+  }
+  if (const auto inside = a_.entered(claim.a)) {
+    look.nodes_a.push_back(node_a);
+    claim.a = *inside;
+    return true;
+  }
+  if (const auto inside = b_.entered(claim.b)) {
+    look.nodes_b.push_back(node_b);
+    claim.b = *inside;
+    return true;
+  }
+  return false;
+}
+
+void Prover::compare_heads(const Claim& claim, std::string_view ignored, Look& look) {
+  const Node& a = *claim.a.value->producer();
+  const Node& b = *claim.b.value->producer();
+  const std::size_t issues = look.issues.size();
+  if (a.opset() != b.opset()) {
+    const std::string domain = b.domain().empty() ? "the default domain" : "domain " + quote(b.domain());
+    look.issues.push_back(
+        {{Unexplained::Kind::node_changed, std::string(b.domain()),
+          "operators of " + domain + " are of opset " + std::to_string(b.opset()) + ", were of " + std::to_string(a.opset()), 0, 0, false},
+         b_.order_of(b)});
+  }
+  const auto is_made = [](const Value* output) { return output != nullptr; };
+  const auto trimmed = [&](std::span<Value* const> outputs) {
+    while (!outputs.empty() && !is_made(outputs.back())) outputs = outputs.first(outputs.size() - 1);
+    return outputs;
+  };
+  if (!std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made)) {
+    look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, b, false, "makes other outputs than before"));
+  }
+  if (claim.a.value->output_index() != claim.b.value->output_index()) {
+    look.issues.push_back(issue_of_reader(Unexplained::Kind::operand, claim,
+                                          "reads output " + std::to_string(claim.b.value->output_index()) + " of " + b.label() +
+                                              " where output " + std::to_string(claim.a.value->output_index()) + " was read"));
+  }
+  for (const std::string& name : different_attributes(a, claim.a.call, b, claim.b.call, ignored)) {
+    look.issues.push_back(issue_of_node(Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
+  }
+  look.nodes_a.push_back(&a);
+  look.nodes_b.push_back(&b);
+  if (look.issues.size() == issues) look.equal_nodes.emplace_back(&a, &b);
+}
+
+void Prover::examine_nodes(const Claim& claim, Look& look) {
+  const Node& node = *claim.b.value->producer();
+  compare_heads(claim, {}, look);
+  look.is_exclusive = claim.a.call == nullptr && claim.b.call == nullptr && is_random(node, b_.function_of(node) != nullptr);
+  examine_operands(claim, 0, look);
+  examine_bodies(claim, look);
+}
+
+void Prover::examine_operands(const Claim& claim, std::size_t first, Look& look) {
+  const Node& a = *claim.a.value->producer();
+  const Node& b = *claim.b.value->producer();
+  for (std::size_t i = first; i < std::max(a.inputs().size(), b.inputs().size()); ++i) {
+    const Ref of_a = a_.operand(claim.a, i);
+    const Ref of_b = b_.operand(claim.b, i);
+    if (!of_a && !of_b) continue;
+    Claim operand{of_a, of_b, {}, {}, {}, {}, &b};
+    if (!of_a || !of_b) {
+      look.issues.push_back(issue_of_node(Unexplained::Kind::operand, b, false,
+                                          of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
+                                               : "has lost its operand " + quote(of_a.value->name())));
+    } else if (a_.stored(of_a) != nullptr && b_.stored(of_b) != nullptr) {
+      // Looked at here, so that another reading of the whole node can be tried when they differ.
+      (void)examine_leaves(operand, look);
+    } else {
+      look.claims.push_back(std::move(operand));
+    }
+  }
+}
+
+void Prover::examine_bodies(const Claim& claim, Look& look) {
+  const Node& a = *claim.a.value->producer();
+  const Node& b = *claim.b.value->producer();
+  if (a.subgraphs().size() == b.subgraphs().size()) {
+    // Graphs stand in the order of the attributes, which need not be the same.
+    const auto names = [](const Node& node) {
+      std::vector<std::string> out;
+      for (const auto& attribute : node.message().attribute()) {
+        out.insert(out.end(), static_cast<std::size_t>(attribute.graphs_size() + (attribute.has_g() ? 1 : 0)), attribute.name());
+      }
+      return out;
+    };
+    const auto names_a = names(a);
+    auto names_b = names(b);
+    for (std::size_t i = 0; i < names_a.size(); ++i) {
+      const auto found = std::ranges::find(names_b, names_a[i]);
+      if (found == names_b.end()) continue;
+      found->clear();
+      pair_graphs(*a.subgraphs()[i], *b.subgraphs()[static_cast<std::size_t>(found - names_b.begin())], look);
+    }
+  }
+  const Graph* const function_a = a_.function_of(a);
+  const Graph* const function_b = b_.function_of(b);
+  if ((function_a != nullptr) != (function_b != nullptr)) {
+    look.issues.push_back(issue_of_node(Unexplained::Kind::graph, b, false, "calls a function that only one of the models has"));
+  } else if (function_b != nullptr && !graphs_.contains(function_b)) {
+    pair_graphs(*function_a, *function_b, look);
+  }
+}
+
+/// The operators differ, and nothing accounts for it. Where the models meet again decides what is called added or removed.
+void Prover::resynchronize(const Claim& claim, Look& look) {
+  const Node* const a = claim.a.value->producer();
+  const Node* const b = claim.b.value->producer();
+  const auto meets = [&](Ref of_a, Ref of_b, bool by_name) {
+    if (!of_a || !of_b) return false;
+    if (by_name) return of_a.value->name() == of_b.value->name();
+    const Node* const made_a = of_a.value->producer();
+    const Node* const made_b = of_b.value->producer();
+    if (made_a == nullptr || made_b == nullptr) return same_input(*of_a.value, *of_b.value);
+    return same_operator(*made_a, *made_b);
+  };
+  const auto is_replaced = [&](bool by_name) {
+    return a != nullptr && b != nullptr && meets(a_.operand(claim.a, 0), b_.operand(claim.b, 0), by_name);
+  };
+  for (const bool by_name : {true, false}) {
+    if (!by_name && is_replaced(by_name)) break;
+    for (std::size_t i = 0; b != nullptr && i < b->inputs().size(); ++i) {
+      const Ref below = b_.operand(claim.b, i);
+      if (!meets(claim.a, below, by_name)) continue;
+      look.issues.push_back(issue_of_node(Unexplained::Kind::node_added, *b, false, "was not there"));
+      look.nodes_b.push_back(b);
+      look.claims.push_back({claim.a, below, {}, {}, {}, {}, b});
+      return;
+    }
+    for (std::size_t i = 0; a != nullptr && i < a->inputs().size(); ++i) {
+      const Ref below = a_.operand(claim.a, i);
+      if (!meets(below, claim.b, by_name)) continue;
+      Issue issue = issue_of_node(Unexplained::Kind::node_removed, *a, true, "is gone; no fold explains it");
+      issue.order = order_of(claim);
+      look.issues.push_back(std::move(issue));
+      look.nodes_a.push_back(a);
+      look.claims.push_back({below, claim.b, {}, {}, {}, {}, claim.reader});
+      return;
+    }
+    if (is_replaced(by_name)) break;
+  }
+  if (a == nullptr || b == nullptr) {
+    look.issues.push_back(
+        issue_of_reader(Unexplained::Kind::operand, claim,
+                        "reads " + quote(claim.b.value->name()) + " where " + quote(claim.a.value->name()) + " was read"));
+    return;
+  }
+  look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, *b, false, "stands where " + a->label() + " was"));
+  look.nodes_a.push_back(a);
+  look.nodes_b.push_back(b);
+  for (std::size_t i = 0; i < std::min(a->inputs().size(), b->inputs().size()); ++i) {
+    const Ref of_a = a_.operand(claim.a, i);
+    const Ref of_b = b_.operand(claim.b, i);
+    if (of_a && of_b) look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
+  }
+}
+
+}  // namespace relayout::proof

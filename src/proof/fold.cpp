@@ -1,0 +1,391 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "proof/nodes.h"
+#include "proof/prover.h"
+#include "proof/tensors.h"
+#include "proof/through.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Affines that are collected between two other nodes, and operators that they pass; more are not followed.
+constexpr std::size_t kMostSteps = 256;
+constexpr std::size_t kLongestChain = 64;
+
+/// What stands in front of a linear operator: affines, and operators that an affine may pass.
+struct Link {
+  std::optional<Step> step;
+  const Node* node = nullptr;
+  Ref output;
+  bool is_identity = false;
+};
+struct Chain {
+  std::vector<Ref> values;  ///< from the operator's data operand on; link i leads from value i + 1 to value i
+  std::vector<Link> links;
+  [[nodiscard]] bool has_steps() const {
+    return std::ranges::any_of(links, [](const Link& link) { return link.step.has_value(); });
+  }
+};
+
+Chain chain_in_front(Side& side, Ref data, bool rounded) {
+  Chain out;
+  out.values.push_back(data);
+  while (out.links.size() < kLongestChain) {
+    const Ref at = out.values.back();
+    const Node* const node = at.value->producer();
+    if (node == nullptr) break;
+    Link link{read_step(side, at, rounded), node, at, is_identity(side, at)};
+    if (!link.step && !link.is_identity && !is_passable(*node)) break;
+    const Ref below = link.step ? link.step->input : side.operand(at, 0);
+    if (!below) break;
+    out.links.push_back(std::move(link));
+    out.values.push_back(below);
+  }
+  return out;
+}
+
+/// Whether nothing in front makes the data operand larger: a constant of more dims, or more channels than the one it meets.
+bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_direct) {
+  if (step.constant_rank == 0) return true;
+  const auto dims = shapes.of(step.input);
+  const bool fits = dims ? static_cast<int64_t>(dims->size()) >= step.constant_rank : is_direct && step.constant_rank < data_rank;
+  if (!fits) return false;
+  if (!step.broadcasts || step.lanes.size() == 1) return true;
+  const int64_t axis = dims ? from_front(step.axis, static_cast<int64_t>(dims->size())) : -1;
+  return axis >= 0 && axis < static_cast<int64_t>(dims->size()) &&
+         (*dims)[static_cast<std::size_t>(axis)] == static_cast<int64_t>(step.lanes.size());
+}
+
+/// The affines among the first `count` links as one affine of the data operand; nothing when one of them cannot become that.
+std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& chain, std::size_t count, const Linear& linear) {
+  int64_t rank = linear.rank;
+  if (linear.kind == Linear::Kind::matmul_left || linear.kind == Linear::Kind::matmul_right) {
+    const auto dims = shapes.of(linear.data);
+    rank = dims ? static_cast<int64_t>(dims->size()) : -1;
+  }
+  Steps steps;
+  std::size_t first_passed = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Link& link = chain.links[i];
+    if (!link.step && !link.is_identity) first_passed = std::min(first_passed, i);
+    if (!link.step) continue;
+    Step step = *link.step;
+    if (!keeps_shape(shapes, step, rank, first_passed > i)) return std::nullopt;
+    step.constant_rank = 0;
+    for (std::size_t k = i; k-- > 0;) {
+      const Link& above = chain.links[k];
+      if (above.step || above.is_identity) continue;
+      if (!push(side, shapes, above.output, k == first_passed ? linear.inputs : -1, step)) return std::nullopt;
+    }
+    steps.push_back(std::move(step));
+  }
+  return compose(steps, linear.input_axis, linear.inputs, rank);
+}
+
+std::string labels_of(const Steps& steps) {
+  std::string out;
+  for (std::size_t i = 0; i < steps.size() && i < 3; ++i) out += (i > 0 ? ", " : "") + steps[i].node->label();
+  return steps.size() > 3 ? out + " and " + std::to_string(steps.size() - 3) + " more" : out;
+}
+
+}  // namespace
+
+/// How much of what stands in front is taken to be folded: the first links of either side's chain.
+struct Prover::Candidate {
+  std::size_t of_a = 0, of_b = 0;
+  bool operator==(const Candidate&) const = default;
+};
+
+/// Two linear operators and what is around them.
+struct Prover::Pair {
+  Linear a, b;
+  Chain front_a, front_b;
+  Composed behind_a, behind_b;
+};
+
+/// Where the two chains may meet: where names agree, at the operators themselves, below all that differs, at both ends.
+std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
+  const Chain& a = pair.front_a;
+  const Chain& b = pair.front_b;
+  std::vector<Candidate> out;
+  const auto add = [&](Candidate candidate) {
+    if (std::ranges::find(out, candidate) == out.end()) out.push_back(candidate);
+  };
+  if (a.has_steps() || b.has_steps()) {
+    for (std::size_t i = 0; i < a.values.size() && out.empty(); ++i) {
+      for (std::size_t j = 0; j < b.values.size() && out.empty(); ++j) {
+        if (a.values[i].value->name() == b.values[j].value->name()) add({i, j});
+      }
+    }
+    add({0, 0});
+    std::size_t same = 0;
+    while (same < std::min(a.links.size(), b.links.size())) {
+      const Link& of_a = a.links[a.links.size() - 1 - same];
+      const Link& of_b = b.links[b.links.size() - 1 - same];
+      const bool are_same = same_operator(*of_a.node, *of_b.node) && of_a.step.has_value() == of_b.step.has_value() &&
+                            (!of_a.step || same_lanes(*of_a.step, *of_b.step));
+      if (!are_same) break;
+      ++same;
+    }
+    add({a.links.size() - same, b.links.size() - same});
+    add({a.links.size(), b.links.size()});
+  } else {
+    add({0, 0});
+  }
+  // Both sides must pass the same operators on the way up.
+  std::erase_if(out, [&](const Candidate& candidate) {
+    const auto passed = [](const Chain& chain, std::size_t count) {
+      std::vector<const Link*> links;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!chain.links[i].step && !chain.links[i].is_identity) links.push_back(&chain.links[i]);
+      }
+      return links;
+    };
+    return !std::ranges::equal(passed(a, candidate.of_a), passed(b, candidate.of_b), [&](const Link* of_a, const Link* of_b) {
+      if (!same_operator(*of_a->node, *of_b->node) || of_a->node->opset() != of_b->node->opset()) return false;
+      if (!different_attributes(*of_a->node, of_a->output.call, *of_b->node, of_b->output.call).empty()) return false;
+      for (std::size_t i = 1; i < std::max(of_a->node->inputs().size(), of_b->node->inputs().size()); ++i) {
+        const Ref operand_a = a_.operand(of_a->output, i);
+        const Ref operand_b = b_.operand(of_b->output, i);
+        if (!operand_a && !operand_b) continue;
+        if (!operand_a || !operand_b) return false;
+        const auto found = tensor_difference(operand_a, operand_b);
+        if (!found || found->values > 0) return false;
+      }
+      return true;
+    });
+  });
+  return out;
+}
+
+Recomputed Prover::try_candidate(const Claim& claim, const Pair& pair, const Candidate& candidate, bool thorough) {
+  const auto front_a = compose_front(a_, shapes_a_, pair.front_a, candidate.of_a, pair.a);
+  const auto front_b = compose_front(b_, shapes_b_, pair.front_b, candidate.of_b, pair.b);
+  if (!front_a || !front_b) {
+    Recomputed out;
+    out.obstacle = "what stands in front does not run along the channels";
+    return out;
+  }
+  const Around around_a{pair.behind_a, *front_a};
+  const Around around_b{pair.behind_b, *front_b};
+  // Nothing around either: then nothing may have been rounded.
+  const bool is_bare = around_a.steps() + around_b.steps() == 0;
+  if (is_bare && !thorough) {
+    const auto found = tensor_difference(pair.a.weight_value, pair.b.weight_value);
+    if (!found || found->values > 0) {
+      Recomputed out;
+      out.obstacle = "the weights differ";
+      return out;
+    }
+  }
+  (void)claim;
+  return recompute(pair.a, around_a, pair.b, around_b, thorough);
+}
+
+bool Prover::examine_linear(const Claim& claim, Look& look) {
+  auto linear_a = read_linear(a_, shapes_a_, claim.a);
+  auto linear_b = linear_a ? read_linear(b_, shapes_b_, claim.b) : std::nullopt;
+  if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
+  Pair pair{std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}};
+  pair.front_a = chain_in_front(a_, pair.a.data, false);
+  pair.front_b = chain_in_front(b_, pair.b.data, true);
+  if (claim.is_plain()) {
+    // The usual case: weight and bias as they were.
+    const auto same = [&](Ref a, Ref b) {
+      if (!a && !b) return true;
+      const auto found = a && b ? tensor_difference(a, b) : std::nullopt;
+      return found && found->values == 0;
+    };
+    if (same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value)) return false;
+  }
+  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
+  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
+  if (!behind_a || !behind_b) return false;
+  pair.behind_a = *behind_a;
+  pair.behind_b = *behind_b;
+  const std::vector<Candidate> tried = candidates(pair);
+  for (const Candidate& candidate : tried) {
+    if (!try_candidate(claim, pair, candidate, false).holds()) continue;
+    accept_fold(claim, pair, candidate, look);
+    return true;
+  }
+  if (claim.is_plain()) return false;
+  reject_fold(claim, pair, tried.empty() ? Candidate() : tried.front(), look);
+  return true;
+}
+
+void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
+  compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
+  bool is_fold = !claim.is_plain();
+  std::vector<std::pair<const Node*, Ref>> passed_a, passed_b;
+  const auto account = [&](Side& side, const Step& step, bool is_first) {
+    (is_first ? look.folded : look.nodes_b).push_back(step.node);
+    for (std::size_t i = 0; i < step.node->inputs().size(); ++i) {
+      const Ref operand = side.resolve({step.node->input(i), step.call});
+      if (operand && operand != step.input) (is_first ? look.constants_a : look.constants_b).push_back(operand);
+    }
+  };
+  const auto account_chain = [&](Side& side, const Chain& chain, std::size_t count, bool is_first) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Link& link = chain.links[i];
+      is_fold = is_fold || link.step.has_value();
+      if (link.step) {
+        account(side, *link.step, is_first);
+      } else if (link.is_identity) {
+        (is_first ? look.bypassed : look.nodes_b).push_back(link.node);
+      } else {
+        (is_first ? passed_a : passed_b).emplace_back(link.node, link.output);
+      }
+    }
+  };
+  for (const Step& step : claim.behind_a) account(a_, step, true);
+  for (const Step& step : claim.behind_b) account(b_, step, false);
+  account_chain(a_, pair.front_a, candidate.of_a, true);
+  account_chain(b_, pair.front_b, candidate.of_b, false);
+  for (std::size_t i = 0; i < passed_a.size(); ++i) {
+    look.equal_nodes.emplace_back(passed_a[i].first, passed_b[i].first);
+    for (std::size_t k = 1; k < passed_a[i].first->inputs().size(); ++k) {
+      look.constants_a.push_back(a_.operand(passed_a[i].second, k));
+      look.constants_b.push_back(b_.operand(passed_b[i].second, k));
+    }
+  }
+  look.constants_a.insert(look.constants_a.end(), {pair.a.weight_value, pair.a.bias_value});
+  look.constants_b.insert(look.constants_b.end(), {pair.b.weight_value, pair.b.bias_value});
+  if (is_fold) look.fold = pair.b.node;
+  if (pair.a.weight.data.permutation() != pair.b.weight.data.permutation()) {
+    const Value* const leaf = b_.stored(pair.b.weight_value);
+    if (leaf != nullptr) look.tensors.emplace_back(leaf, true);
+  }
+  look.claims.push_back({pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
+}
+
+void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
+  compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
+  const Recomputed found = try_candidate(claim, pair, candidate, true);
+  Steps absorbed = claim.behind_a;
+  for (std::size_t i = 0; i < candidate.of_a; ++i) {
+    if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
+  }
+  const std::string fold = absorbed.empty() ? "what was there" : "the fold of " + labels_of(absorbed) + " recomputed";
+  const int64_t order = b_.order_of(*pair.b.node);
+  const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
+    look.issues.push_back({{kind, name, text, difference.values, difference.largest, false}, order});
+  };
+  const std::string& weight = pair.b.weight_value.value->name();
+  if (!found.obstacle.empty()) {
+    const std::string& gone = absorbed.empty() ? pair.b.node->name() : absorbed.front().node->name();
+    note(Unexplained::Kind::weight, gone.empty() ? weight : gone,
+         (absorbed.empty() ? pair.b.node->label() : labels_of(absorbed)) + " cannot be part of " + quote(weight) + ": " + found.obstacle,
+         {});
+  }
+  if (found.weight.values > 0) {
+    note(Unexplained::Kind::weight, weight, "weight " + quote(weight) + " is not " + fold + " " + found.weight.text(), found.weight);
+  }
+  if (found.bias.values > 0) {
+    const Value* const bias = pair.b.bias_value.value;
+    const std::string name = bias != nullptr ? bias->name() : pair.b.node->name();
+    const std::string what = bias != nullptr ? "bias " + quote(name) : "the missing bias of " + pair.b.node->label();
+    note(Unexplained::Kind::bias, name, what + " is not " + fold + " " + found.bias.text(), found.bias);
+  }
+  // Written down; from here on as if it were right.
+  std::vector<Issue> issues = std::move(look.issues);
+  accept_fold(claim, pair, candidate, look);
+  look.issues = std::move(issues);
+  look.fold = nullptr;
+  look.folded.clear();
+  for (const Step& step : absorbed) look.nodes_a.push_back(step.node);
+  std::erase_if(look.equal_nodes, [&](const auto& nodes) { return nodes.second == pair.b.node; });
+}
+
+void Prover::examine_affine(Claim claim, Look& look) {
+  for (;;) {
+    claim.a = a_.resolve(claim.a);
+    claim.b = b_.resolve(claim.b);
+    if (!claim.a || !claim.b) return give_up(claim, look);
+    bool collected = false;
+    const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
+      auto step = steps.size() < kMostSteps ? read_step(side, at, rounded) : std::nullopt;
+      if (!step) return;
+      at = step->input;
+      steps.push_back(std::move(*step));
+      collected = true;
+    };
+    collect(a_, claim.a, claim.behind_a, false);
+    collect(b_, claim.b, claim.behind_b, true);
+    if (collected) continue;
+    const Node* const a = claim.a.value->producer();
+    const Node* const b = claim.b.value->producer();
+    const bool same = a != nullptr && b != nullptr && same_operator(*a, *b);
+    if (same && is_linear(*a) && examine_linear(claim, look)) return;
+    if (same && pass(claim, look)) return;
+    if (step_down(claim, look)) continue;
+    return give_up(claim, look);
+  }
+}
+
+bool Prover::pass(const Claim& claim, Look& look) {
+  const Node& node = *claim.a.value->producer();
+  std::vector<Steps> below_a, below_b;
+  if (node.is("Concat")) {
+    below_a = cut(a_, shapes_a_, claim.a, claim.behind_a);
+    below_b = cut(b_, shapes_b_, claim.b, claim.behind_b);
+    if (below_a.empty() || below_a.size() != below_b.size()) return false;
+  } else {
+    if (!is_passable(node)) return false;
+    below_a = {claim.behind_a};
+    below_b = {claim.behind_b};
+    for (Step& step : below_a[0]) {
+      if (!pull(a_, shapes_a_, claim.a, step)) return false;
+    }
+    for (Step& step : below_b[0]) {
+      if (!pull(b_, shapes_b_, claim.b, step)) return false;
+    }
+  }
+  compare_heads(claim, {}, look);
+  examine_operands(claim, below_a.size(), look);
+  for (std::size_t i = 0; i < below_a.size(); ++i) {
+    look.claims.push_back({a_.operand(claim.a, i), b_.operand(claim.b, i), std::move(below_a[i]), std::move(below_b[i]), claim.origin_a,
+                           claim.origin_b, claim.b.value->producer(), true});
+  }
+  return true;
+}
+
+/// The affines collected on the way have no linear operator to be part of.
+void Prover::give_up(const Claim& claim, Look& look) {
+  if (!claim.has_passed) {
+    // Nothing of it has been settled: the nodes at the top simply differ.
+    const Claim top{claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader};
+    look = Look();
+    const Node* const a = top.a.value->producer();
+    const Node* const b = top.b.value->producer();
+    if (a != nullptr && b != nullptr && same_operator(*a, *b)) return examine_nodes(top, look);
+    return resynchronize(top, look);
+  }
+  Steps of_a = claim.behind_a;
+  Steps of_b = claim.behind_b;
+  while (!of_a.empty() && !of_b.empty() && same_operator(*of_a.back().node, *of_b.back().node) && same_lanes(of_a.back(), of_b.back())) {
+    look.equal_nodes.emplace_back(of_a.back().node, of_b.back().node);
+    of_a.pop_back();
+    of_b.pop_back();
+  }
+  const bool same_nodes = std::ranges::equal(of_a, of_b, [](const Step& a, const Step& b) { return same_operator(*a.node, *b.node); });
+  const std::string below = claim.a ? quote(claim.a.value->name()) : "nothing";
+  for (std::size_t i = 0; same_nodes && i < of_a.size(); ++i) {
+    look.issues.push_back(issue_of_node(Unexplained::Kind::tensor, *of_b[i].node, false, "has other constants; no fold explains it"));
+  }
+  for (std::size_t i = 0; !same_nodes && i < of_a.size(); ++i) {
+    Issue issue = issue_of_node(Unexplained::Kind::node_removed, *of_a[i].node, true,
+                                "is gone, and what it was applied to, " + below + ", cannot take it up");
+    issue.order = order_of(claim);
+    look.issues.push_back(std::move(issue));
+  }
+  for (std::size_t i = 0; !same_nodes && i < of_b.size(); ++i) {
+    look.issues.push_back(issue_of_node(Unexplained::Kind::node_added, *of_b[i].node, false, "was not there; no fold explains it"));
+  }
+  for (const Step& step : claim.behind_a) look.nodes_a.push_back(step.node);
+  for (const Step& step : claim.behind_b) look.nodes_b.push_back(step.node);
+  if (claim.a && claim.b) look.claims.push_back({claim.a, claim.b, {}, {}, {}, {}, claim.reader});
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,121 @@
+#include "proof/interface.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "relayout/graph.h"
+
+namespace relayout::proof {
+namespace {
+
+struct Port {
+  std::string_view side;  ///< "input" or "output"
+  const Value* value = nullptr;
+  const onnx::ValueInfoProto* info = nullptr;
+};
+
+std::vector<Port> inputs_of(const Model& model) {
+  std::vector<Port> out;
+  for (const Value* value : callers_inputs(model)) out.push_back({"input", value, value->info()});
+  return out;
+}
+
+std::vector<Port> outputs_of(const Model& model) {
+  std::vector<Port> out;
+  const auto& values = model.graph().outputs();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    out.push_back({"output", values[i], &model.message().graph().output(static_cast<int>(i))});
+  }
+  return out;
+}
+
+std::string dim_text(const onnx::TensorShapeProto::Dimension& dim) {
+  if (dim.has_dim_value()) return std::to_string(dim.dim_value());
+  return dim.dim_param().empty() ? "?" : escape(dim.dim_param());
+}
+
+std::string type_text(const onnx::ValueInfoProto* info) {
+  if (info == nullptr || !info->has_type()) return "undeclared";
+  const auto& type = info->type();
+  if (!type.has_tensor_type()) return type.has_sequence_type() ? "a sequence" : type.has_optional_type() ? "an optional" : "no tensor";
+  const DataTypeTraits* const known = find_traits(type.tensor_type().elem_type());
+  std::string out(known != nullptr ? known->name : "untyped");
+  if (!type.tensor_type().has_shape()) return out + " of any shape";
+  out += " [";
+  for (int i = 0; i < type.tensor_type().shape().dim_size(); ++i) {
+    out += (i > 0 ? ", " : "") + dim_text(type.tensor_type().shape().dim(i));
+  }
+  return out + "]";
+}
+
+bool same_dim(const Port& port, const onnx::TensorShapeProto::Dimension& a, const onnx::TensorShapeProto::Dimension& b) {
+  if (a.has_dim_value() != b.has_dim_value()) return port.side == "output" && b.has_dim_value();
+  return a.has_dim_value() ? a.dim_value() == b.dim_value() : a.dim_param() == b.dim_param();
+}
+
+bool same_type(const Port& a, const Port& b) {
+  if (a.info == nullptr || b.info == nullptr) return a.info == b.info;
+  const auto& of_a = a.info->type();
+  const auto& of_b = b.info->type();
+  if (!of_a.has_tensor_type() || !of_b.has_tensor_type()) return of_a.SerializeAsString() == of_b.SerializeAsString();
+  const auto& tensor_a = of_a.tensor_type();
+  const auto& tensor_b = of_b.tensor_type();
+  if (tensor_a.elem_type() != tensor_b.elem_type()) return false;
+  if (tensor_a.has_shape() != tensor_b.has_shape()) return a.side == "output" && tensor_b.has_shape();
+  return std::ranges::equal(tensor_a.shape().dim(), tensor_b.shape().dim(),
+                            [&](const auto& dim_a, const auto& dim_b) { return same_dim(a, dim_a, dim_b); });
+}
+
+void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::vector<Unexplained>& out) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < b.size(); ++i) places.emplace(b[i].value->name(), i);
+  std::vector<char> met(b.size(), 0);
+  const auto note = [&](const Port& port, const std::string& what, bool in_first) {
+    const std::string& name = port.value->name();
+    out.push_back({Unexplained::Kind::interface, name, std::string(port.side) + " " + quote(name) + " " + what, 0, 0, in_first});
+  };
+  std::size_t last = 0;
+  bool in_order = true;
+  for (const Port& port : a) {
+    const auto found = places.find(port.value->name());
+    if (found == places.end()) {
+      note(port, "is missing", true);
+      continue;
+    }
+    met[found->second] = 1;
+    in_order = in_order && found->second >= last;
+    last = found->second;
+    const Port& other = b[found->second];
+    if (!same_type(port, other)) note(other, "is " + type_text(other.info) + ", was " + type_text(port.info), false);
+    if (port.value->is_overridable() != other.value->is_overridable()) {
+      note(other, other.value->is_overridable() ? "now has a default" : "has lost its default", false);
+    }
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (met[i] == 0) note(b[i], "was not there", false);
+  }
+  if (!in_order) note(b[last], "stands at another place among the " + std::string(b[last].side) + "s", false);
+}
+
+}  // namespace
+
+std::vector<const Value*> callers_inputs(const Model& model) {
+  std::vector<const Value*> out;
+  for (const Value* value : model.graph().inputs()) {
+    if (value->initializer() == nullptr || value->is_overridable()) out.push_back(value);
+  }
+  return out;
+}
+
+std::vector<Unexplained> compare_interfaces(const Model& a, const Model& b) {
+  std::vector<Unexplained> out;
+  compare_ports(inputs_of(a), inputs_of(b), out);
+  compare_ports(outputs_of(a), outputs_of(b), out);
+  return out;
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,159 @@
+#include "proof/linear.h"
+
+#include <algorithm>
+#include <array>
+
+#include "proof/numbers.h"
+
+namespace relayout::proof {
+namespace {
+
+int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
+  int64_t out = 1;
+  for (std::size_t i = begin; i < end; ++i) out *= dims[i];
+  return out;
+}
+
+bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
+  return std::ranges::all_of(values, [&](int64_t value) { return value == wanted; });
+}
+
+/// No output element misses a tap: no padding whatever the size of the data.
+bool sums_all_taps(const Linear& linear, const AttributeReader& attributes) {
+  const Dims kernel(linear.weight.dims.begin() + 2, linear.weight.dims.end());
+  const std::string padding = attributes.text("auto_pad", "NOTSET");
+  const bool unpadded = all_are(attributes.integers("pads"), 0);
+  if (linear.kind == Linear::Kind::conv) {
+    if (padding == "VALID" || (padding == "NOTSET" && unpadded)) return true;
+    // SAME pads by max(0, (⌈H/s⌉ − 1)·s + kernel − H): nothing for every H only when the kernel is a point.
+    return padding.starts_with("SAME") && all_are(kernel, 1);
+  }
+  // A transposed convolution reaches its output elements by differing taps unless each tap has one element of its own.
+  return all_are(kernel, 1) && all_are(attributes.integers("strides"), 1) && unpadded &&
+         all_are(attributes.integers("output_padding"), 0) && !attributes.has("output_shape") && padding == "NOTSET";
+}
+
+bool read_convolution(Linear& linear, const AttributeReader& attributes) {
+  const Dims& dims = linear.weight.dims;
+  linear.groups = attributes.integer("group", 1);
+  if (dims.size() < 3 || linear.groups < 1 || dims[0] % linear.groups != 0) return false;
+  linear.rows = dims[0];
+  linear.columns = dims[1];
+  linear.inner = product(dims, 2, dims.size());
+  const bool is_transposed = linear.kind == Linear::Kind::conv_transpose;
+  linear.outputs = is_transposed ? dims[1] * linear.groups : dims[0];
+  linear.inputs = is_transposed ? dims[0] : dims[1] * linear.groups;
+  linear.rank = static_cast<int64_t>(dims.size());
+  linear.output_axis = linear.input_axis = {1, false};
+  linear.takes_shift = sums_all_taps(linear, attributes);
+  return true;
+}
+
+bool read_gemm(Linear& linear, const AttributeReader& attributes) {
+  const Dims& dims = linear.weight.dims;
+  if (dims.size() != 2) return false;
+  linear.transposed = attributes.integer("transB", 0) != 0;
+  linear.alpha = attributes.real("alpha", 1.0F);
+  linear.beta = attributes.real("beta", 1.0F);
+  linear.rows = dims[0];
+  linear.columns = dims[1];
+  linear.outputs = linear.transposed ? dims[0] : dims[1];
+  linear.inputs = linear.transposed ? dims[1] : dims[0];
+  linear.rank = 2;
+  linear.output_axis = {1, false};
+  linear.input_axis = {attributes.integer("transA", 0) != 0 ? 0 : 1, false};
+  linear.takes_shift = true;
+  return true;
+}
+
+bool read_matmul(Linear& linear, Shapes& shapes) {
+  const Dims& dims = linear.weight.dims;
+  const std::size_t rank = dims.size();
+  if (rank < 2) return false;
+  const bool right = linear.kind == Linear::Kind::matmul_right;
+  linear.rows = product(dims, 0, rank - 1);
+  linear.columns = dims[rank - 1];
+  linear.outputs = right ? dims[rank - 1] : dims[rank - 2];
+  linear.inputs = right ? dims[rank - 2] : dims[rank - 1];
+  linear.output_axis = linear.input_axis = {right ? 0 : 1, true};
+  linear.takes_shift = true;
+  const auto data = shapes.of(linear.data);
+  if (data) {
+    const auto data_rank = static_cast<int64_t>(data->size());
+    if (data_rank < 2) return false;  // a vector: the result has no such axis on this side
+    linear.rank = std::max(data_rank, static_cast<int64_t>(rank));
+  }
+  return data.has_value() || right;
+}
+
+}  // namespace
+
+int64_t Linear::output_channel(int64_t row, int64_t column) const {
+  switch (kind) {
+    case Kind::conv:
+      return row;
+    case Kind::conv_transpose:
+      return row / (inputs / groups) * columns + column;
+    case Kind::gemm:
+      return transposed ? row : column;
+    case Kind::matmul_right:
+      return column;
+    case Kind::matmul_left:
+      return row % outputs;
+  }
+  return 0;
+}
+
+int64_t Linear::input_channel(int64_t row, int64_t column) const {
+  switch (kind) {
+    case Kind::conv:
+      return row / (outputs / groups) * columns + column;
+    case Kind::conv_transpose:
+      return row;
+    case Kind::gemm:
+      return transposed ? column : row;
+    case Kind::matmul_right:
+      return row % inputs;
+    case Kind::matmul_left:
+      return column;
+  }
+  return 0;
+}
+
+bool is_linear(const Node& node) {
+  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
+}
+
+std::optional<Linear> read_linear(Side& side, Shapes& shapes, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || !is_linear(*node) || node->inputs().size() < 2) return std::nullopt;
+  Linear linear;
+  linear.node = node;
+  linear.output = output;
+  linear.weight_input = 1;
+  if (node->is("MatMul") && !side.constant(side.operand(output, 1))) linear.weight_input = 0;
+  linear.weight_value = side.operand(output, linear.weight_input);
+  linear.data = side.operand(output, 1 - linear.weight_input);
+  auto weight = side.constant(linear.weight_value);
+  if (!weight || !is_real(weight->type) || !linear.data || element_count(weight->dims) == 0) return std::nullopt;
+  linear.weight = std::move(*weight);
+  if (!node->is("MatMul")) linear.bias_value = side.operand(output, 2);
+  linear.bias = side.constant(linear.bias_value);
+
+  const AttributeReader attributes(*node, output.call);
+  bool read = false;
+  if (node->is("Conv") || node->is("ConvTranspose")) {
+    linear.kind = node->is("Conv") ? Linear::Kind::conv : Linear::Kind::conv_transpose;
+    read = read_convolution(linear, attributes);
+  } else if (node->is("Gemm")) {
+    linear.kind = Linear::Kind::gemm;
+    read = read_gemm(linear, attributes);
+  } else {
+    linear.kind = linear.weight_input == 1 ? Linear::Kind::matmul_right : Linear::Kind::matmul_left;
+    read = read_matmul(linear, shapes);
+  }
+  if (!read || attributes.is_open()) return std::nullopt;
+  return linear;
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,110 @@
+#include "proof/nodes.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "model/origin.h"
+#include "proof/tensors.h"
+
+namespace relayout::proof {
+namespace {
+
+using onnx::AttributeProto;
+
+Constant constant_of(const Model& model, const onnx::TensorProto& tensor) {
+  Constant out;
+  if (tensor.data_type() == onnx::TensorProto::STRING) {
+    out.strings = load_tensor(model, tensor);
+    out.type = out.strings.type();
+    out.dims = out.strings.dims();
+    return out;
+  }
+  out.data = tensor_data(model, tensor);
+  out.type = out.data.type();
+  out.dims = out.data.dims();
+  return out;
+}
+
+bool same_tensor(const Model& model_a, const onnx::TensorProto& a, const Model& model_b, const onnx::TensorProto& b) {
+  if (a.data_type() == onnx::TensorProto::UNDEFINED || b.data_type() == onnx::TensorProto::UNDEFINED) {
+    return a.data_type() == b.data_type() && std::ranges::equal(a.dims(), b.dims());
+  }
+  const auto found = difference(constant_of(model_a, a), constant_of(model_b, b));
+  return found && found->values == 0;
+}
+
+bool same_sparse(const Model& model_a, const onnx::SparseTensorProto& a, const Model& model_b, const onnx::SparseTensorProto& b) {
+  return std::ranges::equal(a.dims(), b.dims()) && same_tensor(model_a, a.values(), model_b, b.values()) &&
+         same_tensor(model_a, a.indices(), model_b, b.indices());
+}
+
+/// What is left of an attribute beside its name, documentation, tensors and graphs, in one definite encoding.
+std::string plain_part(const AttributeProto& attribute) {
+  AttributeProto plain;
+  plain.set_type(attribute.type());
+  plain.set_ref_attr_name(attribute.ref_attr_name());
+  if (attribute.has_f()) plain.set_f(attribute.f());
+  if (attribute.has_i()) plain.set_i(attribute.i());
+  if (attribute.has_s()) plain.set_s(attribute.s());
+  if (attribute.has_tp()) *plain.mutable_tp() = attribute.tp();
+  *plain.mutable_floats() = attribute.floats();
+  *plain.mutable_ints() = attribute.ints();
+  *plain.mutable_strings() = attribute.strings();
+  *plain.mutable_type_protos() = attribute.type_protos();
+  std::string out;
+  {
+    google::protobuf::io::StringOutputStream stream(&out);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    plain.SerializeToCodedStream(&coded);
+  }
+  return out;
+}
+
+bool same_attribute(const Model& model_a, const AttributeProto& a, const Model& model_b, const AttributeProto& b) {
+  const bool same_counts = a.has_t() == b.has_t() && a.has_g() == b.has_g() && a.has_sparse_tensor() == b.has_sparse_tensor() &&
+                           a.tensors_size() == b.tensors_size() && a.graphs_size() == b.graphs_size() &&
+                           a.sparse_tensors_size() == b.sparse_tensors_size();
+  if (!same_counts || plain_part(a) != plain_part(b)) return false;
+  if (a.has_t() && !same_tensor(model_a, a.t(), model_b, b.t())) return false;
+  if (a.has_sparse_tensor() && !same_sparse(model_a, a.sparse_tensor(), model_b, b.sparse_tensor())) return false;
+  for (int i = 0; i < a.tensors_size(); ++i) {
+    if (!same_tensor(model_a, a.tensors(i), model_b, b.tensors(i))) return false;
+  }
+  for (int i = 0; i < a.sparse_tensors_size(); ++i) {
+    if (!same_sparse(model_a, a.sparse_tensors(i), model_b, b.sparse_tensors(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool same_operator(const Node& a, const Node& b) {
+  return a.op_type() == b.op_type() && a.domain() == b.domain() && a.message().overload() == b.message().overload();
+}
+
+std::vector<std::string> different_attributes(const Node& a, const Call* call_a, const Node& b, const Call* call_b,
+                                              std::string_view ignored) {
+  const AttributeReader of_a(a, call_a);
+  const AttributeReader of_b(b, call_b);
+  std::vector<std::string> out;
+  const auto compare = [&](const std::string& name) {
+    const AttributeProto* const in_a = of_a.find(name);
+    const AttributeProto* const in_b = of_b.find(name);
+    if (in_a == nullptr && in_b == nullptr) return;
+    if (in_a != nullptr && in_b != nullptr && same_attribute(a.graph().model(), *in_a, b.graph().model(), *in_b)) return;
+    out.push_back(name);
+  };
+  for (const AttributeProto& attribute : a.message().attribute()) {
+    if (attribute.name() != ignored) compare(attribute.name());
+  }
+  for (const AttributeProto& attribute : b.message().attribute()) {
+    if (attribute.name() != ignored && a.attribute(attribute.name()) == nullptr) compare(attribute.name());
+  }
+  return out;
+}
+
+}  // namespace relayout::proof

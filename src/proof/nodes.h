@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proof/side.h"
+
+namespace relayout::proof {
+
+/// Whether two nodes name the same operator (domain, name, overload).
+[[nodiscard]] bool same_operator(const Node& a, const Node& b);
+
+/// Names of the attributes in which two nodes differ, tensors compared by their elements; nested graphs are not looked at, except that
+/// both must have them under the same names. `ignored` is an attribute that may differ.
+[[nodiscard]] std::vector<std::string> different_attributes(const Node& a, const Call* call_a, const Node& b, const Call* call_b,
+                                                            std::string_view ignored = {});
+
+}  // namespace relayout::proof

@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "base/sha256.h"
+#include "base/threads.h"
+#include "model/origin.h"
+#include "proof/prover.h"
+
+namespace relayout {
+namespace {
+
+/// The model's files, model file first; digests are filled in later.
+void list_files(const Model& model, std::vector<FileDigest>& digests, std::vector<std::shared_ptr<const File>>& files) {
+  digests.push_back({model.name(), ""});
+  files.push_back(model.origin().file);
+  std::vector<std::pair<std::string, std::shared_ptr<const File>>> data;
+  for (auto& [location, file] : model.origin().external_files()) data.emplace_back(location, file);
+  std::ranges::sort(data, {}, &std::pair<std::string, std::shared_ptr<const File>>::first);
+  for (auto& [location, file] : data) {
+    digests.push_back({location, ""});
+    files.push_back(std::move(file));
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Unexplained::Kind kind) noexcept {
+  switch (kind) {
+    case Unexplained::Kind::interface:
+      return "interface";
+    case Unexplained::Kind::weight:
+      return "weight";
+    case Unexplained::Kind::bias:
+      return "bias";
+    case Unexplained::Kind::tensor:
+      return "tensor";
+    case Unexplained::Kind::attribute:
+      return "attribute";
+    case Unexplained::Kind::operand:
+      return "operand";
+    case Unexplained::Kind::node_added:
+      return "node-added";
+    case Unexplained::Kind::node_removed:
+      return "node-removed";
+    case Unexplained::Kind::node_changed:
+      return "node-changed";
+    case Unexplained::Kind::graph:
+      return "graph";
+  }
+  return "";
+}
+
+ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
+  ProofResult result = proof::Prover(a, b).run();
+  if (!options.digests) return result;
+  std::vector<std::shared_ptr<const File>> files;
+  list_files(a, result.files_a, files);
+  list_files(b, result.files_b, files);
+  const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
+  parallel_for(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    FileDigest& digest = at < result.files_a.size() ? result.files_a[at] : result.files_b[at - result.files_a.size()];
+    digest.sha256 = sha256_of(*files[at]);
+  });
+  return result;
+}
+
+}  // namespace relayout

@@ -1,0 +1,361 @@
+#include "proof/recompute.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+#include "base/half.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "proof/numbers.h"
+#include "proof/tensors.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr long double kDoubleError = 0x1p-53L;
+/// Rounding errors of a folding in double, per step: add, root, divide, multiply (CASES §1).
+constexpr long double kErrorsPerStep = 4;
+
+template <class T, class Bits>
+struct Plain {
+  using Element = T;
+  using Magnitude = Bits;
+  static double load(T value) { return static_cast<double>(value); }
+  static bool is_rounded_from(double value, T stored) { return static_cast<T>(value) == stored; }
+};
+struct Half {
+  using Element = uint16_t;
+  using Magnitude = uint16_t;
+  static double load(uint16_t bits) { return static_cast<double>(half_to_float(bits)); }
+  static bool is_rounded_from(double value, uint16_t stored) { return double_to_half(value) == stored; }
+};
+struct BrainHalf {
+  using Element = uint16_t;
+  using Magnitude = uint16_t;
+  static double load(uint16_t bits) { return static_cast<double>(bfloat16_to_float(bits)); }
+  static bool is_rounded_from(double value, uint16_t stored) { return double_to_bfloat16(value) == stored; }
+};
+
+/// Sums over the taps of each output channel: Σ W·t and Σ |W·t|.
+struct TapSums {
+  std::vector<long double> sum, absolute;
+};
+
+/// Compares the weights of both sides, row by row.
+class WeightCheck {
+ public:
+  WeightCheck(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b)
+      : a_(a), b_(b), behind_a_(around_a.behind), behind_b_(around_b.behind), front_a_(around_a.in_front), front_b_(around_b.in_front) {
+    tolerance_ =
+        a.weight.type == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1)) : 0.501;
+    largest_a_.assign(static_cast<std::size_t>(a.outputs), 0);
+    largest_b_ = largest_a_;
+  }
+
+  /// Σ W·t[c] is wanted of a side whose affine in front shifts.
+  void sum_taps(bool of_a, bool of_b) {
+    if (of_a) sums_a_ = empty_sums();
+    if (of_b) sums_b_ = empty_sums();
+  }
+
+  void run(bool thorough) {
+    switch (a_.weight.type) {
+      case DataType::float64:
+        return run_as<Plain<double, uint64_t>>(thorough);
+      case DataType::float16:
+        return run_as<Half>(thorough);
+      case DataType::bfloat16:
+        return run_as<BrainHalf>(thorough);
+      default:
+        return run_as<Plain<float, uint32_t>>(thorough);
+    }
+  }
+
+  [[nodiscard]] const Difference& difference() const { return difference_; }
+  [[nodiscard]] const TapSums& sums_a() const { return sums_a_; }
+  [[nodiscard]] const TapSums& sums_b() const { return sums_b_; }
+  /// What is wrong with an output channel that infinities stand in, or that ended below the smallest normal number and so without its
+  /// relative accuracy; empty when nothing is.
+  [[nodiscard]] std::string range_left() const;
+
+ private:
+  [[nodiscard]] TapSums empty_sums() const {
+    const auto count = static_cast<std::size_t>(a_.outputs);
+    return {std::vector<long double>(count), std::vector<long double>(count)};
+  }
+  /// What a weight of `a` between two channels is multiplied by to give b's.
+  [[nodiscard]] long double ratio(int64_t output, int64_t input) const {
+    const auto of = [](const Composed& composed, int64_t channel) {
+      return composed.steps == 0 ? 1.0L : composed.lanes[static_cast<std::size_t>(channel)].factor;
+    };
+    return of(behind_a_, output) * of(front_a_, input) / (of(behind_b_, output) * of(front_b_, input));
+  }
+
+  template <class Format>
+  void run_as(bool thorough);
+  template <class Format>
+  void compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b);
+  template <class Format>
+  void compare_run(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
+  template <class Format>
+  void note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b);
+  template <class Format>
+  void add_taps(int64_t row, const typename Format::Element* weights, const Composed& front, TapSums& sums) const;
+
+  const Linear &a_, &b_;
+  const Composed &behind_a_, &behind_b_, &front_a_, &front_b_;
+  double tolerance_ = 0.501;
+  Difference difference_;
+  TapSums sums_a_, sums_b_;
+  std::vector<uint64_t> largest_a_, largest_b_;  ///< per output channel: magnitudes as bits, which are in order of the values
+};
+
+template <class Format>
+void WeightCheck::run_as(bool thorough) {
+  using Element = typename Format::Element;
+  const TensorData& data_a = a_.weight.data;
+  const TensorData& data_b = b_.weight.data;
+  // Rows of the weight as stored; a MatMul's leading dims make several of ours out of one.
+  const int64_t stored_rows = data_a.dims()[0];
+  const int64_t rows_each = a_.rows / stored_rows;
+  const int64_t row = a_.columns * a_.inner;
+  const int64_t step = rows_per_piece(data_a);
+  const auto piece_a = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * rows_each * row));
+  const auto piece_b = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * rows_each * row));
+  for (int64_t begin = 0; begin < stored_rows && (thorough || difference_.values == 0); begin += step) {
+    check_interrupt();
+    const int64_t count = std::min(step, stored_rows - begin);
+    const auto elements = static_cast<std::size_t>(count * rows_each * row);
+    data_a.read_rows(begin, count, std::as_writable_bytes(std::span(piece_a.get(), elements)));
+    data_b.read_rows(begin, count, std::as_writable_bytes(std::span(piece_b.get(), elements)));
+    for (int64_t i = 0; i < count * rows_each; ++i) {
+      const int64_t at = begin * rows_each + i;
+      compare_row<Format>(at, piece_a.get() + i * row, piece_b.get() + i * row);
+      note_largest<Format>(at, piece_a.get() + i * row, piece_b.get() + i * row);
+      add_taps<Format>(at, piece_a.get() + i * row, front_a_, sums_a_);
+      add_taps<Format>(at, piece_b.get() + i * row, front_b_, sums_b_);
+    }
+  }
+}
+
+template <class Format>
+void WeightCheck::compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
+  const bool one_factor = a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0;
+  if (one_factor) return compare_run<Format>(a, b, a_.columns * a_.inner, ratio(a_.output_channel(row, 0), 0));
+  for (int64_t column = 0; column < a_.columns; ++column, a += a_.inner, b += a_.inner) {
+    compare_run<Format>(a, b, a_.inner, ratio(a_.output_channel(row, column), a_.input_channel(row, column)));
+  }
+}
+
+template <class Format>
+void WeightCheck::compare_run(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor) {
+  const auto rough = static_cast<double>(factor);
+  int64_t unequal = 0;
+  for (int64_t i = 0; i < count; ++i) unequal += Format::is_rounded_from(Format::load(a[i]) * rough, b[i]) ? 0 : 1;
+  if (unequal == 0) return;
+  for (int64_t i = 0; i < count; ++i) {
+    const double weight = Format::load(a[i]);
+    const double found = Format::load(b[i]);
+    const long double expected = static_cast<long double>(weight) * factor;
+    const bool is_right = std::isfinite(weight)
+                              ? std::isfinite(found) && std::abs(static_cast<long double>(found) - expected) <=
+                                                            static_cast<long double>(tolerance_ * spacing(found, expected, a_.weight.type))
+                              : std::isnan(weight) == std::isnan(found) && (std::isnan(weight) || found == expected);
+    if (!is_right) difference_.note(static_cast<double>(expected), found);
+  }
+}
+
+template <class Format>
+void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
+  using Magnitude = typename Format::Magnitude;
+  constexpr auto kMask = static_cast<Magnitude>(std::numeric_limits<Magnitude>::max() >> 1U);
+  const auto largest = [&](const typename Format::Element* from, int64_t count) {
+    Magnitude out = 0;
+    for (int64_t i = 0; i < count; ++i) out = std::max(out, static_cast<Magnitude>(std::bit_cast<Magnitude>(from[i]) & kMask));
+    return static_cast<uint64_t>(out);
+  };
+  const int64_t columns = a_.output_by_row() ? 1 : a_.columns;
+  const int64_t count = a_.columns * a_.inner / columns;
+  for (int64_t column = 0; column < columns; ++column) {
+    const auto channel = static_cast<std::size_t>(a_.output_channel(row, column));
+    largest_a_[channel] = std::max(largest_a_[channel], largest(a + column * count, count));
+    largest_b_[channel] = std::max(largest_b_[channel], largest(b + column * count, count));
+  }
+}
+
+template <class Format>
+void WeightCheck::add_taps(int64_t row, const typename Format::Element* weights, const Composed& front, TapSums& sums) const {
+  if (sums.sum.empty()) return;
+  for (int64_t column = 0; column < a_.columns; ++column) {
+    const long double shift = front.lanes[static_cast<std::size_t>(a_.input_channel(row, column))].shift;
+    const auto output = static_cast<std::size_t>(a_.output_channel(row, column));
+    for (int64_t i = 0; i < a_.inner; ++i) {
+      const long double tap = static_cast<long double>(Format::load(weights[column * a_.inner + i])) * shift;
+      sums.sum[output] += tap;
+      sums.absolute[output] += std::abs(tap);
+    }
+  }
+}
+
+std::string WeightCheck::range_left() const {
+  const auto fraction = static_cast<unsigned>(fraction_bits(a_.weight.type));
+  const uint64_t smallest_normal = uint64_t{1} << fraction;
+  const uint64_t infinity = (uint64_t{1} << (static_cast<unsigned>(traits(a_.weight.type).bits) - 1U)) - smallest_normal;
+  for (std::size_t o = 0; o < largest_a_.size(); ++o) {
+    if (largest_a_[o] < infinity && largest_b_[o] >= infinity) return "a weight leaves the range of its type";
+    const bool is_zero = behind_a_.steps > 0 && behind_a_.lanes[o].factor == 0;
+    if (largest_a_[o] >= smallest_normal && largest_b_[o] < smallest_normal && !is_zero) {
+      return "the weights of a channel sink below the normal numbers of their type";
+    }
+  }
+  return {};
+}
+
+bool all_finite(const Composed& composed) {
+  return std::ranges::all_of(composed.lanes, [](const Lane& lane) { return std::isfinite(lane.factor) && std::isfinite(lane.shift); });
+}
+
+bool shifts(const Composed& composed) {
+  return std::ranges::any_of(composed.lanes, [](const Lane& lane) { return lane.shift != 0; });
+}
+
+bool divides(const Composed& composed) {
+  return std::ranges::none_of(composed.lanes, [](const Lane& lane) { return lane.factor == 0; });
+}
+
+/// x → f·x + t in front of an operator that misses taps: with W·f as its weight, t/f must be the same on both sides.
+bool same_shifts(const Composed& a, const Composed& b) {
+  static const Lane kNothing;
+  for (std::size_t c = 0; c < std::max(a.lanes.size(), b.lanes.size()); ++c) {
+    const Lane& of_a = a.steps > 0 ? a.lanes[c] : kNothing;
+    const Lane& of_b = b.steps > 0 ? b.lanes[c] : kNothing;
+    const long double magnitude = std::abs(of_b.factor) * of_a.magnitude + std::abs(of_a.factor) * of_b.magnitude;
+    const long double allowed =
+        std::abs(of_a.factor) * of_b.slack + kErrorsPerStep * static_cast<long double>(a.steps + b.steps) * kDoubleError * magnitude;
+    if (of_a.shift == 0 && of_b.shift == 0) continue;
+    if (of_a.shift == 0 || of_b.shift == 0 || std::abs(of_a.shift * of_b.factor - of_b.shift * of_a.factor) > allowed) return false;
+  }
+  return true;
+}
+
+/// The bias operand as a matrix that is broadcast over [rows, outputs]; absent: one 0.
+struct BiasMatrix {
+  int64_t rows = 1, columns = 1;
+  std::vector<double> values = {0};
+  [[nodiscard]] double at(int64_t row, int64_t column) const {
+    return values[static_cast<std::size_t>((rows == 1 ? 0 : row) * columns + (columns == 1 ? 0 : column))];
+  }
+};
+
+std::optional<BiasMatrix> bias_of(const Linear& linear) {
+  if (!linear.bias_value) return BiasMatrix();
+  if (!linear.bias || !is_real(linear.bias->type)) return std::nullopt;
+  const Dims& dims = linear.bias->dims;
+  BiasMatrix out;
+  const bool is_gemm = linear.kind == Linear::Kind::gemm;
+  if (dims.size() > (is_gemm ? 2U : 1U) || (!is_gemm && dims != Dims{linear.outputs})) return std::nullopt;
+  if (dims.size() == 2) out.rows = dims[0];
+  if (!dims.empty()) out.columns = dims.back();
+  if (out.rows < 1 || (out.columns != 1 && out.columns != linear.outputs)) return std::nullopt;
+  out.values = to_doubles(linear.bias->load());
+  return out;
+}
+
+/// What one side adds in one output channel.
+struct Effect {
+  long double value = 0, magnitude = 0, slack = 0, sum_error = 0;
+};
+
+Effect effect_of(const Linear& linear, const Around& around, double bias, const TapSums& taps, int64_t output, bool is_rounded) {
+  const auto o = static_cast<std::size_t>(output);
+  const Lane lane = around.behind.steps > 0 ? around.behind.lanes[o] : Lane();
+  const auto alpha = static_cast<long double>(linear.alpha);
+  const long double own = static_cast<long double>(linear.beta) * static_cast<long double>(bias);
+  const long double sum = taps.sum.empty() ? 0 : alpha * taps.sum[o];
+  const long double absolute = taps.sum.empty() ? 0 : std::abs(alpha) * taps.absolute[o];
+  Effect out;
+  out.value = lane.factor * (own + sum) + lane.shift;
+  out.magnitude = std::abs(lane.factor) * (std::abs(own) + absolute) + lane.magnitude;
+  out.sum_error = std::abs(lane.factor) * absolute;
+  out.slack = lane.slack;
+  if (is_rounded && linear.bias) {
+    out.slack += std::abs(lane.factor * static_cast<long double>(linear.beta)) * static_cast<long double>(ulp(bias, linear.bias->type)) / 2;
+  }
+  return out;
+}
+
+void compare_biases(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights,
+                    Recomputed& out) {
+  const auto bias_a = bias_of(a);
+  const auto bias_b = bias_of(b);
+  if (!bias_a || !bias_b || bias_a->rows != bias_b->rows) {
+    out.obstacle = "its bias is computed at run time, or is of another shape";
+    return;
+  }
+  const int64_t steps = around_a.steps() + around_b.steps();
+  const auto taps = static_cast<long double>(a.columns) * static_cast<long double>(a.rows) * static_cast<long double>(a.inner) /
+                    static_cast<long double>(a.outputs);
+  for (int64_t row = 0; row < bias_a->rows; ++row) {
+    for (int64_t o = 0; o < a.outputs; ++o) {
+      const Effect of_a = effect_of(a, around_a, bias_a->at(row, o), weights.sums_a(), o, false);
+      const Effect of_b = effect_of(b, around_b, bias_b->at(row, o), weights.sums_b(), o, steps > 0);
+      const long double allowed = of_b.slack +
+                                  kErrorsPerStep * static_cast<long double>(steps) * kDoubleError * (of_a.magnitude + of_b.magnitude) +
+                                  taps * kDoubleError * (of_a.sum_error + of_b.sum_error);
+      const bool both_nan = std::isnan(of_a.value) && std::isnan(of_b.value);
+      const bool is_right = std::isfinite(of_a.value) ? std::isfinite(of_b.value) && std::abs(of_a.value - of_b.value) <= allowed
+                                                      : both_nan || of_a.value == of_b.value;
+      if (!is_right) out.bias.note(static_cast<double>(of_a.value), static_cast<double>(of_b.value));
+    }
+  }
+}
+
+}  // namespace
+
+void Difference::note(double expected, double found) {
+  ++values;
+  const double relative = expected == found ? 0 : expected == 0 ? 1 : std::abs(found - expected) / std::abs(expected);
+  if (!(relative <= largest)) largest = relative;
+}
+
+std::string Difference::text() const {
+  std::array<char, 32> number{};
+  std::snprintf(number.data(), number.size(), "%.1e", largest);
+  return "(" + format_count(values) + (values == 1 ? " value" : " values") +
+         (std::isfinite(largest) ? ", up to " + std::string(number.data()) + " relative)" : ")");
+}
+
+Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough) {
+  Recomputed out;
+  if (a.kind != b.kind || a.weight.type != b.weight.type || a.weight.dims != b.weight.dims || a.groups != b.groups) {
+    out.obstacle = "the weight is of another type or shape";
+    return out;
+  }
+  for (const Composed* composed : {&around_a.behind, &around_a.in_front, &around_b.behind, &around_b.in_front}) {
+    if (composed->steps > 0 && !all_finite(*composed)) out.obstacle = "a factor or shift is not finite";
+  }
+  for (const Composed* composed : {&around_b.behind, &around_b.in_front}) {
+    if (composed->steps > 0 && !divides(*composed)) out.obstacle = "a factor left in the second model is zero";
+  }
+  const bool shifted_a = around_a.in_front.steps > 0 && shifts(around_a.in_front);
+  const bool shifted_b = around_b.in_front.steps > 0 && shifts(around_b.in_front);
+  if (!a.takes_shift && (shifted_a || shifted_b) && !same_shifts(around_a.in_front, around_b.in_front)) {
+    out.obstacle = "a shift in front does not reach the padded border";
+  }
+  if (!out.obstacle.empty()) return out;
+
+  WeightCheck weights(a, around_a, b, around_b);
+  if (a.takes_shift) weights.sum_taps(shifted_a, shifted_b);
+  weights.run(thorough);
+  out.weight = weights.difference();
+  if (out.weight.values == 0) out.obstacle = weights.range_left();
+  if (out.obstacle.empty() && (thorough || out.weight.values == 0)) compare_biases(a, around_a, b, around_b, weights, out);
+  return out;
+}
+
+}  // namespace relayout::proof

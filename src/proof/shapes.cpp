@@ -1,0 +1,274 @@
+#include "proof/shapes.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace relayout::proof {
+namespace {
+
+/// Results have the dims of the first input.
+constexpr auto kKeepDims = std::to_array<std::string_view>({
+    "BatchNormalization",
+    "Cast",
+    "CastLike",
+    "Clip",
+    "Dropout",
+    "Elu",
+    "Erf",
+    "GroupNormalization",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "InstanceNormalization",
+    "LayerNormalization",
+    "LeakyRelu",
+    "LogSoftmax",
+    "Neg",
+    "PRelu",
+    "Relu",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Sqrt",
+    "Tanh",
+});
+constexpr auto kBroadcast = std::to_array<std::string_view>({"Add", "Div", "Max", "Mean", "Min", "Mul", "Pow", "Sub", "Sum", "Where"});
+constexpr auto kPools = std::to_array<std::string_view>(
+    {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool", "MaxPool", "Pad", "Resize", "Upsample"});
+static_assert(std::ranges::is_sorted(kKeepDims) && std::ranges::is_sorted(kBroadcast) && std::ranges::is_sorted(kPools));
+
+template <std::size_t N>
+bool is_any_of(const Node& node, const std::array<std::string_view, N>& sorted) {
+  return node.domain().empty() && std::ranges::binary_search(sorted, std::string_view(node.op_type()));
+}
+
+/// Inputs whose shapes the result depends on.
+std::size_t wanted_inputs(const Node& node) {
+  return is_any_of(node, kBroadcast) || node.is("Concat") || node.is("MatMul") || node.is("Gemm") ? node.inputs().size() : 1;
+}
+
+int64_t times(int64_t a, int64_t b) {
+  int64_t out = 0;
+  return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &out) ? -1 : out;
+}
+
+}  // namespace
+
+std::optional<Dims> Shapes::of(Ref ref) {
+  struct Open {
+    Ref ref;
+    std::size_t next = 0;
+  };
+  std::vector<Open> open = {{side_.resolve(ref)}};
+  while (!open.empty()) {
+    Open& top = open.back();
+    const Ref at = top.ref;
+    if (!at || shapes_.contains(at)) {
+      open.pop_back();
+    } else if (const Node* const node = at.value->producer(); node == nullptr) {
+      shapes_.emplace(at, of_source(at));
+    } else if (top.next < std::min(wanted_inputs(*node), node->inputs().size())) {
+      const Ref input = side_.operand(at, top.next++);
+      if (input) open.push_back({input});
+    } else {
+      shapes_.emplace(at, of_node(at));
+    }
+  }
+  const auto found = shapes_.find(side_.resolve(ref));
+  return found == shapes_.end() ? std::nullopt : found->second;
+}
+
+Shapes::Shape Shapes::known(Ref output, std::size_t input) const {
+  const auto found = shapes_.find(side_.operand(output, input));
+  return found == shapes_.end() ? std::nullopt : found->second;
+}
+
+Shapes::Shape Shapes::of_source(Ref ref) {
+  if (const auto constant = side_.constant(ref)) return constant->dims;
+  const bool is_contract = ref.value->is_input() && ref.value->graph().outer() == nullptr && !ref.value->graph().is_function();
+  const auto declared = is_contract ? ref.value->declared() : std::nullopt;
+  if (!declared || !declared->has_shape) return std::nullopt;
+  return declared->dims;
+}
+
+Shapes::Shape Shapes::of_node(Ref output) {
+  const Node& node = *output.value->producer();
+  if (const auto constant = side_.constant(output)) return constant->dims;
+  if (output.value->output_index() != 0 || !node.domain().empty()) return std::nullopt;
+  if (is_any_of(node, kKeepDims)) return known(output, 0);
+  if (is_any_of(node, kBroadcast)) return broadcast(output);
+  if (is_any_of(node, kPools)) return pool(output);
+  if (node.is("Conv") || node.is("ConvTranspose")) return convolution(output);
+  if (node.is("MatMul") || node.is("Gemm")) return product(output);
+  if (node.is("Flatten")) return flatten(output);
+  if (node.is("Reshape")) return reshape(output);
+  if (node.is("Squeeze")) return squeeze(output);
+  if (node.is("Unsqueeze")) return unsqueeze(output);
+  if (node.is("Transpose")) return transpose(output);
+  if (node.is("Concat")) return concat(output);
+  return std::nullopt;
+}
+
+Shapes::Shape Shapes::convolution(Ref output) {
+  const auto weight = side_.constant(side_.operand(output, 1));
+  const auto data = known(output, 0);
+  if (!weight || weight->dims.size() < 3) return data ? std::optional(Dims(data->size(), -1)) : std::nullopt;
+  Dims dims(weight->dims.size(), -1);
+  if (data && data->size() == dims.size()) dims[0] = (*data)[0];
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const int64_t group = attributes.integer("group", 1);
+  if (attributes.is_open()) return dims;
+  dims[1] = output.value->producer()->is("Conv") ? weight->dims[0] : times(weight->dims[1], group);
+  return dims;
+}
+
+/// Operators that keep batch and channels; sizes behind those are known for global pools alone.
+Shapes::Shape Shapes::pool(Ref output) {
+  const Node& node = *output.value->producer();
+  auto dims = known(output, 0);
+  if (!dims) return std::nullopt;
+  const bool is_global = node.op_type().starts_with("Global");
+  const bool keeps_leading = is_global || node.op_type().ends_with("Pool");
+  for (std::size_t i = keeps_leading ? 2 : 0; i < dims->size(); ++i) (*dims)[i] = is_global ? 1 : -1;
+  return dims;
+}
+
+Shapes::Shape Shapes::flatten(Ref output) {
+  const auto dims = known(output, 0);
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  int64_t axis = attributes.integer("axis", 1);
+  if (!dims || attributes.is_open()) return Dims{-1, -1};
+  const auto rank = static_cast<int64_t>(dims->size());
+  if (axis < 0) axis += rank;
+  Dims out = {1, 1};
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t& part = out[i < axis ? 0 : 1];
+    part = times(part, (*dims)[static_cast<std::size_t>(i)]);
+  }
+  return out;
+}
+
+Shapes::Shape Shapes::reshape(Ref output) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  const auto wanted = node.opset() < 5 ? std::optional(attributes.integers("shape")) : side_.integers(side_.operand(output, 1));
+  if (!wanted || attributes.is_open()) return std::nullopt;
+  const auto dims = known(output, 0);
+  const bool zero_is_zero = attributes.integer("allowzero", 0) != 0;
+  Dims out;
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    int64_t dim = (*wanted)[i];
+    if (dim == 0 && !zero_is_zero) dim = dims && i < dims->size() ? (*dims)[i] : -1;
+    out.push_back(std::max<int64_t>(dim, -1));
+  }
+  return out;
+}
+
+std::optional<std::vector<int64_t>> Shapes::axes(Ref output) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  if (node.opset() < 13) return attributes.is_open() ? std::nullopt : std::optional(attributes.integers("axes"));
+  const Ref input = side_.operand(output, 1);
+  return input ? side_.integers(input) : std::optional(std::vector<int64_t>());
+}
+
+Shapes::Shape Shapes::squeeze(Ref output) {
+  const auto dims = known(output, 0);
+  auto gone = axes(output);
+  if (!dims || !gone || gone->empty()) return std::nullopt;
+  Dims out;
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const bool stays =
+        std::ranges::none_of(*gone, [&](int64_t axis) { return axis == at || axis + static_cast<int64_t>(dims->size()) == at; });
+    if (stays) out.push_back((*dims)[i]);
+  }
+  return out;
+}
+
+Shapes::Shape Shapes::unsqueeze(Ref output) {
+  const auto dims = known(output, 0);
+  const auto added = axes(output);
+  if (!dims || !added) return std::nullopt;
+  const std::size_t rank = dims->size() + added->size();
+  Dims out;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const bool is_new = std::ranges::any_of(*added, [&](int64_t axis) { return axis == at || axis + static_cast<int64_t>(rank) == at; });
+    if (!is_new && next == dims->size()) return std::nullopt;
+    out.push_back(is_new ? 1 : (*dims)[next++]);
+  }
+  return out;
+}
+
+Shapes::Shape Shapes::transpose(Ref output) {
+  const auto dims = known(output, 0);
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const auto permutation = attributes.integers("perm");
+  if (attributes.is_open()) return std::nullopt;
+  if (permutation.empty()) return dims ? std::optional(Dims(dims->rbegin(), dims->rend())) : std::nullopt;
+  Dims out(permutation.size(), -1);
+  for (std::size_t i = 0; dims && i < out.size(); ++i) {
+    const auto from = static_cast<std::size_t>(permutation[i]);
+    if (from < dims->size()) out[i] = (*dims)[from];
+  }
+  return out;
+}
+
+Shapes::Shape Shapes::concat(Ref output) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  Shape out;
+  for (std::size_t i = 0; i < node.inputs().size() && !out; ++i) out = known(output, i);
+  if (!out) return std::nullopt;
+  const auto rank = static_cast<int64_t>(out->size());
+  const int64_t given = attributes.integer("axis", 1);
+  const int64_t axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis >= rank || attributes.is_open()) return Dims(out->size(), -1);
+  int64_t sum = 0;
+  for (std::size_t i = 0; i < node.inputs().size() && sum >= 0; ++i) {
+    const auto part = known(output, i);
+    const int64_t size = part && static_cast<int64_t>(part->size()) == rank ? (*part)[static_cast<std::size_t>(axis)] : -1;
+    if (size < 0 || __builtin_add_overflow(sum, size, &sum)) sum = -1;
+  }
+  (*out)[static_cast<std::size_t>(axis)] = sum;
+  return out;
+}
+
+Shapes::Shape Shapes::product(Ref output) {
+  const auto a = known(output, 0);
+  const auto b = known(output, 1);
+  const Node& node = *output.value->producer();
+  if (node.is("Gemm")) return Dims{-1, -1};
+  if (!a || !b || a->size() < 2 || b->size() < 2) return std::nullopt;
+  Dims out(std::max(a->size(), b->size()), -1);
+  out[out.size() - 2] = (*a)[a->size() - 2];
+  out[out.size() - 1] = b->back();
+  return out;
+}
+
+Shapes::Shape Shapes::broadcast(Ref output) {
+  const Node& node = *output.value->producer();
+  std::vector<Dims> operands;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    auto dims = known(output, i);
+    if (!dims) return std::nullopt;
+    operands.push_back(std::move(*dims));
+  }
+  if (operands.empty()) return std::nullopt;
+  if (node.opset() < 7) return operands.front();
+  Dims out(std::ranges::max(operands, {}, &Dims::size).size(), 1);
+  for (const Dims& dims : operands) {
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      int64_t& dim = out[out.size() - 1 - i];
+      const int64_t other = dims[dims.size() - 1 - i];
+      // A size that is not 1 decides; what is not known may be 1 or that size.
+      if (other > 1 || (dim == 1 && other != 1)) dim = other;
+    }
+  }
+  return out;
+}
+
+}  // namespace relayout::proof

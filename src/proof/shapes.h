@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "proof/side.h"
+
+namespace relayout::proof {
+
+/// What is certain about the dims of values: from declared graph inputs (those are contracts), constants and operators, never from a
+/// declared inner shape. Where an operator is not known here, nothing is.
+class Shapes {
+ public:
+  explicit Shapes(Side& side) : side_(side) {}
+  /// Dims, -1 for each that is not certain; nothing when the rank is not.
+  [[nodiscard]] std::optional<Dims> of(Ref ref);
+
+ private:
+  using Shape = std::optional<Dims>;
+  [[nodiscard]] Shape known(Ref output, std::size_t input) const;
+  [[nodiscard]] Shape of_source(Ref ref);
+  [[nodiscard]] Shape of_node(Ref output);
+  [[nodiscard]] Shape convolution(Ref output);
+  [[nodiscard]] Shape pool(Ref output);
+  [[nodiscard]] Shape flatten(Ref output);
+  [[nodiscard]] Shape reshape(Ref output);
+  [[nodiscard]] Shape squeeze(Ref output);
+  [[nodiscard]] Shape unsqueeze(Ref output);
+  [[nodiscard]] Shape transpose(Ref output);
+  [[nodiscard]] Shape concat(Ref output);
+  [[nodiscard]] Shape product(Ref output);
+  [[nodiscard]] Shape broadcast(Ref output);
+  /// `axes` as attribute or, in newer opsets, as input 1; nothing when they are not constant.
+  [[nodiscard]] std::optional<std::vector<int64_t>> axes(Ref output);
+
+  Side& side_;
+  std::unordered_map<Ref, Shape, RefHash> shapes_;
+};
+
+}  // namespace relayout::proof

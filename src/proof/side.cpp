@@ -1,0 +1,172 @@
+#include "proof/side.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "proof/numbers.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr int kDeepestCall = 64;
+
+std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
+  std::string key(domain == "ai.onnx" ? std::string_view() : domain);
+  key.append(1, '\0').append(name).append(1, '\0').append(overload);
+  return key;
+}
+
+}  // namespace
+
+Side::Side(const Model& model) : model_(model) {
+  index(model.graph());
+  for (const auto& function : model.functions()) {
+    const onnx::FunctionProto& message = *function->function();
+    functions_.emplace(function_key(message.domain(), message.name(), message.overload()), function.get());
+    for (std::size_t i = 0; i < function->inputs().size(); ++i) parameters_.emplace(function->inputs()[i], i);
+    index(*function);
+  }
+}
+
+void Side::index(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    for (const auto& nested : node.subgraphs()) index(*nested);
+    order_.emplace(&node, static_cast<int64_t>(nodes_.size()));
+    nodes_.push_back(&node);
+  }
+}
+
+Ref Side::resolve(Ref ref) const {
+  while (ref.value != nullptr && ref.call != nullptr && ref.value->is_input() && ref.value->graph().is_function()) {
+    ref = {ref.call->node->input(parameters_.at(ref.value)), ref.call->outer};
+  }
+  return ref;
+}
+
+Ref Side::operand(Ref of, std::size_t index) const {
+  return resolve({of.value->producer()->input(index), of.call});
+}
+
+const Graph* Side::function_of(const Node& node) const {
+  if (functions_.empty()) return nullptr;
+  const auto found = functions_.find(function_key(node.domain(), node.op_type(), node.message().overload()));
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+std::optional<Ref> Side::entered(Ref output) {
+  const Node* const node = output.value->producer();
+  const Graph* const function = node != nullptr ? function_of(*node) : nullptr;
+  const auto index = static_cast<std::size_t>(output.value->output_index());
+  const int depth = output.call != nullptr ? output.call->depth + 1 : 1;
+  if (function == nullptr || depth > kDeepestCall || index >= function->outputs().size()) return std::nullopt;
+  const Call& call = calls_.try_emplace({node, output.call}, Call{node, function, output.call, depth}).first->second;
+  return resolve({function->outputs()[index], &call});
+}
+
+std::optional<Constant> Side::constant(Ref ref) {
+  if (!ref) return std::nullopt;
+  auto answer = constants_.find(*ref.value);
+  if (auto* const constant = std::get_if<Constant>(&answer)) return std::move(*constant);
+  return std::nullopt;
+}
+
+std::optional<Constant> Side::contents(Ref ref) {
+  if (auto found = constant(ref)) return found;
+  const Initializer* const initializer = ref ? ref.value->initializer() : nullptr;
+  if (initializer == nullptr || !initializer->data) return std::nullopt;
+  Constant out;
+  out.data = *initializer->data;
+  out.type = out.data.type();
+  out.dims = out.data.dims();
+  return out;
+}
+
+std::optional<std::vector<double>> Side::reals(Ref ref, int64_t limit) {
+  const auto found = constant(ref);
+  if (!found || !is_real(found->type) || element_count(found->dims) > limit) return std::nullopt;
+  return to_doubles(found->load());
+}
+
+std::optional<std::vector<int64_t>> Side::integers(Ref ref) {
+  const auto found = constant(ref);
+  if (!found || element_count(found->dims) > 64) return std::nullopt;
+  const Tensor tensor = found->load();
+  const auto count = static_cast<std::size_t>(tensor.element_count());
+  if (found->type == DataType::int64) return std::vector<int64_t>(tensor.data<int64_t>(), tensor.data<int64_t>() + count);
+  if (found->type == DataType::int32) return std::vector<int64_t>(tensor.data<int32_t>(), tensor.data<int32_t>() + count);
+  return std::nullopt;
+}
+
+const Value* Side::stored(Ref ref, std::vector<const Node*>* path) const {
+  constexpr int kMostNodes = 64;
+  ref = resolve(ref);
+  for (int passed = 0; ref && passed < kMostNodes; ++passed) {
+    if (ref.value->initializer() != nullptr) return ref.value->is_overridable() ? nullptr : ref.value;
+    const Node* const node = ref.value->producer();
+    if (node == nullptr) return nullptr;
+    if (path != nullptr) path->push_back(node);
+    if (node->is("Constant")) return ref.value;
+    if (!node->is("Identity") && !node->is("Transpose")) return nullptr;
+    ref = operand(ref, 0);
+  }
+  return nullptr;
+}
+
+const onnx::AttributeProto* AttributeReader::find(std::string_view name) const {
+  const onnx::AttributeProto* found = node_.attribute(name);
+  const Call* call = call_;
+  while (found != nullptr && !found->ref_attr_name().empty()) {
+    if (call == nullptr) {
+      open_ = true;
+      return found;
+    }
+    const std::string& reference = found->ref_attr_name();
+    found = call->node->attribute(reference);
+    if (found == nullptr) {
+      for (const auto& given : call->function->function()->attribute_proto()) {
+        if (given.name() == reference) return &given;
+      }
+    }
+    call = call->outer;
+  }
+  return found;
+}
+
+int64_t AttributeReader::integer(std::string_view name, int64_t otherwise) const {
+  const auto* const found = find(name);
+  return found != nullptr ? found->i() : otherwise;
+}
+
+double AttributeReader::real(std::string_view name, float otherwise) const {
+  const auto* const found = find(name);
+  return static_cast<double>(found != nullptr ? found->f() : otherwise);
+}
+
+std::string AttributeReader::text(std::string_view name, std::string_view otherwise) const {
+  const auto* const found = find(name);
+  return found != nullptr ? found->s() : std::string(otherwise);
+}
+
+std::vector<int64_t> AttributeReader::integers(std::string_view name) const {
+  const auto* const found = find(name);
+  if (found == nullptr) return {};
+  return {found->ints().begin(), found->ints().end()};
+}
+
+bool is_identity(Side& side, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || output.value->output_index() != 0 || node->input(0) == nullptr) return false;
+  if (node->is("Identity")) return true;
+  if (!node->is("Dropout")) return false;
+  const AttributeReader attributes(*node, output.call);
+  if (node->opset() < 7) return attributes.integer("is_test", 0) != 0 && !attributes.is_open();
+  if (node->opset() < 12) return true;
+  const Ref training = side.operand(output, 2);
+  if (!training) return true;
+  const auto mode = side.constant(training);
+  return mode && mode->type == DataType::boolean && element_count(mode->dims) == 1 && *mode->load().bytes() == std::byte{0};
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/constants.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
+namespace relayout::proof {
+
+/// A call of a model-local function that was entered: what its inputs and attribute references stand for.
+struct Call {
+  const Node* node = nullptr;
+  const Graph* function = nullptr;
+  const Call* outer = nullptr;  ///< the call that `node` itself stands in
+  int depth = 1;
+};
+
+/// A value as seen from within a call; without one, function inputs and references stand for themselves.
+struct Ref {
+  const Value* value = nullptr;  ///< nullptr: an absent operand
+  const Call* call = nullptr;
+  [[nodiscard]] explicit operator bool() const noexcept { return value != nullptr; }
+  bool operator==(const Ref&) const = default;
+};
+
+struct RefHash {
+  [[nodiscard]] std::size_t operator()(const Ref& ref) const noexcept {
+    return std::hash<const void*>()(ref.value) * 31 + std::hash<const void*>()(ref.call);
+  }
+};
+
+/// One of the two models, as the proof reads it.
+class Side {
+ public:
+  explicit Side(const Model& model);
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+  /// Every node, nested graphs and functions included, in order; a node's nested graphs come right before it.
+  [[nodiscard]] const std::vector<const Node*>& nodes() const noexcept { return nodes_; }
+  /// Place in nodes().
+  [[nodiscard]] int64_t order_of(const Node& node) const { return order_.at(&node); }
+
+  /// The value behind inputs of entered functions.
+  [[nodiscard]] Ref resolve(Ref ref) const;
+  /// Operand `index` of the node that makes `of`, resolved.
+  [[nodiscard]] Ref operand(Ref of, std::size_t index) const;
+  /// The model-local function that a node calls, or nullptr.
+  [[nodiscard]] const Graph* function_of(const Node& node) const;
+  /// What a function makes of a call's output, or nothing when `output` is none or calls are nested too deeply.
+  [[nodiscard]] std::optional<Ref> entered(Ref output);
+
+  /// The constant, evaluated if need be; nothing when it is none.
+  [[nodiscard]] std::optional<Constant> constant(Ref ref);
+  /// The same for what is constant as long as nobody replaces it: overridable and trained initializers too.
+  [[nodiscard]] std::optional<Constant> contents(Ref ref);
+  /// Elements of a constant of a float type, widened; nothing when it is none or larger than `limit` elements.
+  [[nodiscard]] std::optional<std::vector<double>> reals(Ref ref, int64_t limit);
+  /// Elements of a constant of an integer type.
+  [[nodiscard]] std::optional<std::vector<int64_t>> integers(Ref ref);
+  /// Whether `ref` is a constant whose elements lie in the file: an initializer or Constant, also behind Identity and Transpose. The
+  /// nodes on the way are appended to `path`, and the value of initializer or Constant is the result; else nullptr.
+  [[nodiscard]] const Value* stored(Ref ref, std::vector<const Node*>* path = nullptr) const;
+
+ private:
+  void index(const Graph& graph);
+
+  const Model& model_;
+  Constants constants_;
+  std::vector<const Node*> nodes_;
+  std::unordered_map<const Node*, int64_t> order_;
+  std::map<std::string, const Graph*, std::less<>> functions_;
+  std::unordered_map<const Value*, std::size_t> parameters_;  ///< inputs of functions, by place
+  std::map<std::pair<const Node*, const Call*>, Call> calls_;
+};
+
+/// Reads a node's attributes as they stand within a call.
+class AttributeReader {
+ public:
+  AttributeReader(const Node& node, const Call* call) : node_(node), call_(call) {}
+  /// The attribute with references of entered functions resolved; nullptr when absent. A reference that nothing resolves comes back
+  /// as it is, and `is_open()` holds from then on.
+  [[nodiscard]] const onnx::AttributeProto* find(std::string_view name) const;
+  [[nodiscard]] int64_t integer(std::string_view name, int64_t otherwise) const;
+  [[nodiscard]] double real(std::string_view name, float otherwise) const;
+  [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise) const;
+  [[nodiscard]] std::vector<int64_t> integers(std::string_view name) const;  ///< empty when absent
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+
+ private:
+  const Node& node_;
+  const Call* call_;
+  mutable bool open_ = false;
+};
+
+/// Whether the node passes its first input on unchanged as its first output: Identity, Dropout where it does not drop.
+[[nodiscard]] bool is_identity(Side& side, Ref output);
+
+}  // namespace relayout::proof

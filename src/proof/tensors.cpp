@@ -1,0 +1,124 @@
+#include "proof/tensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "base/interrupt.h"
+#include "proof/numbers.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr int64_t kPiece = int64_t{1} << 20;
+
+using Buffer = std::unique_ptr<std::byte[]>;
+
+Buffer make_buffer(int64_t size) {
+  return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
+}
+
+double integer_at(DataType type, const std::byte* element) {
+  const auto read = [&]<class T>(T value) {
+    std::memcpy(&value, element, sizeof value);
+    return static_cast<double>(value);
+  };
+  switch (type) {
+    case DataType::int8:
+      return read(int8_t{});
+    case DataType::int16:
+      return read(int16_t{});
+    case DataType::int32:
+      return read(int32_t{});
+    case DataType::int64:
+      return read(int64_t{});
+    case DataType::uint16:
+      return read(uint16_t{});
+    case DataType::uint32:
+      return read(uint32_t{});
+    case DataType::uint64:
+      return read(uint64_t{});
+    default:
+      return read(uint8_t{});
+  }
+}
+
+double value_at(DataType type, const std::byte* element) {
+  if (!is_real(type)) return integer_at(type, element);
+  double out = 0;
+  to_doubles(type, element, 1, &out);
+  return out;
+}
+
+/// Elements below 8 bits count in bytes.
+void compare_piece(DataType type, std::span<const std::byte> a, std::span<const std::byte> b, Difference& difference) {
+  if (std::ranges::equal(a, b)) return;
+  const std::size_t size = memory_size(type);
+  for (std::size_t at = 0; at + size <= a.size(); at += size) {
+    if (std::memcmp(a.data() + at, b.data() + at, size) != 0) difference.note(value_at(type, a.data() + at), value_at(type, b.data() + at));
+  }
+}
+
+Difference compare_bytes(DataType type, const Bytes& a, const Bytes& b) {
+  Difference out;
+  const int64_t size = std::min(kPiece, a.size());
+  const Buffer piece_a = make_buffer(size);
+  const Buffer piece_b = make_buffer(size);
+  for (int64_t offset = 0; offset < a.size(); offset += size) {
+    check_interrupt();
+    const auto count = static_cast<std::size_t>(std::min(size, a.size() - offset));
+    a.read(offset, {piece_a.get(), count});
+    b.read(offset, {piece_b.get(), count});
+    compare_piece(type, {piece_a.get(), count}, {piece_b.get(), count}, out);
+  }
+  return out;
+}
+
+Difference compare_rows(const TensorData& a, const TensorData& b) {
+  Difference out;
+  if (a.byte_size() == 0) return out;
+  const int64_t rows = a.dims().empty() ? 1 : a.dims()[0];
+  // Rows of types below 8 bits need not be whole bytes.
+  const bool is_packed = traits(a.type()).bits < 8;
+  const int64_t step = is_packed ? rows : rows_per_piece(a);
+  const int64_t row = is_packed ? 0 : a.byte_size() / rows;
+  const int64_t size = is_packed ? a.byte_size() : row * step;
+  const Buffer piece_a = make_buffer(size);
+  const Buffer piece_b = make_buffer(size);
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    check_interrupt();
+    const int64_t count = std::min(step, rows - begin);
+    const auto bytes = static_cast<std::size_t>(is_packed ? size : row * count);
+    a.read_rows(begin, count, {piece_a.get(), bytes});
+    b.read_rows(begin, count, {piece_b.get(), bytes});
+    compare_piece(a.type(), {piece_a.get(), bytes}, {piece_b.get(), bytes}, out);
+  }
+  return out;
+}
+
+Difference compare_strings(const Tensor& a, const Tensor& b) {
+  Difference out;
+  for (int64_t i = 0; i < a.element_count(); ++i) {
+    if (a.data<std::string>()[i] == b.data<std::string>()[i]) continue;
+    ++out.values;
+    out.largest = std::numeric_limits<double>::quiet_NaN();
+  }
+  return out;
+}
+
+}  // namespace
+
+int64_t rows_per_piece(const TensorData& data) {
+  const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
+  return std::clamp<int64_t>(kPiece / std::max<int64_t>(data.byte_size() / std::max<int64_t>(rows, 1), 1), 1, std::max<int64_t>(rows, 1));
+}
+
+std::optional<Difference> difference(const Constant& a, const Constant& b) {
+  if (a.type != b.type || a.dims != b.dims) return std::nullopt;
+  if (a.type == DataType::string) return compare_strings(contiguous(a.strings), contiguous(b.strings));
+  if (a.data.is_plain() && b.data.is_plain()) return compare_bytes(a.type, a.data.source(), b.data.source());
+  return compare_rows(a.data, b.data);
+}
+
+}  // namespace relayout::proof

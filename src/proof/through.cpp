@@ -1,0 +1,292 @@
+#include "proof/through.h"
+
+#include <algorithm>
+#include <array>
+
+namespace relayout::proof {
+namespace {
+
+constexpr auto kPassable = std::to_array<std::string_view>({
+    "AveragePool",
+    "Flatten",
+    "GlobalAveragePool",
+    "LeakyRelu",
+    "MaxPool",
+    "Pad",
+    "Relu",
+    "Reshape",
+    "Squeeze",
+    "Transpose",
+    "Unsqueeze",
+});
+static_assert(std::ranges::is_sorted(kPassable));
+
+bool has_no_shift(const Step& step) {
+  return std::ranges::all_of(step.lanes, [](const Lane& lane) { return lane.shift == 0; });
+}
+
+bool keeps_order(const Step& step) {
+  return std::ranges::all_of(step.lanes, [](const Lane& lane) { return lane.factor >= 0; });
+}
+
+bool is_zero(const std::vector<int64_t>& values) {
+  return std::ranges::all_of(values, [](int64_t value) { return value == 0; });
+}
+
+/// Along a channel axis that stands where it is on both sides, in front of the spatial ones.
+bool is_leading(const Step& step, const std::optional<Dims>& dims) {
+  const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
+  const int64_t axis = from_front(step.axis, rank);
+  return step.lanes.size() == 1 || axis == 0 || axis == 1;
+}
+
+/// Whether every element of the average is a mean of elements, so that a shift of all is a shift of the mean.
+bool is_mean(const AttributeReader& attributes) {
+  if (attributes.integer("count_include_pad", 0) == 0) return true;
+  return is_zero(attributes.integers("pads")) && attributes.text("auto_pad", "NOTSET") == "NOTSET" &&
+         attributes.integer("ceil_mode", 0) == 0;
+}
+
+/// Paddings by axis, beginnings then ends; nothing when not constant.
+std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes) {
+  const Node& node = *output.value->producer();
+  if (node.opset() < 2) return attributes.integers("paddings");
+  if (node.opset() < 11) return attributes.integers("pads");
+  if (side.operand(output, 3)) return std::nullopt;  // axes: opset 18
+  return side.integers(side.operand(output, 1));
+}
+
+bool passes_pad(Side& side, Ref output, const Step& step, const AttributeReader& attributes) {
+  const auto pads = paddings(side, output, attributes);
+  if (!pads) return false;
+  const auto rank = static_cast<int64_t>(pads->size() / 2);
+  if (step.lanes.size() > 1) {
+    const int64_t axis = from_front(step.axis, rank);
+    if (axis < 0 || axis >= rank || (*pads)[static_cast<std::size_t>(axis)] != 0 || (*pads)[static_cast<std::size_t>(axis + rank)] != 0) {
+      return false;
+    }
+  }
+  if (attributes.text("mode", "constant") != "constant") return true;
+  const Node& node = *output.value->producer();
+  double value = attributes.real("value", 0);
+  if (node.opset() >= 11 && side.operand(output, 2)) {
+    const auto given = side.reals(side.operand(output, 2), 1);
+    if (!given || given->size() != 1) return false;
+    value = given->front();
+  }
+  return value == 0 && has_no_shift(step);
+}
+
+/// Operators that leave every axis where it is.
+bool passes_in_place(Side& side, Shapes& shapes, Ref output, const Step& step) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  bool passes = false;
+  if (node.is("Relu") || node.is("LeakyRelu")) passes = keeps_order(step) && has_no_shift(step);
+  if (node.is("GlobalAveragePool")) passes = is_leading(step, shapes.of(output));
+  if (node.is("AveragePool")) passes = is_leading(step, shapes.of(output)) && (has_no_shift(step) || is_mean(attributes));
+  if (node.is("MaxPool")) passes = is_leading(step, shapes.of(output)) && keeps_order(step) && node.output(1) == nullptr;
+  if (node.is("Pad")) passes = passes_pad(side, output, step, attributes);
+  return passes && !attributes.is_open();
+}
+
+std::optional<Dims> permutation_of(Shapes& shapes, Ref output) {
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  Dims permutation = attributes.integers("perm");
+  if (attributes.is_open()) return std::nullopt;
+  if (permutation.empty()) {
+    const auto dims = shapes.of(output);
+    for (std::size_t i = dims ? dims->size() : 0; i-- > 0;) permutation.push_back(static_cast<int64_t>(i));
+  }
+  if (permutation.empty()) return std::nullopt;
+  return permutation;
+}
+
+bool pull_transpose(Shapes& shapes, Ref output, Step& step) {
+  const auto permutation = permutation_of(shapes, output);
+  if (!permutation) return false;
+  const int64_t axis = from_front(step.axis, static_cast<int64_t>(permutation->size()));
+  if (axis < 0) return false;
+  step.axis = {(*permutation)[static_cast<std::size_t>(axis)], false};
+  return true;
+}
+
+bool push_transpose(Shapes& shapes, Ref output, Step& step) {
+  const auto permutation = permutation_of(shapes, output);
+  if (!permutation) return false;
+  const int64_t axis = from_front(step.axis, static_cast<int64_t>(permutation->size()));
+  const auto found = std::ranges::find(*permutation, axis);
+  if (found == permutation->end()) return false;
+  step.axis = {found - permutation->begin(), false};
+  return true;
+}
+
+/// What a Reshape or Flatten asks for, dim by dim: 0 keeps the operand's, −1 is what remains.
+std::optional<std::vector<int64_t>> wanted_dims(Side& side, Ref output) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  std::optional<std::vector<int64_t>> out;
+  if (node.is("Flatten")) {
+    if (attributes.integer("axis", 1) == 1) out = std::vector<int64_t>{0, -1};
+  } else if (attributes.integer("allowzero", 0) == 0) {
+    out = node.opset() < 5 ? attributes.integers("shape") : side.integers(side.operand(output, 1));
+  }
+  return attributes.is_open() ? std::nullopt : out;
+}
+
+/// An axis of a Reshape's operand that begins at the same place of the result: everything in front of it is kept.
+/// Counted from the front, the same on both sides.
+std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::optional<Dims>& dims, Axis axis, int64_t rank) {
+  const int64_t at = from_front(axis, rank);
+  if (at < 0 || at >= static_cast<int64_t>(wanted.size())) return std::nullopt;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(at); ++i) {
+    const bool is_kept = wanted[i] == 0 || (dims && i < dims->size() && (*dims)[i] >= 0 && (*dims)[i] == wanted[i]);
+    if (!is_kept) return std::nullopt;
+  }
+  return at;
+}
+
+bool pull_reshape(Side& side, Shapes& shapes, Ref output, Step& step) {
+  const auto wanted = wanted_dims(side, output);
+  const auto dims = shapes.of(side.operand(output, 0));
+  if (!wanted || !dims) return false;
+  const auto at = kept_axis(*wanted, dims, step.axis, static_cast<int64_t>(wanted->size()));
+  if (!at || *at >= static_cast<int64_t>(dims->size())) return false;
+  const auto lanes = static_cast<int64_t>(step.lanes.size());
+  const int64_t size = (*wanted)[static_cast<std::size_t>(*at)];
+  // The result's dim is as many as the lanes; only then is the operand's, when it is as many, the same whole axis.
+  const bool is_sized = size == 0 || size == lanes || (size == -1 && !step.broadcasts);
+  if (!is_sized || (*dims)[static_cast<std::size_t>(*at)] != lanes) return false;
+  step.axis = {*at, false};
+  return true;
+}
+
+bool push_reshape(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) {
+  const auto wanted = wanted_dims(side, output);
+  const auto dims = shapes.of(side.operand(output, 0));
+  if (!wanted) return false;
+  const auto at = kept_axis(*wanted, dims, step.axis, dims ? static_cast<int64_t>(dims->size()) : -1);
+  if (!at) return false;
+  const auto lanes = static_cast<int64_t>(step.lanes.size());
+  const int64_t size = (*wanted)[static_cast<std::size_t>(*at)];
+  step.axis = {*at, false};
+  if (size == 0 || size == lanes) return true;
+  const bool merges_the_rest = *at + 1 == static_cast<int64_t>(wanted->size()) && (size == -1 || size == channels);
+  if (!merges_the_rest || channels % lanes != 0) return false;
+  std::vector<Lane> repeated;
+  for (const Lane& lane : step.lanes) repeated.insert(repeated.end(), static_cast<std::size_t>(channels / lanes), lane);
+  step.lanes = std::move(repeated);
+  return true;
+}
+
+/// For each axis of the longer side of a Squeeze or Unsqueeze: whether the shorter side has it.
+std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref output) {
+  const Node& node = *output.value->producer();
+  const bool longer_is_output = node.is("Unsqueeze");
+  const auto longer = shapes.of(longer_is_output ? output : side.operand(output, 0));
+  if (!longer) return std::nullopt;
+  const AttributeReader attributes(node, output.call);
+  const auto axes = node.opset() < 13 ? std::optional(attributes.integers("axes")) : side.integers(side.operand(output, 1));
+  if (!axes || axes->empty() || attributes.is_open()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(longer->size());
+  std::vector<char> kept(longer->size(), 1);
+  for (const int64_t axis : *axes) {
+    const int64_t at = axis < 0 ? axis + rank : axis;
+    if (at < 0 || at >= rank) return std::nullopt;
+    kept[static_cast<std::size_t>(at)] = 0;
+  }
+  return kept;
+}
+
+/// Axis of the longer side → of the shorter, or the other way; −1 when it is one of those that go.
+int64_t map_axis(const std::vector<char>& kept, Axis axis, bool to_shorter) {
+  const auto shorter = static_cast<int64_t>(std::ranges::count(kept, 1));
+  const int64_t at = from_front(axis, to_shorter ? static_cast<int64_t>(kept.size()) : shorter);
+  int64_t place = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (to_shorter && static_cast<int64_t>(i) == at) return kept[i] != 0 ? place : -1;
+    if (!to_shorter && kept[i] != 0 && place == at) return static_cast<int64_t>(i);
+    place += kept[i];
+  }
+  return -1;
+}
+
+bool pass_squeeze(Side& side, Shapes& shapes, Ref output, bool is_pull, Step& step) {
+  const auto kept = kept_axes(side, shapes, output);
+  if (!kept) return false;
+  const bool from_output = is_pull;
+  const bool longer_is_output = output.value->producer()->is("Unsqueeze");
+  step.axis = {map_axis(*kept, step.axis, from_output == longer_is_output), false};
+  return step.axis.index >= 0;
+}
+
+bool moves_axes(const Node& node) {
+  return node.is("Transpose") || node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") || node.is("Unsqueeze");
+}
+
+}  // namespace
+
+bool is_passable(const Node& node) {
+  return node.domain().empty() && std::ranges::binary_search(kPassable, std::string_view(node.op_type())) && node.input(0) != nullptr;
+}
+
+bool pull(Side& side, Shapes& shapes, Ref output, Step& step) {
+  const Node& node = *output.value->producer();
+  if (output.value->output_index() != 0) return false;
+  if (!moves_axes(node)) return passes_in_place(side, shapes, output, step);
+  // A constant of more dims than the result would make it grow; below, ranks differ and cannot tell.
+  const auto dims = shapes.of(output);
+  if (step.constant_rank > 0 && (!dims || static_cast<int64_t>(dims->size()) < step.constant_rank)) return false;
+  step.constant_rank = 0;
+  if (step.lanes.size() == 1) return true;
+  if (node.is("Transpose")) return pull_transpose(shapes, output, step);
+  if (node.is("Squeeze") || node.is("Unsqueeze")) return pass_squeeze(side, shapes, output, true, step);
+  return pull_reshape(side, shapes, output, step);
+}
+
+bool push(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) {
+  const Node& node = *output.value->producer();
+  if (output.value->output_index() != 0) return false;
+  if (!moves_axes(node)) return passes_in_place(side, shapes, output, step);
+  step.constant_rank = 0;  // growth is judged where the step stands
+  if (step.lanes.size() == 1) return true;
+  if (node.is("Transpose")) return push_transpose(shapes, output, step);
+  if (node.is("Squeeze") || node.is("Unsqueeze")) return pass_squeeze(side, shapes, output, false, step);
+  return push_reshape(side, shapes, output, channels, step);
+}
+
+std::vector<Steps> cut(Side& side, Shapes& shapes, Ref output, const Steps& steps) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  const auto dims = shapes.of(output);
+  const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
+  const int64_t given = attributes.integer("axis", 1);
+  const Axis joined = given < 0 ? Axis{-given - 1, true} : Axis{given, false};
+  if (attributes.is_open()) return {};
+  std::vector<Steps> out(node.inputs().size());
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto part = shapes.of(side.operand(output, i));
+    const int64_t at = part ? from_front(joined, static_cast<int64_t>(part->size())) : -1;
+    const int64_t size = at >= 0 ? (*part)[static_cast<std::size_t>(at)] : -1;
+    for (const Step& step : steps) {
+      Step own = step;
+      if (step.lanes.size() > 1 && is_same(step.axis, joined, rank)) {
+        if (size < 0 || begin + static_cast<std::size_t>(size) > step.lanes.size()) return {};
+        const auto first = step.lanes.begin() + static_cast<std::ptrdiff_t>(begin);
+        own.lanes.assign(first, first + static_cast<std::ptrdiff_t>(size));
+        own.broadcasts = false;
+      } else if (step.lanes.size() > 1 && rank < 0 && step.axis.from_back != joined.from_back) {
+        return {};
+      }
+      out[i].push_back(std::move(own));
+    }
+    begin += static_cast<std::size_t>(std::max<int64_t>(size, 0));
+  }
+  for (const Step& step : steps) {
+    if (step.lanes.size() > 1 && is_same(step.axis, joined, rank) && begin != step.lanes.size()) return {};
+  }
+  return out;
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+using Kind = Unexplained::Kind;
+
+Example graph(const std::string& nodes, int opset = 17) {
+  return Example("g (float[1,3,8,8] x, float[1,3,8,8] z) => (float[?,?,?,?] y) { " + nodes + " }", opset);
+}
+
+const Array kWeightU = normal("u", {3, 3, 3, 3});
+const Array kWeightV = normal("v", {3, 3, 3, 3});
+
+TEST(ProofOfNodes, EqualModels) {
+  const Example model = graph("a = Relu (x) b = Add (a, z) y = Sigmoid (b)");
+  const ProofResult result = prove(model, model);
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.nodes_equal, 3);
+}
+
+TEST(ProofOfNodes, V19NamesAndDocumentationDoNotMatter) {
+  Example before = graph("a = Relu (x) b = Conv (a, w) c = Add (b, b) y = Sigmoid (c)").add("w", kWeightU);
+  Example after = graph("p = Relu (x) q = Conv (p, r) s = Add (q, q) y = Sigmoid (s)").add("r", kWeightU);
+  after.edit([](onnx::ModelProto& message) {
+    message.set_producer_name("other");
+    message.mutable_graph()->set_name("h");
+    for (onnx::NodeProto& node : *message.mutable_graph()->mutable_node()) node.set_doc_string("text"), node.set_name("n" + node.output(0));
+  });
+  EXPECT_TRUE(is_proved(prove(before, after)));
+}
+
+TEST(ProofOfNodes, NamesThatAreAllTakenByOthers) {
+  // A writer that numbers values anew: every name means another value.
+  const Example before = graph("v1 = Relu (x) v2 = Neg (v1) v3 = Exp (v2) y = Sqrt (v3)");
+  const Example after = graph("v3 = Relu (x) v1 = Neg (v3) v2 = Exp (v1) y = Sqrt (v2)");
+  EXPECT_TRUE(is_proved(prove(before, after)));
+}
+
+TEST(ProofOfNodes, AttributeChanged) {
+  const Example before = graph("a = LeakyRelu <alpha: float = 0.1> (x) y = Conv <pads = [1, 1, 1, 1]> (a, w)").add("w", kWeightU);
+  const Example alpha = graph("a = LeakyRelu <alpha: float = 0.101> (x) y = Conv <pads = [1, 1, 1, 1]> (a, w)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, alpha), Kind::attribute, "output 'a' (LeakyRelu) has another attribute 'alpha'"));
+  const Example pads = graph("a = LeakyRelu <alpha: float = 0.1> (x) y = Conv <pads = [0, 0, 2, 2]> (a, w)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, pads), Kind::attribute, "output 'y' (Conv) has another attribute 'pads'"));
+  const Example missing = graph("a = LeakyRelu <alpha: float = 0.1> (x) y = Conv (a, w)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, missing), Kind::attribute, "'pads'"));
+}
+
+TEST(ProofOfNodes, AttributeOrderDoesNotMatter) {
+  const Example before = graph("y = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, w)").add("w", kWeightU);
+  const Example after = graph("y = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w)").add("w", kWeightU);
+  EXPECT_TRUE(is_proved(prove(before, after)));
+}
+
+TEST(ProofOfNodes, TensorAttribute) {
+  const auto model = [](const std::string& value) {
+    return Example("g (int64[2] s) => (float[?,?] y) { y = ConstantOfShape <value = float[1] {" + value + "}> (s) }");
+  };
+  EXPECT_TRUE(is_proved(prove(model("2"), model("2"))));
+  EXPECT_TRUE(names(prove(model("2"), model("3")), Kind::attribute, "'value'"));
+}
+
+TEST(ProofOfNodes, NodeReplaced) {
+  const Example before = graph("a = Conv (x, w) b = Relu (a) y = Sigmoid (b)").add("w", kWeightU);
+  const Example after = graph("a = Conv (x, w) b = LeakyRelu (a) y = Sigmoid (b)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, after), Kind::node_changed, "output 'b' (LeakyRelu) stands where output 'b' (Relu) was"));
+}
+
+TEST(ProofOfNodes, NodeAdded) {
+  const Example before = graph("a = Conv (x, w) y = Sigmoid (a)").add("w", kWeightU);
+  const Example after = graph("a = Conv (x, w) b = Relu (a) y = Sigmoid (b)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, after), Kind::node_added, "output 'b' (Relu) was not there"));
+  const Example in_front = graph("b = Abs (x) a = Conv (b, w) y = Sigmoid (a)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, in_front), Kind::node_added, "output 'b' (Abs) was not there"));
+}
+
+TEST(ProofOfNodes, V34NodeRemoved) {
+  const Example before = graph("a = Conv (x, w) b = Clip (a, low, high) y = Sigmoid (b)")
+                             .add("w", kWeightU)
+                             .add("low", Array{DataType::float32, {}, {0}})
+                             .add("high", Array{DataType::float32, {}, {6}});
+  const Example after = graph("a = Conv (x, w) y = Sigmoid (a)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, after), Kind::node_removed, "output 'b' (Clip) is gone"));
+}
+
+TEST(ProofOfNodes, OperandsExchanged) {
+  const Example before = graph("a = Conv (x, u) b = Conv (x, v) y = Concat <axis = 1> (a, b)").add("u", kWeightU).add("v", kWeightV);
+  const Example after = graph("a = Conv (x, u) b = Conv (x, v) y = Concat <axis = 1> (b, a)").add("u", kWeightU).add("v", kWeightV);
+  const ProofResult result = prove(before, after);
+  ASSERT_EQ(result.unexplained.size(), 2U) << is_proved(result).message();
+  for (const Unexplained& entry : result.unexplained) EXPECT_EQ(entry.kind, Kind::operand);
+  EXPECT_EQ(result.unexplained[0].text, "output 'y' (Concat) reads 'b' where 'a' was read");
+  const Example inputs = graph("y = Sub (x, z)");
+  const Example swapped = graph("y = Sub (z, x)");
+  EXPECT_FALSE(prove(inputs, swapped).proved);
+}
+
+TEST(ProofOfNodes, OptionalOperandAddedOrLost) {
+  const Example before = graph("y = Clip (x, low)").add("low", Array{DataType::float32, {}, {0}});
+  const Example after = graph("y = Clip (x)");
+  EXPECT_TRUE(names(prove(before, after), Kind::operand, "has lost its operand 'low'"));
+  EXPECT_TRUE(names(prove(after, before), Kind::operand, "'low' as an operand that was absent"));
+  const Example moved = graph("y = Clip (x, , low)").add("low", Array{DataType::float32, {}, {0}});
+  EXPECT_FALSE(prove(before, moved).proved);
+}
+
+TEST(ProofOfNodes, OtherOutputOfTheSameNode) {
+  const Example before = graph("a, b, c = Split <axis = 1> (x, s) y = Relu (a)").add("s", {1, 1, 1});
+  const Example after = graph("a, b, c = Split <axis = 1> (x, s) y = Relu (b)").add("s", {1, 1, 1});
+  EXPECT_TRUE(names(prove(before, after), Kind::operand, "output 'y' (Relu) reads 'b' where 'a' was read"));
+}
+
+TEST(ProofOfNodes, OpsetChanged) {
+  EXPECT_TRUE(names(prove(graph("y = Relu (x)", 12), graph("y = Relu (x)", 13)), Kind::node_changed, "of opset 13, were of 12"));
+}
+
+TEST(ProofOfNodes, IdentitiesAreBypassed) {
+  const Example before = graph("a = Identity (x) b = Relu (a) c = Identity (b) d = Dropout (c) y = Neg (d)");
+  const Example after = graph("b = Relu (x) y = Neg (b)");
+  const ProofResult result = prove(before, after);
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.nodes_bypassed, 3);
+  EXPECT_TRUE(is_proved(prove(after, before)));
+  EXPECT_EQ(prove(before, before).nodes_bypassed, 0);
+}
+
+TEST(ProofOfNodes, F84TrainingDropoutIsNotBypassed) {
+  const Example before = Example("g (float[4] x) => (float[4] y) <float r = {0.5}, bool t = {1}> { a = Dropout (x, r, t) y = Neg (a) }");
+  const Example after = Example("g (float[4] x) => (float[4] y) { y = Neg (x) }");
+  EXPECT_TRUE(names(prove(before, after), Kind::node_removed, "output 'a' (Dropout) is gone"));
+}
+
+TEST(ProofOfNodes, TransposePairsCancel) {
+  const Example before = graph("a = Relu (x) y = Neg (a)");
+  const Example after = graph("a = Relu (x) b = Transpose <perm = [0, 2, 3, 1]> (a) c = Transpose <perm = [0, 3, 1, 2]> (b) y = Neg (c)");
+  EXPECT_TRUE(is_proved(prove(before, after)));
+  const Example wrong = graph("a = Relu (x) b = Transpose <perm = [0, 2, 3, 1]> (a) c = Transpose <perm = [0, 2, 3, 1]> (b) y = Neg (c)");
+  EXPECT_FALSE(prove(before, wrong).proved);
+}
+
+TEST(ProofOfNodes, ConstantsMayBeEvaluated) {
+  const Example before = graph("a = Add (c, c) b = Sqrt (a) y = Max (x, b)").add("c", Array{DataType::float32, {1}, {2}});
+  const Example after = graph("y = Max (x, b)").add("b", Array{DataType::float32, {1}, {2}});
+  const ProofResult result = prove(before, after);
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.nodes_evaluated, 2);
+  const Example wrong = graph("y = Max (x, b)").add("b", Array{DataType::float32, {1}, {2.0000002384185791015625}});
+  EXPECT_TRUE(names(prove(before, wrong), Kind::tensor, "constant 'b' differs (1 value"));
+}
+
+TEST(ProofOfNodes, V40RandomNodesStayApart) {
+  const Example two = graph("a = RandomNormalLike (x) b = RandomNormalLike (x) y = Sub (a, b)");
+  const Example one = graph("a = RandomNormalLike (x) y = Sub (a, a)");
+  EXPECT_TRUE(is_proved(prove(two, two)));
+  EXPECT_TRUE(names(prove(two, one), Kind::node_changed, "stands for several nodes"));
+  EXPECT_TRUE(names(prove(one, two), Kind::node_changed, "stands for several nodes"));
+}
+
+TEST(ProofOfNodes, UnknownOperatorsByTheirBytes) {
+  const Example before = graph("a = own.Thing <k = 3> (x, c) y = Relu (a)").add("c", {4, 5});
+  EXPECT_TRUE(is_proved(prove(before, before)));
+  const Example after = graph("a = own.Thing <k = 4> (x, c) y = Relu (a)").add("c", {4, 5});
+  EXPECT_TRUE(names(prove(before, after), Kind::attribute, "'k'"));
+}
+
+TEST(ProofOfNodes, V73TwoWrongNodesAreTwo) {
+  std::string before, after, last = "x";
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    before += name + " = Relu (" + last + ") ";
+    after += name + (i == 5 || i == 60 ? " = Abs (" : " = Relu (") + last + ") ";
+    last = name;
+  }
+  const ProofResult result = prove(graph(before + "y = Neg (v99)"), graph(after + "y = Neg (v99)"));
+  ASSERT_EQ(result.unexplained.size(), 2U) << is_proved(result).message();
+  EXPECT_EQ(result.unexplained[0].name, "v5");
+  EXPECT_EQ(result.unexplained[1].name, "v60");
+}
+
+TEST(ProofOfGraphs, NestedGraphs) {
+  const auto model = [](const std::string& op, const std::string& weight) {
+    Example out(
+        "g (bool c, float[1,3,8,8] x) => (float[?,?,?,?] y) { a = Relu (x) y = If (c) <then_branch = t () => (float[?,?,?,?] p) { p = Conv "
+        "(a, " +
+        weight + ") }, else_branch = e () => (float[?,?,?,?] q) { q = " + op + " (a) }> }");
+    out.add("u", kWeightU).add("v", kWeightV);
+    return out;
+  };
+  const ProofResult result = prove(model("Neg", "u"), model("Neg", "u"));
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.nodes_equal, 4);
+  EXPECT_TRUE(names(prove(model("Neg", "u"), model("Abs", "u")), Kind::node_changed, "output 'q' (Abs) stands where output 'q' (Neg) was"));
+  EXPECT_EQ(prove(model("Neg", "u"), model("Neg", "v")).unexplained.size(), 1U);
+}
+
+TEST(ProofOfGraphs, LoopBodies) {
+  const auto model = [](const std::string& body) {
+    return Example(
+        "g (int64 n, bool c, float[3] x) => (float[3] y) { y = Loop (n, c, x) <body = b (int64 i, bool d, float[3] s) => (bool e, float[3] "
+        "t) { e = Identity (d) t = " +
+        body + " }> }");
+  };
+  EXPECT_TRUE(is_proved(prove(model("Relu (s)"), model("Relu (s)"))));
+  EXPECT_FALSE(prove(model("Add (s, x)"), model("Add (s, s)")).proved);
+}
+
+}  // namespace
+}  // namespace relayout::test

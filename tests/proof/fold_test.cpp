@@ -1,0 +1,316 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+using Kind = Unexplained::Kind;
+
+/// One operator with a BatchNormalization behind it, and the same with it folded by hand.
+struct Folded {
+  std::string input = "float[1,6,9,9] x";
+  std::string operation = "Conv <kernel_shape = [3, 3]>";
+  Array weight = normal("w", {4, 6, 3, 3});
+  std::optional<Array> bias;
+  BatchNorm batch_norm{"bn", 4};
+  std::string attributes;  ///< of BatchNormalization
+  int opset = 17;
+  /// Output channel of element `i` of the weight.
+  std::function<std::size_t(const Array&, std::size_t)> channel = [](const Array& w, std::size_t i) { return i / w.row(); };
+
+  [[nodiscard]] Example before() const {
+    Example out("g (" + input + ") => (float[?,?,?,?] y) { c = " + operation + " (x, w" + (bias ? ", b" : "") +
+                    ") y = BatchNormalization " + attributes + " (c, bn_scale, bn_bias, bn_mean, bn_var) }",
+                opset);
+    out.add("w", weight).add("bn", batch_norm);
+    if (bias) out.add("b", *bias);
+    return out;
+  }
+  [[nodiscard]] Array folded_weight() const {
+    Array out = weight;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = rounded(batch_norm.factor(channel(out, i)) * out[i], out.type);
+    return out;
+  }
+  [[nodiscard]] Array folded_bias() const {
+    Array out{weight.type, batch_norm.scale.dims, {}};
+    for (std::size_t c = 0; c < batch_norm.scale.size(); ++c) {
+      const double own = bias ? (*bias)[c] : 0;
+      out.values.push_back(rounded(batch_norm.factor(c) * (own - batch_norm.mean[c]) + batch_norm.bias[c], weight.type));
+    }
+    return out;
+  }
+  [[nodiscard]] Example after(const Array& new_weight, const Array& new_bias) const {
+    Example out("g (" + input + ") => (float[?,?,?,?] y) { y = " + operation + " (x, w, b) }", opset);
+    out.add("w", new_weight).add("b", new_bias);
+    return out;
+  }
+  [[nodiscard]] Example after() const { return after(folded_weight(), folded_bias()); }
+};
+
+Folded transposed() {
+  // [I, O/g, k…] with 6 inputs, 2 groups of 2 outputs.
+  Folded out;
+  out.operation = "ConvTranspose <group = 2>";
+  out.weight = normal("w", {6, 2, 3, 3});
+  out.channel = [](const Array&, std::size_t i) { return i / 18 / 3 * 2 + i / 9 % 2; };
+  return out;
+}
+
+TEST(ProofOfFold, F1ConvBehindWithoutBias) {
+  const Folded folded;
+  const ProofResult result = prove(folded.before(), folded.after());
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.folds, 1);
+  EXPECT_EQ(result.folded_nodes, 1);
+  EXPECT_EQ(result.nodes_equal, 1);
+  EXPECT_EQ(result.nodes_dead, 0);
+  EXPECT_EQ(result.tensors_equal, 0);
+}
+
+TEST(ProofOfFold, F2aConvBehindWithBias) {
+  Folded folded;
+  folded.bias = normal("b", {4});
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+}
+
+TEST(ProofOfFold, F2Ranks) {
+  Folded one;
+  one.input = "float[1,6,9] x";
+  one.operation = "Conv";
+  one.weight = normal("w", {4, 6, 3});
+  EXPECT_TRUE(is_proved(prove(one.before(), one.after())));
+  Folded three;
+  three.input = "float[1,6,9,9,9] x";
+  three.operation = "Conv <pads = [1, 1, 1, 1, 1, 1]>";
+  three.weight = normal("w", {4, 6, 3, 2, 1});
+  EXPECT_TRUE(is_proved(prove(three.before(), three.after())));
+}
+
+TEST(ProofOfFold, F3Groups) {
+  Folded folded;
+  folded.operation = "Conv <group = 2>";
+  folded.weight = normal("w", {4, 3, 3, 3});
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+}
+
+TEST(ProofOfFold, F8ConvTransposeWithGroups) {
+  const Folded folded = transposed();
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+}
+
+TEST(ProofOfFold, F8ConvTransposeScaledAlongTheWrongAxis) {
+  // Six inputs and six outputs, so that the other axis fits as well.
+  Folded folded;
+  folded.operation = "ConvTranspose";
+  folded.weight = normal("w", {6, 6, 3, 3});
+  folded.batch_norm = BatchNorm("bn", 6);
+  folded.channel = [](const Array&, std::size_t i) { return i / 9 % 6; };
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+  Folded wrong = folded;
+  wrong.channel = [](const Array& w, std::size_t i) { return i / w.row(); };
+  EXPECT_TRUE(names(prove(folded.before(), wrong.after()), Kind::weight, "weight 'w' is not the fold of output 'y' (BatchNormalization)"));
+}
+
+TEST(ProofOfFold, F29Types) {
+  for (const DataType type : {DataType::float16, DataType::bfloat16, DataType::float64}) {
+    Folded folded;
+    const std::string name = type == DataType::float64 ? "double" : type == DataType::float16 ? "float16" : "bfloat16";
+    folded.opset = 22;
+    folded.input = name + "[1,6,9,9] x";
+    folded.weight = normal("w", {4, 6, 3, 3}, type);
+    folded.batch_norm = BatchNorm("bn", 4, type);
+    EXPECT_TRUE(is_proved(prove(folded.before(), folded.after()))) << name;
+    Array wrong = folded.folded_weight();
+    for (int i = 0; i < (type == DataType::float64 ? 9 : 1); ++i) wrong[77] = next(wrong[77], type);
+    EXPECT_TRUE(names(prove(folded.before(), folded.after(wrong, folded.folded_bias())), Kind::weight, "(1 value")) << name;
+  }
+}
+
+TEST(ProofOfFold, F32MixedTypes) {
+  Folded folded;
+  folded.input = "float16[1,6,9,9] x";
+  folded.weight = normal("w", {4, 6, 3, 3}, DataType::float16);
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+}
+
+TEST(ProofOfFold, F12EpsilonIgnored) {
+  Folded folded;
+  folded.attributes = "<epsilon: float = 0.001>";
+  folded.batch_norm.epsilon = static_cast<double>(0.001F);
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+  Folded wrong = folded;
+  wrong.batch_norm.epsilon = 0;
+  const ProofResult result = prove(folded.before(), wrong.after());
+  ASSERT_EQ(result.unexplained.size(), 2U);
+  EXPECT_EQ(result.unexplained[0].kind, Kind::weight);
+  EXPECT_EQ(result.unexplained[0].name, "w");
+  EXPECT_EQ(result.unexplained[0].values, 216);
+  EXPECT_EQ(result.unexplained[1].kind, Kind::bias);
+}
+
+TEST(ProofOfFold, OneWeightMoreThanHalfAnUlpOff) {
+  Folded folded;
+  for (const std::size_t at : {0U, 100U, 215U}) {
+    Array wrong = folded.folded_weight();
+    wrong[at] = next(wrong[at], DataType::float32);
+    EXPECT_TRUE(names(prove(folded.before(), folded.after(wrong, folded.folded_bias())), Kind::weight, "(1 value, up to "));
+  }
+}
+
+TEST(ProofOfFold, NeighboursOfAPowerOfTwoAreHalfAnUlpApart) {
+  // Exact product just below 2: the double product rounds to 2 − 2^-23, whose neighbour 2 is one (small) ULP off.
+  Folded folded;
+  folded.attributes = "<epsilon: float = 0.0>";
+  folded.batch_norm.epsilon = 0;
+  for (std::size_t c = 0; c < 4; ++c) {
+    folded.batch_norm.scale[c] = 1;
+    folded.batch_norm.variance[c] = 0.25;
+  }
+  folded.weight[5] = 1 - 0x1p-24;
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+  Array wrong = folded.folded_weight();
+  ASSERT_EQ(wrong[5], 2 - 0x1p-23);
+  wrong[5] = 2;
+  EXPECT_TRUE(names(prove(folded.before(), folded.after(wrong, folded.folded_bias())), Kind::weight, "(1 value"));
+}
+
+TEST(ProofOfFold, BiasOffByAnUlp) {
+  const Folded folded;
+  Array wrong = folded.folded_bias();
+  wrong[2] = next(wrong[2], DataType::float32);
+  EXPECT_TRUE(names(prove(folded.before(), folded.after(folded.folded_weight(), wrong)), Kind::bias, "bias 'b' is not the fold of"));
+}
+
+TEST(ProofOfFold, F65LargeMeanAgainstLargeBias) {
+  Folded folded;
+  folded.bias = normal("b", {4});
+  for (std::size_t c = 0; c < 4; ++c) {
+    (*folded.bias)[c] = rounded(10000 + (*folded.bias)[c], DataType::float32);
+    folded.batch_norm.mean[c] = rounded((*folded.bias)[c] + 0.01, DataType::float32);
+  }
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+  Array rough = folded.folded_bias();
+  // In float, the shift alone is already wrong in the fourth digit.
+  for (std::size_t c = 0; c < 4; ++c) {
+    const auto factor = static_cast<float>(folded.batch_norm.factor(c));
+    const auto shift = static_cast<float>(folded.batch_norm.bias[c]) - factor * static_cast<float>(folded.batch_norm.mean[c]);
+    rough[c] = static_cast<double>(factor * static_cast<float>((*folded.bias)[c]) + shift);
+  }
+  EXPECT_TRUE(names(prove(folded.before(), folded.after(folded.folded_weight(), rough)), Kind::bias, "4 values"));
+}
+
+TEST(ProofOfFold, ChannelsExchanged) {
+  const Folded folded;
+  Array wrong = folded.folded_weight();
+  std::swap_ranges(wrong.values.begin(), wrong.values.begin() + 54, wrong.values.begin() + 54);
+  EXPECT_TRUE(names(prove(folded.before(), folded.after(wrong, folded.folded_bias())), Kind::weight, "(108 values"));
+}
+
+TEST(ProofOfFold, BiasDropped) {
+  const Folded folded;
+  Example after("g (float[1,6,9,9] x) => (float[?,?,?,?] y) { y = Conv <kernel_shape = [3, 3]> (x, w) }");
+  after.add("w", folded.folded_weight());
+  EXPECT_TRUE(names(prove(folded.before(), after), Kind::bias, "the missing bias of output 'y' (Conv)"));
+}
+
+TEST(ProofOfFold, OriginalBiasKept) {
+  Folded folded;
+  folded.bias = normal("b", {4});
+  EXPECT_TRUE(names(prove(folded.before(), folded.after(folded.folded_weight(), *folded.bias)), Kind::bias, "4 values"));
+}
+
+TEST(ProofOfFold, BatchNormDroppedWithoutFold) {
+  const Folded folded;
+  Example after("g (float[1,6,9,9] x) => (float[?,?,?,?] y) { y = Conv <kernel_shape = [3, 3]> (x, w) }");
+  after.add("w", folded.weight);
+  const ProofResult result = prove(folded.before(), after);
+  EXPECT_FALSE(result.proved);
+  ASSERT_EQ(result.unexplained.size(), 2U);
+  EXPECT_EQ(result.unexplained[0].kind, Kind::weight);
+  EXPECT_EQ(result.unexplained[1].kind, Kind::bias);
+}
+
+TEST(ProofOfFold, F21TrainingModeIsNotFolded) {
+  Folded folded;
+  folded.opset = 6;
+  EXPECT_FALSE(prove(folded.before(), folded.after()).proved);
+  folded.attributes = "<is_test = 1>";
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+  Folded running;
+  running.opset = 14;
+  running.attributes = "<training_mode = 1>";
+  EXPECT_FALSE(prove(running.before(), running.after()).proved);
+}
+
+TEST(ProofOfFold, F62NonFiniteFactor) {
+  Folded folded;
+  folded.batch_norm.variance[1] = -1;
+  const ProofResult result = prove(folded.before(), folded.after());
+  EXPECT_TRUE(names(result, Kind::weight, "not finite"));
+}
+
+TEST(ProofOfFold, F63Overflow) {
+  Folded folded;
+  folded.input = "float16[1,6,9,9] x";
+  folded.weight = normal("w", {4, 6, 3, 3}, DataType::float16);
+  folded.weight[3] = 60000;
+  folded.batch_norm.scale[0] = 100;
+  Array infinite = folded.folded_weight();
+  ASSERT_TRUE(std::isinf(infinite[3]));
+  EXPECT_TRUE(names(prove(folded.before(), folded.after(infinite, folded.folded_bias())), Kind::weight, "leaves the range"));
+}
+
+TEST(ProofOfFold, F64UnderflowOfAWholeChannel) {
+  Folded folded;
+  folded.input = "float16[1,6,9,9] x";
+  folded.weight = normal("w", {4, 6, 3, 3}, DataType::float16);
+  folded.batch_norm.scale[0] = 1e-6;
+  EXPECT_TRUE(names(prove(folded.before(), folded.after()), Kind::weight, "sink below"));
+  folded.batch_norm.scale[0] = 0;
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+  folded.batch_norm.scale[0] = 1;
+  folded.weight[3] = 0x1p-20;
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
+}
+
+TEST(ProofOfFold, WithChannelsLastWeights) {
+  const Folded folded;
+  Example after(
+      "g (float[1,6,9,9] x) => (float[?,?,?,?] y) { w = Transpose <perm = [0, 3, 1, 2]> (wl) y = Conv <kernel_shape = [3, 3]> (x, w, b) }");
+  after.add("wl", permuted(folded.folded_weight(), {0, 2, 3, 1})).add("b", folded.folded_bias());
+  const ProofResult result = prove(folded.before(), after);
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.folds, 1);
+  EXPECT_EQ(result.permutations, 1);
+}
+
+TEST(ProofOfFold, SharedWeightIsCopied) {
+  const Array w = normal("w", {4, 4, 3, 3});
+  const BatchNorm bn("bn", 4);
+  Array folded = w;
+  Array bias{DataType::float32, {4}, {}};
+  for (std::size_t i = 0; i < folded.size(); ++i) folded[i] = rounded(bn.factor(i / 36) * w[i], w.type);
+  for (std::size_t c = 0; c < 4; ++c) bias.values.push_back(rounded(bn.shift(c), w.type));
+  Example before(
+      "g (float[1,4,9,9] x) => (float[?,?,?,?] y) { c = Conv (x, w) d = BatchNormalization (c, bn_scale, bn_bias, bn_mean, bn_var) y = "
+      "Conv (d, w) }");
+  before.add("w", w).add("bn", bn);
+  Example after("g (float[1,4,9,9] x) => (float[?,?,?,?] y) { d = Conv (x, w_folded, b) y = Conv (d, w) }");
+  after.add("w", w).add("w_folded", folded).add("b", bias);
+  const ProofResult result = prove(before, after);
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.tensors_equal, 1);
+  // Changed in place, it is wrong for the other reader.
+  Example wrong("g (float[1,4,9,9] x) => (float[?,?,?,?] y) { d = Conv (x, w, b) y = Conv (d, w) }");
+  wrong.add("w", folded).add("b", bias);
+  EXPECT_TRUE(names(prove(before, wrong), Kind::weight, "weight 'w' differs (144 values"));
+}
+
+}  // namespace
+}  // namespace relayout::test
