@@ -59,6 +59,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
   const float alpha = stage.alpha, beta = stage.beta;
   switch (stage.function) {
     case Function::relu:
+      if (alpha == 0) return map(out, in, count, [](float x) { return x < 0 ? 0.0F : x; });  // 0 · −inf is NaN
       return map(out, in, count, [=](float x) { return x < 0 ? x * alpha : x; });
     case Function::clip:
       return map(out, in, count, [=](float x) {
@@ -126,6 +127,7 @@ class ElementwiseKernel : public Kernel {
       for (Dims& tensor : loops_.strides) tensor.insert(tensor.begin(), tensor.front() * loops_.dims.back());
     }
     data_.resize(operands.size() + 1, nullptr);
+    if (count_ == 0) return;
     columns_ = loops_.dims.back();
     rows_ = loops_.dims[loops_.dims.size() - 2];
     rows_per_chunk_ = can_join_rows() ? std::clamp<int64_t>(kChunk / columns_, 1, rows_) : 1;

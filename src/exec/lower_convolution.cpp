@@ -158,6 +158,12 @@ struct PostOps {
   std::optional<Place> residual;
 };
 
+/// Stages whose operand lies in a buffer.
+int64_t count_reads(Lowering& lowering, const std::vector<Stage>& stages, int buffer) {
+  return std::ranges::count_if(stages,
+                               [&](const Stage& stage) { return stage.value >= 0 && lowering.place(stage.value).buffer == buffer; });
+}
+
 PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, const Place& source, Order order) {
   PostOps out;
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -171,7 +177,7 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
     } else {
       operand = stage.value < 0 ? lowering.fixed_place(stage.constant) : lowering.dense(stage.value, order);
       const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value >= 0 && lowering.can_overwrite(operand) &&
-                            operand.buffer != source.buffer;
+                            operand.buffer != source.buffer && count_reads(lowering, stages, operand.buffer) == 1;
       op.kind = in_place ? PostOp::Kind::sum : PostOp::Kind::binary;
       op.binary = stage.binary;
       op.operand = operand.desc;

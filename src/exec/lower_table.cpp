@@ -23,7 +23,6 @@ constexpr LoweringEntry kEntries[] = {
     {"HardSigmoid", lower_elementwise},
     {"HardSwish", lower_elementwise},
     {"LeakyRelu", lower_elementwise},
-    {"Log", lower_elementwise},
     {"LogSoftmax", lower_softmax},
     {"MatMul", lower_matmul},
     {"Max", lower_elementwise},

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/interrupt.h"
 #include "exec/plan.h"
 #include "relayout/error.h"
@@ -35,7 +37,8 @@ void bind_imports(Plan& plan, RunState& state) {
     std::byte* const data = datum.tensor.bytes();
     if (data == buffer.data) continue;
     buffer.data = data;
-    for (int64_t number = buffer.first; number <= buffer.last; ++number) {
+    const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives until behind the last step
+    for (int64_t number = buffer.first; number < end; ++number) {
       Step& step = plan.steps[static_cast<std::size_t>(number)];
       for (std::size_t i = 0; i < step.operands.size(); ++i) {
         if (step.operands[i].buffer == port.place.buffer) step.kernel->bind(i, data + step.operands[i].offset);

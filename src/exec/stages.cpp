@@ -58,7 +58,6 @@ std::optional<Stage> unary(const StageContext& context, const ProgramNode& node)
   if (op == "Sqrt") return function(Function::sqrt);
   if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
   if (op == "Softplus") return function(Function::softplus, 1.0F);
-  if (op == "Log") return function(Function::log);
   return std::nullopt;
 }
 

@@ -1,0 +1,328 @@
+// Small-integer data makes sums exact in any order: the three modes must agree to the bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exec/model_builder.h"
+
+namespace relayout::test {
+namespace {
+
+/// Numbers from a seed, one after the other.
+class Draw {
+ public:
+  Draw(uint64_t seed, std::string_view name) : random_(seed, name) {}
+  int64_t from(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_.below(next_++, static_cast<uint64_t>(high - low + 1)));
+  }
+  bool yes(int64_t one_in = 2) { return from(1, one_in) == 1; }
+  std::vector<float> integers(int64_t count, int range = 3) {
+    next_ += static_cast<uint64_t>(count);
+    return small_integers(count, random_, next_ - static_cast<uint64_t>(count), range);
+  }
+
+ private:
+  RandomStream random_;
+  uint64_t next_ = 0;
+};
+
+void expect_equal_in_all_modes(const ModelBuilder& builder, const Inputs& inputs, uint64_t seed) {
+  const auto model = builder.build();
+  const RunResult reference = run_in(Mode::reference, *model, inputs);
+  for (const Mode mode : {Mode::as_written, Mode::optimized}) {
+    for (const int threads : {1, 2}) {
+      const RunResult result = run_in(mode, *model, inputs, threads);
+      ASSERT_EQ(result.outputs.size(), reference.outputs.size());
+      for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+        ASSERT_EQ(result.outputs[i].dims(), reference.outputs[i].dims());
+        ASSERT_TRUE(result.outputs[i].is_contiguous());
+        ASSERT_EQ(values_of(result.outputs[i]), values_of(reference.outputs[i]))
+            << "seed " << seed << ", " << to_string(mode) << ", " << threads << " threads, " << result.info.steps.front().implementation;
+      }
+    }
+  }
+}
+
+/// Spatial dims that are all different.
+Dims distinct(Draw& draw, std::size_t count, int64_t low, int64_t high) {
+  Dims out;
+  while (out.size() < count) {
+    const int64_t dim = draw.from(low, high);
+    if (std::ranges::find(out, dim) == out.end()) out.push_back(dim);
+  }
+  return out;
+}
+
+struct RandomConvolution {
+  Dims x, w, pads, strides, dilations;
+  int64_t groups = 1;
+};
+
+RandomConvolution draw_convolution(Draw& draw, bool transposed) {
+  RandomConvolution out;
+  const auto rank = static_cast<std::size_t>(draw.from(1, 3));
+  const int64_t inputs = draw.from(1, 9), outputs = draw.from(1, 9);
+  out.groups = draw.yes() ? 1 : draw.from(2, 20);
+  const bool depthwise = out.groups > 1 && draw.yes();
+  out.x = {draw.from(1, 3), (depthwise ? 1 : inputs) * out.groups};
+  for (const int64_t dim : distinct(draw, rank, 4, rank == 3 ? 9 : 17)) out.x.push_back(dim);
+  const int64_t per_group = depthwise ? 1 : outputs;
+  out.w = transposed ? Dims{out.x[1], per_group} : Dims{per_group * out.groups, out.x[1] / out.groups};
+  for (std::size_t i = 0; i < rank; ++i) {
+    out.w.push_back(draw.from(1, 4));
+    out.strides.push_back(draw.from(1, 3));
+    out.dilations.push_back(draw.yes(3) ? 2 : 1);
+  }
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (std::size_t i = 0; i < rank; ++i) out.pads.push_back(draw.from(0, (out.w[i + 2] - 1) * out.dilations[i]));
+  }
+  return out;
+}
+
+/// Whether the window fits into the padded input in every dim.
+bool fits(const RandomConvolution& convolution) {
+  const std::size_t rank = convolution.strides.size();
+  for (std::size_t i = 0; i < rank; ++i) {
+    const int64_t extent = (convolution.w[i + 2] - 1) * convolution.dilations[i] + 1;
+    if (extent > convolution.x[i + 2] + convolution.pads[i] + convolution.pads[rank + i]) return false;
+  }
+  return true;
+}
+
+TEST(Exactness, Convolutions) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Draw draw(seed, "conv");
+    const RandomConvolution random = draw_convolution(draw, false);
+    if (!fits(random)) continue;
+    ModelBuilder builder;
+    builder.input("x", random.x).constant("w", random.w, draw.integers(element_count(random.w)));
+    std::vector<std::string> inputs{"x", "w"};
+    if (draw.yes()) {
+      builder.constant("b", {random.w[0]}, draw.integers(random.w[0]));
+      inputs.emplace_back("b");
+    }
+    builder.node("Conv", inputs, {"y"}).integers("strides", random.strides).integers("dilations", random.dilations);
+    builder.integers("pads", random.pads).integer("group", random.groups).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(random.x, draw.integers(element_count(random.x)))}}, seed));
+  }
+}
+
+TEST(Exactness, AutomaticPads) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    Draw draw(seed, "auto_pad");
+    const RandomConvolution random = draw_convolution(draw, false);
+    RandomConvolution bare = random;
+    std::ranges::fill(bare.pads, 0);
+    const char* const automatic = seed % 3 == 0 ? "SAME_UPPER" : seed % 3 == 1 ? "SAME_LOWER" : "VALID";
+    if (seed % 3 == 2 && !fits(bare)) continue;
+    ModelBuilder builder;
+    builder.input("x", random.x).constant("w", random.w, draw.integers(element_count(random.w)));
+    builder.node("Conv", {"x", "w"}, {"y"}).integers("strides", random.strides).integer("group", random.groups);
+    builder.integers("dilations", random.dilations).text("auto_pad", automatic).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(random.x, draw.integers(element_count(random.x)))}}, seed));
+  }
+}
+
+TEST(Exactness, TransposedConvolutions) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Draw draw(seed, "deconv");
+    RandomConvolution random = draw_convolution(draw, true);
+    const std::size_t rank = random.strides.size();
+    Dims padding;
+    bool empty = false;
+    for (std::size_t i = 0; i < rank; ++i) {
+      padding.push_back(draw.from(0, random.strides[i] - 1));
+      const int64_t extent = (random.w[i + 2] - 1) * random.dilations[i] + 1;
+      const int64_t size = (random.x[i + 2] - 1) * random.strides[i] + extent + padding[i] - random.pads[i] - random.pads[rank + i];
+      empty = empty || size < 1;
+    }
+    if (empty) continue;
+    ModelBuilder builder;
+    builder.input("x", random.x).constant("w", random.w, draw.integers(element_count(random.w)));
+    const int64_t outputs = random.w[1] * random.groups;
+    std::vector<std::string> inputs{"x", "w"};
+    if (draw.yes()) {
+      builder.constant("b", {outputs}, draw.integers(outputs));
+      inputs.emplace_back("b");
+    }
+    builder.node("ConvTranspose", inputs, {"y"}).integers("strides", random.strides).integers("dilations", random.dilations);
+    builder.integers("pads", random.pads).integer("group", random.groups).integers("output_padding", padding).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(random.x, draw.integers(element_count(random.x)))}}, seed));
+  }
+}
+
+TEST(Exactness, Pools) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Draw draw(seed, "pool");
+    const auto rank = static_cast<std::size_t>(draw.from(1, 3));
+    Dims x{draw.from(1, 3), draw.from(1, 19)};
+    for (const int64_t dim : distinct(draw, rank, 5, 14)) x.push_back(dim);
+    const bool average = draw.yes();
+    Dims kernel, strides, dilations, pads(2 * rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      kernel.push_back(draw.from(1, 4));
+      strides.push_back(draw.from(1, 3));
+      dilations.push_back(draw.yes(4) && kernel[i] < 3 ? 2 : 1);
+      pads[i] = draw.from(0, kernel[i] - 1);
+      pads[rank + i] = draw.from(0, kernel[i] - 1);
+    }
+    // A convolution in front puts the pool into a channels-last region when optimized.
+    ModelBuilder builder(19);
+    Dims w(x.size(), 1);
+    w[0] = w[1] = x[1];
+    builder.input("x", x).constant("w", w, draw.integers(element_count(w), 1)).node("Conv", {"x", "w"}, {"c"});
+    builder.node(average ? "AveragePool" : "MaxPool", {"c"}, {"y"}).integers("kernel_shape", kernel).integers("strides", strides);
+    builder.integers("dilations", dilations).integers("pads", pads).integer("ceil_mode", draw.from(0, 1)).output("y");
+    if (average) builder.integer("count_include_pad", draw.from(0, 1));
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
+  }
+}
+
+TEST(Exactness, SpatialMeans) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Draw draw(seed, "mean");
+    const Dims x{draw.from(1, 3), draw.from(1, 300), 4, 8};
+    ModelBuilder builder(18);
+    builder.input("x", x).constant("w", {x[1], 1, 1, 1}, draw.integers(x[1])).constant<int64_t>("axes", {2}, {-1, 2});
+    builder.node("Conv", {"x", "w"}, {"c"}).integer("group", x[1]);
+    builder.node("GlobalAveragePool", {"c"}, {"y"}).node("ReduceMean", {"c", "axes"}, {"z"}).integer("keepdims", 0).output("y").output("z");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
+  }
+}
+
+TEST(Exactness, Products) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Draw draw(seed, "matmul");
+    const int64_t rows = draw.from(1, 20), depth = draw.from(1, 40), columns = draw.from(1, 30);
+    ModelBuilder builder(13);
+    Inputs inputs;
+    const bool constant = draw.yes();
+    Dims a, b;
+    if (draw.yes()) {
+      const bool swap_a = draw.yes(), swap_b = draw.yes();
+      a = swap_a ? Dims{depth, rows} : Dims{rows, depth};
+      b = swap_b ? Dims{columns, depth} : Dims{depth, columns};
+      std::vector<std::string> names{"a", "b"};
+      const int64_t kind = draw.from(0, 4);
+      const Dims c = kind == 1 ? Dims{columns} : kind == 2 ? Dims{rows, 1} : kind == 3 ? Dims{rows, columns} : Dims{};
+      if (kind > 0) {
+        builder.constant("c", c, draw.integers(element_count(c)));
+        names.emplace_back("c");
+      }
+      builder.node("Gemm", names, {"y"}).integer("transA", swap_a ? 1 : 0).integer("transB", swap_b ? 1 : 0);
+    } else {
+      a = {rows, depth};
+      b = {depth, columns};
+      const int64_t batch = draw.from(2, 4);
+      if (draw.yes()) a.insert(a.begin(), batch);
+      if (draw.yes(3)) b.insert(b.begin(), draw.yes() ? batch : 1);
+      if (draw.yes(3)) a.insert(a.begin(), a.size() == 2 ? 1 : draw.from(2, 3));
+      builder.node("MatMul", {"a", "b"}, {"y"});
+    }
+    builder.node("Relu", {"y"}, {"z"}).output("z");
+    builder.input("a", a);
+    inputs["a"] = tensor_of(a, draw.integers(element_count(a)));
+    if (constant) {
+      builder.constant("b", b, draw.integers(element_count(b)));
+    } else {
+      builder.input("b", b);
+      inputs["b"] = tensor_of(b, draw.integers(element_count(b)));
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed));
+  }
+}
+
+TEST(Exactness, ElementwiseWithBroadcasting) {
+  constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Max", "Min"};
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Draw draw(seed, "binary");
+    const auto rank = static_cast<std::size_t>(draw.from(1, 5));
+    const Dims whole = distinct(draw, rank, 1, 11);
+    const auto thinned = [&] {
+      Dims dims = whole;
+      for (int64_t& dim : dims) dim = draw.yes(3) ? 1 : dim;
+      dims.erase(dims.begin(), dims.begin() + draw.from(0, static_cast<int64_t>(rank) - 1));
+      return dims;
+    };
+    ModelBuilder builder(13);
+    const Dims a = draw.yes() ? whole : thinned(), b = draw.yes() ? whole : thinned(), c = thinned();
+    builder.input("a", a).input("b", b).constant("c", c, draw.integers(element_count(c)));
+    builder.node(kOps[draw.from(0, 4)], {"a", "b"}, {"s"}).node(kOps[draw.from(0, 4)], {"c", "s"}, {"t"});
+    builder.node("Relu", {"t"}, {"u"}).node(kOps[draw.from(0, 4)], {"u", "a"}, {"y"}).output("y");
+    if (draw.yes()) builder.output("t");
+    const Inputs inputs{{"a", tensor_of(a, draw.integers(element_count(a)))}, {"b", tensor_of(b, draw.integers(element_count(b)))}};
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed));
+  }
+}
+
+/// A convolution, its BatchNormalization (scales that are powers of two), a residual and functions that keep integers.
+TEST(Exactness, FusedChains) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Draw draw(seed, "chain");
+    const bool transposed = draw.yes(4);
+    RandomConvolution random = draw_convolution(draw, transposed);
+    const std::size_t rank = random.strides.size();
+    std::ranges::fill(random.pads, 0);
+    std::ranges::fill(random.strides, 1);
+    std::ranges::fill(random.dilations, 1);
+    for (std::size_t i = 0; i < rank; ++i) random.w[i + 2] = 1;
+    const int64_t channels = transposed ? random.w[1] * random.groups : random.w[0];
+    ModelBuilder builder;
+    builder.input("x", random.x).constant("w", random.w, draw.integers(element_count(random.w)));
+    builder.node(transposed ? "ConvTranspose" : "Conv", {"x", "w"}, {"c"}).integer("group", random.groups);
+    std::string last = "c";
+    if (draw.yes()) {
+      std::vector<float> scale(static_cast<std::size_t>(channels)), variance(scale.size(), 1.0F);
+      for (float& value : scale) value = draw.yes() ? 2.0F : -0.5F;
+      builder.constant("scale", {channels}, scale).constant("variance", {channels}, variance);
+      builder.constant("mean", {channels}, draw.integers(channels)).constant("bias", {channels}, draw.integers(channels));
+      builder.node("BatchNormalization", {last, "scale", "bias", "mean", "variance"}, {"n"}).real("epsilon", 0.0F);
+      last = "n";
+    }
+    if (draw.yes()) {
+      builder.node("Relu", {last}, {"r1"});
+      last = "r1";
+    }
+    if (draw.yes()) {
+      // The residual is a second convolution, which may or may not be read again.
+      builder.constant("v", random.w, draw.integers(element_count(random.w)));
+      builder.node(transposed ? "ConvTranspose" : "Conv", {"x", "v"}, {"d"}).integer("group", random.groups);
+      builder.node("Add", draw.yes() ? std::vector<std::string>{last, "d"} : std::vector<std::string>{"d", last}, {"s"});
+      if (draw.yes(3)) builder.output("d");
+      last = "s";
+    }
+    if (draw.yes()) {
+      builder.constant("low", {}, std::vector<float>{-4}).constant("high", {}, std::vector<float>{9});
+      builder.node("Clip", {last, "low", "high"}, {"k"});
+      last = "k";
+    }
+    builder.node("Sub", {last, last}, {"zero"}).node("Add", {"zero", last}, {"y"}).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(random.x, draw.integers(element_count(random.x)))}}, seed));
+  }
+}
+
+/// The bytes of channels-last weights behind a Transpose, as this project's own files have them.
+TEST(Exactness, WeightsThroughATranspose) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Draw draw(seed, "transposed weights");
+    const int64_t inputs = draw.from(2, 9), outputs = draw.from(2, 9);
+    const Dims stored{outputs, 3, 2, inputs}, x{2, inputs, 7, 8};
+    const std::vector<float> weights = draw.integers(element_count(stored));
+    const Tensor image = tensor_of(x, draw.integers(element_count(x)));
+    ModelBuilder direct, through;
+    std::vector<float> plain(weights.size());
+    const Tensor view = tensor_of(stored, weights).transposed(Dims{0, 3, 1, 2});
+    plain = values_of(view);
+    direct.input("x", x).constant("w", {outputs, inputs, 3, 2}, plain).node("Conv", {"x", "w"}, {"y"}).output("y");
+    through.input("x", x).constant("s", stored, weights).node("Transpose", {"s"}, {"w"}).integers("perm", {0, 3, 1, 2});
+    through.node("Conv", {"x", "w"}, {"y"}).output("y");
+    for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+      const RunResult a = run_in(mode, *direct.build(), {{"x", image}}), b = run_in(mode, *through.build(), {{"x", image}});
+      EXPECT_EQ(values_of(a.outputs[0]), values_of(b.outputs[0])) << "seed " << seed << " " << to_string(mode);
+      EXPECT_EQ(a.info.steps.size(), b.info.steps.size()) << "no Transpose runs";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace relayout::test

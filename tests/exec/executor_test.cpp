@@ -1,0 +1,299 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "exec/model_builder.h"
+#include "relayout/error.h"
+
+namespace relayout::test {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr Mode kModes[] = {Mode::reference, Mode::as_written, Mode::optimized};
+
+void expect_same(const std::vector<float>& got, const std::vector<float>& wanted, const std::string& what) {
+  ASSERT_EQ(got.size(), wanted.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(wanted[i])) {
+      EXPECT_TRUE(std::isnan(got[i])) << what << " element " << i << " is " << got[i];
+    } else {
+      EXPECT_FLOAT_EQ(got[i], wanted[i]) << what << " element " << i;
+    }
+  }
+}
+
+struct FunctionCase {
+  const char* op;
+  std::vector<float> wanted;  ///< of NaN, −inf, inf, −1, 0, 2
+};
+
+/// IEEE 754 and the operators' definitions.
+const std::vector<FunctionCase>& function_cases() {
+  static const std::vector<FunctionCase> cases = {
+      {"Relu", {kNaN, 0, kInfinity, 0, 0, 2}},
+      {"Abs", {kNaN, kInfinity, kInfinity, 1, 0, 2}},
+      {"Sqrt", {kNaN, kNaN, kInfinity, kNaN, 0, std::sqrt(2.0F)}},
+      {"HardSigmoid", {kNaN, 0, 1, 0.3F, 0.5F, 0.9F}},
+      {"HardSwish", {kNaN, kNaN, kInfinity, -1.0F / 3.0F, 0, 5.0F / 3.0F}},
+      {"Sigmoid", {kNaN, 0, 1, 0.26894143F, 0.5F, 0.8807971F}},
+      {"LeakyRelu", {kNaN, -kInfinity, kInfinity, -0.01F, 0, 2}},
+      {"Tanh", {kNaN, -1, 1, -0.7615942F, 0, 0.9640276F}},
+      {"Elu", {kNaN, -1, kInfinity, -0.63212055F, 0, 2}},
+      {"Softplus", {kNaN, 0, kInfinity, 0.3132617F, 0.6931472F, 2.126928F}},
+      {"Log", {kNaN, kNaN, kInfinity, kNaN, -kInfinity, 0.6931472F}},
+  };
+  return cases;
+}
+
+TEST(NotANumber, SurvivesFunctions) {
+  const std::vector<float> inputs = {kNaN, -kInfinity, kInfinity, -1, 0, 2};
+  for (const FunctionCase& one : function_cases()) {
+    ModelBuilder builder;
+    builder.input("x", {2, 3}).node(one.op, {"x"}, {"y"}).output("y");
+    const auto model = builder.build();
+    for (const Mode mode : kModes) {
+      const RunResult result = run_in(mode, *model, {{"x", tensor_of({2, 3}, inputs)}});
+      expect_same(values_of(result.outputs[0]), one.wanted, std::string(one.op) + " " + std::string(to_string(mode)));
+    }
+  }
+}
+
+TEST(NotANumber, SurvivesClipsAndExtremes) {
+  ModelBuilder builder;
+  builder.input("a", {4}).input("b", {4}).constant("low", {}, std::vector<float>{-1}).constant("high", {}, std::vector<float>{1});
+  builder.node("Clip", {"a", "low", "high"}, {"clip"}).output("clip");
+  builder.node("Max", {"a", "b"}, {"max"}).node("Min", {"a", "b"}, {"min"}).output("max").output("min");
+  builder.node("Clip", {"a", "high", "low"}, {"crossed"}).output("crossed");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const std::string name(to_string(mode));
+    const RunResult result =
+        run_in(mode, *model, {{"a", tensor_of({4}, {kNaN, 3, -3, kInfinity})}, {"b", tensor_of({4}, {1, kNaN, 2, -kInfinity})}});
+    expect_same(values_of(result.outputs[0]), {kNaN, 1, -1, 1}, "Clip " + name);
+    expect_same(values_of(result.outputs[1]), {kNaN, kNaN, 2, kInfinity}, "Max " + name);
+    expect_same(values_of(result.outputs[2]), {kNaN, kNaN, -3, -kInfinity}, "Min " + name);
+    expect_same(values_of(result.outputs[3]), {kNaN, -1, -1, -1}, "crossed bounds " + name);
+  }
+}
+
+TEST(NotANumber, WinsAMaximum) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2, 2, 4}).node("MaxPool", {"x"}, {"y"}).integers("kernel_shape", {2, 2}).integers("strides", {2, 2}).output("y");
+  const auto model = builder.build();
+  const Tensor x = tensor_of({1, 2, 2, 4}, {1, 2, -kInfinity, -kInfinity, kNaN, 3, -kInfinity, -kInfinity, 5, 6, 7, kNaN, 8, 9, 1, 2});
+  for (const Mode mode : kModes) {
+    expect_same(values_of(run_in(mode, *model, {{"x", x}}).outputs[0]), {kNaN, -kInfinity, 9, kNaN}, std::string(to_string(mode)));
+  }
+}
+
+TEST(NotANumber, GoesThroughAConvolutionAsWritten) {
+  ModelBuilder builder;
+  builder.input("x", {1, 1, 1, 5}).constant("w", {1, 1, 1, 1}, std::vector<float>{2}).node("Conv", {"x", "w"}, {"c"});
+  builder.node("Relu", {"c"}, {"y"}).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : {Mode::reference, Mode::as_written}) {
+    const RunResult result = run_in(mode, *model, {{"x", tensor_of({1, 1, 1, 5}, {kNaN, -1, 1, kInfinity, -kInfinity})}});
+    expect_same(values_of(result.outputs[0]), {kNaN, 0, 2, kInfinity, 0}, std::string(to_string(mode)));
+  }
+}
+
+TEST(Executor, SubnormalsStay) {
+  const float tiny = std::numeric_limits<float>::denorm_min();
+  ModelBuilder builder;
+  builder.input("x", {1, 1, 2, 2})
+      .constant("w", {1, 1, 1, 1}, std::vector<float>{4})
+      .node("Conv", {"x", "w"}, {"c"})
+      .node("Relu", {"c"}, {"y"});
+  builder.output("y");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    EXPECT_EQ(values_of(run_in(mode, *model, {{"x", tensor_of({1, 1, 2, 2}, {tiny, -tiny, 2 * tiny, 0})}}).outputs[0]),
+              (std::vector<float>{4 * tiny, 0, 8 * tiny, 0}))
+        << to_string(mode);
+  }
+}
+
+TEST(Executor, EmptyTensorsAndScalars) {
+  ModelBuilder builder;
+  builder.input("x", {0, 3, 4, 5}).constant("w", {2, 3, 1, 1}, std::vector<float>(6, 1)).node("Conv", {"x", "w"}, {"c"});
+  builder.node("Relu", {"c"}, {"r"}).node("GlobalAveragePool", {"r"}, {"y"}).output("y");
+  builder.input("s", {}).constant("one", {}, std::vector<float>{1}).node("Add", {"s", "one"}, {"t"}).output("t");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const RunResult result = run_in(mode, *model, {{"x", tensor_of({0, 3, 4, 5}, {})}, {"s", tensor_of({}, {41})}});
+    EXPECT_EQ(result.outputs[0].dims(), (Dims{0, 2, 1, 1}));
+    EXPECT_EQ(values_of(result.outputs[1]), std::vector<float>{42});
+  }
+}
+
+TEST(Executor, OnePlanPerShapeAndTheSameAgain) {
+  ModelBuilder builder;
+  builder.input("x", {-1, 2, 3, 3}).constant("w", {2, 2, 3, 3}, normal_values(36, RandomStream(1, "w"), 0)).node("Conv", {"x", "w"}, {"y"});
+  builder.integers("pads", {1, 1, 1, 1}).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    ExecuteOptions options;
+    options.mode = mode;
+    Executor executor(model->graph(), options);
+    std::map<int64_t, std::vector<float>> first;
+    for (int round = 0; round < 3; ++round) {
+      for (int64_t batch = 1; batch <= 12; ++batch) {
+        const Dims dims{batch, 2, 3, 3};
+        const Outputs out = executor.run({{"x", tensor_of(dims, normal_values(18 * batch, RandomStream(2, "x"), 0))}});
+        const std::vector<float> values = values_of(out[0].tensor);
+        if (round == 0) first[batch] = values;
+        EXPECT_EQ(values, first[batch]) << "bit-equal run to run";
+      }
+    }
+  }
+}
+
+TEST(Executor, ShapesThatDependOnData) {
+  ModelBuilder builder;
+  builder.input("x", {2, 6}).input("shape", {2}, DataType::int64).constant<int64_t>("minus", {1}, {-1});
+  builder.node("Relu", {"x"}, {"r"})
+      .node("Reshape", {"r", "shape"}, {"s"})
+      .node("Sigmoid", {"s"}, {"t"})
+      .node("Reshape", {"t", "minus"}, {"flat"});
+  builder.node("Reshape", {"x", "shape"}, {"u"}).node("Add", {"t", "u"}, {"y"}).output("y").output("flat").output("r");
+  const auto model = builder.build();
+  const std::vector<float> x = normal_values(12, RandomStream(3, "x"), 0);
+  for (const Mode mode : kModes) {
+    ExecuteOptions options;
+    options.mode = mode;
+    Executor executor(model->graph(), options);
+    for (const Dims& dims : {Dims{3, 4}, Dims{12, 1}, Dims{3, 4}, Dims{1, 12}}) {
+      Tensor shape(DataType::int64, {2});
+      std::copy(dims.begin(), dims.end(), shape.data<int64_t>());
+      const Outputs out = executor.run({{"x", tensor_of({2, 6}, x)}, {"shape", shape}});
+      EXPECT_EQ(out[0].tensor.dims(), dims);
+      EXPECT_EQ(out[1].tensor.dims(), Dims{12});
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const float r = std::max(x[i], 0.0F);
+        EXPECT_EQ(values_of(out[2].tensor)[i], r);
+        EXPECT_NEAR(values_of(out[0].tensor)[i], 1 / (1 + std::exp(-r)) + x[i], 1e-6);
+      }
+    }
+  }
+}
+
+TEST(Executor, ShapeArithmeticIsDoneBeforeTheRun) {
+  ModelBuilder builder;
+  builder.input("x", {2, 6, 4, 4})
+      .constant<int64_t>("first", {}, {0})
+      .constant<int64_t>("rest", {1}, {-1})
+      .constant<int64_t>("zero", {1}, {0});
+  builder.node("Shape", {"x"}, {"shape"}).node("Gather", {"shape", "first"}, {"n"}).node("Unsqueeze", {"n", "zero"}, {"n1"});
+  builder.node("Concat", {"n1", "rest"}, {"target"}).integer("axis", 0).node("Reshape", {"x", "target"}, {"y"}).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const RunResult result = run_in(mode, *model, {{"x", tensor_of({2, 6, 4, 4}, std::vector<float>(192, 1))}});
+    EXPECT_EQ(result.outputs[0].dims(), (Dims{2, 96}));
+    EXPECT_EQ(result.info.steps.size(), 1U) << to_string(mode);
+  }
+}
+
+TEST(Executor, ObserveSeesEveryNodeAsWritten) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2, 2, 2}).node("Relu", {"x"}, {"a"}).node("Flatten", {"a"}, {"b"}).node("Add", {"b", "b"}, {"y"}).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : {Mode::as_written, Mode::reference}) {
+    std::map<std::string, std::vector<float>> seen;
+    ExecuteOptions options;
+    options.mode = mode;
+    options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+      ASSERT_EQ(outputs.size(), 1U);
+      seen[node.op_type()] = values_of(outputs[0].tensor);
+    };
+    Executor executor(model->graph(), options);
+    (void)executor.run({{"x", tensor_of({1, 2, 2, 2}, {1, -1, 2, -2, 3, -3, 4, -4})}});
+    EXPECT_EQ(seen["Relu"], (std::vector<float>{1, 0, 2, 0, 3, 0, 4, 0}));
+    EXPECT_EQ(seen["Flatten"], seen["Relu"]);
+    EXPECT_EQ(seen["Add"], (std::vector<float>{2, 0, 4, 0, 6, 0, 8, 0}));
+  }
+}
+
+TEST(Executor, EditsConstants) {
+  ModelBuilder builder;
+  builder.input("x", {1, 1, 1, 2}).constant("w", {1, 1, 1, 1}, std::vector<float>{3}).node("Conv", {"x", "w"}, {"c"});
+  builder.constant("k", {2}, std::vector<float>{10, 20}).node("Add", {"c", "k"}, {"y"}).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    ExecuteOptions options;
+    options.mode = mode;
+    options.edit_constant = [](const std::string& name, Tensor& tensor) {
+      if (name == "w") tensor.data<float>()[0] = 5;
+      if (name == "k") tensor.data<float>()[1] = 200;
+    };
+    Executor executor(model->graph(), options);
+    EXPECT_EQ(values_of(executor.run({{"x", tensor_of({1, 1, 1, 2}, {1, 2})}})[0].tensor), (std::vector<float>{15, 210}));
+    EXPECT_EQ(values_of(run_in(mode, *model, {{"x", tensor_of({1, 1, 1, 2}, {1, 2})}}).outputs[0]), (std::vector<float>{13, 26}));
+  }
+}
+
+ErrorKind kind_of(const std::function<void()>& action, std::string* message = nullptr) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.kind();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorKind::defect;
+}
+
+TEST(Executor, SaysWhatIsWrongWithInputs) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2}).node("Relu", {"x"}, {"y"}).output("y");
+  const auto model = builder.build();
+  Executor executor(model->graph(), {});
+  std::string message;
+  EXPECT_EQ(kind_of([&] { (void)executor.run({}); }, &message), ErrorKind::invalid);
+  EXPECT_NE(message.find("'x'"), std::string::npos);
+  EXPECT_EQ(kind_of([&] { (void)executor.run({{"x", Tensor(DataType::int64, {1, 2})}}); }), ErrorKind::invalid);
+  EXPECT_EQ(kind_of([&] { (void)executor.run({{"x", tensor_of({2}, {1, 2})}}); }), ErrorKind::invalid);
+  EXPECT_EQ(kind_of([&] { (void)executor.run({{"x", tensor_of({1, 2}, {1, 2})}, {"z", tensor_of({1}, {1})}}); }, &message),
+            ErrorKind::usage);
+  EXPECT_NE(message.find("'z'"), std::string::npos);
+}
+
+TEST(Executor, ListsAllThatIsUnsupportedBeforeAnythingRuns) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2});
+  for (int i = 0; i < 5; ++i) builder.node("NoSuchOperator", {"x"}, {"y" + std::to_string(i)}).output("y" + std::to_string(i));
+  builder.node("NoSuchOperator", {"x"}, {"nobody reads this"});
+  const auto model = builder.build();
+  EXPECT_EQ(Executor::unsupported(model->graph()).size(), 5U);
+  std::string message;
+  EXPECT_EQ(kind_of([&] { Executor executor(model->graph(), {}); }, &message), ErrorKind::unsupported);
+  EXPECT_NE(message.find("5 nodes"), std::string::npos) << message;
+  EXPECT_NE(message.find("NoSuchOperator_1"), std::string::npos) << message;
+}
+
+TEST(Executor, OperandsThatDoNotFitNameTheNode) {
+  ModelBuilder builder;
+  builder.input("x", {-1, 2}).constant("k", {3}, std::vector<float>{1, 2, 3}).node("Add", {"x", "k"}, {"y"}).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    std::string message;
+    EXPECT_EQ(kind_of([&] { (void)run_in(mode, *model, {{"x", tensor_of({1, 2}, {1, 2})}}); }, &message), ErrorKind::invalid);
+    EXPECT_NE(message.find("Add_1"), std::string::npos) << message;
+  }
+}
+
+TEST(Executor, OutputsThatAreInputsAndConstants) {
+  ModelBuilder builder;
+  builder.input("x", {2}).constant("k", {2}, std::vector<float>{5, 6}).node("Identity", {"x"}, {"i"}).node("Identity", {"k"}, {"c"});
+  builder.output("x").output("k").output("i").output("c");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const RunResult result = run_in(mode, *model, {{"x", tensor_of({2}, {1, 2})}});
+    const std::vector<std::vector<float>> wanted = {{1, 2}, {5, 6}, {1, 2}, {5, 6}};
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(values_of(result.outputs[i]), wanted[i]);
+  }
+}
+
+}  // namespace
+}  // namespace relayout::test
