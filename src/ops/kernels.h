@@ -53,12 +53,19 @@ InferFunction infer_arg, infer_top_k;
 ComputeFunction arg_max, arg_min, top_k;
 
 // generate.cpp: tensors from nothing but shapes and attributes.
-InferFunction infer_constant, infer_constant_of_shape, infer_range;
-ComputeFunction constant, constant_of_shape, range;
+InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like, infer_window, infer_mel_weight_matrix;
+ComputeFunction constant, constant_of_shape, range, eye_like, hann_window, hamming_window, blackman_window, mel_weight_matrix;
+
+// random.cpp
+InferFunction infer_random, infer_random_like, infer_bernoulli, infer_multinomial;
+ComputeFunction random_normal, random_uniform, bernoulli, multinomial;
 
 // sequence.cpp
-InferFunction infer_split_to_sequence, infer_sequence_at, infer_sequence_construct, infer_concat_from_sequence;
-ComputeFunction split_to_sequence, sequence_at, sequence_construct, concat_from_sequence;
+InferFunction infer_split_to_sequence, infer_sequence_at, infer_sequence_construct, infer_concat_from_sequence, infer_sequence_empty,
+    infer_sequence_length, infer_sequence_insert, infer_sequence_erase, infer_optional, infer_optional_has_element,
+    infer_optional_get_element;
+ComputeFunction split_to_sequence, sequence_at, sequence_construct, concat_from_sequence, sequence_empty, sequence_length, sequence_insert,
+    sequence_erase, optional, optional_has_element, optional_get_element;
 
 // convolution.cpp
 InferFunction infer_conv, infer_conv_transpose;
@@ -86,9 +93,22 @@ ComputeFunction layer_normalization, rms_normalization, instance_normalization, 
 InferFunction infer_loss;
 ComputeFunction negative_log_likelihood_loss, softmax_cross_entropy_loss;
 
+// quantize.cpp
+InferFunction infer_quantize_linear, infer_dequantize_linear, infer_dynamic_quantize_linear, infer_conv_integer, infer_qlinear_conv,
+    infer_matmul_integer, infer_qlinear_matmul;
+ComputeFunction quantize_linear, dequantize_linear, dynamic_quantize_linear, conv_integer, qlinear_conv, matmul_integer, qlinear_matmul;
+
 // rearrange.cpp: elements at other places, and running totals.
 InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence, infer_center_crop_pad, infer_trilu, infer_cumulative;
 ComputeFunction depth_to_space, space_to_depth, reverse_sequence, center_crop_pad, trilu, cum_sum, cum_prod;
+
+// select.cpp: results whose size depends on contents, and one-hot vectors.
+InferFunction infer_non_zero, infer_compress, infer_unique, infer_one_hot, infer_non_max_suppression;
+ComputeFunction non_zero, compress, unique, one_hot, non_max_suppression;
+
+// resize.cpp
+InferFunction infer_resize;
+ComputeFunction resize;
 
 // softmax.cpp
 InferFunction infer_softmax;

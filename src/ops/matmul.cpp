@@ -92,6 +92,21 @@ void for_each_matrix(const MatmulShape& shape, const Tensor& out, const Tensor& 
   });
 }
 
+void multiply_tensors(const OpCall& call, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const MatmulShape shape = matmul_shape(call, a.dims(), b.dims());
+  if (out.element_count() == 0) return;
+  const DataType type = out.type();
+  const std::size_t rank = out.dims().size();
+  const int64_t column_stride = b.rank() > 1 ? out.strides()[rank - 1] : 0;
+  const int64_t row_stride = a.rank() > 1 ? out.strides()[rank - (b.rank() > 1 ? 2 : 1)] : 0;
+  for_each_matrix(shape, out, a, b, [&](std::byte* to, const Matrix& left, const Matrix& right) {
+    const auto store_row = [&]<class T>(int64_t row, int64_t column, int64_t columns, const T* values) {
+      store(type, to + (row * row_stride + column * column_stride) * element_stride(type), column_stride, columns, values);
+    };
+    multiply_matrices(call.threads, left, right, {store_row, store_row});
+  });
+}
+
 }  // namespace relayout
 
 namespace relayout::kernels {
@@ -105,21 +120,7 @@ Inferred infer_matmul(const OpCall& call, InputInfos inputs) {
 }
 
 void matmul(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Tensor& a = tensor_at(inputs, 0);
-  const Tensor& b = tensor_at(inputs, 1);
-  const Tensor& out = outputs[0]->tensor;
-  const MatmulShape shape = matmul_shape(call, a.dims(), b.dims());
-  if (out.element_count() == 0) return;
-  const DataType type = out.type();
-  const std::size_t rank = out.dims().size();
-  const int64_t column_stride = b.rank() > 1 ? out.strides()[rank - 1] : 0;
-  const int64_t row_stride = a.rank() > 1 ? out.strides()[rank - (b.rank() > 1 ? 2 : 1)] : 0;
-  for_each_matrix(shape, out, a, b, [&](std::byte* to, const Matrix& left, const Matrix& right) {
-    const auto store_row = [&]<class T>(int64_t row, int64_t column, int64_t columns, const T* values) {
-      store(type, to + (row * row_stride + column * column_stride) * element_stride(type), column_stride, columns, values);
-    };
-    multiply_matrices(call.threads, left, right, {store_row, store_row});
-  });
+  multiply_tensors(call, tensor_at(inputs, 0), tensor_at(inputs, 1), outputs[0]->tensor);
 }
 
 Inferred infer_gemm(const OpCall& call, InputInfos inputs) {

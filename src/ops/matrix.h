@@ -40,4 +40,7 @@ struct MatmulShape {
 void for_each_matrix(const MatmulShape& shape, const Tensor& out, const Tensor& a, const Tensor& b,
                      const std::function<void(std::byte* out, const Matrix& a, const Matrix& b)>& work);
 
+/// out = matmul(a, b), of whatever strides; a and b have the same type.
+void multiply_tensors(const OpCall& call, const Tensor& a, const Tensor& b, const Tensor& out);
+
 }  // namespace relayout

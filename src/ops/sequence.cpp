@@ -179,4 +179,141 @@ void concat_from_sequence(const OpCall& call, InputData inputs, OutputData outpu
   }
 }
 
+Inferred infer_sequence_empty(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 0, 0);
+  const int64_t number = call.attributes.integer("dtype", 1);
+  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
+  if (found == nullptr) reject(call, "dtype is " + std::to_string(number) + ", which is no type");
+  return results(call, sequence_of(found->type, {}));
+}
+
+void sequence_empty(const OpCall&, InputData, OutputData outputs) {
+  *outputs[0] = {};
+  outputs[0]->kind = Datum::Kind::sequence;
+}
+
+Inferred infer_sequence_length(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  (void)sequence_info(call, inputs, 0);
+  return results(call, tensor_of(DataType::int64, {}));
+}
+
+void sequence_length(const OpCall&, InputData inputs, OutputData outputs) {
+  *outputs[0]->tensor.data<int64_t>() = static_cast<int64_t>(inputs[0]->elements.size());
+}
+
+namespace {
+
+/// Where SequenceInsert puts an element (at the end without a position), or which one SequenceErase takes (the last).
+std::optional<std::size_t> position_operand(const OpCall& call, InputInfos inputs, std::size_t index, std::size_t choices) {
+  const DatumInfo* position = optional_tensor_info(call, inputs, index, kIndexTypes);
+  if (position == nullptr) return position_in(call, -1, choices);
+  if (position->value == nullptr) return std::nullopt;
+  return position_in(call, integer_of(call, *position->value), choices);
+}
+
+/// One choice more than elements: behind the last. −1 means before the last element, as in Python's insert.
+std::optional<std::size_t> insert_position(const OpCall& call, InputInfos inputs, std::size_t size) {
+  const DatumInfo* position = optional_tensor_info(call, inputs, 2, kIndexTypes);
+  if (position == nullptr) return size;
+  if (position->value == nullptr) return std::nullopt;
+  const int64_t value = integer_of(call, *position->value);
+  const auto count = static_cast<int64_t>(size);
+  if (value < -count || value > count)
+    reject(call, "position " + std::to_string(value) + " is out of range for a sequence of " + std::to_string(count));
+  return static_cast<std::size_t>(value < 0 ? value + count : value);
+}
+
+}  // namespace
+
+Inferred infer_sequence_insert(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 3);
+  const DatumInfo& sequence = sequence_info(call, inputs, 0);
+  const DatumInfo& element = tensor_info(call, inputs, 1);
+  if (!sequence.elements.empty()) require_same_type(call, sequence.elements.front(), element);
+  const auto position = insert_position(call, inputs, sequence.elements.size());
+  if (!position) return std::nullopt;
+  std::vector<DatumInfo> elements = sequence.elements;
+  elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(*position), tensor_of(element.type, element.dims));
+  return results(call, sequence_of(element.type, std::move(elements)));
+}
+
+void sequence_insert(const OpCall& call, InputData inputs, OutputData outputs) {
+  Datum result = *inputs[0];
+  const std::size_t position = *insert_position(call, KnownInfos(inputs).get(), result.elements.size());
+  result.elements.insert(result.elements.begin() + static_cast<std::ptrdiff_t>(position), owned_copy(call, tensor_at(inputs, 1)));
+  *outputs[0] = std::move(result);
+}
+
+Inferred infer_sequence_erase(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 2);
+  const DatumInfo& sequence = sequence_info(call, inputs, 0);
+  const auto position = position_operand(call, inputs, 1, sequence.elements.size());
+  if (!position) return std::nullopt;
+  std::vector<DatumInfo> elements = sequence.elements;
+  elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(*position));
+  return results(call, sequence_of(sequence.type, std::move(elements)));
+}
+
+void sequence_erase(const OpCall& call, InputData inputs, OutputData outputs) {
+  Datum result = *inputs[0];
+  const std::size_t position = *position_operand(call, KnownInfos(inputs).get(), 1, result.elements.size());
+  result.elements.erase(result.elements.begin() + static_cast<std::ptrdiff_t>(position));
+  *outputs[0] = std::move(result);
+}
+
+/// Without an input the result is empty, its element type that of attribute `type`.
+Inferred infer_optional(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 0, 1);
+  DatumInfo result;
+  result.kind = Datum::Kind::optional;
+  if (const DatumInfo* element = optional_info(inputs, 0)) {
+    result.type = element->type;
+    result.elements = {*element};
+    result.elements.front().value = nullptr;
+  } else if (call.node.attribute("type") == nullptr) {
+    reject(call, "neither an input nor attribute 'type'");
+  }
+  return results(call, std::move(result));
+}
+
+void optional(const OpCall& call, InputData inputs, OutputData outputs) {
+  Datum result;
+  result.kind = Datum::Kind::optional;
+  if (present(inputs, 0)) {
+    const bool is_tensor = inputs[0]->kind == Datum::Kind::tensor;
+    result.elements.push_back(is_tensor ? owned_copy(call, inputs[0]->tensor) : *inputs[0]);
+  }
+  *outputs[0] = std::move(result);
+}
+
+Inferred infer_optional_has_element(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 0, 1);
+  return results(call, tensor_of(DataType::boolean, {}));
+}
+
+/// A tensor or sequence counts as an optional that holds it; an absent input as an empty one.
+void optional_has_element(const OpCall&, InputData inputs, OutputData outputs) {
+  const bool has = present(inputs, 0) && (inputs[0]->kind != Datum::Kind::optional || !inputs[0]->elements.empty());
+  *outputs[0]->tensor.data<uint8_t>() = has ? 1 : 0;
+}
+
+Inferred infer_optional_get_element(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo* input = optional_info(inputs, 0);
+  if (input == nullptr) reject(call, "input 0 is missing");
+  if (input->kind == Datum::Kind::optional && input->elements.empty()) reject(call, "the optional is empty");
+  DatumInfo element = input->kind == Datum::Kind::optional ? input->elements.front() : *input;
+  element.value = nullptr;
+  return results(call, std::move(element));
+}
+
+void optional_get_element(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Datum& element = inputs[0]->kind == Datum::Kind::optional ? inputs[0]->elements.front() : *inputs[0];
+  if (element.kind == Datum::Kind::tensor)
+    copy_elements(call.threads, outputs[0]->tensor, element.tensor);
+  else
+    *outputs[0] = element;
+}
+
 }  // namespace relayout::kernels

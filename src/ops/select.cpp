@@ -1,0 +1,367 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/gather.h"
+#include "ops/kernels.h"
+#include "ops/window.h"
+
+namespace relayout::kernels {
+namespace {
+
+/// A tensor with one output's worth of positions: [rank or more, count] filled row by row.
+void store_column(const Tensor& out, int64_t column, const Dims& values) {
+  auto* to = out.data<int64_t>() + column * out.strides()[1];
+  for (std::size_t i = 0; i < values.size(); ++i) to[static_cast<int64_t>(i) * out.strides()[0]] = values[i];
+}
+
+int64_t dot(const Dims& index, const Dims& strides) {
+  int64_t sum = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
+  return sum;
+}
+
+/// Calls visit(index) for the positions that are not zero, in row-major order.
+template <class Visit>
+void for_each_non_zero(const Tensor& x, const Visit& visit) {
+  const int64_t size = element_stride(x.type());
+  for_each_index(x.dims(), [&](const Dims& index) {
+    uint8_t is_set = 0;
+    load(x.type(), x.bytes() + dot(index, x.strides()) * size, 1, 1, &is_set);
+    if (is_set != 0) visit(index);
+  });
+}
+
+}  // namespace
+
+Inferred infer_non_zero(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kNumericTypes | kBooleanTypes | kSmallTypes);
+  if (x.value == nullptr) return std::nullopt;
+  int64_t count = 0;
+  for_each_non_zero(*x.value, [&](const Dims&) { ++count; });
+  return one(call, DataType::int64, {static_cast<int64_t>(x.dims.size()), count});
+}
+
+void non_zero(const OpCall&, InputData inputs, OutputData outputs) {
+  int64_t column = 0;
+  for_each_non_zero(tensor_at(inputs, 0), [&](const Dims& index) { store_column(outputs[0]->tensor, column++, index); });
+}
+
+namespace {
+
+/// Positions where a condition holds; elements beyond `size` do not count.
+std::vector<int64_t> chosen_positions(const Tensor& condition, int64_t size) {
+  std::vector<int64_t> positions;
+  const Tensor dense = contiguous(condition);
+  for (int64_t i = 0; i < std::min(size, dense.element_count()); ++i) {
+    if (dense.data<uint8_t>()[i] != 0) positions.push_back(i);
+  }
+  return positions;
+}
+
+}  // namespace
+
+Inferred infer_compress(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const DatumInfo& x = tensor_info(call, inputs, 0);
+  const DatumInfo& condition = tensor_info(call, inputs, 1, kBooleanTypes);
+  if (condition.dims.size() != 1) reject(call, "the condition has rank " + std::to_string(condition.dims.size()));
+  const auto axis = call.attributes.integer("axis");
+  const int64_t size = axis ? x.dims[normal_axis(call, *axis, x.dims.size())] : checked_count(call, x.dims);
+  if (condition.value == nullptr) return std::nullopt;
+  const auto count = static_cast<int64_t>(chosen_positions(*condition.value, size).size());
+  Dims dims = x.dims;
+  if (axis)
+    dims[normal_axis(call, *axis, dims.size())] = count;
+  else
+    dims = {count};
+  return results(call, tensor_of(x.type, std::move(dims)));
+}
+
+/// Without an axis the input counts as flat.
+void compress(const OpCall& call, InputData inputs, OutputData outputs) {
+  Tensor x = tensor_at(inputs, 0);
+  std::size_t axis = 0;
+  if (const auto given = call.attributes.integer("axis")) {
+    axis = normal_axis(call, *given, x.dims().size());
+  } else {
+    const int64_t count = x.element_count();
+    x = contiguous(x).view({count}, {1});
+  }
+  const std::vector<int64_t> positions = chosen_positions(tensor_at(inputs, 1), x.dims()[axis]);
+  copy_elements(call.threads, outputs[0]->tensor, taken(call, x, axis, positions));
+}
+
+namespace {
+
+/// Result of Unique: for each distinct slice its first place and how often it occurs, and for each slice which it is.
+struct Distinct {
+  std::vector<int64_t> first, inverse, counts;
+};
+
+template <class T>
+bool is_less(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a < b || (!std::isnan(a) && std::isnan(b));
+  else
+    return a < b;
+}
+
+/// `slices` of `length` elements each.
+template <class T>
+Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t length, bool sorted) {
+  const auto slice = [&](int64_t i) { return elements.begin() + static_cast<std::ptrdiff_t>(i * length); };
+  const auto less = [&](int64_t a, int64_t b) {
+    return std::lexicographical_compare(slice(a), slice(a) + length, slice(b), slice(b) + length, is_less<T>);
+  };
+  std::vector<int64_t> order(static_cast<std::size_t>(slices));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::ranges::stable_sort(order, less);
+  std::vector<int64_t> leaders;  // first place of each run of equals, in sorted order
+  std::vector<std::size_t> run(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || less(order[i - 1], order[i])) leaders.push_back(order[i]);
+    run[static_cast<std::size_t>(order[i])] = leaders.size() - 1;
+  }
+  std::vector<std::size_t> ranks(leaders.size());
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  if (!sorted) std::ranges::sort(ranks, {}, [&](std::size_t i) { return leaders[i]; });
+  std::vector<int64_t> place(ranks.size());
+  Distinct result;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    place[ranks[i]] = static_cast<int64_t>(i);
+    result.first.push_back(leaders[ranks[i]]);
+  }
+  result.counts.assign(ranks.size(), 0);
+  for (const std::size_t each : run) {
+    result.inverse.push_back(place[each]);
+    ++result.counts[static_cast<std::size_t>(place[each])];
+  }
+  return result;
+}
+
+/// The input with the axis in front (flat without an axis), dense.
+Tensor slices_of(const OpCall& call, const Tensor& x) {
+  const auto axis = call.attributes.integer("axis");
+  if (!axis) return contiguous(x).view({x.element_count()}, {1});
+  std::vector<int64_t> order(x.dims().size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const auto at = order.begin() + static_cast<std::ptrdiff_t>(normal_axis(call, *axis, order.size()));
+  std::rotate(order.begin(), at, at + 1);
+  return contiguous(x.transposed(order));
+}
+
+Distinct distinct_of(const OpCall& call, const Tensor& x) {
+  const Tensor dense = slices_of(call, x);
+  const bool sorted = call.attributes.integer("sorted", 1) != 0;
+  const int64_t slices = dense.dims()[0], length = slices == 0 ? 0 : dense.element_count() / slices;
+  const auto total = static_cast<std::size_t>(dense.element_count());
+  if (x.type() == DataType::string) {
+    const auto* texts = dense.data<std::string>();
+    return distinct_slices(std::vector<std::string>(texts, texts + total), slices, length, sorted);
+  }
+  return with_wide_domain(x.type(), [&]<class Domain>(Domain) {
+    std::vector<Domain> elements(total);
+    load(dense.type(), dense.bytes(), 1, static_cast<int64_t>(total), elements.data());
+    return distinct_slices(elements, slices, length, sorted);
+  });
+}
+
+}  // namespace
+
+Inferred infer_unique(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kNumericTypes | kBooleanTypes | kStringTypes | kSmallTypes);
+  const auto axis = call.attributes.integer("axis");
+  if (axis) (void)normal_axis(call, *axis, x.dims.size());
+  if (x.value == nullptr) return std::nullopt;
+  const Distinct distinct = distinct_of(call, *x.value);
+  const auto count = static_cast<int64_t>(distinct.first.size());
+  Dims dims = x.dims;
+  if (axis)
+    dims[normal_axis(call, *axis, dims.size())] = count;
+  else
+    dims = {count};
+  std::vector<DatumInfo> all = results(call, tensor_of(x.type, std::move(dims)));
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    all[i] = tensor_of(DataType::int64, {i == 2 ? static_cast<int64_t>(distinct.inverse.size()) : count});
+  }
+  return all;
+}
+
+void unique(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Distinct distinct = distinct_of(call, x);
+  if (const Tensor* out = wanted(outputs, 0)) {
+    const auto axis = call.attributes.integer("axis");
+    const Tensor source = axis ? x : contiguous(x).view({x.element_count()}, {1});
+    copy_elements(call.threads, *out, taken(call, source, axis ? normal_axis(call, *axis, x.dims().size()) : 0, distinct.first));
+  }
+  const std::array<const std::vector<int64_t>*, 3> others{&distinct.first, &distinct.inverse, &distinct.counts};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (const Tensor* out = wanted(outputs, i + 1))
+      store(DataType::int64, out->bytes(), out->strides()[0], out->dims()[0], others[i]->data());
+  }
+}
+
+namespace {
+
+std::size_t one_hot_axis(const OpCall& call, std::size_t rank) {
+  return normal_axis(call, call.attributes.integer("axis", -1), rank + 1);
+}
+
+}  // namespace
+
+Inferred infer_one_hot(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 3, 3);
+  const DatumInfo& indices = tensor_info(call, inputs, 0, kNumericTypes);
+  const DatumInfo& depth = tensor_info(call, inputs, 1, kNumericTypes);
+  const DatumInfo& values = tensor_info(call, inputs, 2);
+  if (values.dims != Dims{2}) reject(call, "values have dims " + to_string(values.dims) + ", expected [2]");
+  if (element_count(depth.dims) != 1) reject(call, "depth is not a scalar");
+  const std::size_t axis = one_hot_axis(call, indices.dims.size());
+  if (depth.value == nullptr) return std::nullopt;
+  Dims dims = indices.dims;
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), truncated_integers_of(*depth.value).front());
+  return one(call, values.type, std::move(dims));
+}
+
+/// Index −depth ≤ i < depth sets one element; others set none.
+void one_hot(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& indices = tensor_at(inputs, 0);
+  const Tensor& values = tensor_at(inputs, 2);
+  const Tensor& out = outputs[0]->tensor;
+  copy_elements(call.threads, out, values.view({}, {}));
+  const std::size_t axis = one_hot_axis(call, indices.dims().size());
+  const int64_t depth = out.dims()[axis], axis_stride = out.strides()[axis];
+  Dims rest = out.strides();
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
+  with_storage(out.type(), [&]<class T>(const T&) {
+    const T on = values.data<T>()[values.strides()[0]];
+    for_each_index(indices.dims(), [&](const Dims& index) {
+      const auto at = load_one<int64_t>(indices.type(), indices.bytes() + dot(index, indices.strides()) * element_stride(indices.type()));
+      if (at < -depth || at >= depth) return;
+      out.data<T>()[dot(index, rest) + (at < 0 ? at + depth : at) * axis_stride] = on;
+    });
+  });
+}
+
+namespace {
+
+/// Corners of a box; areas and overlaps in f32, as every implementation has them.
+struct Box {
+  float left = 0, top = 0, right = 0, bottom = 0;
+  [[nodiscard]] float area() const { return (right - left) * (bottom - top); }
+};
+
+/// [y1, x1, y2, x2] with the corners in any order, or [x center, y center, width, height].
+Box box_from(const std::array<float, 4>& numbers, bool center) {
+  if (center) {
+    const float half_width = numbers[2] / 2, half_height = numbers[3] / 2;
+    return {numbers[0] - half_width, numbers[1] - half_height, numbers[0] + half_width, numbers[1] + half_height};
+  }
+  return {std::min(numbers[1], numbers[3]), std::min(numbers[0], numbers[2]), std::max(numbers[1], numbers[3]),
+          std::max(numbers[0], numbers[2])};
+}
+
+bool overlaps(const Box& a, const Box& b, float threshold) {
+  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  if (!(width > 0 && height > 0)) return false;
+  const float shared = width * height, whole = a.area() + b.area() - shared;
+  if (!(a.area() > 0 && b.area() > 0 && whole > 0)) return false;
+  return shared / whole > threshold;
+}
+
+struct Suppression {
+  int64_t limit = 0;  ///< boxes per class
+  float overlap = 0;
+  std::optional<float> score;
+  bool center = false;
+};
+
+/// Boxes of one image and class that remain, best score first; among equals the lower index first.
+std::vector<int64_t> remaining_boxes(const std::vector<Box>& boxes, const std::vector<float>& scores, const Suppression& rule) {
+  std::vector<int64_t> candidates;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (!rule.score || scores[i] > *rule.score) candidates.push_back(static_cast<int64_t>(i));
+  }
+  const auto score = [&](int64_t i) { return scores[static_cast<std::size_t>(i)]; };
+  std::ranges::stable_sort(candidates,
+                           [&](int64_t a, int64_t b) { return score(a) > score(b) || (!std::isnan(score(a)) && std::isnan(score(b))); });
+  std::vector<int64_t> kept;
+  for (const int64_t candidate : candidates) {
+    if (static_cast<int64_t>(kept.size()) >= rule.limit) break;
+    const Box& box = boxes[static_cast<std::size_t>(candidate)];
+    const bool hidden =
+        std::ranges::any_of(kept, [&](int64_t other) { return overlaps(box, boxes[static_cast<std::size_t>(other)], rule.overlap); });
+    if (!hidden) kept.push_back(candidate);
+  }
+  return kept;
+}
+
+/// Rows (image, class, box) of the result.
+std::vector<std::array<int64_t, 3>> suppress(const Tensor& boxes, const Tensor& scores, const Suppression& rule) {
+  std::vector<std::array<int64_t, 3>> rows;
+  const int64_t images = boxes.dims()[0], count = boxes.dims()[1], classes = scores.dims()[1];
+  const Tensor dense_boxes = contiguous(boxes), dense_scores = contiguous(scores);
+  for (int64_t image = 0; image < images; ++image) {
+    std::vector<Box> here;
+    for (int64_t i = 0; i < count; ++i) {
+      std::array<float, 4> numbers;
+      load(boxes.type(), dense_boxes.bytes() + (image * count + i) * 4 * element_stride(boxes.type()), 1, 4, numbers.data());
+      here.push_back(box_from(numbers, rule.center));
+    }
+    for (int64_t c = 0; c < classes; ++c) {
+      std::vector<float> values(static_cast<std::size_t>(count));
+      load(scores.type(), dense_scores.bytes() + (image * classes + c) * count * element_stride(scores.type()), 1, count, values.data());
+      for (const int64_t box : remaining_boxes(here, values, rule)) rows.push_back({image, c, box});
+    }
+  }
+  return rows;
+}
+
+/// Scalars of the operands, or nothing when one is not known yet.
+std::optional<Suppression> suppression_of(const OpCall& call, InputInfos inputs) {
+  Suppression rule;
+  rule.center = call.attributes.integer("center_point_box", 0) != 0;
+  for (std::size_t i = 2; i < inputs.size(); ++i) {
+    const DatumInfo* info = optional_tensor_info(call, inputs, i, i == 2 ? TypeSet{DataType::int64} : kRealTypes);
+    if (info == nullptr || element_count(info->dims) == 0) continue;
+    if (info->value == nullptr) return std::nullopt;
+    if (i == 2)
+      rule.limit = integer_of(call, *info->value);
+    else if (i == 3)
+      rule.overlap = static_cast<float>(real_of(call, *info->value));
+    else
+      rule.score = static_cast<float>(real_of(call, *info->value));
+  }
+  return rule;
+}
+
+}  // namespace
+
+Inferred infer_non_max_suppression(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 5);
+  const DatumInfo& boxes = tensor_info(call, inputs, 0, kRealTypes);
+  const DatumInfo& scores = tensor_info(call, inputs, 1, kRealTypes);
+  const bool fits = boxes.dims.size() == 3 && scores.dims.size() == 3 && boxes.dims[2] == 4 && boxes.dims[0] == scores.dims[0] &&
+                    boxes.dims[1] == scores.dims[2];
+  if (!fits) reject(call, "boxes " + to_string(boxes.dims) + " and scores " + to_string(scores.dims) + " do not fit");
+  const auto rule = suppression_of(call, inputs);
+  if (!rule || boxes.value == nullptr || scores.value == nullptr) return std::nullopt;
+  return one(call, DataType::int64, {static_cast<int64_t>(suppress(*boxes.value, *scores.value, *rule).size()), 3});
+}
+
+void non_max_suppression(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const auto rows = suppress(tensor_at(inputs, 0), tensor_at(inputs, 1), *suppression_of(call, KnownInfos(inputs).get()));
+  auto* to = out.data<int64_t>();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < 3; ++j)
+      to[static_cast<int64_t>(i) * out.strides()[0] + static_cast<int64_t>(j) * out.strides()[1]] = rows[i][j];
+  }
+}
+
+}  // namespace relayout::kernels
