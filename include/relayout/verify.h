@@ -45,8 +45,10 @@ struct InterfaceDifference {
 /// Numbers of one output over one sample.
 struct SampleMetrics {
   int sample = 0;
-  Dims dims;                                         ///< what the reference gave (a sequence: of its first element)
-  double max_abs = 0, max_error = 0, rms_error = 0;  ///< max_error: max_abs / range over all samples; rms_error: RMS / σ over all samples
+  Dims dims;  ///< what the reference gave (a sequence: of its first element)
+  /// max_error: max_abs / range, rms_error: RMS / σ, both of this sample of a; over all samples where this one has fewer than 32 elements
+  /// or is constant.
+  double max_abs = 0, max_error = 0, rms_error = 0;
   double floor_max = 0, floor_rms = 0, bound_max = 0, bound_rms = 0, ratio = 0;  ///< ratio: max_error / floor_max
   double cosine = 1, psnr = 0;                 ///< psnr: 20 · log10(range / RMS error), infinite when equal
   std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)

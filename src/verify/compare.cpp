@@ -455,9 +455,13 @@ SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick
   return metrics;
 }
 
-Floor least_floor(DataType type, const Yardstick& yardstick) {
+const Yardstick& yardstick_of(const Yardstick& sample, const Yardstick& all) {
+  return sample.count() < kFewElements || sample.is_constant() ? all : sample;
+}
+
+Floor least_floor(DataType type, const Yardstick& sample, const Yardstick& yardstick) {
   const double unit = unit_roundoff(type);
-  return {unit * yardstick.largest() / yardstick.range(), unit * yardstick.rms() / yardstick.sigma()};
+  return {unit * sample.largest() / yardstick.range(), unit * sample.rms() / yardstick.sigma()};
 }
 
 void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {

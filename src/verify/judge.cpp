@@ -57,7 +57,7 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
       different = true;
       output.reason = metrics.reason + " (sample " + std::to_string(metrics.sample) + ")";
     }
-    if (worst == nullptr || metrics.ratio > worst->ratio || (metrics.ratio == worst->ratio && metrics.max_error > worst->max_error)) {
+    if (worst == nullptr || metrics.ratio > worst->ratio || (metrics.ratio == worst->ratio && metrics.floor_max > worst->floor_max)) {
       worst = &metrics;
     }
     output.rms_error = std::max(output.rms_error, metrics.rms_error);

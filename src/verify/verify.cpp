@@ -50,7 +50,10 @@ struct Tracked {
   std::size_t index_a = 0;
   std::optional<std::size_t> index_b;
   std::vector<Spill::Stored> stored;  ///< per sample that ran
-  std::vector<Floor> floors;          ///< per sample that ran, in units of the yardstick
+  std::vector<Yardstick> yardsticks;  ///< per sample that ran
+  std::vector<Floor> floors;          ///< per sample that ran, in units of its yardstick
+
+  [[nodiscard]] const Yardstick& yardstick(std::size_t s) const { return yardstick_of(yardsticks[s], reference.yardstick()); }
 };
 
 /// One sample that the reference could run.
@@ -124,7 +127,7 @@ class Verification {
     for (std::size_t i = 0; i < b_.outputs.size(); ++i) places.emplace(b_.outputs[i].name, i);
     for (std::size_t i = 0; i < a_.outputs.size(); ++i) {
       const Port& port = a_.outputs[i];
-      Tracked tracked{ReferenceOutput(port.name, may_saturate(*a_.model->graph().outputs()[i])), i, std::nullopt, {}, {}};
+      Tracked tracked{ReferenceOutput(port.name, may_saturate(*a_.model->graph().outputs()[i])), i, std::nullopt, {}, {}, {}};
       if (const auto place = places.find(port.name); place != places.end()) tracked.index_b = place->second;
       OutputComparison output;
       output.name = port.name;
@@ -199,6 +202,7 @@ class Verification {
       for (Tracked& tracked : tracked_) {
         const Datum& value = run.outputs.at(tracked.index_a);
         tracked.reference.add(value);
+        tracked.yardsticks.emplace_back().add(value);
         tracked.stored.push_back(spill_.write(value));
       }
       samples_.push_back(std::move(sample));
@@ -236,15 +240,12 @@ class Verification {
     }
   }
 
-  Floor floor_from(const Tracked& tracked, const Distance& apart) const {
-    const Yardstick& yardstick = tracked.reference.yardstick();
-    return {apart.max_abs / yardstick.range(), apart.rms / yardstick.sigma()};
-  }
-
   void measure_floors() {
     const auto start = Clock::now();
     for (Tracked& tracked : tracked_) {
-      tracked.floors.assign(samples_.size(), least_floor(tracked.reference.type(), tracked.reference.yardstick()));
+      for (std::size_t s = 0; s < samples_.size(); ++s) {
+        tracked.floors.push_back(least_floor(tracked.reference.type(), tracked.yardsticks[s], tracked.yardstick(s)));
+      }
     }
     const WeightNoise noise(a_.model->graph());
     for (int draw = 0; draw < kNoiseDraws; ++draw) {
@@ -256,7 +257,27 @@ class Verification {
     reference_runs_.assign(samples_.size(), false);
     if (any) widen_floors(execute_options(Mode::reference), "reference in double precision", /*is_reference=*/true);
     result_.reference_run = std::ranges::all_of(reference_runs_, [](bool ran) { return ran; });
+    for (Tracked& tracked : tracked_) pool_floors(tracked);
     result_.seconds_floor = seconds_since(start);
+  }
+
+  /// Three runs of one or two numbers may agree by chance: of an output with few elements, the floors of all samples count, each relative
+  /// to the magnitude of its sample.
+  static void pool_floors(Tracked& tracked) {
+    const auto count = [](const Yardstick& sample) { return sample.count(); };
+    if (tracked.yardsticks.empty() || std::ranges::max(tracked.yardsticks, {}, count).count() >= kFewElements) return;
+    Floor relative;
+    for (std::size_t s = 0; s < tracked.floors.size(); ++s) {
+      const double magnitude = tracked.yardsticks[s].largest();
+      if (magnitude == 0) continue;
+      relative.max = std::max(relative.max, tracked.floors[s].max / magnitude);
+      relative.rms = std::max(relative.rms, tracked.floors[s].rms / magnitude);
+    }
+    for (std::size_t s = 0; s < tracked.floors.size(); ++s) {
+      const double magnitude = tracked.yardsticks[s].largest();
+      tracked.floors[s] = {std::max(tracked.floors[s].max, relative.max * magnitude),
+                           std::max(tracked.floors[s].rms, relative.rms * magnitude)};
+    }
   }
 
   /// Runs a once more, in another way, and takes its distance from the reference into the floor.
@@ -273,7 +294,8 @@ class Verification {
         const Datum& other = run.outputs.at(tracked.index_a);
         // Another number of boxes or so: this run says nothing of the distance.
         if (!structural_difference(reference, other).empty()) continue;
-        const Floor floor = floor_from(tracked, distance(reference, other));
+        const Distance apart = distance(reference, other);
+        const Floor floor{apart.max_abs / tracked.yardstick(s).range(), apart.rms / tracked.yardstick(s).sigma()};
         if (is_reference) check_reference(tracked, s, floor);
         tracked.floors[s].max = std::max(tracked.floors[s].max, floor.max);
         tracked.floors[s].rms = std::max(tracked.floors[s].rms, floor.rms);
@@ -339,7 +361,7 @@ class Verification {
       metrics.reason = structural;
       return metrics;
     }
-    metrics = measure(reference, candidate, tracked.reference.yardstick());
+    metrics = measure(reference, candidate, tracked.yardstick(s));
     metrics.sample = samples_[s].number;
     metrics.reference_run = reference_runs_[s];
     // A fused Relu or Clip may turn a NaN that arises inside the node into 0 (documented; as written is the authority).
@@ -359,7 +381,7 @@ class Verification {
     }
     OutputComparison& output = result_.outputs[i];
     if (metrics.outcome == Outcome::different && output.hint.empty()) {
-      output.hint = hint(reference, candidate, metrics.bound_max * tracked_[i].reference.yardstick().range());
+      output.hint = hint(reference, candidate, metrics.bound_max * tracked_[i].yardstick(s).range());
     }
     check_declared(i, reference, candidate);
     output.samples.push_back(std::move(metrics));
