@@ -1,9 +1,11 @@
 #include "model/encode.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/unknown_field_set.h>
 
 #include <memory>
+#include <vector>
 
 namespace relayout::encode {
 
@@ -55,6 +57,19 @@ std::string serialized(const google::protobuf::Message& message) {
   const std::unique_ptr<google::protobuf::Message> copy(message.New());
   copy->CopyFrom(message);
   unmark(*copy);
+  return copy->SerializePartialAsString();
+}
+
+std::string serialized_fields(const google::protobuf::Message& message, int first, int last) {
+  const std::unique_ptr<google::protobuf::Message> copy(message.New());
+  copy->CopyFrom(message);
+  const auto& reflection = *copy->GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(*copy, &fields);
+  for (const auto* field : fields) {
+    if (field->number() < first || field->number() > last) reflection.ClearField(copy.get(), field);
+  }
+  last == kLastField ? unmark(*copy) : reflection.MutableUnknownFields(copy.get())->Clear();
   return copy->SerializePartialAsString();
 }
 

@@ -27,6 +27,9 @@ void tag(std::string& out, uint32_t field, uint32_t wire_type);
 void unmark(google::protobuf::Message& message);
 /// The message in protobuf's own encoding, without the walk's marks on it.
 [[nodiscard]] std::string serialized(const google::protobuf::Message& message);
+/// Only its fields of these numbers; with `last` = kLastField what is unknown too. For messages whose large parts are written apart.
+inline constexpr int kLastField = 536870911;
+[[nodiscard]] std::string serialized_fields(const google::protobuf::Message& message, int first, int last);
 /// Whether the payload of a length-delimited item means what `message` says.
 [[nodiscard]] bool is_same(const File& file, const wire::Item& item, const google::protobuf::Message& message);
 

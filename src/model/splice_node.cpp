@@ -93,10 +93,12 @@ Segments Splicer::node_anew(const Node& node) {
   }
   NodeProto shell = message;
   shell.clear_attribute();
-  out.literal(encode::serialized(shell));
+  // In the order of protobuf's own encoding, so that a change that is taken back in another run gives the first bytes.
+  out.literal(encode::serialized_fields(shell, 1, NodeProto::kAttributeFieldNumber - 1));
   for (const AttributeProto& attribute : message.attribute()) {
     put(out, NodeProto::kAttributeFieldNumber, nullptr, attribute_anew(attribute, node));
   }
+  out.literal(encode::serialized_fields(shell, NodeProto::kAttributeFieldNumber + 1, encode::kLastField));
   return out;
 }
 
@@ -143,16 +145,21 @@ Segments Splicer::attribute_anew(const AttributeProto& attribute, const Node& no
   shell.clear_graphs();
   shell.clear_sparse_tensor();
   shell.clear_sparse_tensors();
-  out.literal(encode::serialized(shell));
+  const auto put_fields = [&](int first, int last) { out.literal(encode::serialized_fields(shell, first, last)); };
   const auto put_tensor = [&](int field, const onnx::TensorProto& tensor, const TensorData* data) {
     put(out, field, nullptr, tensors_.anew({.message = &tensor, .data = data, .in_attribute = true}));
   };
+  const auto put_graph = [&](int field, const GraphProto& message) { put(out, field, nullptr, graph(index_of(node, message))); };
+  put_fields(1, AttributeProto::kTFieldNumber - 1);
   if (attribute.has_t()) put_tensor(AttributeProto::kTFieldNumber, attribute.t(), contents);
+  if (attribute.has_g()) put_graph(AttributeProto::kGFieldNumber, attribute.g());
+  put_fields(AttributeProto::kGFieldNumber + 1, AttributeProto::kTensorsFieldNumber - 1);
   for (const auto& tensor : attribute.tensors()) put_tensor(AttributeProto::kTensorsFieldNumber, tensor, nullptr);
-  if (attribute.has_g()) put(out, AttributeProto::kGFieldNumber, nullptr, graph(index_of(node, attribute.g())));
-  for (const auto& nested : attribute.graphs()) put(out, AttributeProto::kGraphsFieldNumber, nullptr, graph(index_of(node, nested)));
+  for (const auto& nested : attribute.graphs()) put_graph(AttributeProto::kGraphsFieldNumber, nested);
+  put_fields(AttributeProto::kGraphsFieldNumber + 1, AttributeProto::kSparseTensorFieldNumber - 1);
   if (attribute.has_sparse_tensor()) put(out, AttributeProto::kSparseTensorFieldNumber, nullptr, sparse(attribute.sparse_tensor()));
   for (const auto& tensor : attribute.sparse_tensors()) put(out, AttributeProto::kSparseTensorsFieldNumber, nullptr, sparse(tensor));
+  put_fields(AttributeProto::kSparseTensorsFieldNumber + 1, encode::kLastField);
   return out;
 }
 

@@ -75,30 +75,37 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
 Behind look_behind(const Node& affine, PassContext& context) {
   Behind out;
   const Node* reader = &affine;
+  bool is_blocked = false;  // by an operator: what lies beyond it says nothing any more
   int left = kNearby;
   for (const Value* value = affine.input(0); value != nullptr && left > 0;) {
     Node* const producer = value->producer();
     if (producer == nullptr) return {};
-    if (&value->graph() != &affine.graph()) out.obstacles.note(Reason::other_scope, producer->label());
-    note_other_readers(*value, *reader, out.obstacles);
+    if (!is_blocked) {
+      if (&value->graph() != &affine.graph()) out.obstacles.note(Reason::other_scope, producer->label());
+      note_other_readers(*value, *reader, out.obstacles);
+    }
     if (is_linear(*producer)) {
-      if (!is_convolution(*producer))
+      if (!is_blocked && !is_convolution(*producer)) {
         out.obstacles.note(is_one_of(*producer, kQuantizedOperators) ? Reason::quantized : Reason::nonlinear_between, producer->label());
+      }
       out.target = producer;
       std::ranges::reverse(out.path);
       return out;
     }
     const auto known = context.skipped.find(producer);
-    if (known != context.skipped.end() && known->second.reason < Reason::non_finite) {
+    if (!is_blocked && known != context.skipped.end() && known->second.reason < Reason::non_finite) {
       // What stops the affine before this one stops this one; and that one has looked whether there is an operator at all.
       if (known->second.reason == Reason::no_linear_neighbour) return {};
       out.obstacles.note(known->second.reason, known->second.detail.empty() ? producer->label() : known->second.detail);
       out.target = producer;
       return out;
     }
-    if (!passes_through(*producer, context) && !producer->is("BatchNormalization"))
+    if (!is_blocked && !passes_through(*producer, context) && !producer->is("BatchNormalization")) {
       out.obstacles.note(reason_between(*producer), producer->label());
-    if (producer->is("Dropout") && producer->output(1) != nullptr) note_other_readers(*producer->output(1), *reader, out.obstacles);
+      is_blocked = true;
+    }
+    if (!is_blocked && producer->is("Dropout") && producer->output(1) != nullptr)
+      note_other_readers(*producer->output(1), *reader, out.obstacles);
     if (out.obstacles.any()) --left;
     out.path.push_back(producer);
     reader = producer;
@@ -110,19 +117,20 @@ Behind look_behind(const Node& affine, PassContext& context) {
 Ahead look_ahead(const Node& affine, PassContext& context) {
   Ahead out;
   const Node* last = &affine;
+  bool is_blocked = false;
   for (int left = kNearby; left > 0; --left) {
     const Value* const value = last->output(0);
     if (value == nullptr || value->uses().empty()) return {};
-    for (const Use& use : value->uses()) {
-      if (use.index == 0 && is_linear(*use.node)) out.found = true;
-      if (out.found) break;
-    }
-    if (out.found) {
-      if (value->uses().size() > 1 || value->is_output()) out.obstacles.note(Reason::bn_output_shared, quote(value->name()));
-      return out;
-    }
+    // Further away a few readers tell enough: the walk stays short where many affines end in one busy value.
+    const auto readers = value->uses().first(last == &affine ? value->uses().size() : std::min<std::size_t>(value->uses().size(), kNearby));
+    out.found = std::ranges::any_of(readers, [](const Use& use) { return use.index == 0 && is_linear(*use.node); });
+    if (!is_blocked && (value->uses().size() > 1 || value->is_output())) out.obstacles.note(Reason::bn_output_shared, quote(value->name()));
+    if (out.found) return out;
     Node* const next = value->uses().front().node;
-    if (!passes_through(*next, context)) out.obstacles.note(reason_between(*next), next->label());
+    if (!is_blocked && !passes_through(*next, context)) {
+      out.obstacles.note(reason_between(*next), next->label());
+      is_blocked = true;
+    }
     last = next;
   }
   return {};

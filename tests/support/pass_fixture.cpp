@@ -259,11 +259,15 @@ PassResult run(const std::vector<std::string>& passes, const TextModel& before, 
   return out;
 }
 
+void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes, const PassOptions& options) {
+  expect_invariants(passes, before, result, options);
+  expect_same_values(*before.load(), *result.model);
+}
+
 PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options) {
   PassResult result = run({pass}, before, options);
   EXPECT_EQ(structure_of(*result.model), structure_of(*after.load())) << result.details() << to_text(*result.model);
-  expect_invariants({pass}, before, result, options);
-  expect_same_values(*before.load(), *result.model);
+  expect_same(before, result, {pass}, options);
   return result;
 }
 
@@ -272,8 +276,7 @@ PassResult expect_fold(const TextModel& before, int folded, const PassOptions& o
   const auto done = std::ranges::count(result.findings, Verdict::done, &Finding::verdict);
   EXPECT_EQ(done, folded) << result.details() << to_text(*result.model);
   EXPECT_TRUE(result.reasons().empty()) << result.details();
-  expect_invariants(kFolds, before, result, options);
-  expect_same_values(*before.load(), *result.model);
+  expect_same(before, result, kFolds, options);
   return result;
 }
 

@@ -39,6 +39,8 @@ struct PassResult {
 PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options = {});
 /// The same without a picture of the result: `folded` candidates are done, and none of their kind is left over.
 PassResult expect_fold(const TextModel& before, int folded, const PassOptions& options = {});
+/// What must hold for every rewrite, see above, for a result that is there.
+void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes, const PassOptions& options);
 /// The pass changes nothing, and one candidate at least is skipped for this reason and none for another.
 PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const PassOptions& options = {});
 
