@@ -1,0 +1,44 @@
+#include <gtest/gtest.h>
+
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+using Kind = Unexplained::Kind;
+
+Example graph(const std::string& nodes) {
+  return Example("g (float[3] x) => (float[3] y) { " + nodes + " }");
+}
+
+TEST(ProofOfLeftovers, DeadCodeMayGo) {
+  const Example before = graph("a = Relu (x) b = Neg (a) c = Exp (b) y = Abs (x)");
+  const ProofResult result = prove(before, graph("y = Abs (x)"));
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.nodes_dead, 3);
+  const ProofResult same = prove(before, before);
+  EXPECT_TRUE(is_proved(same));
+  EXPECT_EQ(same.nodes_equal, 4);
+  EXPECT_EQ(same.nodes_dead, 0);
+}
+
+TEST(ProofOfLeftovers, DeadNodesOfOtherDomainsMayNot) {
+  EXPECT_TRUE(names(prove(graph("a = own.Log (x) y = Abs (x)"), graph("y = Abs (x)")), Kind::node_removed, "output 'a' (Log) is gone"));
+}
+
+TEST(ProofOfLeftovers, DeadCodeIsComparedToo) {
+  const Example before = graph("a = LeakyRelu <alpha: float = 0.5> (x) y = Abs (x)");
+  EXPECT_TRUE(names(prove(before, graph("a = LeakyRelu <alpha: float = 0.25> (x) y = Abs (x)")), Kind::attribute, "'alpha'"));
+  EXPECT_TRUE(names(prove(graph("y = Abs (x)"), before), Kind::node_added, "output 'a' (LeakyRelu) was not there"));
+}
+
+TEST(ProofOfLeftovers, UnusedInitializers) {
+  const Array c = normal("c", {3});
+  EXPECT_TRUE(is_proved(prove(graph("y = Abs (x)").add("c", c), graph("y = Abs (x)"))));
+  EXPECT_TRUE(is_proved(prove(graph("y = Abs (x)").add("c", c), graph("y = Abs (x)").add("c", c))));
+  EXPECT_TRUE(names(prove(graph("y = Abs (x)").add("c", c), graph("y = Abs (x)").add("c", normal("d", {3}))), Kind::tensor, "'c' differs"));
+  EXPECT_TRUE(names(prove(graph("y = Abs (x)"), graph("y = Abs (x)").add("c", c)), Kind::tensor, "nothing reads it"));
+}
+
+}  // namespace
+}  // namespace relayout::test
