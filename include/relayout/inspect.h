@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct InspectResult {
   int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
   std::map<std::string, int64_t> domains;  ///< other opset imports
   int64_t nodes = 0, functions = 0;
+  /// Multiply-accumulates of convolutions, Gemm and MatMul for free dimensions of 1, where shapes can be told without running.
+  std::optional<int64_t> macs;
   std::map<std::string, int64_t> op_counts;  ///< subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;

@@ -150,7 +150,7 @@ int run(Request& request, const Common& common) {
 void declare_passes(OptionSet& options, Request& request) {
   ConvertOptions& convert = request.options;
   options.group("What is done");
-  options.toggle("fold", convert.fold, "fold BatchNormalization and other affines into convolutions (default: yes)");
+  options.toggle("fold", convert.fold, "fold BatchNormalization into convolutions (default: --fold)");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, convert.layout,
                  "of convolution weights (default: channels-last); contiguous undoes it");
   options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
@@ -168,7 +168,7 @@ void declare_passes(OptionSet& options, Request& request) {
 void declare_files(OptionSet& options, Request& request) {
   ConvertOptions& convert = request.options;
   options.group("Files");
-  options.text("-o, --output", "FILE", request.output, "write here; - is standard output (default: MODEL with .cl.onnx for .onnx)");
+  options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
   options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
   options.flag("--in-place", convert.in_place, "replace MODEL by the result");
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format, "of MODEL (default: by its extension)");
@@ -180,16 +180,20 @@ void declare_files(OptionSet& options, Request& request) {
   options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.flag("--sync", convert.sync, "flush the result to the disk before it gets its name");
   options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");
+}
+
+void declare_report(OptionSet& options, Request& request) {
   options.group("Report");
-  options.flag("--dry-run", convert.dry_run, "say what would be done and write nothing");
+  options.flag("--dry-run", request.options.dry_run, "say what would be done and write nothing");
   options.flag("--json", request.json, "the report as one JSON document");
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
   auto request = std::make_shared<Request>();
   options.positional("MODEL...", request->inputs, 0, std::string::npos, "ONNX files; - is standard input");
-  declare_files(options, *request);
   declare_passes(options, *request);
+  declare_files(options, *request);
+  declare_report(options, *request);
   return [request, &common] { return run(*request, common); };
 }
 

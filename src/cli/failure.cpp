@@ -12,32 +12,35 @@
 namespace relayout::cli {
 namespace {
 
-constexpr char kReport[] = "this is a defect in relayout; please report it with the model and the command line";
+/// In the one line, not in a hint: it must be seen wherever the line is.
+constexpr char kReport[] = " (a defect in relayout: please report it, with the model and the command line)";
 
 }  // namespace
+
+Failure defect_failure(const std::string& message) {
+  return {exit_code(ErrorKind::defect), message + kReport, ""};
+}
 
 Failure current_failure() {
   try {
     throw;
   } catch (const Error& error) {
-    const bool is_defect = error.kind() == ErrorKind::defect && error.hint().empty();
-    return {exit_code(error.kind()), error.what(), is_defect ? kReport : error.hint()};
+    if (error.kind() == ErrorKind::defect) return defect_failure(error.what());
+    return {exit_code(error.kind()), error.what(), error.hint()};
   } catch (const std::bad_alloc&) {
     return {exit_code(ErrorKind::io), "out of memory", ""};
   } catch (const std::filesystem::filesystem_error& error) {
     return {exit_code(ErrorKind::io), error.what(), ""};
   } catch (const std::exception& error) {
-    return {exit_code(ErrorKind::defect), std::string("internal error: ") + error.what(), kReport};
+    return defect_failure(std::string("internal error: ") + error.what());
   } catch (...) {
-    return {exit_code(ErrorKind::defect), "internal error of unknown type", kReport};
+    return defect_failure("internal error of unknown type");
   }
 }
 
 void print_failure(const Failure& failure, bool verbose) {
   std::string text = "relayout: " + printable(failure.message) + "\n";
-  // A defect says how to report it wherever it shows.
-  const bool with_hint = verbose || error_is_terminal() || failure.code == exit_code(ErrorKind::defect);
-  if (with_hint && !failure.hint.empty()) text += "hint: " + printable(failure.hint) + "\n";
+  if ((verbose || error_is_terminal()) && !failure.hint.empty()) text += "hint: " + printable(failure.hint) + "\n";
   write_error(text);
 }
 

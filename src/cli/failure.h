@@ -14,6 +14,9 @@ struct Failure {
 /// What is being handled right now; call it inside a catch block.
 [[nodiscard]] Failure current_failure();
 
+/// Something that is wrong in relayout itself: exit code 70, and its line says how to report it.
+[[nodiscard]] Failure defect_failure(const std::string& message);
+
 /// "relayout: …", and the hint below it on a terminal or with -v.
 void print_failure(const Failure& failure, bool verbose);
 

@@ -62,7 +62,7 @@ std::string done_text(std::string_view pass, const Group& group) {
 }
 
 std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
-  if (group.all == 0) return "nothing to do";
+  if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
   return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group);
 }
 
@@ -100,6 +100,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
+    if (group.all == 0 && pass != kLayoutPass && !pass.starts_with("fold-")) continue;
     table.row({pass, what_text(pass, group, report)});
     for (const auto& [reason, skipped] : group.skipped) add_refusals(table, reason, skipped, style);
   }

@@ -25,6 +25,13 @@ std::string short_count(int64_t count) {
   return out.data();
 }
 
+/// "0.30 GMAC"
+std::string macs_text(int64_t macs) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), macs < 10'000'000 ? "%.4f GMAC" : "%.2f GMAC", static_cast<double>(macs) * 1e-9);
+  return out.data();
+}
+
 std::string head(const InspectResult& result) {
   std::string out = "ONNX opset " + std::to_string(result.opset) + ", IR " + std::to_string(result.ir_version);
   for (const auto& [domain, version] : result.domains) out += ", " + escape(domain) + " " + std::to_string(version);
@@ -32,6 +39,7 @@ std::string head(const InspectResult& result) {
   out += " · " + counted(result.nodes, "node");
   if (result.functions > 0) out += " · " + counted(result.functions, "function");
   out += " · " + short_count(result.parameters) + " parameters, " + format_bytes(result.parameter_bytes);
+  if (result.macs) out += " · " + macs_text(*result.macs);
   return out;
 }
 
@@ -155,7 +163,7 @@ Json inspect_json(const InspectResult& result) {
   for (const auto& [domain, version] : result.domains) opsets.set(domain, version);
   out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
   out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
-  out.set("nodes", result.nodes).set("functions", result.functions);
+  out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs);
   out.set("inputs", ports_json(result.inputs)).set("outputs", ports_json(result.outputs));
   Json counts = Json::object();
   for (const auto& [name, count] : result.op_counts) counts.set(name, count);

@@ -16,7 +16,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::array kCommands = {&kConvert, &kInspect};
+constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect};
 
 struct CommonValues {
   Common common;
@@ -26,7 +26,7 @@ struct CommonValues {
 
 void add_common(OptionSet& options, CommonValues& values) {
   options.group("Common options");
-  options.integer("--threads", "N", 1, values.common.threads, "how many threads to use (default: the CPUs this process may use)");
+  options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
   options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
   options.flag("-q, --quiet", values.quiet, "no warnings, no progress");
   options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");

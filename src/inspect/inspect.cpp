@@ -9,6 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "inspect/macs.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
@@ -175,6 +176,7 @@ InspectResult inspect(const std::filesystem::path& path, const LoadOptions& opti
   Summary summary(result);
   summary.add(model->graph());
   for (const auto& function : model->functions()) summary.add(*function);
+  result.macs = count_macs(model->graph());
 
   // From here on the graph is what convert would write, and no longer what the file says.
   result.findings = findings_of_convert(*model);

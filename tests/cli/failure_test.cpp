@@ -28,7 +28,7 @@ TEST(Failure, KeepsKindMessageAndHint) {
 
 TEST(Failure, ADefectSaysHowToReportIt) {
   EXPECT_EQ(failure_of(Error(ErrorKind::defect, "x")).code, 70);
-  EXPECT_NE(failure_of(Error(ErrorKind::defect, "x")).hint.find("report"), std::string::npos);
+  EXPECT_NE(failure_of(Error(ErrorKind::defect, "x")).message.find("report"), std::string::npos);
   EXPECT_EQ(failure_of(std::logic_error("x")).code, 70);
   EXPECT_EQ(failure_of(42).code, 70);
 }

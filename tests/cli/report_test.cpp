@@ -77,7 +77,7 @@ TEST(ConvertReport, WithoutAnythingToDo) {
   result.written = true;
   const std::string text = convert_text(result, {});
   EXPECT_THAT(text, HasSubstr("1 → 1 node · 900 B → 1.1 kB"));
-  EXPECT_THAT(text, HasSubstr("fold-batch-norm   nothing to do"));
+  EXPECT_THAT(text, HasSubstr("fold-batch-norm   nothing to fold"));
   EXPECT_THAT(text, HasSubstr("relayout verify 'a b.onnx' c.onnx"));
 }
 

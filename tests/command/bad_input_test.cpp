@@ -68,6 +68,16 @@ class OddInput : public CommandTest {
     EXPECT_THAT(result.err, HasSubstr(says));
     EXPECT_TRUE(std::filesystem::exists(folder_ / "model.cl.onnx"));
   }
+
+  /// Verify lists the node on standard output, and in one line on standard error.
+  void expect_unsupported(const std::string& node) {
+    save_model(conv_batch_norm(), folder_ / "good.onnx");
+    const ProcessResult result = run({"verify", "model.onnx", "good.onnx"});
+    EXPECT_EQ(result.code, 4) << result.err;
+    EXPECT_THAT(result.out, HasSubstr(node));
+    EXPECT_THAT(result.err, HasSubstr(node));
+    EXPECT_EQ(line_count(result.err), 1U) << result.err;
+  }
 };
 
 TEST_F(OddInput, B8ArchivesComeWithAHint) {
@@ -78,7 +88,7 @@ TEST_F(OddInput, B8ArchivesComeWithAHint) {
 
 TEST_F(OddInput, B9LfsPointersComeWithAHint) {
   write_file(folder_ / "model.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
-  EXPECT_THAT(run({"inspect", "model.onnx", "-v"}).err, HasSubstr("\nhint: git lfs pull"));
+  EXPECT_THAT(run({"inspect", "model.onnx", "-v"}).err, AllOf(HasSubstr("\nhint: "), HasSubstr("git lfs pull")));
 }
 
 TEST_F(OddInput, B32NodesInAnyOrderAreSortedWithAWarning) {
@@ -116,7 +126,7 @@ TEST_F(OddInput, B42UnknownOperatorsPassThrough) {
   set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
   expect_converted_with_warning(model, "Quux");
   EXPECT_EQ(load_model(folder_ / "model.cl.onnx").graph().output(1).name(), "z");
-  expect_refusal(run({"verify", "model.onnx", "model.onnx"}), 4, "quux0");
+  expect_unsupported("quux0");
 }
 
 TEST_F(OddInput, B42UnknownDomainsPassThrough) {
@@ -127,7 +137,7 @@ TEST_F(OddInput, B42UnknownDomainsPassThrough) {
   add_node(*model.mutable_graph(), "Foo", {"y"}, {"z"}, "foo0").set_domain("com.example");
   set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
   expect_converted_with_warning(model, "com.example:Foo");
-  expect_refusal(run({"verify", "model.onnx", "model.onnx"}), 4, "foo0");
+  expect_unsupported("foo0");
 }
 
 TEST_F(OddInput, B40ANewerOpsetMayBeAllowed) {

@@ -52,11 +52,11 @@ onnx::NodeProto& node(ModelProto& model, int index) {
 }
 
 void add_files(std::vector<BadModel>& out) {
-  const auto add = [&](std::string name, std::string content, std::string says = "not an ONNX model") {
+  const auto add = [&](std::string name, std::string content, std::string says = "") {
     out.push_back({std::move(name), bytes(std::move(content)), 3, 3, std::move(says)});
   };
   add("B7Empty", "", "empty");
-  add("B7Text", "This is not a model.\nIt has lines.\n");
+  add("B7Text", "This is not a model.\nIt has lines.\n", "text");
   add("B8Zip", std::string("PK\x03\x04", 4) + random_bytes(1, 500), "zip");
   add("B8Gzip", std::string("\x1f\x8b\x08\x00", 4) + random_bytes(2, 500), "gzip");
   add("B9LfsPointer", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32\nsize 12345\n",

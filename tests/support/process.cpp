@@ -5,6 +5,7 @@
 #include <pty.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,15 +157,29 @@ TempFolder::~TempFolder() {
 std::vector<std::string> TempFolder::entries() const {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-    out.push_back(entry.path().filename().string() + (entry.is_directory() && !entry.is_symlink() ? "/" : ""));
+    out.push_back(entry.path().filename().string() + (entry.symlink_status().type() == std::filesystem::file_type::directory ? "/" : ""));
   }
   std::ranges::sort(out);
   return out;
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::string out;
+  if (descriptor < 0) return out;
+  std::size_t filled = 0;
+  while (true) {
+    // /proc files have no size, all others say theirs.
+    struct stat info = {};
+    fstat(descriptor, &info);
+    out.resize(std::max<std::size_t>(static_cast<std::size_t>(info.st_size) + 1, filled + 4096));
+    const ssize_t got = read(descriptor, out.data() + filled, out.size() - filled);
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  close(descriptor);
+  out.resize(filled);
+  return out;
 }
 
 void write_file(const std::filesystem::path& path, std::string_view bytes) {

@@ -1,0 +1,15 @@
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "base/interrupt.h"
+#include "cli/program.h"
+
+int main(int count, char** words) {
+  relayout::install_interrupt_handlers();
+  const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);
+  const int code = relayout::cli::run_program(arguments);
+  // Everything is written; taking the models apart piece by piece would only cost time.
+  _exit(code);
+}

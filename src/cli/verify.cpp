@@ -1,0 +1,128 @@
+#include "relayout/verify.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+struct Request {
+  std::vector<std::string> models;
+  std::string data;
+  std::vector<std::pair<std::string, std::string>> dims, shapes, inputs;
+  int64_t seed = 1;
+  std::string mode;
+  bool reference = false, json = false;
+  VerifyOptions options;
+};
+
+/// What was given as words, in the library's types.
+void read_words(Request& request) {
+  VerifyOptions& options = request.options;
+  options.seed = static_cast<uint64_t>(request.seed);
+  for (const auto& [name, value] : request.dims) options.dims[name] = parse_integer("--dim " + escape(name), value, 1);
+  for (const auto& [name, value] : request.shapes) options.shapes[name] = parse_dims("--shape " + escape(name), value);
+  for (const auto& [name, value] : request.inputs) options.inputs[name] = value;
+  if (request.reference && !request.mode.empty() && request.mode != "reference") {
+    fail(ErrorKind::usage, "--reference and --mode " + request.mode + " exclude each other");
+  }
+  if (request.mode == "as-written") options.mode = Mode::as_written;
+  if (request.mode == "optimized") options.mode = Mode::optimized;
+  if (request.reference || request.mode == "reference") options.mode = Mode::reference;
+}
+
+/// "net.onnx: cannot run 3 nodes: 'roi' (MaxUnpool: indices), 'x' (com.acme:Foo: unknown domain), 'y' …"
+std::string cannot_run(const std::string& model, const std::vector<Unsupported>& nodes) {
+  constexpr std::size_t kNamed = 3;
+  std::string out = escape(model) + ": cannot run " + counted(static_cast<int64_t>(nodes.size()), "node") + ":";
+  for (std::size_t i = 0; i < std::min(nodes.size(), kNamed); ++i) {
+    const Unsupported& node = nodes[i];
+    out += (i > 0 ? ", " : " ") + quote(node.node) + " (" + (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type) +
+           ": " + node.why + ")";
+  }
+  return out + (nodes.size() > kNamed ? " …" : "");
+}
+
+/// The stored outputs of one model.
+int verify_stored(const Request& request, const ReportStyle& style) {
+  if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
+  const DataResult result = verify_data(request.models[0], request.data, request.options);
+  write_output(request.json ? data_json(result).dump() + "\n" : data_text(result, style));
+  return exit_code(result);
+}
+
+/// Two models against each other.
+int verify_pair(const Request& request, Progress& progress, const ReportStyle& style) {
+  if (request.models.size() != 2) fail(ErrorKind::usage, "verify needs two models, or one with --data DIR; see relayout verify --help");
+  if (request.options.mode) fail(ErrorKind::usage, "--mode goes with --data: two models are run as written and optimized");
+  const bool allow_inconclusive = request.options.allow_inconclusive;
+  const VerifyResult result = verify(request.models[0], request.models[1], request.options);
+  progress.clear();
+  write_output(request.json ? verify_json(result, allow_inconclusive).dump() + "\n" : verify_text(result, allow_inconclusive, style));
+  const int code = exit_code(result, allow_inconclusive);
+  // Standard output has it all; the line for people who see errors only.
+  if (!result.defect.empty()) {
+    print_failure(defect_failure(result.defect), style.verbose);
+  } else if (!result.unsupported_a.empty()) {
+    print_failure({code, cannot_run(result.a, result.unsupported_a), ""}, style.verbose);
+  } else if (!result.unsupported_b.empty()) {
+    print_failure({code, cannot_run(result.b, result.unsupported_b), ""}, style.verbose);
+  }
+  return code;
+}
+
+int run(Request& request, const Common& common) {
+  read_words(request);
+  request.options.threads = common.threads;
+  request.options.digests = request.json || common.verbose;
+  Progress progress(true);
+  request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
+  const ReportStyle style{common.verbose, output_has_colors()};
+  return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
+}
+std::function<int()> prepare(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<Request>();
+  options.positional("A B", request->models, 1, 2, "the model that is right and the one to be judged; with --data only one");
+  options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
+  options.group("Inputs");
+  options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4)");
+  options.integer("--seed", "S", 0, request->seed, "of the generated inputs (default: 1)");
+  options.assignments("--input", "NAME=FILE", request->inputs, "contents of an input instead of generated ones");
+  options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
+  options.assignments("--dim", "N=2", request->dims, "size of a named dimension");
+  options.group("Verdict");
+  options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");
+  options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
+  options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
+  options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
+  options.flag("--reference", request->reference, "--mode reference: own kernels in double precision");
+  options.flag("--run-identical", request->options.run_identical, "run files of the same bytes too");
+  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  options.group("Report");
+  options.flag("--json", request->json, "everything as one JSON document");
+  return [request, &common] { return run(*request, common); };
+}
+
+}  // namespace
+
+const Command kVerify = {
+    "verify",
+    "run two models on the same inputs and say whether they compute the same",
+    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]",
+    "relayout verify resnet50.onnx resnet50.cl.onnx\n"
+    "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
+    "relayout verify a.onnx b.onnx --input image=cat.npy\n"
+    "relayout verify net.onnx --data net/test_data_set_0",
+    prepare,
+};
+
+}  // namespace relayout::cli

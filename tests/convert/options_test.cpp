@@ -1,0 +1,88 @@
+#include "convert/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> names_of(const ConvertOptions& options) {
+  std::vector<std::string> out;
+  for (const Pass* pass : selected_passes(options)) out.emplace_back(pass->name);
+  return out;
+}
+
+std::string complaint(const ConvertOptions& options) {
+  try {
+    (void)selected_passes(options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(SelectedPasses, DefaultsAreTheTablesOwn) {
+  std::vector<std::string> expected;
+  for (const Pass& pass : pass_table()) {
+    if (pass.on_by_default) expected.emplace_back(pass.name);
+  }
+  EXPECT_EQ(names_of({}), expected);
+  EXPECT_THAT(expected, Contains("fold-batch-norm"));
+  EXPECT_THAT(expected, Contains("conv-weights-layout"));
+}
+
+TEST(SelectedPasses, RunInTheOrderOfTheTable) {
+  EXPECT_THAT(names_of({.passes = {"remove-unused", "fold-batch-norm"}}), ElementsAre("fold-batch-norm", "remove-unused"));
+}
+
+TEST(SelectedPasses, NoneIsIdentity) {
+  EXPECT_THAT(names_of({.passes = {"none"}}), ElementsAre());
+  EXPECT_THAT(complaint({.passes = {"none", "remove-unused"}}), HasSubstr("'none'"));
+}
+
+TEST(SelectedPasses, SkipNoFoldAndKeepLeaveOut) {
+  EXPECT_THAT(names_of({.skip = {"remove-unused"}}), Not(Contains("remove-unused")));
+  EXPECT_THAT(names_of({.fold = false}), Not(Contains("fold-batch-norm")));
+  EXPECT_THAT(names_of({.fold = false}), Contains("conv-weights-layout"));
+  EXPECT_THAT(names_of({.layout = "keep"}), Not(Contains("conv-weights-layout")));
+  EXPECT_THAT(names_of({.layout = "contiguous"}), Contains("conv-weights-layout"));
+}
+
+TEST(SelectedPasses, UnknownNamesSuggestTheNearest) {
+  EXPECT_THAT(complaint({.passes = {"fold-bachnorm"}}), HasSubstr("did you mean 'fold-batch-norm'?"));
+  EXPECT_THAT(complaint({.skip = {"xyzzy"}}), HasSubstr("unknown pass 'xyzzy'"));
+}
+
+TEST(PassOptions, LayoutsAreWords) {
+  EXPECT_EQ(pass_options({}, 1).layout, WeightsLayout::channels_last);
+  EXPECT_EQ(pass_options({.layout = "contiguous"}, 1).layout, WeightsLayout::contiguous);
+  EXPECT_EQ(pass_options({.layout = "keep"}, 1).layout, WeightsLayout::keep);
+  EXPECT_THROW((void)pass_options({.layout = "nhwc"}, 1), Error);
+}
+
+TEST(ExternalDataOption, ReadsWordAndThreshold) {
+  SaveOptions options;
+  read_external_data("always:4096", options);
+  EXPECT_EQ(options.external_data, ExternalData::always);
+  EXPECT_EQ(options.external_threshold, 4096);
+  read_external_data("never", options);
+  EXPECT_EQ(options.external_data, ExternalData::never);
+  read_external_data("auto:0", options);
+  EXPECT_EQ(options.external_data, ExternalData::automatic);
+  EXPECT_EQ(options.external_threshold, 0);
+  for (const char* wrong : {"", "sometimes", "always:", "always:-1", "always:1k", "always:99999999999999999999", ":5"}) {
+    EXPECT_THROW(read_external_data(wrong, options), Error) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace relayout

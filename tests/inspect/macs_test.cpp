@@ -1,0 +1,46 @@
+#include "inspect/macs.h"
+
+#include <gtest/gtest.h>
+
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+constexpr char kHead[] = "<ir_version: 8, opset_import: [\"\": 17]>\n";
+
+std::optional<int64_t> macs_of(const std::string& graph) {
+  return count_macs(Model::from_text(kHead + graph)->graph());
+}
+
+TEST(CountMacs, Convolutions) {
+  // Output [1, 8, 6, 6], each element 4 · 3 · 3 products.
+  EXPECT_EQ(macs_of("g (float[1,4,8,8] x, float[8,4,3,3] w) => (float[] y) { y = Conv (x, w) }"), 8 * 36 * 4 * 9);
+  EXPECT_EQ(macs_of("g (float[1,4,8,8] x, float[8,2,3,3] w) => (float[] y) { y = Conv <group = 2> (x, w) }"), 8 * 36 * 2 * 9);
+  // Each of 4 · 64 elements of x meets 8 · 9 weights.
+  EXPECT_EQ(macs_of("g (float[1,4,8,8] x, float[4,8,3,3] w) => (float[] y) { y = ConvTranspose (x, w) }"), 4 * 64 * 8 * 9);
+}
+
+TEST(CountMacs, Products) {
+  EXPECT_EQ(macs_of("g (float[3,5] a, float[5,7] b) => (float[] y) { y = Gemm (a, b) }"), 3 * 5 * 7);
+  EXPECT_EQ(macs_of("g (float[5,3] a, float[7,5] b) => (float[] y) { y = Gemm <transA = 1, transB = 1> (a, b) }"), 3 * 5 * 7);
+  EXPECT_EQ(macs_of("g (float[2,3,5] a, float[5,7] b) => (float[] y) { y = MatMul (a, b) }"), 2 * 3 * 5 * 7);
+}
+
+TEST(CountMacs, ShapeArithmeticIsFollowed) {
+  EXPECT_EQ(macs_of(R"(g (float[N,4,2,2] x, float[16,3] w) => (float[] y) {
+                       shape = Shape (x)  zero = Constant <value_ints = [0]> ()  n = Gather (shape, zero)
+                       rest = Constant <value_ints = [-1]> ()  dims = Concat <axis = 0> (n, rest)
+                       flat = Reshape (x, dims)  y = MatMul (flat, w) })"),
+            16 * 3);
+}
+
+TEST(CountMacs, NothingWhenAShapeIsNotKnown) {
+  EXPECT_EQ(macs_of("g (float x, float[5,7] b) => (float[] y) { a = Relu (x)  y = MatMul (a, b) }"), std::nullopt);
+  EXPECT_EQ(macs_of(R"(g (float[3,5] x, int64[2] dims, float[5,7] b) => (float[] y) { a = Reshape (x, dims)  y = MatMul (a, b) })"),
+            std::nullopt);
+  EXPECT_EQ(macs_of("g (float[3,5] x, float[6,7] b) => (float[] y) { y = MatMul (x, b) }"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace relayout
