@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -114,6 +115,7 @@ std::vector<std::size_t> calls_of(const Graph& function, const FunctionIndex& in
 }
 
 void check_recursion(const Model& model) {
+  if (model.functions().empty()) return;
   const FunctionIndex index = index_functions(model);
   std::vector<std::vector<std::size_t>> calls;
   for (const auto& function : model.functions()) calls.push_back(calls_of(*function, index));
@@ -140,20 +142,8 @@ void check_recursion(const Model& model) {
   }
 }
 
-/// Operators of a domain that nobody imports have no meaning. A foreign domain is only remarked on: such nodes pass through anyway.
-void check_domains(const Graph& top, const Imports& imports, const std::string& place) {
-  std::set<std::string, std::less<>> missing;
-  for_each_graph(top, [&](const Graph& graph) {
-    for (const Node& node : graph.nodes()) {
-      if (imports.contains(node.domain()) || missing.contains(node.domain())) continue;
-      if (node.domain().empty()) invalid(place + "no opset import of the default domain, which node " + node.label() + " needs");
-      missing.emplace(node.domain());
-    }
-  });
-  for (const std::string& domain : missing) log_warning(place + "no opset import of domain " + quote(domain));
-}
-
 void check_attribute_names(const Node& node) {
+  if (node.message().attribute_size() < 2) return;
   std::set<std::string_view> names;
   for (const onnx::AttributeProto& attribute : node.message().attribute()) {
     if (!names.insert(attribute.name()).second)
@@ -161,16 +151,41 @@ void check_attribute_names(const Node& node) {
   }
 }
 
-void check_nodes(const Graph& top) {
-  for_each_graph(top, [](const Graph& graph) {
-    check_tensors(graph);
-    for (const Node& node : graph.nodes()) {
-      if (node.op_type().empty()) invalid("node " + node.label() + " has no op_type");
-      check_attribute_names(node);
-      check_operator(node);
+/// The nodes of a graph or function, with all nested graphs.
+class NodeCheck {
+ public:
+  NodeCheck(const Imports& imports, std::string place)
+      : imports_(imports), place_(std::move(place)), default_domain_(imports.contains("")) {}
+
+  void run(const Graph& top) {
+    for_each_graph(top, [&](const Graph& graph) {
+      check_initializers(graph);
+      for (const Node& node : graph.nodes()) {
+        if (node.op_type().empty()) invalid("node " + node.label() + " has no op_type");
+        check_domain(node);
+        check_attribute_names(node);
+        check_tensors(node);
+        check_operator(node);
+      }
+    });
+    for (const std::string& domain : missing_) log_warning(place_ + "no opset import of domain " + quote(domain));
+  }
+
+ private:
+  /// Operators of a domain that nobody imports have no meaning. A foreign domain is only remarked on: such nodes pass through anyway.
+  void check_domain(const Node& node) {
+    if (node.domain().empty()) {
+      if (default_domain_) return;
+      invalid(place_ + "no opset import of the default domain, which node " + node.label() + " needs");
     }
-  });
-}
+    if (!imports_.contains(node.domain()) && !missing_.contains(node.domain())) missing_.emplace(node.domain());
+  }
+
+  const Imports& imports_;
+  std::string place_;
+  bool default_domain_;
+  std::set<std::string, std::less<>> missing_;
+};
 
 }  // namespace
 
@@ -181,14 +196,12 @@ void check(const Model& model, const LoadOptions& options) {
   if (imports.empty() && model.ir_version() < 3) imports.emplace("", 1);
   if (imports.empty()) invalid("no opset import");
   check_reviewed(imports, "", options);
-  check_domains(model.graph(), imports, "");
-  check_nodes(model.graph());
+  NodeCheck(imports, "").run(model.graph());
   for (const auto& function : model.functions()) {
     const std::string place = "function " + quote(function->function()->name()) + ": ";
     const Imports own = check_imports(function->function()->opset_import(), place);
     check_reviewed(own, place, options);
-    check_domains(*function, own, place);
-    check_nodes(*function);
+    NodeCheck(own, place).run(*function);
   }
   check_recursion(model);
 }

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <string>
-
-namespace onnx {
-class SparseTensorProto;
-}
-
 namespace relayout {
 
 class Graph;
@@ -23,8 +17,10 @@ inline constexpr int kReviewedIrVersion = 13;
 /// Error{unsupported}; warns where a newer format may still be understood. Linear in the model.
 void check(const Model& model, const LoadOptions& options);
 
-/// Tensors in attributes and sparse initializers of a graph (not of nested ones): sizes, places of external data, sparse indices.
-void check_tensors(const Graph& graph);
+/// Initializers whose contents building the graph did not look at: strings and sparse ones.
+void check_initializers(const Graph& graph);
+/// Tensors in the attributes of a node: sizes, places of external data, sparse indices.
+void check_tensors(const Node& node);
 /// Operand counts, attribute types, and the weights and parameters of an operator that passes rewrite.
 void check_operator(const Node& node);
 

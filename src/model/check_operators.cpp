@@ -113,11 +113,11 @@ void check_attributes(const Node& node, const Operator& known) {
   }
 }
 
-/// Type and dims of a stored operand.
+/// Type and dims of a stored operand; refers to where they are stored.
 struct Stored {
   std::string_view name;
   DataType type;
-  Dims dims;
+  std::span<const int64_t> dims;
 };
 
 /// Of an initializer or a Constant's tensor; nothing for a value that is computed.
@@ -133,7 +133,7 @@ std::optional<Stored> stored(const Value* value) {
   const onnx::TensorProto& tensor = attribute->t();
   const DataTypeTraits* const type = find_traits(tensor.data_type());
   if (type == nullptr) return std::nullopt;
-  return Stored{value->name(), type->type, Dims(tensor.dims().begin(), tensor.dims().end())};
+  return Stored{value->name(), type->type, {tensor.dims().data(), static_cast<std::size_t>(tensor.dims_size())}};
 }
 
 /// "weight 'W' f32[64, 3, 7, 7]"
@@ -151,7 +151,7 @@ void check_vector(const Node& node, std::string_view role, const Stored& vector,
 void check_kernel(const Node& node, const Attributes& attributes, const Stored& weight) {
   const std::size_t spatial = weight.dims.size() - 2;
   const Dims kernel = attributes.integers("kernel_shape");
-  if (!kernel.empty() && !std::ranges::equal(kernel, std::span(weight.dims).subspan(2))) {
+  if (!kernel.empty() && !std::ranges::equal(kernel, weight.dims.subspan(2))) {
     invalid(node, "kernel_shape " + to_string(kernel) + " does not fit " + describe("weight", weight));
   }
   for (const std::string_view name : {"strides", "dilations"}) {

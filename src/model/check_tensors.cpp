@@ -111,7 +111,7 @@ void check_attribute(const Model& model, const Node& node, const onnx::Attribute
 
 }  // namespace
 
-void check_tensors(const Graph& graph) {
+void check_initializers(const Graph& graph) {
   const Model& model = graph.model();
   for (const Initializer& initializer : graph.initializers()) {
     if (initializer.sparse != nullptr) {
@@ -120,9 +120,10 @@ void check_tensors(const Graph& graph) {
       check_tensor(model, *initializer.message);
     }
   }
-  for (const Node& node : graph.nodes()) {
-    for (const onnx::AttributeProto& attribute : node.message().attribute()) check_attribute(model, node, attribute);
-  }
+}
+
+void check_tensors(const Node& node) {
+  for (const onnx::AttributeProto& attribute : node.message().attribute()) check_attribute(node.graph().model(), node, attribute);
 }
 
 }  // namespace relayout

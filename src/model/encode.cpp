@@ -27,8 +27,7 @@ std::string header(uint32_t field, int64_t length) {
 }
 
 std::string header_like(const File& file, const wire::Item& item, int64_t length) {
-  std::string original(item.header, '\0');
-  file.read(item.start, std::as_writable_bytes(std::span(original)));
+  const std::string original = bytes(file, item.start, item.payload());
   std::size_t tag_size = 1;
   while ((static_cast<unsigned char>(original[tag_size - 1]) & 0x80U) != 0) ++tag_size;
   std::string needed;
@@ -39,10 +38,10 @@ std::string header_like(const File& file, const wire::Item& item, int64_t length
   return out;
 }
 
-std::string item_bytes(const File& file, const wire::Item& item) {
-  std::string bytes(static_cast<std::size_t>(item.end - item.start), '\0');
-  file.read(item.start, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+std::string bytes(const File& file, int64_t begin, int64_t end) {
+  std::string out(static_cast<std::size_t>(end - begin), '\0');
+  file.read(begin, std::as_writable_bytes(std::span(out)));
+  return out;
 }
 
 void unmark(google::protobuf::Message& message) {
@@ -74,10 +73,10 @@ std::string serialized_fields(const google::protobuf::Message& message, int firs
 }
 
 bool is_same(const File& file, const wire::Item& item, const google::protobuf::Message& message) {
-  const std::string bytes = item_bytes(file, item);
+  const std::string stored = item_bytes(file, item);
   const std::unique_ptr<google::protobuf::Message> original(message.New());
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()) + item.header,
-                                                static_cast<int>(bytes.size()) - item.header);
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(stored.data()) + item.header,
+                                                static_cast<int>(stored.size()) - item.header);
   stream.SetRecursionLimit(wire::kRecursionLimit);
   return original->ParsePartialFromCodedStream(&stream) && serialized(*original) == serialized(message);
 }

@@ -21,8 +21,12 @@ void tag(std::string& out, uint32_t field, uint32_t wire_type);
 /// The same in the form of an item of the file: its tag, its width of the length where that was padded.
 [[nodiscard]] std::string header_like(const File& file, const wire::Item& item, int64_t length);
 
+/// Bytes [begin, end) of a file.
+[[nodiscard]] std::string bytes(const File& file, int64_t begin, int64_t end);
 /// The bytes of an item, header included.
-[[nodiscard]] std::string item_bytes(const File& file, const wire::Item& item);
+[[nodiscard]] inline std::string item_bytes(const File& file, const wire::Item& item) {
+  return bytes(file, item.start, item.end);
+}
 /// Takes the walk's marks off a message (not off those inside).
 void unmark(google::protobuf::Message& message);
 /// The message in protobuf's own encoding, without the walk's marks on it.

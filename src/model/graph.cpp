@@ -402,6 +402,17 @@ void Graph::rename(Value& value, const std::string& name) {
     value.producer_->message_->set_output(value.output_index_, name);
     touch(value.producer_);
   }
+  if (Initializer* const initializer = value.initializer_) {
+    initializer->modified = true;
+    if (initializer->message != nullptr) initializer->message->set_name(name);
+    if (initializer->sparse != nullptr) initializer->sparse->mutable_values()->set_name(name);
+    touch(nullptr);
+  }
+  if (value.is_input_ && value.info_ != nullptr) {
+    auto& entry = const_cast<onnx::ValueInfoProto&>(*value.info_);  // the message is this graph's own
+    entry.set_name(name);
+    index_->modified_inputs.insert(&entry);
+  }
   for (const Use& use : value.uses_) {
     use.node->message_->set_input(use.index, name);
     use.node->graph_->touch(use.node);

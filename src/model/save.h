@@ -24,7 +24,7 @@ struct SaveOptions {
   bool sync = false;                  ///< flush a new file too
   int threads = 2;
   /// Bytes written so far and in all.
-  std::function<void(int64_t, int64_t)> progress;
+  std::function<void(int64_t, int64_t)> progress = {};
 };
 
 struct SaveResult {

@@ -1,5 +1,6 @@
 #include "model/segments.h"
 
+#include <iterator>
 #include <utility>
 
 namespace relayout {
@@ -46,20 +47,24 @@ void Segments::tensor(const TensorData& data) {
   if (data.is_plain()) return bytes(data.source());
   if (data.byte_size() == 0) return;
   size_ += data.byte_size();
-  list_.push_back({std::make_unique<TensorData>(data)});
+  list_.emplace_back().content = std::make_unique<TensorData>(data);
 }
 
 void Segments::append(Segments&& other) {
-  for (Segment& segment : other.list_) {
-    if (const auto* literal_bytes = std::get_if<std::string>(&segment.content)) {
-      literal(*literal_bytes);
-    } else if (const auto* stored = std::get_if<Bytes>(&segment.content)) {
-      bytes(*stored);
-    } else {
-      size_ += segment.size();
-      list_.push_back(std::move(segment));
-    }
+  if (other.list_.empty()) return;
+  // Only the first piece can join what is here; the rest was joined when it was added there.
+  const int64_t first_size = other.list_.front().size();
+  Segment& first = other.list_.front();
+  if (const auto* literal_bytes = std::get_if<std::string>(&first.content)) {
+    literal(*literal_bytes);
+  } else if (const auto* stored = std::get_if<Bytes>(&first.content)) {
+    bytes(*stored);
+  } else {
+    size_ += first_size;
+    list_.push_back(std::move(first));
   }
+  list_.insert(list_.end(), std::make_move_iterator(other.list_.begin() + 1), std::make_move_iterator(other.list_.end()));
+  size_ += other.size_ - first_size;
   other.list_.clear();
   other.size_ = 0;
 }

@@ -38,8 +38,9 @@ const TensorData* new_contents(const AttributeProto& attribute, const Node* node
 
 void Splicer::node(Segments& out, int field, const Node& node, const Item* item) {
   if (item == nullptr) return put(out, field, nullptr, node_anew(node));
+  if (!node.modified() && !moves_) return copy(out, *item);
   const Items items = items_of(node.message());
-  if (!node.modified() && (!moves_ || items.empty())) return copy(out, *item);
+  if (!node.modified() && items.empty()) return copy(out, *item);
   if (!items.empty() && owns_same_fields(node.message(), items)) return put(out, field, item, node_by_items(node, items));
   // A change that was taken back leaves the original bytes.
   if (items.empty() && node.constant_data() == nullptr && encode::is_same(*origin_.file, *item, node.message())) return copy(out, *item);

@@ -98,13 +98,21 @@ class TensorSplicer::Patch {
 
  private:
   void read_header() {
+    const auto wanted = [](const wire::Item& item) {
+      return item.field == TensorProto::kDimsFieldNumber || item.field == TensorProto::kDataTypeFieldNumber ||
+             item.field == TensorProto::kNameFieldNumber;
+    };
     std::string bytes;
-    for (const wire::Item& item : items_) {
-      if (item.field != TensorProto::kDimsFieldNumber && item.field != TensorProto::kDataTypeFieldNumber &&
-          item.field != TensorProto::kNameFieldNumber) {
+    for (auto at = items_.begin(); at != items_.end();) {
+      if (!wanted(*at)) {
+        ++at;
         continue;
       }
-      bytes += encode::item_bytes(*origin_.file, item);
+      // Neighbours are read at once.
+      auto last = at;
+      while (last + 1 != items_.end() && wanted(*(last + 1)) && (last + 1)->start == last->end) ++last;
+      bytes += encode::bytes(*origin_.file, at->start, last->end);
+      at = last + 1;
     }
     original_.ParsePartialFromString(bytes);
     new_dims_ = !std::ranges::equal(original_.dims(), message_.dims());

@@ -259,6 +259,7 @@ void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> d
   if (!scale_) return;
   const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
   const std::span<const int64_t> dims = source_dims_;
+  if (dims.empty()) return scale_run(0, 1, data.data());
   const int64_t inner = product(dims.subspan(axis + 1));
   const std::size_t run = static_cast<std::size_t>(inner * count) * memory_size(type_);
   for (int64_t first = begin * inner; !data.empty(); first += inner * dims[axis]) {

@@ -110,6 +110,9 @@ class Walker {
   explicit Walker(const File& file) : in_(file), size_(file.size()) {}
 
   Walk run() {
+    // Room that is not used is never touched.
+    constexpr int64_t kMostReserved = int64_t{64} << 20;
+    out_.skeleton.reserve(static_cast<std::size_t>(std::min(size_, kMostReserved)));
     message(Kind::model, size_, {}, -1);
     for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[static_cast<std::size_t>(number)], items);
     return std::move(out_);

@@ -28,6 +28,14 @@ uint8_t Reader::byte(int64_t end) {
 }
 
 uint64_t Reader::varint(int64_t end) {
+  // Most numbers are one byte in the buffer.
+  if (position_ >= buffer_start_ && position_ < std::min(buffer_end_, end)) {
+    const auto only = std::to_integer<uint8_t>(buffer_[static_cast<std::size_t>(position_ - buffer_start_)]);
+    if (only < 0x80) {
+      ++position_;
+      return only;
+    }
+  }
   constexpr int kMostBits = 63;
   const int64_t start = position_;
   uint64_t value = 0;
