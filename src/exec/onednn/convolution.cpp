@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "exec/onednn/common.h"
 
 namespace relayout::onednn {
@@ -32,6 +34,13 @@ TensorDesc library_weights(const TensorDesc& onnx, int64_t groups, bool transpos
   return out;
 }
 
+/// oneDNN's SSE4.1 kernels read the operands of sums with instructions that need aligned addresses, also where pixels are not
+/// (3.7: jit_dw:sse41 with 6 channels and a sum crashes).
+bool may_crash(const Convolution& spec, const std::string& implementation) {
+  if (implementation.find("sse41") == std::string::npos) return false;
+  return std::ranges::any_of(spec.post_ops, [](const PostOp& op) { return op.kind != PostOp::Kind::function; });
+}
+
 template <class PrimitiveDesc>
 MadePrimitive build(const Convolution& spec, dnnl::algorithm algorithm) {
   const auto adapt = [](const TensorDesc& desc) { return with_height(desc); };
@@ -50,6 +59,7 @@ MadePrimitive build(const Convolution& spec, dnnl::algorithm algorithm) {
   PrimitiveDesc pd(runtime().engine, dnnl::prop_kind::forward_inference, algorithm, source, weights, bias, destination, strides, dilations,
                    begin, end, attributes(spec.post_ops, adapt), true);
   if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
+  if (may_crash(spec, pd.impl_info_str())) return {nullptr, "oneDNN's SSE4.1 kernel needs aligned operands"};
 
   std::vector<std::pair<int, dnnl::memory::desc>> arguments = {
       {DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, pd.weights_desc()}, {DNNL_ARG_DST, destination}};
