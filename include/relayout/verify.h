@@ -10,6 +10,7 @@
 
 #include "relayout/execute.h"
 #include "relayout/model.h"
+#include "relayout/proof.h"
 
 namespace relayout {
 
@@ -88,6 +89,7 @@ struct VerifyResult {
   std::string sha256_a, sha256_b;  ///< of the model files, with VerifyOptions::digests
   bool identical = false;          ///< the same bytes, external data included
   std::vector<InterfaceDifference> interface;
+  std::optional<ProofResult> proof;  ///< what follows from the files alone; execution then confirms it. Not of identical files
   std::vector<OutputComparison> outputs;
   std::vector<SampleInputs> inputs;
   Outcome outcome = Outcome::same;

@@ -155,6 +155,58 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
   }
 }
 
+/// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
+std::string proof_counts(const ProofResult& proof) {
+  std::vector<std::string> parts;
+  if (proof.folds > 0) parts.push_back(counted(proof.folds, "fold") + " recomputed");
+  if (proof.permutations > 0) {
+    parts.push_back(counted(proof.permutations, "weight") +
+                    (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
+  }
+  parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+/// What follows from the files alone, or what does not.
+void add_proof(std::string& out, const ProofResult& proof, const ReportStyle& style) {
+  constexpr int64_t kMostLines = 3;
+  if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_counts(proof) + ", nothing unexplained\n";
+  if (style.verbose) {
+    if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
+    out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
+           counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
+           counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
+  }
+  int64_t lines = 0, hidden = 0;
+  for (const Unexplained& entry : proof.unexplained) {
+    // Differences of the interfaces have been told.
+    if (entry.kind == Unexplained::Kind::interface) continue;
+    if (!style.verbose && lines == kMostLines) {
+      ++hidden;
+      continue;
+    }
+    ++lines;
+    out += paint("unexplained", Style::warning, style.color) + "   " + entry.text + "\n";
+  }
+  if (hidden > 0) out += "              " + counted(hidden, "more difference") + " (-v)\n";
+}
+
+Json proof_json(const ProofResult& proof) {
+  Json out = Json::object();
+  out.set("proved", proof.proved).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
+  out.set("tensors_equal", proof.tensors_equal).set("nodes_equal", proof.nodes_equal).set("nodes_folded", proof.folded_nodes);
+  out.set("nodes_bypassed", proof.nodes_bypassed).set("nodes_evaluated", proof.nodes_evaluated).set("nodes_dead", proof.nodes_dead);
+  Json unexplained = Json::array();
+  for (const Unexplained& entry : proof.unexplained) {
+    Json line = Json::object();
+    line.set("kind", to_string(entry.kind)).set("side", entry.in_first ? "a" : "b").set("name", entry.name).set("text", entry.text);
+    unexplained.add(std::move(line.set("values", entry.values).set("largest", entry.largest)));
+  }
+  return std::move(out.set("unexplained", std::move(unexplained)));
+}
+
 Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
   Json out = Json::array();
   for (const Unsupported& node : nodes) {
@@ -224,6 +276,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
              (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type) + ": " + node.why + ")\n";
     }
   }
+  if (result.proof) add_proof(out, *result.proof, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";
   TextTable table({.color = style.color});
@@ -267,6 +320,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
     interface.add(std::move(entry.set("b", difference.b).set("remark", difference.remark)));
   }
   out.set("interface", std::move(interface));
+  out.set("structure", result.proof ? proof_json(*result.proof) : Json());
   Json unsupported = unsupported_json(result.unsupported_a, "a");
   const Json others = unsupported_json(result.unsupported_b, "b");
   for (std::size_t i = 0; i < others.size(); ++i) unsupported.add(*others.at(i));

@@ -76,6 +76,7 @@ class Verification {
     result_.unsupported_b = Executor::unsupported(b_.model->graph());
     // From here on both files are known to be valid; nothing has run.
     result_.identical = are_identical(*a_.model, *b_.model);
+    if (!result_.identical) result_.proof = prove(*a_.model, *b_.model, {.digests = false, .threads = options_->threads});
     if (!result_.unsupported_a.empty() || !result_.unsupported_b.empty()) {
       result_.outcome = Outcome::inconclusive;
       result_.reason = "nodes that cannot run: nothing was executed";

@@ -156,5 +156,40 @@ TEST(VerifyReport, StoredCases) {
   EXPECT_EQ(json.find("exit_code")->number(), 1);
 }
 
+TEST(VerifyReport, ProofIsPrintedAboveTheOutputs) {
+  VerifyResult result = same();
+  result.proof.emplace();
+  result.proof->proved = true;
+  result.proof->folds = 53;
+  result.proof->permutations = 17;
+  result.proof->tensors_equal = 2;
+  EXPECT_THAT(
+      verify_text(result, false, {}),
+      testing::StartsWith("proof   53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal, nothing unexplained\n"));
+  result.proof->folds = 0;
+  result.proof->permutations = 1;
+  EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith("proof   1 weight is a byte permutation, 2 tensors byte-equal"));
+}
+
+TEST(VerifyReport, V24WhatIsUnexplainedIsNamedWhateverTheVerdict) {
+  VerifyResult result = same();
+  result.proof.emplace();
+  result.proof->unexplained.push_back({Unexplained::Kind::interface, "y", "output 'y' is missing", 0, 0, true});
+  for (int i = 0; i < 5; ++i) {
+    result.proof->unexplained.push_back(
+        {Unexplained::Kind::weight, "w", "weight 'w" + std::to_string(i) + "' differs (1 value, up to 1.0e-03 relative)", 1, 1e-3, false});
+  }
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text, HasSubstr("unexplained   weight 'w0' differs (1 value, up to 1.0e-03 relative)\n"));
+  EXPECT_THAT(text, HasSubstr("2 more differences (-v)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("w3")));
+  EXPECT_THAT(text, Not(HasSubstr("missing")));
+  EXPECT_THAT(verify_text(result, false, {.verbose = true}), HasSubstr("'w4'"));
+  const Json structure = *verify_json(result, false).find("structure");
+  EXPECT_EQ(structure.find("unexplained")->size(), 6U);
+  EXPECT_EQ(structure.find("unexplained")->at(1)->find("kind")->text(), "weight");
+  EXPECT_EQ(structure.find("proved")->boolean(), false);
+}
+
 }  // namespace
 }  // namespace relayout::cli
