@@ -9,9 +9,18 @@
 namespace relayout::proof {
 namespace {
 
-/// Affines that are collected between two other nodes, and operators that they pass; more are not followed.
+/// Affines that are collected between two other nodes, and operators that they pass; more are not followed. So many lanes at a time,
+/// and in all: graphs made to exhaust memory or patience are given up.
 constexpr std::size_t kMostSteps = 256;
 constexpr std::size_t kLongestChain = 64;
+constexpr std::size_t kMostLanes = std::size_t{1} << 20U;
+constexpr std::size_t kMostLanesInAll = std::size_t{1} << 28U;
+
+std::size_t lanes_of(const Steps& steps) {
+  std::size_t out = 0;
+  for (const Step& step : steps) out += step.lanes.size();
+  return out;
+}
 
 /// What stands in front of a linear operator: affines, and operators that an affine may pass.
 struct Link {
@@ -31,7 +40,8 @@ struct Chain {
 Chain chain_in_front(Side& side, Ref data, bool rounded) {
   Chain out;
   out.values.push_back(data);
-  while (out.links.size() < kLongestChain) {
+  std::size_t lanes = 0;
+  while (out.links.size() < kLongestChain && lanes < kMostLanes) {
     const Ref at = out.values.back();
     const Node* const node = at.value->producer();
     if (node == nullptr) break;
@@ -39,6 +49,7 @@ Chain chain_in_front(Side& side, Ref data, bool rounded) {
     if (!link.step && !link.is_identity && !is_passable(*node)) break;
     const Ref below = link.step ? link.step->input : side.operand(at, 0);
     if (!below) break;
+    if (link.step) lanes += link.step->lanes.size();
     out.links.push_back(std::move(link));
     out.values.push_back(below);
   }
@@ -188,8 +199,6 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   auto linear_b = linear_a ? read_linear(b_, shapes_b_, claim.b) : std::nullopt;
   if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
   Pair pair{std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}};
-  pair.front_a = chain_in_front(a_, pair.a.data, false);
-  pair.front_b = chain_in_front(b_, pair.b.data, true);
   if (claim.is_plain()) {
     // The usual case: weight and bias as they were.
     const auto same = [&](Ref a, Ref b) {
@@ -198,6 +207,12 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
       return found && found->values == 0;
     };
     if (same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value)) return false;
+  }
+  if (!spend(claim.behind_a) || !spend(claim.behind_b)) return false;
+  pair.front_a = chain_in_front(a_, pair.a.data, false);
+  pair.front_b = chain_in_front(b_, pair.b.data, true);
+  for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
+    for (const Link& link : chain->links) lanes_ += link.step ? link.step->lanes.size() : 0;
   }
   const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
   const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
@@ -305,7 +320,7 @@ void Prover::examine_affine(Claim claim, Look& look) {
     if (!claim.a || !claim.b) return give_up(claim, look);
     bool collected = false;
     const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
-      auto step = steps.size() < kMostSteps ? read_step(side, at, rounded) : std::nullopt;
+      auto step = steps.size() < kMostSteps && lanes_of(steps) < kMostLanes ? read_step(side, at, rounded) : std::nullopt;
       if (!step) return;
       at = step->input;
       steps.push_back(std::move(*step));
@@ -324,7 +339,13 @@ void Prover::examine_affine(Claim claim, Look& look) {
   }
 }
 
+bool Prover::spend(const Steps& steps) {
+  lanes_ += lanes_of(steps);
+  return lanes_ < kMostLanesInAll;
+}
+
 bool Prover::pass(const Claim& claim, Look& look) {
+  if (!spend(claim.behind_a) || !spend(claim.behind_b)) return false;
   const Node& node = *claim.a.value->producer();
   std::vector<Steps> below_a, below_b;
   if (node.is("Concat")) {

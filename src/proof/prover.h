@@ -94,6 +94,7 @@ class Prover {
   void accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
   void reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
   void give_up(const Claim& claim, Look& look);
+  [[nodiscard]] bool spend(const Steps& steps);
 
   // Messages.
   [[nodiscard]] Issue issue_of_node(Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text);
@@ -121,6 +122,7 @@ class Prover {
   std::vector<Issue> issues_;
   std::vector<const Value*> outputs_a_, outputs_b_;  ///< graph outputs that have a counterpart
   int64_t settled_ = 0;
+  std::size_t lanes_ = 0;  ///< that were carried along so far
   ProofResult result_;
 };
 

@@ -115,30 +115,45 @@ class WeightCheck {
   std::vector<uint64_t> largest_a_, largest_b_;  ///< per output channel: magnitudes as bits, which are in order of the values
 };
 
+/// Rows of a weight seen as [rows, row elements], read in pieces of about a MiB: of stored bytes any number, of permuted ones as many as
+/// one index of dim 0 has.
+class Rows {
+ public:
+  Rows(const TensorData& data, int64_t rows) : data_(data), row_bytes_(data.byte_size() / rows), each_(rows / data.dims()[0]) {}
+  [[nodiscard]] int64_t granularity() const { return data_.is_plain() ? 1 : each_; }
+  void read(int64_t begin, int64_t count, std::span<std::byte> out) const {
+    if (data_.is_plain()) return data_.source().read(begin * row_bytes_, out);
+    data_.read_rows(begin / each_, count / each_, out);
+  }
+
+ private:
+  const TensorData& data_;
+  int64_t row_bytes_, each_;
+};
+
 template <class Format>
 void WeightCheck::run_as(bool thorough) {
   using Element = typename Format::Element;
-  const TensorData& data_a = a_.weight.data;
-  const TensorData& data_b = b_.weight.data;
-  // Rows of the weight as stored; a MatMul's leading dims make several of ours out of one.
-  const int64_t stored_rows = data_a.dims()[0];
-  const int64_t rows_each = a_.rows / stored_rows;
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const Rows rows_a(a_.weight.data, a_.rows);
+  const Rows rows_b(b_.weight.data, a_.rows);
   const int64_t row = a_.columns * a_.inner;
-  const int64_t step = rows_per_piece(data_a);
-  const auto piece_a = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * rows_each * row));
-  const auto piece_b = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * rows_each * row));
-  for (int64_t begin = 0; begin < stored_rows && (thorough || difference_.values == 0); begin += step) {
+  const int64_t unit = std::max(rows_a.granularity(), rows_b.granularity());
+  const int64_t fitting = kPiece / static_cast<int64_t>(sizeof(Element)) / (row * unit) * unit;
+  const int64_t step = std::clamp(fitting, unit, a_.rows);
+  const auto piece_a = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * row));
+  const auto piece_b = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * row));
+  for (int64_t begin = 0; begin < a_.rows && (thorough || difference_.values == 0); begin += step) {
     check_interrupt();
-    const int64_t count = std::min(step, stored_rows - begin);
-    const auto elements = static_cast<std::size_t>(count * rows_each * row);
-    data_a.read_rows(begin, count, std::as_writable_bytes(std::span(piece_a.get(), elements)));
-    data_b.read_rows(begin, count, std::as_writable_bytes(std::span(piece_b.get(), elements)));
-    for (int64_t i = 0; i < count * rows_each; ++i) {
-      const int64_t at = begin * rows_each + i;
-      compare_row<Format>(at, piece_a.get() + i * row, piece_b.get() + i * row);
-      note_largest<Format>(at, piece_a.get() + i * row, piece_b.get() + i * row);
-      add_taps<Format>(at, piece_a.get() + i * row, front_a_, sums_a_);
-      add_taps<Format>(at, piece_b.get() + i * row, front_b_, sums_b_);
+    const int64_t count = std::min(step, a_.rows - begin);
+    const auto elements = static_cast<std::size_t>(count * row);
+    rows_a.read(begin, count, std::as_writable_bytes(std::span(piece_a.get(), elements)));
+    rows_b.read(begin, count, std::as_writable_bytes(std::span(piece_b.get(), elements)));
+    for (int64_t i = 0; i < count; ++i) {
+      compare_row<Format>(begin + i, piece_a.get() + i * row, piece_b.get() + i * row);
+      note_largest<Format>(begin + i, piece_a.get() + i * row, piece_b.get() + i * row);
+      add_taps<Format>(begin + i, piece_a.get() + i * row, front_a_, sums_a_);
+      add_taps<Format>(begin + i, piece_b.get() + i * row, front_b_, sums_b_);
     }
   }
 }

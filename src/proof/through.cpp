@@ -262,7 +262,11 @@ std::vector<Steps> cut(Side& side, Shapes& shapes, Ref output, const Steps& step
   const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
   const int64_t given = attributes.integer("axis", 1);
   const Axis joined = given < 0 ? Axis{-given - 1, true} : Axis{given, false};
-  if (attributes.is_open()) return {};
+  // Each operand gets a copy of what is not cut.
+  constexpr std::size_t kMostLanes = std::size_t{1} << 22U;
+  std::size_t lanes = 0;
+  for (const Step& step : steps) lanes += step.lanes.size();
+  if (attributes.is_open() || lanes * node.inputs().size() > kMostLanes) return {};
   std::vector<Steps> out(node.inputs().size());
   std::size_t begin = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
