@@ -2,12 +2,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "relayout/findings.h"
 #include "relayout/model.h"
+#include "relayout/verify.h"
 
 namespace relayout {
 
@@ -20,6 +22,10 @@ struct ConvertOptions {
   bool include_1d = false, freeze = false;
   std::vector<std::string> only = {}, exclude = {};
   bool require_all_folded = false, dry_run = false;
+  /// The result is verified against the input before it gets its name; one that is not the same is withheld. It is written to the
+  /// folder for temporary files first.
+  bool verify = false;
+  VerifyOptions verification = {};
   FileFormat output_format = FileFormat::automatic;
   std::string external_data = "auto";  ///< auto, always, never, each with optional :threshold
   bool copy_data = false, in_place = false, sync = false, stamp = false;
@@ -41,7 +47,11 @@ struct ConvertResult {
   Findings findings;
   bool written = false;
   bool all_folded = true;  ///< no BatchNormalization is left
+  std::optional<VerifyResult> verification;
 };
+
+/// What the result means as an exit code: that of the verification, else 1 when a BatchNormalization was left and none was to be, else 0.
+[[nodiscard]] int exit_code(const ConvertResult& result, const ConvertOptions& options) noexcept;
 
 /// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error; a request that makes no
 /// sense (unknown pass or layout) is Error{usage} before anything is read.

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "cli/verdict.h"
 #include "relayout/error.h"
 #include "report/table.h"
 
@@ -27,6 +28,7 @@ struct Request {
   std::string output, out_dir;
   std::string format = "auto", output_format = "auto";
   bool json = false, list_passes = false;
+  Assignments dims, shapes;
   ConvertOptions options;
 };
 
@@ -84,6 +86,16 @@ FileFormat format_of(const std::string& word) {
   return FileFormat::automatic;
 }
 
+/// What standard error says of a result that was withheld.
+void print_refusal(const Request& request, const Job& job, const ConvertResult& result, bool verbose) {
+  const int code = exit_code(result, request.options);
+  if (code == 0) return;
+  if (const auto failure = result.verification ? failure_of(*result.verification) : std::nullopt) return print_failure(*failure, verbose);
+  const std::string why = result.verification ? "verification says " + std::string(to_string(result.verification->outcome))
+                                              : "not every BatchNormalization folds";
+  print_failure({code, escape(job.input) + ": " + why + ", nothing was written", ""}, verbose);
+}
+
 /// One model; the exit code of its result.
 int convert_one(const Request& request, const Job& job, const ReportStyle& style, Json& documents) {
   ConvertResult result;
@@ -91,6 +103,7 @@ int convert_one(const Request& request, const Job& job, const ReportStyle& style
     Progress progress(true);
     ConvertOptions options = request.options;
     options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
+    options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
     result = convert(job.input, job.output, options);
   }
   if (request.json) {
@@ -100,9 +113,8 @@ int convert_one(const Request& request, const Job& job, const ReportStyle& style
   } else {
     write_output(convert_text(result, style));
   }
-  if (result.all_folded || !request.options.require_all_folded) return 0;
-  print_failure({1, escape(job.input) + ": not every BatchNormalization folds, nothing was written", ""}, style.verbose);
-  return 1;
+  print_refusal(request, job, result, style.verbose);
+  return exit_code(result, request.options);
 }
 
 Json failure_json(const Job& job, const Failure& failure) {
@@ -120,6 +132,8 @@ int run(Request& request, const Common& common) {
   }
   check(request);
   request.options.threads = common.threads;
+  request.options.verification.dims = dims_of(request.dims);
+  request.options.verification.shapes = shapes_of(request.shapes);
   request.options.load.format = format_of(request.format);
   request.options.output_format = format_of(request.output_format);
   const std::vector<Job> jobs = jobs_of(request);
@@ -162,6 +176,9 @@ void declare_passes(OptionSet& options, Request& request) {
   options.flag("--require-all-folded", convert.require_all_folded, "when a BatchNormalization stays: write nothing, exit 1");
   options.integer("--stop-after", "N", 0, convert.stop_after, "stop after N rewrites");
   options.hide_last();
+  options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");
+  options.assignments("--dim", "N=2", request.dims, "with --verify: size of a named dimension");
+  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify: dims of an input");
   options.flag("--list-passes", request.list_passes, "list the passes and end");
 }
 

@@ -58,6 +58,7 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
   out += findings_text(result.findings, {result.passes, result.layout, !result.written}, style);
+  if (result.verification) return out + verify_text(*result.verification, false, style);
   if (result.written && result.output != "-" && result.input != "-" && result.input != result.output) {
     if (moved_weights(result.findings)) out += "Weights only: speed comes from the runtime's plan. ";
     out += "Next: relayout verify " + escape(shell_word(result.input.string())) + " " + escape(shell_word(result.output.string())) + "\n";
@@ -76,6 +77,7 @@ Json convert_json(const ConvertResult& result) {
   out.set("bytes", std::move(bytes));
   out.set("seconds", result.seconds).set("passes", result.passes).set("layout", result.layout).set("all_folded", result.all_folded);
   out.set("findings", findings_json(result.findings));
+  if (result.verification) out.set("verification", verify_json(*result.verification, false));
   return out;
 }
 

@@ -72,6 +72,18 @@ std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) 
   }
 }
 
+std::map<std::string, int64_t> dims_of(const Assignments& words) {
+  std::map<std::string, int64_t> out;
+  for (const auto& [name, value] : words) out[name] = parse_integer("--dim " + escape(name), value, 1);
+  return out;
+}
+
+std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words) {
+  std::map<std::string, std::vector<int64_t>> out;
+  for (const auto& [name, value] : words) out[name] = parse_dims("--shape " + escape(name), value);
+  return out;
+}
+
 struct OptionSet::Declared {
   std::vector<std::string> names;  ///< with dashes; the last is the one for messages
   CLI::Option* option = nullptr;   ///< null for the positional
@@ -218,8 +230,7 @@ void OptionSet::list(std::string_view names, std::string_view placeholder, std::
   };
 }
 
-void OptionSet::assignments(std::string_view names, std::string_view placeholder, std::vector<std::pair<std::string, std::string>>& target,
-                            std::string_view help) {
+void OptionSet::assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help) {
   Declared& entry = impl_->add_valued(declare(names, placeholder, help));
   entry.repeatable = true;
   entry.assign = [&target, &entry, form = std::string(placeholder)](const auto& values) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,8 @@
 #include <vector>
 
 namespace relayout::cli {
+
+using Assignments = std::vector<std::pair<std::string, std::string>>;
 
 /// The options of one subcommand: declared once, read from the command line and from a configuration file, printed as its help.
 /// Every complaint is Error{usage} in one line. Numbers are read the same in every locale.
@@ -42,8 +45,7 @@ class OptionSet {
   void list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
             char separator = '\0');
   /// NAME=VALUE, may be given several times.
-  void assignments(std::string_view names, std::string_view placeholder, std::vector<std::pair<std::string, std::string>>& target,
-                   std::string_view help);
+  void assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help);
   /// The option declared last does not appear in the help.
   void hide_last();
 
@@ -65,5 +67,9 @@ class OptionSet {
 [[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
 /// "1,3,224,224"
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
+
+/// --dim N=2 and --shape NAME=1,3,224,224.
+[[nodiscard]] std::map<std::string, int64_t> dims_of(const Assignments& words);
+[[nodiscard]] std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words);
 
 }  // namespace relayout::cli

@@ -1,6 +1,5 @@
 #include "relayout/verify.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "base/text.h"
@@ -10,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "cli/verdict.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {
@@ -18,7 +18,7 @@ namespace {
 struct Request {
   std::vector<std::string> models;
   std::string data;
-  std::vector<std::pair<std::string, std::string>> dims, shapes, inputs;
+  Assignments dims, shapes, inputs;
   int64_t seed = 1;
   std::string mode;
   bool reference = false, json = false;
@@ -29,8 +29,8 @@ struct Request {
 void read_words(Request& request) {
   VerifyOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.seed);
-  for (const auto& [name, value] : request.dims) options.dims[name] = parse_integer("--dim " + escape(name), value, 1);
-  for (const auto& [name, value] : request.shapes) options.shapes[name] = parse_dims("--shape " + escape(name), value);
+  options.dims = dims_of(request.dims);
+  options.shapes = shapes_of(request.shapes);
   for (const auto& [name, value] : request.inputs) options.inputs[name] = value;
   if (request.reference && !request.mode.empty() && request.mode != "reference") {
     fail(ErrorKind::usage, "--reference and --mode " + request.mode + " exclude each other");
@@ -38,18 +38,6 @@ void read_words(Request& request) {
   if (request.mode == "as-written") options.mode = Mode::as_written;
   if (request.mode == "optimized") options.mode = Mode::optimized;
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
-}
-
-/// "net.onnx: cannot run 3 nodes: 'roi' (MaxUnpool: indices), 'x' (com.acme:Foo: unknown domain), 'y' …"
-std::string cannot_run(const std::string& model, const std::vector<Unsupported>& nodes) {
-  constexpr std::size_t kNamed = 3;
-  std::string out = escape(model) + ": cannot run " + counted(static_cast<int64_t>(nodes.size()), "node") + ":";
-  for (std::size_t i = 0; i < std::min(nodes.size(), kNamed); ++i) {
-    const Unsupported& node = nodes[i];
-    out += (i > 0 ? ", " : " ") + quote(node.node) + " (" + (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type) +
-           ": " + node.why + ")";
-  }
-  return out + (nodes.size() > kNamed ? " …" : "");
 }
 
 /// The stored outputs of one model.
@@ -68,16 +56,8 @@ int verify_pair(const Request& request, Progress& progress, const ReportStyle& s
   const VerifyResult result = verify(request.models[0], request.models[1], request.options);
   progress.clear();
   write_output(request.json ? verify_json(result, allow_inconclusive).dump() + "\n" : verify_text(result, allow_inconclusive, style));
-  const int code = exit_code(result, allow_inconclusive);
-  // Standard output has it all; the line for people who see errors only.
-  if (!result.defect.empty()) {
-    print_failure(defect_failure(result.defect), style.verbose);
-  } else if (!result.unsupported_a.empty()) {
-    print_failure({code, cannot_run(result.a, result.unsupported_a), ""}, style.verbose);
-  } else if (!result.unsupported_b.empty()) {
-    print_failure({code, cannot_run(result.b, result.unsupported_b), ""}, style.verbose);
-  }
-  return code;
+  if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
+  return exit_code(result, allow_inconclusive);
 }
 
 int run(Request& request, const Common& common) {

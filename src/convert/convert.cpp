@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -97,7 +98,48 @@ SaveOptions save_options(const ConvertOptions& options, int threads) {
   return out;
 }
 
+/// A folder for what nobody else is to see, gone with its contents when the object ends.
+class PrivateFolder {
+ public:
+  PrivateFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "relayout-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, escape(name) + ": cannot make a temporary folder");
+    path_ = name;
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Judges what saving would write, from a file that nobody else sees.
+VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
+  if (result.input == "-") fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
+  const PrivateFolder folder;
+  const std::filesystem::path draft = folder.path() / (result.output == "-" ? "model.onnx" : result.output.filename());
+  saving.progress = nullptr;
+  saving.sync = false;
+  save(model, draft, saving);
+  VerifyOptions verification = options.verification;
+  verification.load = options.load;
+  verification.threads = options.threads;
+  VerifyResult out = verify(result.input, draft, verification);
+  out.b = result.output.string();
+  return out;
+}
+
 }  // namespace
+
+int exit_code(const ConvertResult& result, const ConvertOptions& options) noexcept {
+  if (options.require_all_folded && !result.all_folded) return 1;
+  return result.verification ? exit_code(*result.verification, options.verification.allow_inconclusive) : 0;
+}
 
 ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options) {
   Stopwatch watch;
@@ -139,8 +181,13 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   watch.stage("passes");
   check_interrupt();
 
+  if (options.verify && exit_code(result, options) == 0) {
+    result.verification = verify_draft(*model, result, options, saving);
+    watch.stage("verify");
+  }
+
   // The last place to say no: after this there is a file.
-  if (!options.dry_run && (result.all_folded || !options.require_all_folded)) {
+  if (!options.dry_run && exit_code(result, options) == 0) {
     result.bytes_after = save(*model, output, saving).bytes;
     result.written = true;
     watch.stage("save");

@@ -146,6 +146,39 @@ TEST_F(Contract, RequireAllFoldedWritesNothingWhenOneStays) {
   EXPECT_FALSE(fs::exists(folder_ / "x.onnx"));
 }
 
+TEST_F(Contract, VerifyJudgesTheResultBeforeItGetsItsName) {
+  EXPECT_EQ(run({"convert", "net.onnx", "-o", "plain.onnx"}).code, 0);
+  const ProcessResult result = run({"convert", "net.onnx", "--verify"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("same"));
+  EXPECT_EQ(read_file(folder_ / "net.cl.onnx"), read_file(folder_ / "plain.onnx"));
+  const Json report = document(run({"convert", "net.onnx", "--verify", "--dry-run", "--json"}));
+  EXPECT_EQ(report.find("models")->at(0)->find("verification")->find("verdict")->text(), "same");
+}
+
+TEST_F(Contract, VerifyWithholdsWhatItCannotConfirm) {
+  // An output that is always 0 says nothing about the convolution.
+  onnx::ModelProto constant = conv_batch_norm();
+  onnx::GraphProto& graph = *constant.mutable_graph();
+  graph.mutable_node(2)->set_output(0, "relu");
+  *graph.add_initializer() = float_tensor("zero", {1}, 1);
+  graph.mutable_initializer(6)->set_raw_data(std::string(4, '\0'));
+  add_node(graph, "Mul", {"relu", "zero"}, {"y"}, "mul0");
+  save_model(constant, folder_ / "constant.onnx");
+  const ProcessResult inconclusive = run({"convert", "constant.onnx", "--verify"});
+  EXPECT_EQ(inconclusive.code, 1) << inconclusive.err;
+  EXPECT_THAT(inconclusive.err, HasSubstr("inconclusive"));
+  EXPECT_EQ(line_count(inconclusive.err), 1U);
+
+  onnx::ModelProto unknown = conv_batch_norm();
+  unknown.mutable_graph()->mutable_node(2)->set_op_type("Quux");
+  save_model(unknown, folder_ / "unknown.onnx");
+  const ProcessResult unsupported = run({"convert", "unknown.onnx", "--verify", "-q"});
+  EXPECT_EQ(unsupported.code, 4);
+  EXPECT_EQ(line_count(unsupported.err), 1U) << unsupported.err;
+  EXPECT_THAT(folder_.entries(), ElementsAre("constant.onnx", "net.onnx", "unknown.onnx"));
+}
+
 TEST_F(Contract, PassNoneIsIdentity) {
   EXPECT_EQ(run({"convert", "net.onnx", "--pass", "none", "-o", "same.onnx"}).code, 0);
   EXPECT_EQ(read_file(folder_ / "same.onnx"), read_file(folder_ / "net.onnx"));
