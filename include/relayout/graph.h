@@ -90,6 +90,7 @@ class Value {
   std::size_t input_slot_ = 0;  ///< of the graph's inputs
   int output_count_ = 0;
   bool is_own_output_ = false;
+  bool is_in_value_info_ = false;
   int nested_readers_ = 0;  ///< uses and outputs of nested graphs
   std::vector<Use> uses_;
 };
@@ -232,6 +233,7 @@ class Graph {
   void add_input_entry(Value& value);
   void move_source(Value& from, Value& to);
   void bind_name(Value& value, std::string name);
+  void release_name(Value& value);
   Model* model_;
   onnx::GraphProto* message_ = nullptr;
   onnx::FunctionProto* function_ = nullptr;

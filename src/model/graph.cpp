@@ -145,9 +145,17 @@ void Graph::touch(Node* node) {
   }
 }
 
+void Graph::release_name(Value& value) {
+  index_->by_name.erase(value.name_);
+  if (value.is_in_value_info_) index_->gone.insert(value.name_);
+  if (value.info_ != nullptr && !value.is_input_) index_->orphaned_infos.emplace(value.name_, value.info_);
+  value.is_in_value_info_ = false;
+}
+
 void Graph::bind_name(Value& value, std::string name) {
   value.name_ = std::move(name);
   if (!index_->by_name.emplace(value.name_, &value).second) defect("two values are called " + quote(value.name_));
+  value.is_in_value_info_ = index_->gone.contains(value.name_);
   if (value.info_ == nullptr) {
     const auto orphan = index_->orphaned_infos.find(value.name_);
     if (orphan != index_->orphaned_infos.end()) value.info_ = orphan->second;
@@ -163,9 +171,7 @@ Value& Graph::new_value(std::string name) {
 
 void Graph::remove_value(Value& value) {
   if (!value.uses_.empty() || value.is_output()) defect("removing " + quote(value.name_) + ", which is still read");
-  index_->by_name.erase(value.name_);
-  index_->gone.insert(value.name_);
-  if (value.info_ != nullptr && !value.is_input_) index_->orphaned_infos.emplace(value.name_, value.info_);
+  release_name(value);
   value.producer_ = nullptr;
   value.initializer_ = nullptr;
   value.info_ = nullptr;
@@ -357,7 +363,6 @@ Value& Graph::detach(Value& value, const std::string& name) {
   if (value.is_overridable()) defect("detaching the overridable initializer " + quote(value.name_));
   Value& source = new_value(name);
   move_source(value, source);
-  index_->gone.insert(value.name_);
   return source;
 }
 
@@ -391,12 +396,8 @@ void Graph::freeze(Initializer& initializer) {
 
 void Graph::rename(Value& value, const std::string& name) {
   if (value.is_output()) defect("renaming the graph output " + quote(value.name_));
-  index_->by_name.erase(value.name_);
-  index_->gone.insert(value.name_);
-  if (value.info_ != nullptr && !value.is_input_) {
-    index_->orphaned_infos.emplace(value.name_, value.info_);
-    value.info_ = nullptr;
-  }
+  release_name(value);
+  if (!value.is_input_) value.info_ = nullptr;
   bind_name(value, name);
   if (value.producer_ != nullptr) {
     value.producer_->message_->set_output(value.output_index_, name);

@@ -246,7 +246,9 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
 void Graph::Builder::add_infos(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& infos) {
   for (const onnx::ValueInfoProto& info : infos) {
     const auto known = index_.by_name.find(info.name());
-    if (known != index_.by_name.end() && known->second->info_ == nullptr) known->second->info_ = &info;
+    if (known == index_.by_name.end()) continue;
+    known->second->is_in_value_info_ = true;
+    if (known->second->info_ == nullptr) known->second->info_ = &info;
   }
 }
 

@@ -109,7 +109,11 @@ int64_t Model::file_size() const noexcept {
 std::string Model::unique_name(std::string_view base) {
   if (impl_->names.empty()) impl_->names = all_names(*impl_->message);
   std::string name(base);
-  for (int64_t number = 2; !impl_->names.insert(name).second; ++number) name = std::string(base) + "_" + std::to_string(number);
+  if (impl_->names.insert(name).second) return name;
+  int64_t& number = impl_->next_number.try_emplace(name, 2).first->second;
+  do {
+    name = std::string(base) + "_" + std::to_string(number++);
+  } while (!impl_->names.insert(name).second);
   return name;
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Model::Impl {
   ModelOrigin origin;
   std::unique_ptr<Graph> graph;
   std::vector<std::unique_ptr<Graph>> functions;
-  std::unordered_set<std::string> names;  ///< taken; filled at the first unique_name()
+  std::unordered_set<std::string> names;                 ///< taken; filled at the first unique_name()
+  std::unordered_map<std::string, int64_t> next_number;  ///< by base: all lower ones are taken
 
   Impl() : arena(arena_options()) {}
   static google::protobuf::ArenaOptions arena_options();
