@@ -30,6 +30,10 @@ class KnownConstant {
   [[nodiscard]] bool is_loaded() const noexcept { return static_cast<bool>(tensor_); }
   /// The loaded elements; nothing (false) before.
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
+  /// Lets go of loaded elements that can be read again.
+  void release() {
+    if (leaf_ != nullptr) tensor_ = Tensor();
+  }
   /// The same constant with dims permuted; moves no elements.
   [[nodiscard]] std::shared_ptr<KnownConstant> transposed(const Dims& permutation) const;
 

@@ -86,6 +86,7 @@ struct Executor::Impl {
   RunState take_inputs(const Inputs& inputs, std::vector<DatumInfo>& key);
   std::vector<ValueState> first_states(const Inputs& inputs);
   std::unique_ptr<Plan> compile(int first, std::vector<ValueState> states);
+  void release_constants(std::vector<ValueState>& states, bool is_last) const;
   Plan& plan_for(const Inputs& inputs, const std::vector<DatumInfo>& key);
   Plan& run_node(Plan& plan, RunState& state);
   Outputs collect(const Plan& plan, RunState& state);
@@ -157,6 +158,20 @@ std::vector<ValueState> Executor::Impl::first_states(const Inputs& inputs) {
   return states;
 }
 
+/// What was read from the file and is packed or bound by now goes; behind the last plan, everything but the graph's outputs.
+void Executor::Impl::release_constants(std::vector<ValueState>& states, bool is_last) const {
+  constexpr int64_t kKeptElements = 4096;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto& constant = states[i].constant;
+    if (!constant) continue;
+    if (is_last && !program.is_output(static_cast<int>(i))) {
+      constant.reset();
+    } else if (constant->element_count() > kKeptElements) {
+      constant->release();
+    }
+  }
+}
+
 std::unique_ptr<Plan> Executor::Impl::compile(int first, std::vector<ValueState> states) {
   auto plan = std::make_unique<Plan>();
   const Inference inference = infer(program, first, states, store);
@@ -167,7 +182,7 @@ std::unique_ptr<Plan> Executor::Impl::compile(int first, std::vector<ValueState>
                                                                     : single_groups(program, inference.nodes);
   for (const Group& group : groups) lowering.lower(group);
   lowering.finish();
-  // What was read from the file and is not packed or bound is not needed any more.
+  release_constants(states, plan->next == static_cast<int>(program.nodes().size()));
   plan->states = std::move(states);
   return plan;
 }

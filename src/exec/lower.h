@@ -18,6 +18,9 @@ bool lower_elementwise(Lowering& lowering, const Group& group);
 bool lower_softmax(Lowering& lowering, const Group& group);
 bool lower_concat(Lowering& lowering, const Group& group);
 bool lower_reshape(Lowering& lowering, const Group& group);
+bool lower_split_to_sequence(Lowering& lowering, const Group& group);
+bool lower_sequence_construct(Lowering& lowering, const Group& group);
+bool lower_sequence_at(Lowering& lowering, const Group& group);
 bool lower_transpose(Lowering& lowering, const Group& group);
 
 /// A tensor under larger dims, numpy's way: strides 0 where it repeats.

@@ -131,6 +131,16 @@ void Lowering::define(int value, Place place) {
   where(value).places.push_back(std::move(place));
 }
 
+void Lowering::define_elements(int value, std::vector<Place> places) {
+  for (const Place& place : places) residents_[static_cast<std::size_t>(place.buffer)].push_back(value);
+  where(value).elements = std::move(places);
+}
+
+const std::vector<Place>* Lowering::elements(int value) const {
+  const Where& at = where_[static_cast<std::size_t>(value)];
+  return at.elements.empty() ? nullptr : &at.elements;
+}
+
 Place Lowering::import_value(int value) {
   const ValueState& state = states_[static_cast<std::size_t>(value)];
   TensorDesc desc{info(value).type, info(value).dims, {}};
@@ -259,7 +269,8 @@ void Lowering::count_reads(const Group& group, int change) {
 void Lowering::lower(const Group& group) {
   group_ = &group;
   count_reads(group, -1);
-  const LoweringEntry* const entry = settings_.mode == Mode::reference ? nullptr : find_lowering(group.anchor().node->op_type());
+  const bool own_only = settings_.mode == Mode::reference || group.anchor().output(0) < 0;
+  const LoweringEntry* const entry = own_only ? nullptr : find_lowering(group.anchor().node->op_type());
   try {
     if (entry == nullptr || !entry->lower(*this, group)) {
       if (group.nodes.size() > 1) {

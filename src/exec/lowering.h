@@ -74,6 +74,12 @@ class Lowering {
   [[nodiscard]] Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes) const;
   /// Says where a value lies.
   void define(int value, Place place);
+  /// Says where the elements of a sequence lie that nothing but SequenceAt at known positions reads.
+  void define_elements(int value, std::vector<Place> places);
+  /// Those places; null when the sequence is a datum in a slot.
+  [[nodiscard]] const std::vector<Place>* elements(int value) const;
+  /// Whether a node runs in this plan (or is folded), not behind it.
+  [[nodiscard]] bool is_in_plan(int node) const noexcept { return node < plan_.next; }
   /// A slot for a value that is no plain tensor.
   [[nodiscard]] int slot(int value);
   [[nodiscard]] Datum* slot_datum(int slot) { return &plan_.slots[static_cast<std::size_t>(slot)]; }
@@ -91,7 +97,8 @@ class Lowering {
 
  private:
   struct Where {
-    std::vector<Place> places;  ///< the first is the value's own, the others copies in other orders
+    std::vector<Place> places;    ///< the first is the value's own, the others copies in other orders
+    std::vector<Place> elements;  ///< of a sequence
     int slot = -1;
     bool imported = false;
   };

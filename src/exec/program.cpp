@@ -91,6 +91,12 @@ void Program::count_readers() {
     ++readers_[static_cast<std::size_t>(output)];
     is_output_[static_cast<std::size_t>(output)] = true;
   }
+  // A further output that nobody reads is as good as absent.
+  for (ProgramNode& node : nodes_) {
+    for (std::size_t k = 1; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] >= 0 && readers_[static_cast<std::size_t>(node.outputs[k])] == 0) node.outputs[k] = -1;
+    }
+  }
 }
 
 std::span<const int> Program::consumers(int value) const {

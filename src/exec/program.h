@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// A node that something needs, with its values by number (-1: absent).
+/// A node that something needs, with its values by number (-1: absent, or a further output that nobody reads).
 struct ProgramNode {
   const Node* node;
   const Op* op;
