@@ -97,12 +97,13 @@ struct Executor::Impl {
   ConstantStore store;
   PrimitiveLibrary* library = nullptr;
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> plans;
-  PlanInfo info;  ///< of the latest run
+  std::vector<const Plan*> trail;  ///< the plans of the latest run
+  PlanInfo info;                   ///< of all of them
 };
 
 /// Checks the caller's inputs against the graph's declarations. The key is what plans are told apart by.
 RunState Executor::Impl::take_inputs(const Inputs& inputs, std::vector<DatumInfo>& key) {
-  RunState state(program.values().size());
+  RunState state;
   std::size_t used = 0;
   for (const int value : program.inputs()) {
     const Value& declared = *program.values()[static_cast<std::size_t>(value)];
@@ -127,7 +128,7 @@ RunState Executor::Impl::take_inputs(const Inputs& inputs, std::vector<DatumInfo
       datum.tensor = contiguous(datum.tensor);
     }
     key.push_back(shape_of(datum));
-    state[static_cast<std::size_t>(value)] = std::move(datum);
+    state[value] = std::move(datum);
   }
   if (used != inputs.size()) {
     for (const auto& [name, datum] : inputs) {
@@ -205,9 +206,8 @@ Plan& Executor::Impl::run_node(Plan& plan, RunState& state) {
   std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] < 0) continue;
-    const auto value = static_cast<std::size_t>(node.inputs[i]);
-    const auto& constant = plan.states[value].constant;
-    inputs[i] = constant ? Datum(store.read(*constant)) : state[value];
+    const auto& constant = plan.states[static_cast<std::size_t>(node.inputs[i])].constant;
+    inputs[i] = constant ? Datum(store.read(*constant)) : state[node.inputs[i]];
     pointers[i] = &inputs[i];
   }
   std::vector<Datum> outputs = compute_now(node, pointers);
@@ -228,7 +228,7 @@ Plan& Executor::Impl::run_node(Plan& plan, RunState& state) {
     if (plan.continuations.size() > kMostPlans) plan.continuations.pop_back();
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (node.outputs[k] >= 0) state[static_cast<std::size_t>(node.outputs[k])] = std::move(outputs[k]);
+    if (node.outputs[k] >= 0) state[node.outputs[k]] = std::move(outputs[k]);
   }
   return *plan.continuations.front().second;
 }
@@ -237,7 +237,7 @@ Outputs Executor::Impl::collect(const Plan& plan, RunState& state) {
   Outputs out;
   for (const int value : program.outputs()) {
     const auto& constant = plan.states[static_cast<std::size_t>(value)].constant;
-    out.push_back(detached(constant ? Datum(store.read(*constant)) : state[static_cast<std::size_t>(value)]));
+    out.push_back(detached(constant ? Datum(store.read(*constant)) : state[value]));
   }
   return out;
 }
@@ -259,26 +259,32 @@ std::vector<Unsupported> Executor::unsupported(const Graph& graph) {
 Outputs Executor::run(const Inputs& inputs) {
   std::vector<DatumInfo> key;
   RunState state = impl_->take_inputs(inputs, key);
+  impl_->trail.clear();
   Plan* plan = &impl_->plan_for(inputs, key);
-  impl_->info = plan->info;
+  impl_->trail.push_back(plan);
   run_steps(*plan, state, impl_->library, impl_->options.observe);
   while (plan->next < static_cast<int>(impl_->program.nodes().size())) {
     plan = &impl_->run_node(*plan, state);
-    PlanInfo& whole = impl_->info;
-    whole.steps.insert(whole.steps.end(), plan->info.steps.begin(), plan->info.steps.end());
-    whole.arena_bytes += plan->info.arena_bytes;
-    whole.packed_bytes += plan->info.packed_bytes;
-    whole.scratchpad_bytes = std::max(whole.scratchpad_bytes, plan->info.scratchpad_bytes);
-    whole.reorders += plan->info.reorders;
-    whole.packs += plan->info.packs;
-    whole.macs += plan->info.macs;
+    impl_->trail.push_back(plan);
     run_steps(*plan, state, impl_->library, impl_->options.observe);
   }
   return impl_->collect(*plan, state);
 }
 
 const PlanInfo& Executor::plan_info() const {
-  return impl_->info;
+  PlanInfo& whole = impl_->info;
+  whole = PlanInfo();
+  for (const Plan* plan : impl_->trail) {
+    const PlanInfo& part = plan->info;
+    whole.steps.insert(whole.steps.end(), part.steps.begin(), part.steps.end());
+    whole.arena_bytes += part.arena_bytes;
+    whole.packed_bytes += part.packed_bytes;
+    whole.scratchpad_bytes = std::max(whole.scratchpad_bytes, part.scratchpad_bytes);
+    whole.reorders += part.reorders;
+    whole.packs += part.packs;
+    whole.macs += part.macs;
+  }
+  return whole;
 }
 
 }  // namespace relayout

@@ -94,7 +94,7 @@ KnownConstant* Lowering::constant(int value) const {
 
 int Lowering::new_buffer(Buffer buffer) {
   plan_.buffers.push_back(std::move(buffer));
-  residents_.emplace_back();
+  pending_in_.push_back(0);
   return static_cast<int>(plan_.buffers.size()) - 1;
 }
 
@@ -126,13 +126,21 @@ Place Lowering::view_of(const Place& place, TensorDesc desc, int64_t offset_byte
   return {place.buffer, place.offset + offset_bytes, std::move(desc)};
 }
 
+/// Notes that a value lies in a buffer.
+void Lowering::settle(int value, int buffer) {
+  std::vector<int>& buffers = where(value).buffers;
+  if (std::ranges::find(buffers, buffer) != buffers.end()) return;
+  buffers.push_back(buffer);
+  pending_in_[static_cast<std::size_t>(buffer)] += pending(value);
+}
+
 void Lowering::define(int value, Place place) {
-  residents_[static_cast<std::size_t>(place.buffer)].push_back(value);
+  settle(value, place.buffer);
   where(value).places.push_back(std::move(place));
 }
 
 void Lowering::define_elements(int value, std::vector<Place> places) {
-  for (const Place& place : places) residents_[static_cast<std::size_t>(place.buffer)].push_back(value);
+  for (const Place& place : places) settle(value, place.buffer);
   where(value).elements = std::move(places);
 }
 
@@ -187,8 +195,7 @@ Place Lowering::dense(int value, Order order) {
 
 bool Lowering::can_overwrite(const Place& place) const {
   const auto index = static_cast<std::size_t>(place.buffer);
-  if (plan_.buffers[index].kind != Buffer::Kind::arena) return false;
-  return std::ranges::all_of(residents_[index], [&](int value) { return pending(value) == 0; });
+  return plan_.buffers[index].kind == Buffer::Kind::arena && pending_in_[index] == 0;
 }
 
 int Lowering::slot(int value) {
@@ -261,7 +268,9 @@ void Lowering::copy(const Place& from, const Place& to) {
 void Lowering::count_reads(const Group& group, int change) {
   for (const ProgramNode* node : group.nodes) {
     for (const int input : node->inputs) {
-      if (input >= 0) pending_[static_cast<std::size_t>(input)] += change;
+      if (input < 0) continue;
+      pending_[static_cast<std::size_t>(input)] += change;
+      for (const int buffer : where(input).buffers) pending_in_[static_cast<std::size_t>(buffer)] += change;
     }
   }
 }

@@ -99,12 +99,14 @@ class Lowering {
   struct Where {
     std::vector<Place> places;    ///< the first is the value's own, the others copies in other orders
     std::vector<Place> elements;  ///< of a sequence
+    std::vector<int> buffers;     ///< that it lies in, each once
     int slot = -1;
     bool imported = false;
   };
   Where& where(int value) { return where_[static_cast<std::size_t>(value)]; }
   Place import_value(int value);
   int new_buffer(Buffer buffer);
+  void settle(int value, int buffer);
   void record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
   void count_reads(const Group& group, int change);
   void observe(const Group& group);
@@ -117,7 +119,7 @@ class Lowering {
   Plan& plan_;
   std::vector<Where> where_;
   std::vector<int> pending_;
-  std::vector<std::vector<int>> residents_;  ///< values by buffer
+  std::vector<int64_t> pending_in_;  ///< per buffer: reads to come of all values that lie in it
   const Group* group_ = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,8 @@ struct Plan {
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
 };
 
-/// Values at run time, by number.
-using RunState = std::vector<Datum>;
+/// The values that are there between plans, by number: inputs, exports, results of nodes that had to see data.
+using RunState = std::unordered_map<int, Datum>;
 
 /// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
 void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,

@@ -28,7 +28,7 @@ void bind_steps(Plan& plan) {
 /// Points the steps that read imports at this run's data.
 void bind_imports(Plan& plan, RunState& state) {
   for (const Port& port : plan.imports) {
-    Datum& datum = state[static_cast<std::size_t>(port.value)];
+    Datum& datum = state[port.value];
     if (port.slot >= 0) {
       plan.slots[static_cast<std::size_t>(port.slot)] = datum;
       continue;
@@ -79,7 +79,7 @@ void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
     check_interrupt();
     if (observe) show(i + 1);
   }
-  for (const Port& port : plan.exports) state[static_cast<std::size_t>(port.value)] = datum_of(plan, port);
+  for (const Port& port : plan.exports) state[port.value] = datum_of(plan, port);
 }
 
 }  // namespace relayout

@@ -283,6 +283,22 @@ TEST(Executor, OperandsThatDoNotFitNameTheNode) {
   }
 }
 
+/// Linear in the number of nodes: quadratic steps anywhere would take minutes.
+TEST(Executor, HundredThousandNodes) {
+  ModelBuilder builder;
+  builder.input("x", {2, 3});
+  std::string last = "x";
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string next = "v" + std::to_string(i);
+    builder.node(i % 3 == 0 ? "Relu" : i % 3 == 1 ? "Sigmoid" : "Identity", {last}, {next});
+    last = next;
+  }
+  builder.output(last);
+  const auto model = builder.build();
+  for (const Mode mode : kModes)
+    EXPECT_EQ(run_in(mode, *model, {{"x", tensor_of({2, 3}, {1, 2, 3, 4, 5, 6})}}).outputs[0].dims(), (Dims{2, 3}));
+}
+
 TEST(Executor, OutputsThatAreInputsAndConstants) {
   ModelBuilder builder;
   builder.input("x", {2}).constant("k", {2}, std::vector<float>{5, 6}).node("Identity", {"x"}, {"i"}).node("Identity", {"k"}, {"c"});
