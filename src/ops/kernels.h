@@ -106,6 +106,26 @@ ComputeFunction depth_to_space, space_to_depth, reverse_sequence, center_crop_pa
 InferFunction infer_non_zero, infer_compress, infer_unique, infer_one_hot, infer_non_max_suppression;
 ComputeFunction non_zero, compress, unique, one_hot, non_max_suppression;
 
+// einsum.cpp
+InferFunction infer_einsum;
+ComputeFunction einsum;
+
+// recurrent.cpp
+InferFunction infer_recurrent;
+ComputeFunction recurrent;
+
+// sample.cpp: interpolated reading at computed positions.
+InferFunction infer_grid_sample, infer_affine_grid, infer_roi_align, infer_max_roi_pool;
+ComputeFunction grid_sample, affine_grid, roi_align, max_roi_pool;
+
+// unfold.cpp
+InferFunction infer_col2im, infer_max_unpool, infer_deform_conv;
+ComputeFunction col2im, max_unpool, deform_conv;
+
+// signal.cpp
+InferFunction infer_dft, infer_stft, infer_det;
+ComputeFunction dft, stft, det;
+
 // resize.cpp
 InferFunction infer_resize;
 ComputeFunction resize;

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "ops/kernels.h"
+#include "ops/matrix.h"
+#include "ops/strided.h"
+
+namespace relayout::kernels {
+namespace {
+
+/// A letter, or a dim of the ellipsis counted from its end: kEllipsis + i.
+using Label = int;
+using Labels = std::vector<Label>;
+constexpr Label kEllipsis = 256;
+
+struct Equation {
+  std::vector<std::string> terms;
+  std::optional<std::string> output;  ///< absent: every label that occurs once, sorted
+};
+
+Equation parsed_equation(const OpCall& call) {
+  std::string text = call.attributes.text("equation", "");
+  std::erase(text, ' ');
+  Equation equation;
+  if (const std::size_t arrow = text.find("->"); arrow != std::string::npos) {
+    equation.output = text.substr(arrow + 2);
+    text.resize(arrow);
+  }
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t comma = text.find(',', begin);
+    equation.terms.push_back(text.substr(begin, comma == std::string::npos ? comma : comma - begin));
+    if (comma == std::string::npos) break;
+    begin = comma + 1;
+  }
+  return equation;
+}
+
+/// Labels of a term; the ellipsis stands for `ellipsis_rank` dims.
+Labels labels_of(const OpCall& call, const std::string& term, std::size_t ellipsis_rank) {
+  Labels labels;
+  bool seen = false;
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    if (term.compare(i, 3, "...") == 0 && !seen) {
+      for (std::size_t k = ellipsis_rank; k-- > 0;) labels.push_back(kEllipsis + static_cast<int>(k));
+      seen = true;
+      i += 2;
+    } else if ((term[i] >= 'a' && term[i] <= 'z') || (term[i] >= 'A' && term[i] <= 'Z')) {
+      labels.push_back(term[i]);
+    } else {
+      reject(call, "the equation has a term that is not letters and at most one ellipsis");
+    }
+  }
+  return labels;
+}
+
+bool has_ellipsis(const std::string& term) {
+  return term.find("...") != std::string::npos;
+}
+
+struct Plan {
+  std::vector<Labels> operands;
+  Labels output;
+  std::map<Label, int64_t> sizes;
+};
+
+Plan plan_of(const OpCall& call, const std::vector<Dims>& dims) {
+  const Equation equation = parsed_equation(call);
+  if (equation.terms.size() != dims.size())
+    reject(call, std::to_string(equation.terms.size()) + " terms for " + std::to_string(dims.size()) + " operands");
+  Plan plan;
+  std::size_t widest = 0;
+  std::map<Label, int> occurrences;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::size_t letters = equation.terms[i].size() - (has_ellipsis(equation.terms[i]) ? 3 : 0);
+    if (letters > dims[i].size()) reject(call, "term " + std::to_string(i) + " has more labels than the operand dims");
+    const std::size_t rest = has_ellipsis(equation.terms[i]) ? dims[i].size() - letters : 0;
+    widest = std::max(widest, rest);
+    plan.operands.push_back(labels_of(call, equation.terms[i], rest));
+    if (plan.operands.back().size() != dims[i].size())
+      reject(call, "term " + std::to_string(i) + " has fewer labels than the operand dims");
+    for (std::size_t k = 0; k < dims[i].size(); ++k) {
+      const Label label = plan.operands.back()[k];
+      ++occurrences[label];
+      int64_t& size = plan.sizes.try_emplace(label, 1).first->second;
+      if (size == 1)
+        size = dims[i][k];
+      else if (dims[i][k] != 1 && dims[i][k] != size)
+        reject(call, "operands disagree about the size of a label");
+    }
+  }
+  if (equation.output) {
+    plan.output = labels_of(call, *equation.output, widest);
+  } else {
+    for (std::size_t k = widest; k-- > 0;) plan.output.push_back(kEllipsis + static_cast<int>(k));
+    for (const auto& [label, count] : occurrences) {
+      if (label < kEllipsis && count == 1) plan.output.push_back(label);
+    }
+  }
+  std::set<Label> once;
+  for (const Label label : plan.output) {
+    if (!plan.sizes.contains(label) || !once.insert(label).second) reject(call, "an output label is unknown or given twice");
+  }
+  return plan;
+}
+
+/// A tensor whose dims are labelled, each once.
+struct Labelled {
+  Tensor tensor;
+  Labels labels;
+};
+
+/// Repeated labels become one dim along the diagonal; dims of size 1 are spread to the label's size.
+Labelled diagonal(const Tensor& tensor, const Labels& labels, const std::map<Label, int64_t>& sizes) {
+  Labels distinct;
+  Dims dims, strides;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto found = std::ranges::find(distinct, labels[i]);
+    const int64_t stride = tensor.dims()[i] == 1 ? 0 : tensor.strides()[i];
+    if (found != distinct.end()) {
+      strides[static_cast<std::size_t>(found - distinct.begin())] += stride;
+      continue;
+    }
+    distinct.push_back(labels[i]);
+    dims.push_back(sizes.at(labels[i]));
+    strides.push_back(stride);
+  }
+  return {tensor.view(std::move(dims), std::move(strides)), std::move(distinct)};
+}
+
+/// The dims in the order of `order`, which names some or all of the labels.
+Tensor ordered(const Labelled& value, const Labels& order) {
+  Dims dims, strides;
+  for (const Label label : order) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(value.labels, label) - value.labels.begin());
+    dims.push_back(value.tensor.dims()[at]);
+    strides.push_back(value.tensor.strides()[at]);
+  }
+  return value.tensor.view(std::move(dims), std::move(strides));
+}
+
+int64_t size_of(const Labels& labels, const std::map<Label, int64_t>& sizes) {
+  int64_t size = 1;
+  for (const Label label : labels) size *= sizes.at(label);
+  return size;
+}
+
+/// A dense copy in the type that sums run in, as a batch of matrices.
+Tensor as_matrices(const Tensor& tensor, DataType type, int64_t batch, int64_t rows, int64_t columns) {
+  Tensor dense(type, tensor.dims());
+  with_wide_domain(tensor.type(),
+                   [&]<class Domain>(Domain) { map_elements<Domain, Domain>(1, dense, [](Domain x) { return x; }, tensor); });
+  return dense.view({batch, rows, columns}, {rows * columns, columns, 1});
+}
+
+/// The product of two operands, summed over what neither the output nor a later operand needs.
+Labelled contracted(const OpCall& call, const Labelled& a, const Labelled& b, const std::set<Label>& needed,
+                    const std::map<Label, int64_t>& sizes, DataType type) {
+  const auto in = [](const Labels& labels, Label label) { return std::ranges::find(labels, label) != labels.end(); };
+  Labels batch, rows, columns, sums, left_only, right_only;
+  for (const Label label : a.labels) {
+    if (in(b.labels, label))
+      (needed.contains(label) ? batch : sums).push_back(label);
+    else
+      (needed.contains(label) ? rows : left_only).push_back(label);
+  }
+  for (const Label label : b.labels) {
+    if (!in(a.labels, label)) (needed.contains(label) ? columns : right_only).push_back(label);
+  }
+  const auto joined = [](std::initializer_list<const Labels*> parts) {
+    Labels all;
+    for (const Labels* each : parts) all.insert(all.end(), each->begin(), each->end());
+    return all;
+  };
+  // What only one side sums over joins the other side's dims as a product with ones would: sum it out first.
+  const auto summed = [&](const Labelled& value, const Labels& keep, const Labels& gone) -> Labelled {
+    if (gone.empty()) return {ordered(value, keep), keep};
+    const int64_t kept = size_of(keep, sizes), lost = size_of(gone, sizes);
+    const Tensor matrix = as_matrices(ordered(value, joined({&keep, &gone})), type, 1, kept, lost);
+    Tensor ones(type, {lost});
+    with_wide_domain(type, [&]<class Domain>(Domain) { std::fill_n(ones.data<Domain>(), lost, Domain{1}); });
+    Dims dims;
+    for (const Label label : keep) dims.push_back(sizes.at(label));
+    const Tensor result(type, dims);
+    multiply_tensors(call, matrix.view({kept, lost}, {lost, 1}), ones.view({lost, 1}, {1, 1}), result.view({kept, 1}, {1, 1}));
+    return {result, keep};
+  };
+  const Labelled left = summed(a, joined({&batch, &rows, &sums}), left_only),
+                 right = summed(b, joined({&batch, &sums, &columns}), right_only);
+  const int64_t n = size_of(batch, sizes), m = size_of(rows, sizes), k = size_of(sums, sizes), p = size_of(columns, sizes);
+  Labelled result{{}, joined({&batch, &rows, &columns})};
+  Dims dims;
+  for (const Label label : result.labels) dims.push_back(sizes.at(label));
+  result.tensor = Tensor(type, dims);
+  multiply_tensors(call, as_matrices(left.tensor, type, n, m, k), as_matrices(right.tensor, type, n, k, p),
+                   result.tensor.view({n, m, p}, {m * p, p, 1}));
+  return result;
+}
+
+}  // namespace
+
+Inferred infer_einsum(const OpCall& call, InputInfos inputs) {
+  if (inputs.empty()) reject(call, "no inputs");
+  std::vector<Dims> dims;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    dims.push_back(tensor_info(call, inputs, i, kNumericTypes).dims);
+    require_same_type(call, *inputs[0], *inputs[i]);
+  }
+  const Plan plan = plan_of(call, dims);
+  Dims result, all;
+  for (const Label label : plan.output) result.push_back(plan.sizes.at(label));
+  for (const auto& [label, size] : plan.sizes) all.push_back(size);
+  checked_count(call, all);
+  return one(call, inputs[0]->type, std::move(result));
+}
+
+/// Operands are joined one after the other, each join a batch of matrix products.
+void einsum(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  std::vector<Dims> dims;
+  for (std::size_t i = 0; i < inputs.size(); ++i) dims.push_back(tensor_at(inputs, i).dims());
+  const Plan plan = plan_of(call, dims);
+  if (out.element_count() == 0) return;
+  const DataType type = traits(out.type()).is_float ? DataType::float64 : DataType::int64;
+  // A scalar 1 to begin with, so that a single operand is summed like the others.
+  Labelled result{Tensor(type, {}), {}};
+  store_one(type, result.tensor.bytes(), int64_t{1});
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::set<Label> needed(plan.output.begin(), plan.output.end());
+    for (std::size_t k = i + 1; k < inputs.size(); ++k) needed.insert(plan.operands[k].begin(), plan.operands[k].end());
+    result = contracted(call, result, diagonal(tensor_at(inputs, i), plan.operands[i], plan.sizes), needed, plan.sizes, type);
+  }
+  const Tensor final = ordered(result, plan.output);
+  with_wide_domain(type, [&]<class Domain>(Domain) { map_elements<Domain, Domain>(call.threads, out, [](Domain x) { return x; }, final); });
+}
+
+}  // namespace relayout::kernels
