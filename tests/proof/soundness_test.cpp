@@ -1,0 +1,212 @@
+// Whatever is done to a converted model: when it is still proved, it still computes the same.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "base/random.h"
+#include "model/save.h"
+#include "passes/pass.h"
+#include "relayout/error.h"
+#include "support/compute.h"
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+using Message = onnx::ModelProto;
+
+/// A little of everything that folds, with operators between that look alike.
+Example network() {
+  Example out(
+      "g (float[2,4,6,6] x, float[2,4,6,6] z) => (float[2,5] y, float[2,4,6,6] v) {"
+      " a = Conv <pads = [1, 1, 1, 1]> (x, w1) a1 = BatchNormalization (a, n1_scale, n1_bias, n1_mean, n1_var) a2 = Relu (a1)"
+      " b = Conv <group = 2, pads = [1, 1, 1, 1]> (a2, w2, b2) b1 = BatchNormalization (b, n2_scale, n2_bias, n2_mean, n2_var)"
+      " r = Add (b1, z) r1 = LeakyRelu <alpha: float = 0.2> (r)"
+      " c = ConvTranspose <pads = [1, 1, 1, 1]> (r1, w3) v = BatchNormalization (c, n3_scale, n3_bias, n3_mean, n3_var)"
+      " d = Conv <pads = [1, 1, 1, 1]> (a2, w1) e = Concat <axis = 1> (v, d) e1 = Relu (e)"
+      " p = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (e1) q = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (e1)"
+      " s = Sub (p, q) s1 = GlobalAveragePool (s) f = Flatten (s1) y = Gemm <transB = 1> (f, w4, b4) dead = Neg (x) }");
+  out.add("w1", normal("w1", {4, 4, 3, 3})).add("w2", normal("w2", {4, 2, 3, 3})).add("b2", normal("b2", {4}));
+  out.add("w3", normal("w3", {4, 4, 3, 3})).add("w4", normal("w4", {5, 8})).add("b4", normal("b4", {5}));
+  for (const char* name : {"n1", "n2", "n3"}) out.add(name, BatchNorm(name, 4));
+  return out;
+}
+
+Message convert(const Example& example) {
+  const auto model = example.model();
+  PassContext context;
+  std::vector<const Pass*> passes;
+  for (const Pass& pass : pass_table()) {
+    if (pass.on_by_default) passes.push_back(&pass);
+  }
+  run_passes(*model, passes, context);
+  Message out;
+  out.ParseFromString(to_bytes(*model));
+  return out;
+}
+
+/// Random numbers one after the other.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : stream_(seed, "dice") {}
+  int below(int bound) { return bound <= 0 ? 0 : static_cast<int>(stream_.below(next_++, static_cast<uint64_t>(bound))); }
+  template <class Field>
+  auto& pick(Field& field) {
+    return *field.Mutable(below(field.size()));
+  }
+
+ private:
+  RandomStream stream_;
+  uint64_t next_ = 0;
+};
+
+void change_weight(Message& message, Dice& dice) {
+  onnx::TensorProto& tensor = dice.pick(*message.mutable_graph()->mutable_initializer());
+  auto* const values = reinterpret_cast<float*>(tensor.mutable_raw_data()->data());
+  const int count = static_cast<int>(tensor.raw_data().size() / sizeof(float));
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || count == 0) return;
+  const int at = dice.below(count);
+  const int other = dice.below(count);
+  switch (dice.below(3)) {
+    case 0:
+      values[at] *= 1.5F;
+      break;
+    case 1:
+      std::swap(values[at], values[other]);
+      break;
+    default:
+      for (int i = 0; i < count; ++i) values[i] *= 0.9F;
+  }
+}
+
+void exchange_tensors(Message& message, Dice& dice) {
+  onnx::TensorProto& a = dice.pick(*message.mutable_graph()->mutable_initializer());
+  onnx::TensorProto& b = dice.pick(*message.mutable_graph()->mutable_initializer());
+  if (&a != &b && a.raw_data().size() == b.raw_data().size()) a.mutable_raw_data()->swap(*b.mutable_raw_data());
+}
+
+void change_attribute(Message& message, Dice& dice) {
+  onnx::NodeProto& node = dice.pick(*message.mutable_graph()->mutable_node());
+  if (node.attribute_size() == 0) return;
+  onnx::AttributeProto& attribute = dice.pick(*node.mutable_attribute());
+  if (attribute.ints_size() > 1) {
+    attribute.mutable_ints()->SwapElements(dice.below(attribute.ints_size()), dice.below(attribute.ints_size()));
+  } else if (attribute.has_i()) {
+    attribute.set_i(dice.below(3));
+  } else if (attribute.has_f()) {
+    attribute.set_f(attribute.f() * 2);
+  }
+}
+
+void rewire(Message& message, Dice& dice) {
+  auto& nodes = *message.mutable_graph()->mutable_node();
+  const int at = dice.below(nodes.size());
+  onnx::NodeProto& node = nodes[at];
+  if (node.input_size() == 0) return;
+  const int from = dice.below(at + 2);
+  const std::string name = from < at ? nodes[from].output(0) : from == at ? "x" : "z";
+  node.set_input(dice.below(node.input_size()), name);
+}
+
+void exchange_inputs(Message& message, Dice& dice) {
+  onnx::NodeProto& node = dice.pick(*message.mutable_graph()->mutable_node());
+  if (node.input_size() > 1) node.mutable_input()->SwapElements(dice.below(node.input_size()), dice.below(node.input_size()));
+}
+
+void change_operator(Message& message, Dice& dice) {
+  onnx::NodeProto& node = dice.pick(*message.mutable_graph()->mutable_node());
+  const std::vector<std::string> unary = {"Relu", "Abs", "Neg", "Identity"};
+  const std::vector<std::string> binary = {"Add", "Sub", "Mul", "Max"};
+  if (node.input_size() == 1 && node.attribute_size() == 0) node.set_op_type(unary[static_cast<std::size_t>(dice.below(4))]);
+  if (node.input_size() == 2 && node.attribute_size() == 0) node.set_op_type(binary[static_cast<std::size_t>(dice.below(4))]);
+}
+
+void insert_node(Message& message, Dice& dice) {
+  auto& nodes = *message.mutable_graph()->mutable_node();
+  onnx::NodeProto& node = dice.pick(nodes);
+  if (node.input_size() == 0) return;
+  std::string* const input = node.mutable_input(dice.below(node.input_size()));
+  onnx::NodeProto& added = *nodes.Add();
+  const std::vector<std::string> unary = {"Relu", "Identity", "Neg"};
+  added.set_op_type(unary[static_cast<std::size_t>(dice.below(3))]);
+  added.add_input(*input);
+  added.add_output("added" + std::to_string(nodes.size()));
+  *input = added.output(0);
+}
+
+void bypass_node(Message& message, Dice& dice) {
+  const onnx::NodeProto node = dice.pick(*message.mutable_graph()->mutable_node());
+  if (node.input_size() == 0) return;
+  for (onnx::NodeProto& reader : *message.mutable_graph()->mutable_node()) {
+    for (std::string& input : *reader.mutable_input()) {
+      if (input == node.output(0)) input = node.input(0);
+    }
+  }
+}
+
+using Mutation = void (*)(Message&, Dice&);
+constexpr Mutation kMutations[] = {change_weight,   exchange_tensors, change_attribute, rewire,
+                                   exchange_inputs, change_operator,  insert_node,      bypass_node};
+
+Tensor filled(std::string_view name, const Dims& dims) {
+  const Array values = normal(name, dims);
+  Tensor out(DataType::float32, dims);
+  for (std::size_t i = 0; i < values.size(); ++i) out.data<float>()[i] = static_cast<float>(values[i]);
+  return out;
+}
+
+/// Largest difference over the largest magnitude, or infinity for other shapes and NaN.
+double distance(const std::vector<Datum>& a, const std::vector<Datum>& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Tensor of_a = contiguous(a[i].tensor);
+    const Tensor of_b = contiguous(b[i].tensor);
+    if (of_a.dims() != of_b.dims()) return INFINITY;
+    double most = 0, difference = 0;
+    for (int64_t e = 0; e < of_a.element_count(); ++e) {
+      const auto x = static_cast<double>(of_a.data<float>()[e]), y = static_cast<double>(of_b.data<float>()[e]);
+      if (!(std::abs(x - y) <= difference)) difference = std::abs(x - y);
+      most = std::max(most, std::abs(x));
+    }
+    if (!(difference / most <= worst)) worst = difference / most;
+  }
+  return std::isnan(worst) ? INFINITY : worst;
+}
+
+TEST(ProofIsSound, WhatIsStillProvedComputesTheSame) {
+  const Example before = network();
+  const auto original = before.model();
+  const Message right = convert(before);
+  const std::map<std::string, Datum> inputs = {{"x", filled("x", {2, 4, 6, 6})}, {"z", filled("z", {2, 4, 6, 6})}};
+  const auto expected = compute(*original, inputs);
+  ASSERT_TRUE(is_proved(relayout::prove(*original, *Model::from_bytes(right.SerializeAsString()))));
+  int proved = 0, refused = 0, invalid = 0, needless = 0;
+  ProofOptions options;
+  options.digests = false;
+  testing::internal::CaptureStderr();  // warnings of models out of order
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    Dice dice(seed);
+    Message message = right;
+    for (int count = 1 + dice.below(2); count > 0; --count) kMutations[dice.below(std::size(kMutations))](message, dice);
+    try {
+      const auto model = Model::from_bytes(message.SerializeAsString());
+      const bool is_proved_still = relayout::prove(*original, *model, options).proved;
+      const double apart = distance(expected, compute(*model, inputs));
+      (is_proved_still ? proved : refused) += 1;
+      needless += !is_proved_still && apart < 1e-5 ? 1 : 0;
+      ASSERT_TRUE(!is_proved_still || apart < 1e-5) << "seed " << seed << ": proved, but " << apart << " apart";
+    } catch (const Error& error) {
+      ASSERT_TRUE(error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported) << seed << error.what();
+      ++invalid;
+    }
+  }
+  testing::internal::GetCapturedStderr();
+  std::cout << proved << " proved, " << refused << " not (" << needless << " of them compute the same), " << invalid << " invalid\n";
+  EXPECT_GT(proved, 50);
+  EXPECT_GT(refused, 500);
+}
+
+}  // namespace
+}  // namespace relayout::test
