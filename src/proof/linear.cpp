@@ -18,6 +18,12 @@ bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
   return std::ranges::all_of(values, [&](int64_t value) { return value == wanted; });
 }
 
+/// Dims around a zero are not bounded by the number of elements.
+bool has_usable_size(const Dims& dims) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  return element_count(dims) > 0 || std::ranges::all_of(dims, [](int64_t dim) { return dim <= kMost; });
+}
+
 /// No output element misses a tap: no padding whatever the size of the data.
 bool sums_all_taps(const Linear& linear, const AttributeReader& attributes) {
   const Dims kernel(linear.weight.dims.begin() + 2, linear.weight.dims.end());
@@ -135,7 +141,7 @@ std::optional<Linear> read_linear(Side& side, Shapes& shapes, Ref output) {
   linear.weight_value = side.operand(output, linear.weight_input);
   linear.data = side.operand(output, 1 - linear.weight_input);
   auto weight = side.constant(linear.weight_value);
-  if (!weight || !is_real(weight->type) || !linear.data || element_count(weight->dims) == 0) return std::nullopt;
+  if (!weight || !is_real(weight->type) || !linear.data || !has_usable_size(weight->dims)) return std::nullopt;
   linear.weight = std::move(*weight);
   if (!node->is("MatMul")) linear.bias_value = side.operand(output, 2);
   linear.bias = side.constant(linear.bias_value);

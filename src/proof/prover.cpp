@@ -127,6 +127,10 @@ void Prover::accept(Look look) {
   for (const Ref constant : look.constants_a) account_for(a_, constant, accounted_a_, true);
   for (const Ref constant : look.constants_b) account_for(b_, constant, accounted_b_, false);
   for (const auto& [tensor, is_permuted] : look.tensors) (is_permuted ? permuted_tensors_ : equal_tensors_).insert(tensor);
+  for (const auto& [a, b] : look.graphs) {
+    graphs_.emplace(b, a);
+    for (std::size_t i = 0; i < b->inputs().size(); ++i) inputs_.emplace(b->inputs()[i], a->inputs()[i]);
+  }
   for (const auto& [a, b] : look.equal_nodes) {
     accounted_a_.insert(a);
     accounted_b_.insert(b);
@@ -164,7 +168,6 @@ void Prover::pair_graphs(const Graph& a, const Graph& b, Look& look) {
     return;
   }
   look.graphs.emplace_back(&a, &b);
-  for (std::size_t i = 0; i < b.inputs().size(); ++i) inputs_.emplace(b.inputs()[i], a.inputs()[i]);
   for (std::size_t i = 0; i < b.outputs().size(); ++i) {
     look.claims.push_back({{a.outputs()[i]}, {b.outputs()[i]}, {}, {}, {}, {}, b.owner()});
   }

@@ -64,6 +64,7 @@ class WeightCheck {
   }
 
   void run(bool thorough) {
+    if (a_.rows == 0 || a_.columns == 0 || a_.inner == 0) return;
     switch (a_.weight.type) {
       case DataType::float64:
         return run_as<Plain<double, uint64_t>>(thorough);

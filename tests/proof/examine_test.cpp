@@ -196,6 +196,19 @@ TEST(ProofOfGraphs, NestedGraphs) {
   EXPECT_EQ(prove(model("Neg", "u"), model("Neg", "v")).unexplained.size(), 1U);
 }
 
+TEST(ProofOfGraphs, DeadNodesInside) {
+  const auto model = [](const std::string& dead) {
+    return Example("g (bool c, float[3] x) => (float[3] y) { y = If (c) <then_branch = t () => (float[3] p) { " + dead +
+                   " p = Neg (x) }, else_branch = e () => (float[3] q) { q = Abs (x) }> }");
+  };
+  const ProofResult result = prove(model("n = Relu (x)"), model(""));
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.nodes_dead, 1);
+  EXPECT_TRUE(is_proved(prove(model("n = Relu (x)"), model("n = Relu (x)"))));
+  EXPECT_TRUE(names(prove(model(""), model("n = Relu (x)")), Kind::node_added, "output 'n' (Relu) was not there"));
+  EXPECT_TRUE(names(prove(model("n = Relu (x)"), model("n = Exp (x)")), Kind::node_added, "output 'n' (Exp) was not there"));
+}
+
 TEST(ProofOfGraphs, LoopBodies) {
   const auto model = [](const std::string& body) {
     return Example(

@@ -395,5 +395,52 @@ TEST(ProofOfAffines, F77dInFrontOfMatMul) {
   EXPECT_TRUE(is_proved(prove(before, after)));
 }
 
+TEST(ProofOfAffines, BatchedWeights) {
+  const Array w = normal("w", {2, 5, 4}), m = normal("m", {4});
+  const auto make = [&](const std::string& text) { return Example("g (float[2,3,5] x) => (float[2,3,4] y) { " + text + " }"); };
+  const Example before = make("p = MatMul (x, w) y = Mul (p, m)").add("w", w).add("m", m);
+  const Example after = make("y = MatMul (x, w)").add("w", scaled(w, [&](std::size_t i) { return m[i % 4]; }));
+  EXPECT_TRUE(is_proved(prove(before, after)));
+  expect_every_value_matters(before, after, "w");
+  const Array k = normal("k", {5});
+  const Example front = make("p = Mul (x, k) y = MatMul (p, w)").add("w", w).add("k", k);
+  const Example folded = make("y = MatMul (x, w)").add("w", scaled(w, [&](std::size_t i) { return k[i / 4 % 5]; }));
+  EXPECT_TRUE(is_proved(prove(front, folded)));
+  expect_every_value_matters(front, folded, "w");
+}
+
+TEST(ProofOfAffines, F38WeightsBehindATranspose) {
+  const Array w = normal("w", {4, 5}), m = normal("m", {4});
+  const auto make = [&](const std::string& text) { return Example("g (float[N,5] x) => (float[N,4] y) { " + text + " }"); };
+  const Example before = make("t = Transpose (w) p = MatMul (x, t) y = Mul (p, m)").add("w", w).add("m", m);
+  const Array folded = scaled(w, [&](std::size_t i) { return m[i / 5]; });
+  EXPECT_TRUE(is_proved(prove(before, make("t = Transpose (w) y = MatMul (x, t)").add("w", folded))));
+  const Array stored = permuted(folded, {1, 0});
+  const ProofResult result = prove(before, make("y = MatMul (x, t)").add("t", stored));
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.permutations, 1);
+  expect_every_value_matters(before, make("y = MatMul (x, t)").add("t", stored), "t");
+}
+
+TEST(ProofOfAffines, WeightsOfManyPieces) {
+  // Three pieces of a MiB; batches of one long row as well.
+  const Array m = normal("m", {300});
+  for (const Dims& dims : {Dims{2000, 300}, Dims{1, 2000, 300}}) {
+    const Array w = normal("w", dims);
+    const std::string head =
+        dims.size() == 2 ? "g (float[3,2000] x) => (float[3,300] y) { " : "g (float[1,3,2000] x) => (float[1,3,300] y) { ";
+    const Example before = Example(head + "p = MatMul (x, w) y = Mul (p, m) }").add("w", w).add("m", m);
+    const Example after = Example(head + "y = MatMul (x, w) }").add("w", scaled(w, [&](std::size_t i) { return m[i % 300]; }));
+    EXPECT_TRUE(is_proved(prove(before, after)));
+    expect_every_value_matters(before, after, "w");
+  }
+}
+
+TEST(ProofOfAffines, F143WithoutElements) {
+  const auto make = [&](const std::string& text) { return Example("g (float[1,2,5,5] x) => (float[1,0,3,3] y) { " + text + " }"); };
+  const Example before = make("c = Conv (x, w) y = Mul (c, m)").add("w", normal("w", {0, 2, 3, 3})).add("m", normal("m", {0, 1, 1}));
+  EXPECT_TRUE(is_proved(prove(before, make("y = Conv (x, w)").add("w", normal("w", {0, 2, 3, 3})))));
+}
+
 }  // namespace
 }  // namespace relayout::test

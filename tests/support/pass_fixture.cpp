@@ -10,6 +10,7 @@
 #include "passes/numbers.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/proof.h"
 #include "support/compute.h"
 
 namespace relayout::test {
@@ -262,6 +263,7 @@ PassResult run(const std::vector<std::string>& passes, const TextModel& before, 
 void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes, const PassOptions& options) {
   expect_invariants(passes, before, result, options);
   expect_same_values(*before.load(), *result.model);
+  for (const Unexplained& entry : prove(*before.load(), *result.model, {.digests = false}).unexplained) ADD_FAILURE() << entry.text;
 }
 
 PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options) {
