@@ -56,6 +56,7 @@ struct SampleMetrics {
   int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place
   int64_t infinite_mismatches = 0;             ///< ±Inf against anything else but NaN
   int64_t mismatches = 0;                      ///< of types compared exactly: elements that differ
+  int64_t beyond_tolerance = 0;                ///< elements beyond --rtol, --atol, where those were given
   Dims at;                                     ///< worst element
   double value_a = 0, value_b = 0;
   std::optional<bool> top1, top5;  ///< rows of scores: all rows agree

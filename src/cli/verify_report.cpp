@@ -226,6 +226,7 @@ Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
   out.set("reference_run", metrics.reference_run).set("max_abs", metrics.max_abs).set("at", metrics.at);
   out.set("a", metrics.value_a).set("b", metrics.value_b).set("cosine", metrics.cosine).set("psnr", metrics.psnr);
   out.set("ulp", metrics.ulp_histogram).set("mismatches", metrics.mismatches);
+  out.set("beyond_tolerance", metrics.beyond_tolerance);
   out.set("nan", Json::object().set("a", metrics.nan_a).set("b", metrics.nan_b).set("both", metrics.nan_both));
   out.set("infinite_mismatches", metrics.infinite_mismatches);
   if (metrics.top1) out.set("top1", *metrics.top1);

@@ -486,6 +486,10 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   if (metrics.reason.empty() && !(metrics.rms_error <= metrics.bound_rms)) {
     metrics.reason = "RMS/deviation " + short_number(metrics.rms_error) + " is above " + short_number(metrics.bound_rms);
   }
+  if (metrics.reason.empty() && metrics.beyond_tolerance > 0) {
+    metrics.reason = format_count(metrics.beyond_tolerance) + (metrics.beyond_tolerance == 1 ? " element is" : " elements are") +
+                     " beyond --rtol, --atol";
+  }
   metrics.outcome = metrics.reason.empty() ? Outcome::same : Outcome::different;
 }
 
@@ -512,6 +516,7 @@ std::string short_number(double value) {
 }
 
 std::string exact_number(double value) {
+  if (std::isnan(value)) return "nan";
   std::array<char, 32> text;
   const auto narrow = static_cast<float>(value);
   // The shortest text that gives the value back; a value of f32 needs no more digits than f32 has.

@@ -152,12 +152,15 @@ class Pair {
     return text.data();
   }
 
-  /// Whether `f` of a comes a hundred times nearer to b than a itself, everywhere.
+  /// Whether `f` of a comes a hundred times nearer to b than a itself and 0 do, everywhere.
   template <class F>
   [[nodiscard]] bool explains(const F& f) const {
-    double worst = 0;
-    for (std::size_t i = 0; i < a_.size(); ++i) worst = std::max(worst, std::fabs(a_[i] - b_[i]));
-    const double most = std::max(tolerance_, worst / 100);
+    double worst = 0, largest = 0;
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      worst = std::max(worst, std::fabs(a_[i] - b_[i]));
+      largest = std::max(largest, std::fabs(b_[i]));
+    }
+    const double most = std::max(tolerance_, std::min(worst, largest) / 100);
     if (!(worst > most)) return false;
     for (std::size_t i = 0; i < a_.size(); ++i) {
       if (!(std::fabs(f(a_[i]) - b_[i]) <= most)) return false;

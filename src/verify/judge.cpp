@@ -72,6 +72,7 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
     output.outcome = Outcome::different;
     return;
   }
+  if (!output.samples.empty()) output.hint.clear();
   if (const auto why = reference.inconclusive(varied)) {
     output.outcome = Outcome::inconclusive;
     output.reason = *why;

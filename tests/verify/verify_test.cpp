@@ -1,0 +1,377 @@
+#include "relayout/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/half.h"
+#include "networks.h"
+#include "pair.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+using test::fold_batch_norm;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+/// x [N, size] → y by one node.
+Network one_node(const std::string& op_type, const std::vector<std::string>& more_inputs = {},
+                 const std::vector<std::string>& attributes = {}) {
+  Network n(1);
+  n.input("x", {"N", "48"}).output("y", {"N", "48"});
+  std::vector<std::string> inputs{"x"};
+  inputs.insert(inputs.end(), more_inputs.begin(), more_inputs.end());
+  n.node(op_type, inputs, {"y"}, attributes);
+  return n;
+}
+
+ErrorKind error_of(const std::function<void()>& f, const std::string& says) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_THAT(std::string(error.what()) + " | " + error.hint(), HasSubstr(says));
+    return error.kind();
+  }
+  ADD_FAILURE() << "no error";
+  return ErrorKind::defect;
+}
+
+std::vector<Outcome> outcomes(const VerifyResult& result) {
+  std::vector<Outcome> out;
+  for (const auto& output : result.outputs) out.push_back(output.outcome);
+  return out;
+}
+
+TEST(Verify, V8RenamedOutputIsNamedAndHinted) {
+  Network a = classifier(1), b = a;
+  b.producer("y").set_output(0, "Y");
+  b.graph().mutable_output(0)->set_name("Y");
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.outputs[0].hint, AllOf(HasSubstr("'Y'"), HasSubstr("agree under this renaming")));
+  EXPECT_EQ(result.outputs[1].outcome, Outcome::same);
+}
+
+TEST(Verify, V9ExchangedOutputsAreHinted) {
+  const auto make = [](const char* first, const char* second) {
+    Network n(1);
+    n.input("x", {"N", "48"}).output("p", {"N", "48"}).output("q", {"N", "48"});
+    n.node("Sigmoid", {"x"}, {first}), n.node("Tanh", {"x"}, {second});
+    return n;
+  };
+  const VerifyResult result = verified(make("p", "q"), make("q", "p"));
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.outputs[0].hint, HasSubstr("with those of 'q': the two are exchanged"));
+  EXPECT_THAT(result.outputs[1].hint, HasSubstr("with those of 'p'"));
+}
+
+TEST(Verify, V18InitializersAmongTheInputsDoNotMatter) {
+  Network a = classifier(1), b = a;
+  for (const auto& tensor : b.graph().initializer()) {
+    auto& input = *b.graph().add_input();
+    input.set_name(tensor.name());
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(tensor.data_type());
+    for (const int64_t dim : tensor.dims()) input.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  b.model().set_ir_version(3);
+  EXPECT_EQ(verified(a, b).outcome, Outcome::same);
+  EXPECT_EQ(verified(b, a).outcome, Outcome::same);
+}
+
+TEST(Verify, V20SequencesOfAnotherLength) {
+  const auto make = [](bool three) {
+    Network n(1);
+    n.input("x", {"6", "8"});
+    auto& output = *n.graph().add_output();
+    output.set_name("y");
+    output.mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(1);
+    n.integers("split", {}, {three ? 2 : 3}).node("SplitToSequence", {"x", "split"}, {"y"});
+    return n;
+  };
+  EXPECT_EQ(ran(make(true), make(true)).outcome, Outcome::same);
+  const VerifyResult result = verified(make(true), make(false));
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.outputs[0].reason, HasSubstr("sequence of 2: f32[3, 8], f32[3, 8], was sequence of 3"));
+}
+
+TEST(Verify, V22SigmoidBehindLargeLogits) {
+  // Logits in the thousands: an error that is noise before the Sigmoid is large behind it, and so is the floor.
+  Network a = segmenter(3);
+  for (const char* name : {"c3.w", "c3.b"}) {
+    a.edit(name, [](auto& v) {
+      for (float& value : v) value *= 3000;
+    });
+  }
+  a.insert_behind("y", "Sigmoid");
+  Network b = a;
+  for (const char* value : {"n1.y", "n2.y", "n3.y"}) fold_batch_norm(b, value);
+  const VerifyResult result = verified(a, b);
+  EXPECT_NE(result.outcome, Outcome::different) << summary(result);
+  EXPECT_EQ(result.defect, "") << summary(result);
+}
+
+TEST(Verify, V24AWeightBelowTheFloorIsSame) {
+  Network a(1);
+  a.input("x", {"N", "512"}).output("y", {"N", "64"});
+  a.normal("w", {512, 64}, 1).node("MatMul", {"x", "w"}, {"y"});
+  Network b = a;
+  b.edit("w", [](auto& v) { v[77] *= 1 + 1e-7F; });
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
+TEST(Verify, V37CandidateThatFailsAtABatchOfTwo) {
+  Network a = classifier(1), b = a;
+  b.remove_node("flat");
+  b.integers("to", {2}, {1, 12}).node("Reshape", {"g", "to"}, {"flat"});
+  b.sort();
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.reason,
+              AllOf(HasSubstr("the reference runs, the candidate does not"), HasSubstr("/flat/Reshape"), HasSubstr("N = 2")));
+  EXPECT_EQ(exit_code(result, true), 1);
+}
+
+TEST(Verify, V44DoubleModelsWithErrorsOfSingle) {
+  const auto make = [](bool through_single) {
+    Network n(1);
+    n.input("x", {"N", "48"}, onnx::TensorProto::DOUBLE).output("y", {"N", "48"}, onnx::TensorProto::DOUBLE);
+    n.node("Sigmoid", {"x"}, {"s"});
+    if (through_single) n.node("Cast", {"s"}, {"f"}, {"to=1"}), n.node("Cast", {"f"}, {"s.d"}, {"to=11"});
+    n.node("Neg", {through_single ? "s.d" : "s"}, {"y"});
+    return n;
+  };
+  EXPECT_EQ(ran(make(false), make(false)).outcome, Outcome::same);
+  const VerifyResult result = verified(make(false), make(true));
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  EXPECT_LT(result.outputs[0].bound, 1e-13);
+}
+
+TEST(Verify, V45AllNanIsInconclusive) {
+  Network n = one_node("Add", {"nan"});
+  n.floats("nan", {}, {std::numeric_limits<float>::quiet_NaN()});
+  const VerifyResult result = ran(n, n);
+  EXPECT_EQ(result.outcome, Outcome::inconclusive);
+  EXPECT_EQ(result.outputs[0].reason, "no finite value");
+  EXPECT_EQ(exit_code(result, false), 1);
+  EXPECT_EQ(exit_code(result, true), 0);
+}
+
+TEST(Verify, V46NanAtTheSamePlacesIsCounted) {
+  Network n = one_node("Log");  // of inputs that are made positive: none
+  Network m = one_node("Add", {"bits"});
+  std::vector<float> bits(48, 0);
+  bits[7] = std::numeric_limits<float>::quiet_NaN();
+  bits[9] = std::numeric_limits<float>::infinity();
+  m.floats("bits", {48}, bits);
+  EXPECT_EQ(ran(n, n).outcome, Outcome::same);
+  const VerifyResult result = ran(m, m);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_EQ(result.outputs[0].samples[0].nan_both, 2);
+}
+
+TEST(Verify, V49V50V51V52NothingWasTested) {
+  const auto reason = [](Network n) {
+    const VerifyResult result = ran(n, n);
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+    return result.outputs[0].reason;
+  };
+  Network empty = one_node("Slice", {"s0", "s0", "s1"});
+  empty.integers("s0", {1}, {0}).integers("s1", {1}, {1});
+  EXPECT_THAT(reason(empty), HasSubstr("0 elements"));
+  Network constant = one_node("Mul", {"zero"});
+  constant.floats("zero", {}, {0});
+  EXPECT_THAT(reason(constant), HasSubstr("constant: every element is"));
+  Network saturated = one_node("Mul", {"huge"});
+  saturated.floats("huge", {}, {1e6F}).insert_behind("y", "Sigmoid");
+  EXPECT_THAT(reason(saturated), HasSubstr("saturated: 100 %"));
+  Network independent(1);
+  independent.input("x", {"N", "4"}).output("y", {"8"});
+  independent.normal("w", {8}).node("Identity", {"w"}, {"y"});
+  EXPECT_THAT(reason(independent), HasSubstr("does not depend on the inputs"));
+}
+
+TEST(Verify, V52ConstantIntegersAreExactAndEnough) {
+  Network n = decisions(1);
+  const VerifyResult result = ran(n, n);
+  EXPECT_THAT(outcomes(result), Each(Outcome::same)) << summary(result);
+}
+
+TEST(Verify, V62IdsOutsideTheTableInAGivenFileAreInvalid) {
+  const Folder folder;
+  Network n = transformer(1);
+  onnx::TensorProto ids;
+  ids.set_data_type(onnx::TensorProto::INT64);
+  ids.add_dims(1), ids.add_dims(2);
+  ids.add_int64_data(3), ids.add_int64_data(50);
+  Network other = n;
+  other.edit("table", [](auto& v) { v[0] += 1; });
+  VerifyOptions options;
+  options.inputs = {{"ids", folder.write("ids.pb", ids.SerializeAsString())}};
+  EXPECT_EQ(error_of([&] { (void)verify(folder.write("a.onnx", n.bytes()), folder.write("b.onnx", other.bytes()), options); }, "50"),
+            ErrorKind::invalid);
+}
+
+TEST(Verify, InputsFromFilesAreUsedAsTheyAre) {
+  const Folder folder;
+  Network a = one_node("Clip", {"lo", "hi"}), b = one_node("Clip", {"lo", "hi"});
+  a.floats("lo", {}, {-100}).floats("hi", {}, {100});
+  b.floats("lo", {}, {-100}).floats("hi", {}, {101});
+  EXPECT_EQ(verified(a, b).outcome, Outcome::same);  // nothing that is made up reaches a hundred
+  std::vector<float> values(48, 1);
+  values[3] = 100.5F;
+  onnx::TensorProto x;
+  x.set_data_type(onnx::TensorProto::FLOAT);
+  x.add_dims(1), x.add_dims(48);
+  x.set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), 48 * sizeof(float)));
+  VerifyOptions options;
+  options.inputs = {{"x", folder.write("x.pb", x.SerializeAsString())}};
+  const VerifyResult result = verify(folder.write("a.onnx", a.bytes()), folder.write("b.onnx", b.bytes()), options);
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  EXPECT_EQ(result.samples, 1);
+}
+
+TEST(Verify, V64SizesCannotBeGuessed) {
+  Network n(1);
+  n.input("x", {"4", "6"}).input("s", {"2"}, onnx::TensorProto::INT64).output("y", {"a", "b"});
+  n.node("Reshape", {"x", "s"}, {"y"});
+  EXPECT_EQ(error_of([&] { (void)ran(n, n); }, "--input s=FILE"), ErrorKind::usage);
+}
+
+TEST(Verify, V65BothRejectTheirInputs) {
+  Network n(1);
+  n.input("x", {"4", "6"}).output("y", {"a", "b"});
+  n.integers("s", {2}, {5, 5}).node("Reshape", {"x", "s"}, {"y"});
+  const VerifyResult result = ran(n, n);
+  EXPECT_EQ(result.outcome, Outcome::inconclusive);
+  EXPECT_THAT(result.reason, AllOf(HasSubstr("the reference cannot run"), HasSubstr("/y/Reshape")));
+}
+
+TEST(Verify, V66CandidateFailsWhereTheReferenceRuns) {
+  Network a = one_node("Relu"), b(1);
+  b.input("x", {"N", "48"}).output("y", {"N", "48"});
+  b.normal("w", {47}).node("Add", {"x", "w"}, {"y"});
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.reason, AllOf(HasSubstr("the candidate does not"), HasSubstr("/y/Add"), HasSubstr("sample 0")));
+}
+
+TEST(Verify, V67UnsupportedNodesOfBothFilesAreListed) {
+  Network a = one_node("Foo"), b = one_node("Bar");
+  for (Network* n : {&a, &b}) {
+    n->graph().mutable_node(0)->set_domain("com.acme");
+    auto& import = *n->model().add_opset_import();
+    import.set_domain("com.acme");
+    import.set_version(1);
+  }
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(exit_code(result, true), 4);
+  ASSERT_THAT(result.unsupported_a, SizeIs(1));
+  ASSERT_THAT(result.unsupported_b, SizeIs(1));
+  EXPECT_EQ(result.unsupported_b[0].op_type, "Bar");
+  EXPECT_EQ(exit_code(verified(a, a), true), 4);
+}
+
+TEST(Verify, V68BadFilesAreErrorsThatNameThem) {
+  const Folder folder;
+  const auto good = folder.write("good.onnx", classifier(1).bytes());
+  const std::string bytes = classifier(1).bytes();
+  const auto cut = folder.write("cut.onnx", bytes.substr(0, bytes.size() - 7));
+  EXPECT_EQ(error_of([&] { (void)verify(good, cut, {}); }, "cut.onnx"), ErrorKind::invalid);
+  EXPECT_EQ(error_of([&] { (void)verify(cut, good, {}); }, "cut.onnx"), ErrorKind::invalid);
+  EXPECT_EQ(error_of([&] { (void)verify(good, folder.path() / "none.onnx", {}); }, "none.onnx"), ErrorKind::io);
+}
+
+TEST(Verify, V69IdenticalFilesNeedNoRun) {
+  Network n = classifier(1);
+  const VerifyResult result = verified(n, n);
+  EXPECT_TRUE(result.identical);
+  EXPECT_EQ(result.outcome, Outcome::same);
+  EXPECT_EQ(result.reason, "identical files");
+  EXPECT_EQ(result.samples, 0);
+}
+
+TEST(Verify, TheUsersBoundsAreAddedAndNeverLoosen) {
+  Network a = classifier(1), b = a;
+  for (const char* value : {"n1.y", "n2.y", "n3.y"}) fold_batch_norm(b, value);
+  VerifyOptions strict;
+  strict.rtol = 0;
+  strict.atol = 1e-12;
+  const VerifyResult result = verified(a, b, strict);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.outputs[0].reason, HasSubstr("beyond --rtol, --atol"));
+  Network wrong = a;
+  wrong.edit("c1.w", [](auto& v) { v[0] += 0.1F; });
+  VerifyOptions loose;
+  loose.rtol = 100;
+  loose.atol = 100;
+  EXPECT_EQ(verified(a, wrong, loose).outcome, Outcome::different);
+}
+
+TEST(Verify, DimsComeFromTheUser) {
+  Network n = classifier(1);
+  VerifyOptions options;
+  options.run_identical = true;
+  options.samples = 2;
+  options.dims = {{"N", 5}};
+  const VerifyResult result = verified(n, n, options);
+  ASSERT_THAT(result.inputs, SizeIs(2));
+  EXPECT_EQ(result.inputs[0].shapes.at("x"), (Dims{5, 3, 12, 10}));
+  EXPECT_EQ(result.outputs[0].dims, (Dims{5, 40}));
+}
+
+TEST(Verify, SizesThatTheModelRefusesAreTriedNoMore) {
+  // A fixed Flatten behind stride 32 wants 224 × 224.
+  Network n(1);
+  n.input("x", {"N", "3", "H", "W"}).output("y", {"N", "40"});
+  n.convolution("c", "x", "c.y", {4, 3, 3, 3}, {"pads=1,1,1,1", "strides=32,32"});
+  n.integers("to", {2}, {-1, 196}).node("Reshape", {"c.y", "to"}, {"flat"});
+  n.normal("fc.w", {196, 40}, 0.1).normal("fc.b", {40}).node("Gemm", {"flat", "fc.w", "fc.b"}, {"y"});
+  const VerifyResult result = ran(n, n);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_EQ(result.inputs[0].shapes.at("x"), (Dims{2, 3, 224, 224}));
+  Network never = n;
+  never.integers("never", {2}, {-1, 1000003});
+  never.producer("flat").set_input(1, "never");
+  EXPECT_EQ(error_of([&] { (void)ran(never, never); }, "--dim"), ErrorKind::usage);
+}
+
+TEST(Verify, ProgressCountsTheRuns) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  int64_t last = -1, total = 0;
+  std::string whats;
+  VerifyOptions options;
+  options.progress = [&](std::string_view what, int64_t done, int64_t all) {
+    EXPECT_GT(done, last);
+    EXPECT_LE(done, all);
+    last = done;
+    total = all;
+    if (whats.find(what) == std::string::npos) whats += std::string(what) + ";";
+  };
+  (void)verified(a, b, options);
+  EXPECT_EQ(last, total - 1);
+  EXPECT_EQ(whats, "reference;noise floor;reference in double precision;candidate;candidate, optimized;");
+}
+
+TEST(Verify, SameSeedSameFigures) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  VerifyOptions other;
+  other.seed = 2;
+  const VerifyResult one = verified(a, b), two = verified(a, b), three = verified(a, b, other);
+  EXPECT_EQ(one.outputs[0].max_error, two.outputs[0].max_error);
+  EXPECT_EQ(one.outputs[0].floor, two.outputs[0].floor);
+  EXPECT_NE(one.outputs[0].samples[0].value_a, three.outputs[0].samples[0].value_a);
+}
+
+}  // namespace
+}  // namespace relayout
