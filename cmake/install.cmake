@@ -34,7 +34,7 @@ if(TARGET relayout_cli)
 
   # Built in a build root: its libraries come along, loader and C library included, and the program is pointed at them.
   if(RELAYOUT_BUILD_ROOT)
-    find_program(PATCHELF patchelf REQUIRED)
+    find_program(PATCHELF patchelf)
     set(modules)
     if(TARGET relayout_onednn)
       set(modules "$<TARGET_FILE:relayout_onednn>")
