@@ -27,7 +27,7 @@ Group group_of(const Findings& findings, std::string_view pass) {
     if (finding.verdict == Verdict::done) {
       ++group.done[finding.op_type];
       ++group.done_count;
-    } else if (finding.verdict == Verdict::skipped || is_layout_pass(pass)) {
+    } else if (finding.verdict == Verdict::skipped) {
       group.skipped[finding.reason].push_back(&finding);
     } else {
       ++group.settled[finding.reason];
