@@ -1,0 +1,69 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "passes/rewrite.h"
+#include "relayout/error.h"
+#include "support/fold_models.h"
+
+namespace relayout::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PassTable, FindsByName) {
+  for (const Pass& pass : pass_table()) EXPECT_EQ(find_pass(pass.name), &pass);
+  EXPECT_EQ(find_pass("no-such-pass"), nullptr);
+}
+
+TEST(PassTable, RunsInItsOwnOrder) {
+  const TextModel model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)");
+  EXPECT_TRUE(run({"conv-weights-layout", "fold-batch-norm"}, model).bytes == run({"fold-batch-norm", "conv-weights-layout"}, model).bytes);
+}
+
+TEST(PassTable, NoPassIsIdentity) {
+  const TextModel model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)");
+  EXPECT_TRUE(run({}, model).bytes == model.bytes());
+}
+
+TEST(RewriteDriver, DryRunMatchesOnly) {
+  const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").load();
+  PassContext context;
+  context.dry_run = true;
+  const Pass* const pass = find_pass("fold-batch-norm");
+  run_passes(*model, std::span(&pass, 1), context);
+  ASSERT_EQ(context.findings.size(), 1U);
+  EXPECT_EQ(context.findings[0].verdict, Verdict::done);
+  EXPECT_FALSE(model->graph().modified());
+}
+
+TEST(RewriteDriver, ErrorsNamePassAndNode) {
+  try {
+    static_cast<void>(
+        run(kFolds,
+            TextModel(
+                "g (float[1,4,5,5] x) => (float[1,4,3,3] y) <float[4,4,3,3] W, " + parameters(4) +
+                ", float[1,3] m3, int64[1] n = {-1}> { r = Reshape (m3, n)  c = Conv (x, W)  y = BatchNormalization (c, s, b, r, var) }")));
+    FAIL() << "a mean of three elements for four channels";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid);
+    EXPECT_THAT(error.what(), HasSubstr("fold-batch-norm at node"));
+    EXPECT_THAT(error.what(), HasSubstr("'y' (BatchNormalization)"));
+  }
+}
+
+TEST(RewriteDriver, F142Globs) {
+  const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").rename("y", "block1/out").load();
+  const Node& node = model->graph().nodes().back();
+  EXPECT_EQ(name_in_findings(node), "block1/out");
+  PassOptions options;
+  EXPECT_FALSE(is_excluded(node, options));
+  options.only = {"block2/*"};
+  EXPECT_TRUE(is_excluded(node, options));
+  options.only = {"block2/*", "block1/*"};
+  EXPECT_FALSE(is_excluded(node, options));
+  options.exclude = {"*out"};
+  EXPECT_TRUE(is_excluded(node, options)) << "exclude wins";
+}
+
+}  // namespace
+}  // namespace relayout::test
