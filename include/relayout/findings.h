@@ -45,7 +45,7 @@ enum class Reason : uint8_t {
   sparse,
   type_not_transposable,  ///< Transpose of this opset does not take the type
   typed_data,             ///< not in raw_data: undo could not restore the field
-  shared_use,              ///< other readers of the stored tensor need it as it is
+  shared_use,             ///< other readers of the stored tensor need it as it is
   count_,                 ///< number of reasons
 };
 
@@ -64,7 +64,7 @@ struct Finding {
   std::string node;     ///< name, or name of the first output
   Verdict verdict = Verdict::done;
   Reason reason = Reason::count_;  ///< with `skipped`
-  std::string detail = {};              ///< what is in the way, by name
+  std::string detail = {};         ///< what is in the way, by name
 };
 
 using Findings = std::vector<Finding>;
