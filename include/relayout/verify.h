@@ -55,6 +55,7 @@ struct SampleMetrics {
   std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
   int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place
   int64_t infinite_mismatches = 0;             ///< ±Inf against anything else but NaN
+  int64_t infinite_a = 0;                      ///< of those: infinite in a, finite in b
   int64_t mismatches = 0;                      ///< of types compared exactly: elements that differ
   int64_t beyond_tolerance = 0;                ///< elements beyond --rtol, --atol, where those were given
   Dims at;                                     ///< worst element

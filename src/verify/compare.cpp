@@ -91,6 +91,7 @@ bool note_non_finite(double a, double b, SampleMetrics& metrics, Sums& sums, con
     ++metrics.nan_b;
   } else {
     ++metrics.infinite_mismatches;
+    if (std::isfinite(b)) ++metrics.infinite_a;
   }
   if (sums.first_non_finite) {
     sums.first_non_finite = false;
