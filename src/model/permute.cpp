@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/unaligned.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -139,7 +140,9 @@ void permute(std::size_t element_size, const std::byte* source, std::span<const 
     std::memcpy(target, source, static_cast<std::size_t>(count) * element_size);
     return;
   }
-  const auto run = [&]<class T>(T) { permute_elements(reinterpret_cast<const T*>(source), plan, reinterpret_cast<T*>(target)); };
+  const auto run = [&]<class T>(T) {
+    permute_elements(reinterpret_cast<const Unaligned<T>*>(source), plan, reinterpret_cast<Unaligned<T>*>(target));
+  };
   switch (element_size) {
     case 1:
       run(uint8_t{});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/half.h"
+#include "base/unaligned.h"
 #include "model/permute.h"
 #include "relayout/error.h"
 
@@ -48,18 +49,18 @@ struct BrainHalf {
 
 void multiply(DataType type, std::byte* data, int64_t count, double factor) {
   const auto scale16 = [&]<class Format>(Format) {
-    auto* const elements = reinterpret_cast<uint16_t*>(data);
-    for (int64_t i = 0; i < count; ++i) elements[i] = Format::store(Format::load(elements[i]) * factor);
+    auto* const elements = reinterpret_cast<Unaligned<uint16_t>*>(data);
+    for (int64_t i = 0; i < count; ++i) elements[i].value = Format::store(Format::load(elements[i].value) * factor);
   };
   switch (type) {
     case DataType::float32: {
-      auto* const elements = reinterpret_cast<float*>(data);
-      for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<float>(static_cast<double>(elements[i]) * factor);
+      auto* const elements = reinterpret_cast<Unaligned<float>*>(data);
+      for (int64_t i = 0; i < count; ++i) elements[i].value = static_cast<float>(static_cast<double>(elements[i].value) * factor);
       break;
     }
     case DataType::float64: {
-      auto* const elements = reinterpret_cast<double*>(data);
-      for (int64_t i = 0; i < count; ++i) elements[i] *= factor;
+      auto* const elements = reinterpret_cast<Unaligned<double>*>(data);
+      for (int64_t i = 0; i < count; ++i) elements[i].value *= factor;
       break;
     }
     case DataType::float16:
