@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,6 +52,26 @@ void flush_folder(const fs::path& target) {
   if (folder < 0) return;
   ::fsync(folder);
   ::close(folder);
+}
+
+/// Gives the file behind `link` the name `name` and renames that over `target`; the error number, or 0. A process of its own does both:
+/// between the two there is a name in the folder that SIGKILL would leave behind, and who kills this process does not kill that one.
+int replace_in_child(const fs::path& link, const fs::path& name, const fs::path& target) {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    ::setsid();
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) ::_exit(errno);
+    if (::rename(name.c_str(), target.c_str()) == 0) ::_exit(0);
+    const int error = errno;
+    ::unlink(name.c_str());
+    ::_exit(error);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 }
 
 }  // namespace
@@ -143,12 +164,11 @@ void AtomicFile::link_unnamed() {
     }
     if (errno != EEXIST) fail_with_errno();  // else somebody made it meanwhile: replace it
   }
-  fs::path name = free_name();
-  while (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-    if (errno != EEXIST) fail_with_errno();
-    name = free_name();
-  }
-  temporary_ = std::move(name);
+  int error = EEXIST;
+  while (error == EEXIST) error = replace_in_child(link, free_name(), target_);
+  if (error == 0) return;
+  errno = error;
+  fail_with_errno();
 }
 
 void AtomicFile::commit(bool sync) {
