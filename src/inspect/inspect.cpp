@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "inspect/macs.h"
+#include "layout/permutation.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
@@ -20,27 +21,12 @@
 namespace relayout {
 namespace {
 
-/// Which input of a convolution is its weight; nothing for other operators.
-std::optional<std::size_t> weight_input(const Node& node) {
-  if (node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger")) return 1;
-  if (node.is("QLinearConv")) return 3;
-  return std::nullopt;
-}
-
-/// One input channel per group or a kernel of one point: both layouts are the same bytes.
-bool is_both_layouts(const Dims& dims) {
-  return dims.size() < 3 || dims[1] == 1 || std::all_of(dims.begin() + 2, dims.end(), [](int64_t dim) { return dim == 1; });
-}
-
 /// How the bytes of a constant weight lie: the order of the stored dims that its logical ones are read from.
 std::string stored_layout(const TensorData& data) {
   if (is_both_layouts(data.dims())) return "both";
   const Dims& permutation = data.permutation();
   if (permutation.empty()) return "contiguous";
-  // Stored [O, k…, I]: logical dim 1 is the last stored one.
-  Dims channels_last = {0, static_cast<int64_t>(permutation.size()) - 1};
-  for (int64_t axis = 1; axis + 1 < static_cast<int64_t>(permutation.size()); ++axis) channels_last.push_back(axis);
-  return permutation == channels_last ? "channels-last" : "other";
+  return permutation == from_channels_last(permutation.size()) ? "channels-last" : "other";
 }
 
 std::string port_type(const onnx::TypeProto& type) {
@@ -117,7 +103,13 @@ class Summary {
     out.op_type = node.op_type();
     out.groups = Attributes(node).integer("group", 1);
     out.layout = "computed";
-    if (const Value* weight = node.input(weight_index)) {
+    // A quantized weight lies as what it is dequantized from.
+    const Value* weight = node.input(weight_index);
+    while (weight != nullptr && weight->producer() != nullptr &&
+           (weight->producer()->is("DequantizeLinear") || weight->producer()->is("QuantizeLinear"))) {
+      weight = weight->producer()->input(0);
+    }
+    if (weight != nullptr) {
       const auto found = constants_.find(*weight);
       if (const Constant* constant = std::get_if<Constant>(&found)) {
         out.weight_dims = constant->dims;

@@ -5,6 +5,8 @@
 //                                                    y = Conv (x, W)
 //
 // Dims keep their meaning for every reader of W; the Transpose is a constant. Back is recognised by that form alone, whoever wrote it.
+// A quantized weight has its Transpose in front of QuantizeLinear and DequantizeLinear, so that their axes stay what they were; written by
+// hand behind DequantizeLinear it is recognised too.
 
 #include <onnx/onnx_pb.h>
 
@@ -13,6 +15,7 @@
 
 #include "base/text.h"
 #include "layout/permutation.h"
+#include "model/attributes.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "relayout/model.h"
@@ -23,12 +26,14 @@ namespace {
 /// Where a convolution's weight comes from.
 struct Origin {
   Value* stored = nullptr;    ///< what an initializer or a Constant node makes; nullptr when it is neither
-  Node* transpose = nullptr;  ///< that reads it, if one does
+  Node* before = nullptr;     ///< that reads it and is read by the Transpose (DequantizeLinear …), if one does
+  Node* transpose = nullptr;  ///< that reads it or `before`, if one does
   bool direct = true;         ///< nothing but the Transpose between it and the convolution
 };
 
+/// Whether element i of the first input becomes element i of the output.
 bool hands_on(const Node& node) {
-  return node.input(0) != nullptr && (node.is("Identity") || node.is("Cast"));
+  return node.input(0) != nullptr && (node.is("Identity") || node.is("Cast") || node.is("QuantizeLinear") || node.is("DequantizeLinear"));
 }
 
 Origin origin_of(Value& weight) {
@@ -41,6 +46,10 @@ Origin origin_of(Value& weight) {
   if (at->producer() != nullptr && at->producer()->is("Transpose") && at->producer()->input(0) != nullptr) {
     out.transpose = at->producer();
     at = out.transpose->input(0);
+    if (at->producer() != nullptr && hands_on(*at->producer())) {
+      out.before = at->producer();
+      at = out.before->input(0);
+    }
   }
   const bool is_constant_node = at->producer() != nullptr && at->producer()->is("Constant");
   if (at->initializer() != nullptr || is_constant_node) out.stored = at;
@@ -63,7 +72,7 @@ Readers readers_of(const Value& weight) {
     for (const Use& use : value.uses()) {
       if (weight_input(*use.node) == static_cast<std::size_t>(use.index)) {
         out.convolutions.push_back(use.node);
-      } else if (hands_on(*use.node) && use.node->output(0) != nullptr) {
+      } else if (hands_on(*use.node) && use.index == 0 && use.node->output(0) != nullptr) {
         open.push_back(use.node->output(0));
       } else {
         out.others = true;
@@ -86,6 +95,12 @@ bool is_typed(const Value& stored) {
   return message != nullptr && message->int32_data_size() + message->int64_data_size() + message->uint64_data_size() > 0;
 }
 
+/// The operator in front of a Transpose that goes, and its axis behind it.
+struct MovedAxis {
+  Node* node = nullptr;
+  std::optional<int64_t> axis;  ///< to be set
+};
+
 /// A weight that changes its order.
 struct Reorder {
   std::vector<Node*> taken;
@@ -94,6 +109,7 @@ struct Reorder {
   Value* stored = nullptr;
   TensorData data;            ///< in the new order
   Node* transpose = nullptr;  ///< to be undone; nullptr: one is to be made
+  MovedAxis before = {};      ///< with `transpose`
 };
 using ReorderMatch = Match<Reorder>;
 
@@ -118,7 +134,9 @@ class WeightsPass {
     if (reorder.transpose != nullptr) {
       store(*reorder.stored, std::move(reorder.data));
       context_.constants.forget(*reorder.transpose->output(0));
-      reorder.stored->graph().attach(*reorder.stored, *reorder.transpose);
+      if (reorder.before.axis) set_axis(*reorder.before.node, *reorder.before.axis);
+      Value& source = *reorder.transpose->input(0);
+      source.graph().attach(source, *reorder.transpose);
     } else {
       make_transpose(reorder);
     }
@@ -140,7 +158,7 @@ class WeightsPass {
     if (rank < 3 || permutation_of(*origin.transpose, rank) != from_channels_last(rank))
       return Skip{Reason::other_order, quote(weight.name()) + " comes through " + origin.transpose->label()};
     if (context_.options.layout == WeightsLayout::channels_last) return Skip{Reason::already_channels_last, name, Verdict::not_applicable};
-    return to_contiguous(stored, constant, *origin.transpose);
+    return to_contiguous(origin, constant);
   }
 
   [[nodiscard]] ReorderMatch to_channels_last(Value& stored, const Constant& constant, bool direct) const {
@@ -157,20 +175,62 @@ class WeightsPass {
     Readers readers = readers_of(stored);
     if (!direct && readers.others) return Skip{Reason::shared_use, name};
     return Reorder{
-        std::move(readers.convolutions), nullptr, what, &stored, constant.data.permuted(relayout::to_channels_last(rank)), nullptr};
+        std::move(readers.convolutions), nullptr, what, &stored, constant.data.permuted(relayout::to_channels_last(rank)), nullptr, {}};
   }
 
-  [[nodiscard]] static ReorderMatch to_contiguous(Value& stored, const Constant& constant, Node& transpose) {
+  [[nodiscard]] ReorderMatch to_contiguous(const Origin& origin, const Constant& constant) {
+    Value& stored = *origin.stored;
+    Node& transpose = *origin.transpose;
     const std::string name = quote(stored.name());
     if (stored.uses().size() != 1 || stored.is_output() || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
     if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
+    const Dims permutation = from_channels_last(constant.dims.size());
+    MovedAxis before{origin.before, std::nullopt};
+    if (origin.before != nullptr) {
+      const Value& between = *transpose.input(0);
+      if (between.uses().size() != 1 || between.is_output()) return Skip{Reason::shared_use, quote(between.name())};
+      if (&between.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
+      if (!map_axis(*origin.before, permutation, before.axis))
+        return Skip{Reason::other_order, quote(between.name()) + " is quantized along other axes"};
+    }
     Readers readers = readers_of(*transpose.output(0));
     return Reorder{std::move(readers.convolutions),
                    nullptr,
                    name + " " + to_string(constant.dims),
                    &stored,
-                   constant.data.permuted(from_channels_last(constant.dims.size())),
-                   &transpose};
+                   constant.data.permuted(permutation),
+                   &transpose,
+                   before};
+  }
+
+  /// The axis of a quantizing operator whose operand gets its dims permuted, where it has one. False when it cannot be had.
+  [[nodiscard]] bool map_axis(const Node& node, const Dims& permutation, std::optional<int64_t>& axis) {
+    if (!node.is("QuantizeLinear") && !node.is("DequantizeLinear")) return true;
+    const Attributes attributes(node);
+    if (attributes.integer("block_size", 0) != 0 || node.input(1) == nullptr) return false;
+    const auto found = context_.constants.find(*node.input(1));
+    const auto* const scale = std::get_if<Constant>(&found);
+    if (scale == nullptr || scale->dims.size() > 1) return false;
+    if (element_count(scale->dims) == 1) return true;
+    const auto rank = static_cast<int64_t>(permutation.size());
+    int64_t old = attributes.integer("axis", 1);
+    if (old < 0) old += rank;
+    const auto at = std::ranges::find(permutation, old);
+    if (at == permutation.end()) return false;
+    axis = at - permutation.begin();
+    return true;
+  }
+
+  static void set_axis(Node& node, int64_t axis) {
+    onnx::NodeProto& message = node.graph().edit(node);
+    onnx::AttributeProto* attribute = nullptr;
+    for (onnx::AttributeProto& existing : *message.mutable_attribute()) {
+      if (existing.name() == "axis") attribute = &existing;
+    }
+    if (attribute == nullptr) attribute = message.add_attribute();
+    attribute->set_name("axis");
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(axis);
   }
 
   static void store(Value& value, TensorData data) {

@@ -20,15 +20,6 @@ bool is_random(const Node& node, bool is_call) {
   return std::ranges::find(kRandom, node.op_type()) != kRandom.end() && node.attribute("seed") == nullptr;
 }
 
-/// The permutation of a Transpose, or nothing.
-std::vector<int64_t> permutation_of(const Node& node, const Call* call) {
-  if (!node.is("Transpose")) return {};
-  const AttributeReader attributes(node, call);
-  std::vector<int64_t> out = attributes.integers("perm");
-  if (attributes.is_open()) out.clear();
-  return out;
-}
-
 /// What a Transpose of a Transpose gives back unchanged; nothing when `ref` is made otherwise.
 Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
   const Node* const outer = ref.value->producer();
@@ -36,8 +27,8 @@ Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes
   const Ref between = side.operand(ref, 0);
   const Node* const inner = between ? between.value->producer() : nullptr;
   if (inner == nullptr || !inner->is("Transpose")) return {};
-  const auto first = permutation_of(*inner, between.call);
-  const auto second = permutation_of(*outer, ref.call);
+  const auto first = written_permutation(*inner, between.call);
+  const auto second = written_permutation(*outer, ref.call);
   if (first.empty() || first.size() != second.size()) return {};
   for (std::size_t i = 0; i < first.size(); ++i) {
     const auto from = static_cast<std::size_t>(second[i]);
@@ -87,6 +78,7 @@ void Prover::examine_plain(Claim claim, Look& look) {
     const bool is_constant = !same && a_.constant(claim.a) && b_.constant(claim.b);
     if (is_constant) return compare_tensors(claim, look, nullptr);
     if (!same && step_down(claim, look)) continue;
+    if (!same && examine_moved_quantizer(claim, look)) return;
     const auto step_a = read_step(a_, claim.a, false);
     const auto step_b = read_step(b_, claim.b, true);
     const bool same_steps = same && step_a && step_b && same_lanes(*step_a, *step_b);

@@ -107,4 +107,12 @@ std::vector<std::string> different_attributes(const Node& a, const Call* call_a,
   return out;
 }
 
+std::vector<int64_t> written_permutation(const Node& node, const Call* call) {
+  if (!node.is("Transpose")) return {};
+  const AttributeReader attributes(node, call);
+  std::vector<int64_t> out = attributes.integers("perm");
+  if (attributes.is_open()) out.clear();
+  return out;
+}
+
 }  // namespace relayout::proof

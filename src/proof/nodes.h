@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,5 +16,7 @@ namespace relayout::proof {
 /// both must have them under the same names. `ignored` is an attribute that may differ.
 [[nodiscard]] std::vector<std::string> different_attributes(const Node& a, const Call* call_a, const Node& b, const Call* call_b,
                                                             std::string_view ignored = {});
+/// `perm` of a Transpose where it is written out and does not come from the caller of an unknown function; else empty.
+[[nodiscard]] std::vector<int64_t> written_permutation(const Node& node, const Call* call);
 
 }  // namespace relayout::proof

@@ -78,6 +78,7 @@ class Prover {
   void examine_operands(const Claim& claim, std::size_t first, Look& look);
   void examine_bodies(const Claim& claim, Look& look);
   [[nodiscard]] bool step_down(Claim& claim, Look& look);
+  [[nodiscard]] bool examine_moved_quantizer(const Claim& claim, Look& look);
   void resynchronize(const Claim& claim, Look& look);
   [[nodiscard]] bool same_input(const Value& a, const Value& b) const;
   void compare_tensors(const Claim& claim, Look& look, const Value* leaf);

@@ -125,6 +125,60 @@ TEST(WeightsLayout, L16To17Integers) {
   EXPECT_TRUE(run({kPass}, TextModel::of(result.bytes), contiguous()).bytes == quantized.bytes());
 }
 
+/// A convolution whose weight of 8 bits is dequantized along `axis` by `channels` scales.
+TextModel dequantized(const std::string& w, const std::string& op, const std::string& y, int axis, int channels) {
+  const std::string per = "[" + std::to_string(channels) + "]";
+  return {"g (float[1,6,5,6] x) => (float" + y + " y) <int8" + w + " W, float" + per + " s, int8" + per +
+          " z> { w = DequantizeLinear <axis = " + std::to_string(axis) + "> (W, s, z)  y = " + op + " (x, w) }"};
+}
+
+TEST(WeightsLayout, L18And19DequantizedWeights) {
+  for (const TextModel& before :
+       {dequantized("[4,6,3,2]", "Conv", "[1,4,3,5]", 0, 4), dequantized("[6,4,3,2]", "ConvTranspose", "[1,4,7,7]", 1, 4)}) {
+    const auto result = expect_moves(before);
+    const Node& transpose = result.model->graph().nodes().front();
+    EXPECT_EQ(transpose.op_type(), "Transpose");
+    const Node& dequantize = *std::next(result.model->graph().nodes().begin());
+    EXPECT_EQ(dequantize.message().SerializeAsString(), before.message().graph().node(0).SerializeAsString());
+  }
+}
+
+TEST(WeightsLayout, L20TransposeBehindDequantizeLinearByHand) {
+  const auto by_hand = [](const std::string& axis, const std::string& scales) {
+    return TextModel("g (float[1,6,5,6] x) => (float[1,4,7,7] y) <int8[6,3,2,4] v, float" + scales + " s, int8" + scales +
+                     " z> { d = DequantizeLinear " + axis + " (v, s, z)  w = Transpose <perm = [0,3,1,2]> (d)  y = ConvTranspose (x, w) }");
+  };
+  const TextModel per_channel = by_hand("<axis = 3>", "[4]");
+  expect_stays(per_channel, Reason::already_channels_last, Verdict::not_applicable);
+  const auto undone = run({kPass}, per_channel, contiguous());
+  EXPECT_EQ(undone.count("Transpose"), 0) << undone.details();
+  EXPECT_THAT(dims_of(undone, "v"), ElementsAre(6, 4, 3, 2));
+  EXPECT_EQ(undone.model->graph().nodes().front().attribute("axis")->i(), 1);
+  expect_same(per_channel, undone, {kPass}, contiguous());
+  // Along the input channels too, from the end, and one scale for all.
+  EXPECT_EQ(run({kPass}, by_hand("<axis = -1>", "[4]"), contiguous()).model->graph().nodes().front().attribute("axis")->i(), 1);
+  EXPECT_EQ(run({kPass}, by_hand("<axis = 0>", "[6]"), contiguous()).model->graph().nodes().front().attribute("axis")->i(), 0);
+  const TextModel one = by_hand("", "");
+  expect_same(one, run({kPass}, one, contiguous()), {kPass}, contiguous());
+}
+
+TEST(WeightsLayout, L21BlockedDequantization) {
+  const auto result = expect_moves(TextModel(
+      "g (float[1,6,5,6] x) => (float[1,4,3,5] y) <int8[4,6,3,2] W, float[4,3,3,2] s, int8[4,3,3,2] z> { w = DequantizeLinear <axis = 1, "
+      "block_size = 2> (W, s, z)  y = Conv (x, w) }",
+      head(21)));
+  EXPECT_THAT(dims_of(result, "W.channels_last"), ElementsAre(4, 3, 2, 6));
+  EXPECT_THAT(dims_of(result, "s"), ElementsAre(4, 3, 3, 2));
+}
+
+TEST(WeightsLayout, L22FakeQuantization) {
+  const auto result = expect_moves(
+      "g (float[1,6,5,6] x) => (float[1,4,3,5] y) <float[4,6,3,2] W, float[4] vars, int8[4] z> { q = QuantizeLinear <axis = 0> (W, vars, "
+      "z)  w = "
+      "DequantizeLinear <axis = 0> (q, vars, z)  y = Conv (x, w) }");
+  EXPECT_THAT(dims_of(result, "W.channels_last"), ElementsAre(4, 3, 2, 6));
+}
+
 TEST(WeightsLayout, L23TypesAreMovedBitForBit) {
   for (const DataType type : {DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16}) {
     TextModel before = conv("[1,2,3,3]", "[1,2,2,1]", "[1,1,2,3]", "", "Conv", 22).cast(type);
@@ -147,6 +201,49 @@ TEST(WeightsLayout, L23TypesAreMovedBitForBit) {
 TEST(WeightsLayout, L24BFloat16BelowOpset13) {
   const TextModel model = conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]", "", "Conv", 12).cast(DataType::bfloat16);
   expect_stays(model, Reason::type_not_transposable);
+}
+
+/// A convolution whose weight [5, 7, 3, 1] of a narrow type is dequantized.
+TextModel narrow(DataType type, const std::string& bytes, int opset) {
+  TextModel model("g (float[1,7,5,6] x) => (float[1,5,3,6] y) <int8[5,7,3,1] W, float s> { w = DequantizeLinear (W, s)  y = Conv (x, w) }",
+                  head(opset));
+  return model.edit([&](onnx::ModelProto& message) {
+    auto& weight = *message.mutable_graph()->mutable_initializer(0);
+    weight.set_data_type(static_cast<int>(type));
+    weight.set_raw_data(bytes);
+  });
+}
+
+TEST(WeightsLayout, L25NibblesAreMoved) {
+  // 5 × 7 × 3 = 105 elements: the last byte has one.
+  std::string bytes;
+  const auto element = [](int i) { return (i * 7 + i / 3) % 16; };
+  for (int i = 0; i < 105; i += 2) bytes.push_back(static_cast<char>(element(i) | (i + 1 < 105 ? element(i + 1) << 4 : 0)));
+  for (const DataType type : {DataType::int4, DataType::uint4}) {
+    const TextModel before = narrow(type, bytes, 21);
+    const auto result = run({kPass}, before);
+    EXPECT_EQ(result.count("Transpose"), 1) << result.details();
+    const TextModel written = TextModel::of(result.bytes);
+    const auto again = written.load();
+    const Tensor stored = again->graph().find("W.channels_last")->initializer()->data->load();
+    for (int o = 0; o < 5; ++o) {
+      for (int c = 0; c < 7; ++c) {
+        for (int k = 0; k < 3; ++k) {
+          EXPECT_EQ(static_cast<int>(stored.bytes()[(o * 3 + k) * 7 + c]) & 15, element((o * 7 + c) * 3 + k));
+        }
+      }
+    }
+    EXPECT_TRUE(run({kPass}, written, contiguous()).bytes == before.bytes());
+    expect_stays(narrow(type, bytes, 20), Reason::type_not_transposable);
+  }
+}
+
+TEST(WeightsLayout, L26Float8) {
+  std::string bytes;
+  for (int i = 0; i < 105; ++i) bytes.push_back(static_cast<char>(i));
+  expect_stays(narrow(DataType::float8e4m3fn, bytes, 19), Reason::type_not_transposable);
+  const auto result = run({kPass}, narrow(DataType::float8e4m3fn, bytes, 21));
+  EXPECT_THAT(dims_of(result, "W.channels_last"), ElementsAre(5, 3, 1, 7));
 }
 
 TEST(WeightsLayout, L27And28OtherTensorsStay) {
@@ -382,6 +479,14 @@ TEST(WeightsLayout, L65SquareTraps) {
   expect_stays(stored, Reason::already_channels_last, Verdict::not_applicable);
 }
 
+TEST(WeightsLayout, L66UnsortedInput) {
+  TextModel model("g (float[1,7,5,6] x) => (float[1,5,3,5] y) <float[5,7,3,2] W> { a = Relu (x)  y = Conv (a, W) }");
+  model.edit([](onnx::ModelProto& message) { message.mutable_graph()->mutable_node()->SwapElements(0, 1); });
+  const auto result = run({kPass}, model);
+  EXPECT_EQ(result.model->graph().nodes().front().op_type(), "Transpose");
+  EXPECT_NO_THROW((void)TextModel::of(result.bytes).load());
+}
+
 TEST(WeightsLayout, L67Opsets) {
   for (const int opset : {1, 6, 7, 12, 13, 17, 21, 22}) {
     const TextModel model = conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]", "kernel_shape = [3,2]", "Conv", opset);
@@ -389,6 +494,26 @@ TEST(WeightsLayout, L67Opsets) {
     EXPECT_EQ(result.count("Transpose"), 1);
     EXPECT_TRUE(run({kPass}, TextModel::of(result.bytes), contiguous()).bytes == model.bytes());
   }
+}
+
+TEST(WeightsLayout, L68FunctionsOnly) {
+  const TextModel model(R"(g (float[1,2,4,4] x) => (float[1,2,4,4] y) { y = local.block (x) }
+    <opset_import: ["" : 17], domain: "local"> block (u) => (v) { v = Neg (u) })",
+                        R"(<ir_version: 8, opset_import: ["local" : 1]>)");
+  EXPECT_TRUE(run({kPass}, model).bytes == model.bytes());
+}
+
+TEST(WeightsLayout, L55OtherInitializersNearby) {
+  expect_moves(
+      "g (float[1,7,5,6] x) => (float[1,5,3,5] y, string[1] t) <float[5,7,3,2] W> { y = Conv (x, W)  t = Constant <value_strings = "
+      "[\"a\"]> () }");
+}
+
+TEST(WeightsLayout, L71FoldedBackByAnotherTool) {
+  // What constant folding leaves of a converted model is the plain one under the old name, and moves again.
+  const TextModel before = conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]");
+  const auto once = run({kPass}, before);
+  EXPECT_TRUE(run({kPass}, TextModel::of(run({kPass}, TextModel::of(once.bytes), contiguous()).bytes)).bytes == once.bytes);
 }
 
 TEST(WeightsLayout, L69AfterAFold) {

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "proof/nodes.h"
+#include "proof/prover.h"
+#include "proof/tensors.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Whether a quantizing operator works along the same logical axis behind a permutation (`b`) as in front of it (`a`).
+bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* call_b, const std::vector<int64_t>& permutation,
+               const Dims& scale) {
+  if (scale.size() > 1) return false;  // blocks
+  if (element_count(scale) == 1) return true;
+  const auto rank = static_cast<int64_t>(permutation.size());
+  const auto axis_of = [&](const Node& node, const Call* call) {
+    const int64_t axis = AttributeReader(node, call).integer("axis", 1);
+    return axis < 0 ? axis + rank : axis;
+  };
+  const int64_t behind = axis_of(b, call_b);
+  return behind >= 0 && behind < rank && permutation[static_cast<std::size_t>(behind)] == axis_of(a, call_a);
+}
+
+}  // namespace
+
+/// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
+bool Prover::examine_moved_quantizer(const Claim& claim, Look& look) {
+  const Node* const transpose = claim.a.value->producer();
+  const Node* const node_b = claim.b.value->producer();
+  if (transpose == nullptr || node_b == nullptr || !(node_b->is("DequantizeLinear") || node_b->is("QuantizeLinear"))) return false;
+  const auto permutation = written_permutation(*transpose, claim.a.call);
+  const Ref below = permutation.empty() ? Ref{} : a_.operand(claim.a, 0);
+  const Node* const node_a = below ? below.value->producer() : nullptr;
+  if (node_a == nullptr || !same_operator(*node_a, *node_b)) return false;
+  const Ref of_a = a_.operand(below, 0), of_b = b_.operand(claim.b, 0), scale = b_.operand(claim.b, 1);
+  auto data_a = of_a ? a_.contents(of_a) : std::nullopt;
+  const auto data_b = of_b ? b_.contents(of_b) : std::nullopt;
+  const auto scales = scale ? b_.contents(scale) : std::nullopt;
+  Dims sorted = permutation;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<int64_t>(i)) return false;
+  }
+  if (!data_a || !data_b || !scales || data_a->type == DataType::string || data_a->dims.size() != permutation.size()) return false;
+  data_a->data = data_a->data.permuted(permutation);
+  data_a->dims = data_a->data.dims();
+  const auto found = difference(*data_a, *data_b);
+  if (!found || found->values != 0 || !same_axis(*node_a, below.call, *node_b, claim.b.call, permutation, scales->dims)) return false;
+  if (!different_attributes(*node_a, below.call, *node_b, claim.b.call, "axis").empty()) return false;
+
+  look.bypassed.push_back(transpose);
+  look.nodes_a.push_back(node_a);
+  look.nodes_b.push_back(node_b);
+  look.constants_a.push_back(of_a);
+  look.constants_b.push_back(of_b);
+  look.tensors.emplace_back(of_b.value, true);
+  examine_operands({below, claim.b, {}, {}, {}, {}, claim.reader}, 1, look);
+  return true;
+}
+
+}  // namespace relayout::proof
