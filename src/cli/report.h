@@ -33,6 +33,8 @@ struct PassReport {
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
 
+/// What one difference of the interfaces means.
+[[nodiscard]] std::string sentence(const InterfaceDifference& difference, const VerifyResult& result);
 /// Verdict last, with what was run; one line per output before it, interface differences first. -v: figures of every sample.
 [[nodiscard]] std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style);
 [[nodiscard]] Json verify_json(const VerifyResult& result, bool allow_inconclusive);

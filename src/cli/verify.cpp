@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "base/text_file.h"
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/options.h"
@@ -10,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verdict.h"
+#include "cli/verify_junit.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {
@@ -20,7 +22,7 @@ struct Request {
   std::string data;
   Assignments dims, shapes, inputs;
   int64_t seed = 1;
-  std::string mode;
+  std::string mode, junit;
   bool reference = false, json = false;
   VerifyOptions options;
 };
@@ -40,10 +42,15 @@ void read_words(Request& request) {
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
 }
 
+void write_junit(const Request& request, const JunitSuite& suite) {
+  if (!request.junit.empty()) write_text_file(request.junit, junit_text({suite}));
+}
+
 /// The stored outputs of one model.
 int verify_stored(const Request& request, const ReportStyle& style) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
+  write_junit(request, junit_suite(result));
   write_output(request.json ? data_json(result).dump() + "\n" : data_text(result, style));
   return exit_code(result);
 }
@@ -55,9 +62,21 @@ int verify_pair(const Request& request, Progress& progress, const ReportStyle& s
   const bool allow_inconclusive = request.options.allow_inconclusive;
   const VerifyResult result = verify(request.models[0], request.models[1], request.options);
   progress.clear();
+  write_junit(request, junit_suite(result, allow_inconclusive));
   write_output(request.json ? verify_json(result, allow_inconclusive).dump() + "\n" : verify_text(result, allow_inconclusive, style));
   if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
   return exit_code(result, allow_inconclusive);
+}
+
+/// What is being handled right now, as the report's only case.
+void note_failure(const Request& request) {
+  const Failure failure = current_failure();
+  try {
+    write_junit(request, junit_suite(request.models.back(), failure));
+  } catch (const Error&) {
+    // The error that led here is the one to tell.
+    return;
+  }
 }
 
 int run(Request& request, const Common& common) {
@@ -67,8 +86,17 @@ int run(Request& request, const Common& common) {
   Progress progress(true);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   const ReportStyle style{common.verbose, output_has_colors()};
-  return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
+  try {
+    return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
+  } catch (const Error& error) {
+    // A report that somebody waits for says so too; but not when it is what could not be written, or nobody waits any more.
+    const bool came_to_nothing = error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported ||
+                                 error.kind() == ErrorKind::io || error.kind() == ErrorKind::defect;
+    if (came_to_nothing && !request.junit.empty()) note_failure(request);
+    throw;
+  }
 }
+
 std::function<int()> prepare(OptionSet& options, const Common& common) {
   auto request = std::make_shared<Request>();
   options.positional("A B", request->models, 1, 2, "the model that is right and the one to be judged; with --data only one");
@@ -89,6 +117,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.group("Report");
   options.flag("--json", request->json, "everything as one JSON document");
+  options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
   return [request, &common] { return run(*request, common); };
 }
 

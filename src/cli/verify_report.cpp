@@ -54,18 +54,6 @@ std::string seconds_text(double seconds) {
   return format(seconds < 10 ? "%.1f s" : "%.0f s", seconds);
 }
 
-/// What one difference of the interfaces means, in a sentence.
-std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
-  const std::string place = difference.side + " " + quote(difference.name);
-  const std::string b = escape(result.b);
-  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
-  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
-  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
-  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
-  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
-  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
-}
-
 const SampleMetrics* worst_sample(const OutputComparison& output) {
   const SampleMetrics* worst = nullptr;
   for (const SampleMetrics& metrics : output.samples) {
@@ -264,6 +252,17 @@ std::string exit_text(int code) {
 }
 
 }  // namespace
+
+std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const std::string place = difference.side + " " + quote(difference.name);
+  const std::string b = escape(result.b);
+  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
+  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
+  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
+  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
+  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+}
 
 std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
   std::string out;

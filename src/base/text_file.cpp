@@ -1,0 +1,74 @@
+#include "base/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_at(const fs::path& path, int error) {
+  fail(ErrorKind::io, escape(path.string()) + ": cannot write: " + std::generic_category().message(error));
+}
+
+/// 0, or the error number.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// Writes and closes.
+int finish(int descriptor, std::string_view text) {
+  const int error = write_all(descriptor, text);
+  return ::close(descriptor) != 0 && error == 0 ? errno : error;
+}
+
+/// The mode a new file gets, or that of the one which is replaced.
+mode_t mode_of(const fs::path& path) {
+  struct stat state = {};
+  if (::stat(path.c_str(), &state) == 0) return state.st_mode & 07777U;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666U & ~mask;
+}
+
+}  // namespace
+
+void write_text_file(const fs::path& path, std::string_view text) {
+  std::error_code ignored;
+  const fs::path target = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
+  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored)) {
+    const int direct = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    if (direct < 0) fail_at(path, errno);
+    if (const int error = finish(direct, text); error != 0) fail_at(path, error);
+    return;
+  }
+  std::string name = target.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) fail_at(path, errno);
+  int error = ::fchmod(descriptor, mode_of(target)) != 0 ? errno : 0;
+  const int written = finish(descriptor, text);
+  if (error == 0) error = written;
+  if (error == 0 && std::rename(name.c_str(), target.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(name.c_str());
+  fail_at(path, error);
+}
+
+}  // namespace relayout

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace relayout {
+
+/// Writes a report: the file appears whole under its name or not at all, and replaces one that is there. What is no regular file (a
+/// device, a pipe) is written to directly. Error{io} names the path.
+void write_text_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace relayout

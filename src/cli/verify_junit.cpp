@@ -1,0 +1,150 @@
+#include "cli/verify_junit.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "cli/verdict.h"
+#include "relayout/error.h"
+#include "relayout/version.h"
+
+namespace relayout::cli {
+namespace {
+
+/// Builds the cases of one pair of models.
+class PairSuite {
+ public:
+  PairSuite(const VerifyResult& result, bool allow_inconclusive) : result_(result), allow_inconclusive_(allow_inconclusive) {
+    const std::filesystem::path path(result.b);
+    suite_.name = "relayout verify " + result.a + " " + result.b;
+    suite_.timestamp = junit_now();
+    class_name_ = "relayout.verify." + path.stem().string();
+  }
+
+  JunitSuite make() {
+    add_properties();
+    add_interface();
+    for (const OutputComparison& output : result_.outputs) add_output(output);
+    add_whole();
+    // What was spent belongs to no output alone.
+    if (!suite_.cases.empty()) suite_.cases.back().seconds = result_.seconds;
+    return std::move(suite_);
+  }
+
+ private:
+  JunitCase& add(const std::string& name) {
+    JunitCase& one = suite_.cases.emplace_back();
+    one.class_name = class_name_;
+    one.name = name;
+    one.file = result_.b;
+    return one;
+  }
+
+  void add_properties() {
+    suite_.properties = {{"relayout", std::string(kVersion)},
+                         {"oneDNN", result_.onednn + (result_.isa.empty() ? "" : ", " + result_.isa)},
+                         {"seed", std::to_string(result_.seed)},
+                         {"samples", std::to_string(result_.samples)},
+                         {"bound", "5 × floor"}};
+    if (result_.proof) suite_.properties.emplace_back("proved", result_.proof->proved ? "yes" : "no");
+  }
+
+  void add_interface() {
+    JunitCase& one = add("interface");
+    for (const InterfaceDifference& difference : result_.interface) {
+      if (difference.remark) continue;
+      one.status = JunitCase::Status::failed;
+      (one.message.empty() ? one.message : one.details) += (one.details.empty() ? "" : "\n") + sentence(difference, result_);
+    }
+  }
+
+  void add_output(const OutputComparison& output) {
+    for (const SampleMetrics& metrics : output.samples) {
+      JunitCase& one = add(output.name + " sample " + std::to_string(metrics.sample));
+      if (metrics.outcome == Outcome::different) {
+        one.status = JunitCase::Status::failed;
+        one.message = metrics.reason;
+        one.details = output.hint;
+      } else if (output.outcome == Outcome::inconclusive) {
+        set_inconclusive(one, output.reason);
+      }
+    }
+    // Different for a reason that no sample has: missing, declared otherwise.
+    const auto is_different = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
+    if (!output.samples.empty() && (output.outcome != Outcome::different || std::ranges::any_of(output.samples, is_different))) return;
+    if (output.samples.empty() && output.outcome == Outcome::same) return;
+    JunitCase& one = add(output.name);
+    if (output.outcome == Outcome::different) {
+      one.status = JunitCase::Status::failed;
+      one.message = output.reason;
+      one.details = output.hint;
+    } else {
+      set_inconclusive(one, output.reason);
+    }
+  }
+
+  void set_inconclusive(JunitCase& one, const std::string& reason) const {
+    one.status = allow_inconclusive_ ? JunitCase::Status::skipped : JunitCase::Status::failed;
+    one.message = "inconclusive: " + reason;
+  }
+
+  /// The verdict of the whole, with what no output tells.
+  void add_whole() {
+    JunitCase& one = add("verdict");
+    if (const auto failure = failure_of(result_)) {
+      one.status = JunitCase::Status::error;
+      one.message = failure->message;
+    } else if (result_.outcome == Outcome::different) {
+      one.status = JunitCase::Status::failed;
+      one.message = result_.reason.empty() ? "different" : result_.reason;
+    } else if (result_.outcome == Outcome::inconclusive) {
+      set_inconclusive(one, result_.reason.empty() ? "nothing was tested by at least one output" : result_.reason);
+    }
+    if (!result_.proof) return;
+    for (const Unexplained& entry : result_.proof->unexplained) one.details += (one.details.empty() ? "" : "\n") + entry.text;
+  }
+
+  const VerifyResult& result_;
+  bool allow_inconclusive_;
+  std::string class_name_;
+  JunitSuite suite_;
+};
+
+}  // namespace
+
+JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
+  return PairSuite(result, allow_inconclusive).make();
+}
+
+JunitSuite junit_suite(const DataResult& result) {
+  JunitSuite suite{"relayout verify " + result.model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  for (const DataCase& stored : result.cases) {
+    JunitCase& one = suite.cases.emplace_back();
+    one.class_name = "relayout.verify." + std::filesystem::path(result.model).stem().string();
+    one.name = stored.name;
+    one.file = result.model;
+    one.seconds = stored.seconds;
+    one.message = stored.message.empty() ? stored.status : stored.message;
+    if (stored.status == "unsupported") {
+      one.status = JunitCase::Status::error;
+    } else if (stored.status != "passed") {
+      one.status = JunitCase::Status::failed;
+    }
+  }
+  return suite;
+}
+
+JunitSuite junit_suite(const std::string& model, const Failure& failure) {
+  JunitSuite suite{"relayout verify " + model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  JunitCase& one = suite.cases.emplace_back();
+  one.class_name = "relayout.verify." + std::filesystem::path(model).stem().string();
+  one.name = "verdict";
+  one.file = model;
+  one.status = JunitCase::Status::error;
+  one.message = failure.message;
+  one.details = "exit " + std::to_string(failure.code);
+  return suite;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,92 @@
+#include "report/junit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <clocale>
+
+namespace relayout {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+JunitCase a_case(const std::string& name, JunitCase::Status status = JunitCase::Status::passed, const std::string& message = "") {
+  JunitCase one;
+  one.class_name = "relayout.verify.net";
+  one.name = name;
+  one.seconds = 0.25;
+  one.status = status;
+  one.message = message;
+  return one;
+}
+
+TEST(Junit, CountsAddUp) {
+  const JunitSuite suite{"net",
+                         "2026-01-31T12:00:00",
+                         {{"seed", "1"}},
+                         {a_case("one"), a_case("two", JunitCase::Status::failed, "too far"),
+                          a_case("three", JunitCase::Status::error, "no memory"), a_case("four", JunitCase::Status::skipped, "constant")}};
+  EXPECT_EQ(junit_text({suite}),
+            R"(<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="4" failures="1" errors="1" skipped="1" time="1.000">
+  <testsuite name="net" tests="4" failures="1" errors="1" skipped="1" time="1.000" timestamp="2026-01-31T12:00:00">
+    <properties>
+      <property name="seed" value="1"/>
+    </properties>
+    <testcase classname="relayout.verify.net" name="one" time="0.250"/>
+    <testcase classname="relayout.verify.net" name="two" time="0.250">
+      <failure message="too far" type="different">too far</failure>
+    </testcase>
+    <testcase classname="relayout.verify.net" name="three" time="0.250">
+      <error message="no memory" type="error">no memory</error>
+    </testcase>
+    <testcase classname="relayout.verify.net" name="four" time="0.250">
+      <skipped message="constant">constant</skipped>
+    </testcase>
+  </testsuite>
+</testsuites>
+)");
+}
+
+TEST(Junit, V72NamesThatAreEqualAfterEscapingStayApart) {
+  const std::string text = junit_text({{"s", "", {}, {a_case("y\x01"), a_case("y\x02"), a_case("y\x01")}}});
+  EXPECT_THAT(text, HasSubstr("name=\"y\xEF\xBF\xBD\""));
+  EXPECT_THAT(text, HasSubstr("name=\"y\xEF\xBF\xBD (2)\""));
+  EXPECT_THAT(text, HasSubstr("name=\"y\xEF\xBF\xBD (3)\""));
+}
+
+TEST(Junit, V72MarkupInNamesAndMessages) {
+  const std::string text = junit_text({{"]]>", "", {}, {a_case("<a&\"b\">", JunitCase::Status::failed, "x]]>y\xEF\xBF\xBF")}}});
+  EXPECT_THAT(text, HasSubstr("name=\"&lt;a&amp;&quot;b&quot;&gt;\""));
+  EXPECT_THAT(text, HasSubstr(">x]]&gt;y\xEF\xBF\xBD</failure>"));
+  EXPECT_THAT(text, Not(HasSubstr("]]>")));
+}
+
+TEST(Junit, LongTextIsCutBetweenCharacters) {
+  JunitCase one = a_case("long", JunitCase::Status::failed, "first line");
+  for (int i = 0; i < 6000; ++i) one.details += "ä";
+  const std::string text = junit_text({{"s", "", {}, {one}}});
+  EXPECT_LT(text.size(), 9000U);
+  EXPECT_THAT(text, HasSubstr("first line\nää"));
+  EXPECT_THAT(text, HasSubstr("ä …</failure>"));
+}
+
+TEST(Junit, V72SecondsHaveAPointInEveryLocale) {
+  for (const char* const name : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"}) {
+    if (std::setlocale(LC_ALL, name) != nullptr) break;
+  }
+  const std::string text = junit_text({{"s", "", {}, {a_case("one")}}});
+  std::setlocale(LC_ALL, "C");
+  EXPECT_THAT(text, HasSubstr("time=\"0.250\""));
+}
+
+TEST(Junit, TimesThatAreNone) {
+  JunitCase one = a_case("one");
+  one.seconds = -1;
+  EXPECT_THAT(junit_text({{"s", "", {}, {one}}}), HasSubstr("name=\"one\" time=\"0.000\""));
+  EXPECT_EQ(junit_now().size(), std::string("2026-01-31T12:00:00").size());
+}
+
+}  // namespace
+}  // namespace relayout

@@ -1,0 +1,31 @@
+#include "report/markup.h"
+
+#include <gtest/gtest.h>
+
+namespace relayout {
+namespace {
+
+TEST(Markup, EscapesMarkupInElementsAndAttributes) {
+  EXPECT_EQ(escape_markup("a<b & \"c\" > 'd'"), "a&lt;b &amp; &quot;c&quot; &gt; &#39;d&#39;");
+  EXPECT_EQ(escape_markup("]]>"), "]]&gt;");
+}
+
+TEST(Markup, KeepsWhatXmlAllows) {
+  EXPECT_EQ(printable_markup("tab\tline\nÄ 漢 \xF0\x9F\x99\x82"), "tab\tline\nÄ 漢 \xF0\x9F\x99\x82");
+}
+
+TEST(Markup, V72ReplacesWhatXmlForbids) {
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(printable_markup(std::string("a\0b", 3)), "a" + mark + "b");
+  EXPECT_EQ(printable_markup("\x1B[31m"), mark + "[31m");
+  EXPECT_EQ(printable_markup("\xEF\xBF\xBF"), mark) << "U+FFFF";
+  EXPECT_EQ(printable_markup("\xEF\xBF\xBE"), mark) << "U+FFFE";
+  EXPECT_EQ(printable_markup("\xFF"), mark);
+  EXPECT_EQ(printable_markup("\xC0\xAF"), mark + mark) << "overlong";
+  EXPECT_EQ(printable_markup("\xED\xA0\x80"), mark + mark + mark) << "surrogate";
+  EXPECT_EQ(printable_markup("\xE6\xBC"), mark + mark) << "cut off";
+  EXPECT_EQ(printable_markup("\xC2\x85"), mark) << "a control character of the second block";
+}
+
+}  // namespace
+}  // namespace relayout
