@@ -1,5 +1,8 @@
 #include "relayout/error.h"
 
+#include <string>
+#include <utility>
+
 namespace relayout {
 
 int exit_code(ErrorKind kind) noexcept {

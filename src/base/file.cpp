@@ -1,13 +1,19 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>

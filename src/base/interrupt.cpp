@@ -1,5 +1,7 @@
 #include "base/interrupt.h"
 
+#include <signal.h>
+
 #include <csignal>
 
 #include "relayout/error.h"

@@ -1,9 +1,15 @@
 #include "base/sha256.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/interrupt.h"
 
 #if defined(__x86_64__)

@@ -4,6 +4,9 @@
 #include <array>
 #include <cstdio>
 #include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace relayout {

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/command.h"
@@ -15,6 +19,9 @@
 #include "cli/terminal.h"
 #include "cli/verdict.h"
 #include "relayout/error.h"
+#include "relayout/model.h"
+#include "relayout/verify.h"
+#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -1,8 +1,15 @@
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/report.h"
+#include "relayout/convert.h"
+#include "relayout/findings.h"
+#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {

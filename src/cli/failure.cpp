@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string>
 
 #include "cli/terminal.h"
 #include "relayout/error.h"

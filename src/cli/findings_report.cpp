@@ -1,8 +1,15 @@
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/report.h"
+#include "relayout/findings.h"
+#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {

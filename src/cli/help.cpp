@@ -1,6 +1,10 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace relayout::cli {
 namespace {

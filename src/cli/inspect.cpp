@@ -1,11 +1,15 @@
 #include "relayout/inspect.h"
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "relayout/model.h"
 
 namespace relayout::cli {
 namespace {

@@ -1,9 +1,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/report.h"
+#include "relayout/findings.h"
+#include "relayout/inspect.h"
+#include "relayout/types.h"
+#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {

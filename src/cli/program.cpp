@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/log.h"

@@ -1,6 +1,10 @@
 #include "cli/progress.h"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/text.h"

@@ -1,10 +1,17 @@
 #include "cli/verdict.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
+#include "cli/failure.h"
 #include "cli/report.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/verify.h"
 
 namespace relayout::cli {
 namespace {

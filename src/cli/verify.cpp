@@ -1,6 +1,10 @@
 #include "relayout/verify.h"
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "base/text_file.h"
@@ -13,6 +17,7 @@
 #include "cli/verdict.h"
 #include "cli/verify_junit.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
 
 namespace relayout::cli {
 namespace {

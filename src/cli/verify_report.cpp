@@ -2,10 +2,18 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/report.h"
+#include "relayout/execute.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "relayout/version.h"
+#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {

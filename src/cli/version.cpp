@@ -1,5 +1,7 @@
 #include "cli/version.h"
 
+#include <string>
+
 #include "relayout/version.h"
 
 namespace relayout::cli {

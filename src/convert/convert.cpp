@@ -2,10 +2,18 @@
 #include "relayout/convert.h"
 
 #include <onnx/onnx_pb.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <ratio>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -17,6 +25,7 @@
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/verify.h"
 #include "relayout/version.h"
 
 namespace relayout {

@@ -2,8 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "base/text.h"
+#include "model/save.h"
+#include "passes/pass.h"
+#include "relayout/convert.h"
 #include "relayout/error.h"
 
 namespace relayout {

@@ -1,9 +1,12 @@
 #include "exec/arena.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 #include <numeric>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/checked.h"
 #include "relayout/error.h"

@@ -2,10 +2,20 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "exec/arena.h"
 #include "model/attributes.h"
 #include "model/origin.h"
-#include "relayout/error.h"
+#include "model/tensor_data.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,7 +1,14 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <string>
 
 #include "exec/kernel.h"
 #include "exec/loops.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -4,9 +4,19 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "exec/kernel.h"
 #include "exec/loops.h"
+#include "exec/primitives.h"
 #include "exec/vectorize.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

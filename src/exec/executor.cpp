@@ -1,13 +1,27 @@
 #include <algorithm>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/threads.h"
 #include "exec/fuse.h"
+#include "exec/inference.h"
+#include "exec/kernel.h"
 #include "exec/lowering.h"
 #include "exec/plan.h"
+#include "exec/primitives.h"
 #include "exec/program.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,17 @@
 #include "exec/fuse.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "exec/lower.h"
+#include "exec/lowering.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "exec/stages.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,11 +1,21 @@
 #include "exec/inference.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/checked.h"
+#include "exec/constant_store.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,11 +1,15 @@
 #include "exec/loops.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout {
 

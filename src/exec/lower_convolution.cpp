@@ -1,10 +1,24 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "exec/constant_store.h"
+#include "exec/kernel.h"
 #include "exec/lower.h"
+#include "exec/lowering.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "exec/stages.h"
+#include "model/attributes.h"
 #include "ops/convolution.h"
 #include "ops/window.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

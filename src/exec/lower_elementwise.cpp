@@ -1,7 +1,16 @@
-#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "exec/elementwise_kernel.h"
+#include "exec/kernel.h"
 #include "exec/lower.h"
+#include "exec/lowering.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "exec/stages.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,17 @@
-#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "exec/kernel.h"
 #include "exec/lower.h"
+#include "exec/lowering.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

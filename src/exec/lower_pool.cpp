@@ -1,8 +1,15 @@
 #include <algorithm>
+#include <cstddef>
 
 #include "exec/lower.h"
+#include "exec/lowering.h"
 #include "exec/pool_kernel.h"
+#include "exec/program.h"
+#include "exec/stages.h"
 #include "ops/window.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,16 @@
 #include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
+#include "exec/kernel.h"
 #include "exec/lower.h"
+#include "exec/lowering.h"
+#include "exec/program.h"
+#include "exec/stages.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

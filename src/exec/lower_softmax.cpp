@@ -1,4 +1,13 @@
+#include <utility>
+
+#include "exec/kernel.h"
 #include "exec/lower.h"
+#include "exec/lowering.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "exec/lower.h"
+#include "exec/lowering.h"
 
 namespace relayout {
 namespace {

@@ -1,11 +1,29 @@
 #include "exec/lowering.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "exec/arena.h"
+#include "exec/constant_store.h"
+#include "exec/inference.h"
+#include "exec/kernel.h"
 #include "exec/op_kernel.h"
+#include "exec/plan.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "ops/op.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

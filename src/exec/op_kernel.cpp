@@ -1,5 +1,14 @@
 #include "exec/op_kernel.h"
 
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/kernel.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
+
 namespace relayout {
 namespace {
 

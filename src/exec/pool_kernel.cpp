@@ -1,9 +1,15 @@
 #include "exec/pool_kernel.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "exec/kernel.h"
 #include "exec/vectorize.h"
+#include "relayout/tensor.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,11 @@
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "exec/kernel.h"
+#include "exec/primitives.h"
 
 namespace relayout {
 namespace {

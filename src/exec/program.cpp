@@ -1,7 +1,17 @@
 #include "exec/program.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
 #include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ops/op.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,14 @@
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <vector>
 
 #include "base/interrupt.h"
+#include "exec/kernel.h"
 #include "exec/plan.h"
-#include "relayout/error.h"
+#include "exec/primitives.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

@@ -2,7 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/inference.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -5,7 +5,15 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
@@ -16,7 +24,10 @@
 #include "ops/constants.h"
 #include "ops/unknown.h"
 #include "passes/pass.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,15 +1,22 @@
 #include "inspect/macs.h"
 
 #include <algorithm>
-#include <memory>
+#include <cstddef>
+#include <optional>
 #include <unordered_map>
+#include <variant>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/interrupt.h"
-#include "model/tensor_data.h"
+#include "model/attributes.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,13 @@
 #include "layout/permutation.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
 
 #include "model/attributes.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 

@@ -2,8 +2,14 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/text.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,13 @@
 #include "model/bytes.h"
 
+#include <cstddef>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "relayout/error.h"
 
 namespace relayout {

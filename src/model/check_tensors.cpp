@@ -1,8 +1,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

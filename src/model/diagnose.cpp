@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
+#include "model/origin.h"
+#include "model/wire.h"
 #include "relayout/error.h"
 
 namespace relayout {

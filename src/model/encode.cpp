@@ -4,8 +4,14 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include <cstddef>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
+
+#include "base/file.h"
+#include "model/wire.h"
 
 namespace relayout::encode {
 

@@ -1,10 +1,18 @@
 #include <onnx/onnx_pb.h>
 
 #include <charconv>
+#include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "model/bytes.h"
 #include "model/origin.h"
 #include "relayout/error.h"
 

@@ -2,13 +2,22 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_index.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -3,14 +3,22 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "model/graph_index.h"
 #include "model/origin.h"
+#include "model/tensor_data.h"
 #include "model/wire.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

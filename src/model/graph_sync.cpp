@@ -2,12 +2,18 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_index.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,13 +1,21 @@
 #include <google/protobuf/io/coded_stream.h>
 
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "model/check.h"
 #include "model/diagnose.h"
 #include "model/model_builder.h"
+#include "model/origin.h"
 #include "model/text_format.h"
+#include "model/wire.h"
 #include "relayout/error.h"
+#include "relayout/model.h"
 
 namespace relayout {
 namespace {

@@ -2,7 +2,13 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "model/model_builder.h"
 

@@ -4,13 +4,20 @@
 #include <onnx/onnx_pb.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "model/bytes.h"
+#include "model/tensor_data.h"
+#include "model/wire.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

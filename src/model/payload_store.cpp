@@ -1,5 +1,11 @@
 #include "model/payload_store.h"
 
+#include <tuple>
+
+#include "model/bytes.h"
+#include "model/save.h"
+#include "model/tensor_data.h"
+
 namespace relayout {
 namespace {
 

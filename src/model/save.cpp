@@ -3,22 +3,30 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "model/atomic_file.h"
 #include "model/origin.h"
+#include "model/payload_store.h"
+#include "model/segments.h"
 #include "model/splice.h"
 #include "model/stream.h"
 #include "model/text_format.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 
 namespace relayout {
 namespace {

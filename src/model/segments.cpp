@@ -1,7 +1,14 @@
 #include "model/segments.h"
 
 #include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+
+#include "base/file.h"
+#include "model/bytes.h"
 
 namespace relayout {
 

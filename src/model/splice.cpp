@@ -2,12 +2,19 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "model/encode.h"
+#include "model/origin.h"
+#include "model/payload_store.h"
+#include "model/segments.h"
 #include "model/splicer.h"
+#include "model/wire.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

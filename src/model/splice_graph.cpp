@@ -1,12 +1,18 @@
 // Graphs and functions: repeated fields whose elements came, went or changed.
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "model/encode.h"
 #include "model/merge_list.h"
+#include "model/origin.h"
+#include "model/segments.h"
 #include "model/splicer.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

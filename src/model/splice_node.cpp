@@ -5,8 +5,13 @@
 #include <utility>
 
 #include "model/encode.h"
+#include "model/origin.h"
+#include "model/segments.h"
+#include "model/splice_tensor.h"
 #include "model/splicer.h"
+#include "model/tensor_data.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

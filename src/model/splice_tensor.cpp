@@ -4,9 +4,18 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
+#include "model/bytes.h"
 #include "model/encode.h"
+#include "model/origin.h"
+#include "model/payload_store.h"
+#include "model/segments.h"
+#include "model/tensor_data.h"
+#include "model/wire.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

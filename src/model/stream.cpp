@@ -6,16 +6,24 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "model/bytes.h"
+#include "model/segments.h"
+#include "model/tensor_data.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

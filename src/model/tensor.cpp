@@ -1,13 +1,18 @@
 #include "relayout/tensor.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "base/checked.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

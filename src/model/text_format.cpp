@@ -11,12 +11,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "model/save.h"
 #include "model/wire.h"
 #include "relayout/error.h"
+#include "relayout/model.h"
 
 namespace relayout::text_format {
 namespace {

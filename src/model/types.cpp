@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <span>
+#include <string>
 
 #include "base/checked.h"
 #include "relayout/error.h"

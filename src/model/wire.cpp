@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "model/wire_reader.h"
 #include "relayout/error.h"
 

@@ -1,9 +1,12 @@
 #include "model/wire_reader.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 
+#include "model/wire.h"
 #include "relayout/error.h"
 
 namespace relayout::wire {

@@ -1,6 +1,16 @@
 #include "ops/axis_lines.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "base/threads.h"
+#include "ops/dtypes.h"
+#include "ops/strided.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

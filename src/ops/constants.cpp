@@ -4,17 +4,28 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/text.h"
 #include "model/attributes.h"
+#include "model/bytes.h"
 #include "model/origin.h"
 #include "ops/op.h"
 #include "ops/value_type.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

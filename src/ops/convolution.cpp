@@ -1,10 +1,25 @@
 #include "ops/convolution.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/threads.h"
+#include "ops/correlation.h"
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/product.h"
+#include "ops/window.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

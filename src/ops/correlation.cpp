@@ -1,8 +1,13 @@
 #include "ops/correlation.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/product.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,11 +1,22 @@
 #include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
 #include "ops/matrix.h"
+#include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/strided.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,9 +1,21 @@
 #include "ops/gather.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
 #include "ops/window.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 

@@ -1,8 +1,20 @@
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/axis_lines.h"
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

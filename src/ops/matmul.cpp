@@ -1,8 +1,20 @@
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <type_traits>
+#include <utility>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
 #include "ops/matrix.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/product.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 

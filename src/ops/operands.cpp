@@ -1,9 +1,21 @@
 #include "ops/operands.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
+#include "ops/dtypes.h"
+#include "ops/op.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

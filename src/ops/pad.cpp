@@ -1,8 +1,20 @@
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/gather.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,9 +1,25 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ops/convolution.h"
+#include "ops/dtypes.h"
 #include "ops/gather.h"
 #include "ops/kernels.h"
 #include "ops/matrix.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,10 +1,21 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
 #include "ops/matrix.h"
-#include "ops/strided.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,10 +1,24 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/threads.h"
 #include "ops/axis_lines.h"
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
 #include "ops/window.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,8 +1,18 @@
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <type_traits>
 
+#include "ops/dtypes.h"
 #include "ops/gather.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
 #include "ops/window.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,7 +1,18 @@
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

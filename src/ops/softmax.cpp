@@ -1,8 +1,17 @@
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "ops/axis_lines.h"
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,10 +1,18 @@
 #include "ops/strided.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/threads.h"
+#include "ops/dtypes.h"
+#include "relayout/tensor.h"
 
 namespace relayout {
 namespace {

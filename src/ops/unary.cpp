@@ -1,8 +1,14 @@
 #include <cmath>
 #include <numbers>
+#include <string>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

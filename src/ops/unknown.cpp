@@ -3,7 +3,10 @@
 #include <onnx/defs/schema.h>
 
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "ops/op.h"
 #include "relayout/graph.h"

@@ -1,6 +1,13 @@
 #include "ops/window.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -3,13 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/text.h"
 #include "model/attributes.h"
+#include "ops/constants.h"
 #include "passes/numbers.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -3,8 +3,13 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "ops/op.h"
+#include "passes/pass.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

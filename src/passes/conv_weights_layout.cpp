@@ -10,15 +10,27 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <list>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/text.h"
 #include "layout/permutation.h"
 #include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "ops/constants.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -2,15 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/text.h"
+#include "passes/affine.h"
 #include "passes/cleanup.h"
+#include "passes/linear_operator.h"
 #include "passes/neighbours.h"
 #include "passes/numbers.h"
 #include "passes/operands.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,10 @@
 // BatchNormalization into the convolution in front of it: see fold.h for the picture and the formula.
 
 #include "passes/fold.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 

@@ -2,15 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/attributes.h"
+#include "model/tensor_data.h"
 #include "passes/numbers.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

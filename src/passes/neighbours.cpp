@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "base/text.h"
 #include "model/attributes.h"
 #include "passes/linear_operator.h"
+#include "passes/pass.h"
+#include "passes/skips.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -3,8 +3,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <bit>
+#include <cstddef>
+#include <string>
+#include <utility>
 
+#include "model/tensor_data.h"
 #include "passes/cleanup.h"
+#include "passes/pass.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

@@ -6,10 +6,15 @@
 // Stays: what a caller sees (graph inputs and outputs, overridable initializers), opset imports, nodes of unknown operators or domains.
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "passes/cleanup.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

@@ -1,10 +1,20 @@
 #include "passes/rewrite.h"
 
+#include <cstddef>
 #include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "passes/pass.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

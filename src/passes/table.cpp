@@ -2,10 +2,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <ratio>
+#include <span>
+#include <string>
 
 #include "base/log.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

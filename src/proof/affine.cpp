@@ -3,8 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "ops/constants.h"
 #include "proof/numbers.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "proof/affine.h"
+#include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/prover.h"
+#include "proof/recompute.h"
+#include "proof/side.h"
 #include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
 
 namespace relayout::proof {
 namespace {

@@ -1,10 +1,21 @@
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "proof/affine.h"
+#include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/prover.h"
-#include "proof/tensors.h"
+#include "proof/recompute.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
 #include "proof/through.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
 
 namespace relayout::proof {
 namespace {

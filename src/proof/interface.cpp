@@ -3,11 +3,16 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/text.h"
 #include "relayout/graph.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -1,10 +1,17 @@
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <limits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "proof/nodes.h"
 #include "proof/prover.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
 
 namespace relayout::proof {
 namespace {

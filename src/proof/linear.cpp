@@ -1,9 +1,17 @@
 #include "proof/linear.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "proof/numbers.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -5,9 +5,15 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/origin.h"
+#include "ops/constants.h"
+#include "proof/side.h"
 #include "proof/tensors.h"
+#include "relayout/graph.h"
 
 namespace relayout::proof {
 namespace {

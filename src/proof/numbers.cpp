@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "base/half.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

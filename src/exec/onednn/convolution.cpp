@@ -1,6 +1,11 @@
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "exec/onednn/common.h"
+#include "exec/primitives.h"
+#include "relayout/tensor.h"
 
 namespace relayout::onednn {
 namespace {

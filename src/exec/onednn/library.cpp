@@ -1,6 +1,11 @@
 #include <omp.h>
 
+#include <iterator>
+#include <string>
+#include <variant>
+
 #include "exec/onednn/common.h"
+#include "exec/primitives.h"
 #include "relayout/error.h"
 
 namespace relayout::onednn {

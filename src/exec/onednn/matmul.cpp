@@ -1,6 +1,12 @@
-#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "exec/onednn/common.h"
+#include "exec/primitives.h"
+#include "relayout/tensor.h"
 
 namespace relayout::onednn {
 namespace {

@@ -1,4 +1,11 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "exec/onednn/common.h"
+#include "exec/primitives.h"
+#include "relayout/tensor.h"
 
 namespace relayout::onednn {
 

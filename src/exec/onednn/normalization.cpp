@@ -1,4 +1,10 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "exec/onednn/common.h"
+#include "exec/primitives.h"
 
 namespace relayout::onednn {
 
