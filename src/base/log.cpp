@@ -3,6 +3,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <memory>
+#include <string>
+
 namespace relayout {
 namespace {
 

@@ -27,11 +27,11 @@ void copy_row(const T* source, T* destination, int64_t length) {
   }
 }
 
-/// destination[i · columns + j] = source[j · source_stride + i] over i < rows and few j: image planes to pixels.
-template <class T, int columns>
+/// destination[i · Columns + j] = source[j · source_stride + i] over i < rows and few j: image planes to pixels.
+template <class T, int Columns>
 void interleave(const T* source, int64_t source_stride, T* destination, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
-    for (int j = 0; j < columns; ++j) destination[i * columns + j] = source[j * source_stride + i];
+    for (int j = 0; j < Columns; ++j) destination[i * Columns + j] = source[j * source_stride + i];
   }
 }
 
@@ -65,8 +65,10 @@ void transpose(const T* source, int64_t column_stride, T* destination, int64_t r
 class CopyKernel : public Kernel {
  public:
   CopyKernel(const TensorDesc& source, const TensorDesc& destination, Team team)
-      : loops_(simplify(source.dims, {source.strides, destination.strides}, 1)), element_(memory_size(source.type)), team_(team) {
-    empty_ = relayout::element_count(source.dims) == 0;
+      : loops_(simplify(source.dims, {source.strides, destination.strides}, 1)),
+        element_(memory_size(source.type)),
+        team_(team),
+        empty_(relayout::element_count(source.dims) == 0) {
     const std::size_t last = loops_.dims.size() - 1;
     if (loops_.strides[0][last] != 1 && loops_.strides[1][last] == 1) move_source_run_inside();
   }

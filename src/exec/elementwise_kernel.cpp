@@ -129,6 +129,7 @@ class ElementwiseKernel : public Kernel {
   ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
       : stages_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
     std::vector<Dims> strides;
+    strides.reserve(operands.size() + 1);
     for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
     strides.push_back(destination.strides);
     loops_ = simplify(destination.dims, std::move(strides), operands.size());
@@ -208,7 +209,7 @@ class ElementwiseKernel : public Kernel {
 
   /// Whole rows at once; operands that repeat are written out once per plane.
   void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* repeated) {
-    const float* sources[kMostOperands];
+    std::array<const float*, kMostOperands> sources{};
     std::size_t used = 0;
     for (std::size_t i = 1; i < destination(); ++i) {
       if (row_stride(i) != 0 || used == kMostElementwiseOperands) continue;

@@ -227,6 +227,7 @@ Plan& Executor::Impl::run_node(Plan& plan, RunState& state) {
   std::vector<Datum> outputs = compute_now(node, pointers);
   if (options.observe) options.observe(*node.node, outputs);
   std::vector<DatumInfo> key;
+  key.reserve(outputs.size());
   for (const Datum& output : outputs) key.push_back(shape_of(output));
 
   const auto known =

@@ -112,6 +112,7 @@ class Fuser {
 
 std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes) {
   std::vector<Group> out;
+  out.reserve(nodes.size());
   for (const int node : nodes) out.push_back({{&program.nodes()[static_cast<std::size_t>(node)]}});
   return out;
 }

@@ -24,12 +24,8 @@ Loops simplify(const Dims& dims, std::vector<Dims> strides, std::size_t leader) 
   Loops out;
   out.strides.resize(strides.size());
   for (const std::size_t dim : order) {
-    const bool merges = !out.dims.empty() && [&] {
-      for (std::size_t t = 0; t < strides.size(); ++t) {
-        if (out.strides[t].back() != strides[t][dim] * dims[dim]) return false;
-      }
-      return true;
-    }();
+    bool merges = !out.dims.empty();
+    for (std::size_t t = 0; merges && t < strides.size(); ++t) merges = out.strides[t].back() == strides[t][dim] * dims[dim];
     if (merges) {
       out.dims.back() *= dims[dim];
       for (std::size_t t = 0; t < strides.size(); ++t) out.strides[t].back() = strides[t][dim];

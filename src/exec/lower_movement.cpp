@@ -63,6 +63,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
     if (lowering.optimized() && lies_channels_last(places.back().desc)) order = Order::channels_last;
   }
   std::vector<TensorDesc> sources;
+  sources.reserve(places.size());
   for (const Place& place : places) sources.push_back(place.desc);
   const Place destination = lowering.new_place(ordered(result.type, result.dims, order));
   const int threads = lowering.use_threads(static_cast<double>(element_count(result.dims)) / 2);

@@ -28,7 +28,7 @@ bool is_only_indexed(Lowering& lowering, int value) {
 
 /// A part of a tensor, in place when optimized, else a contiguous copy.
 Place part_of(Lowering& lowering, const Place& source, TensorDesc desc, int64_t offset_bytes) {
-  const Place view = lowering.view_of(source, std::move(desc), offset_bytes);
+  Place view = lowering.view_of(source, std::move(desc), offset_bytes);
   if (lowering.optimized() || is_ordered(view.desc, Order::contiguous)) return view;
   const Place out = lowering.new_place(ordered(view.desc.type, view.desc.dims, Order::contiguous));
   const int threads = lowering.use_threads(static_cast<double>(element_count(view.desc.dims)) / 2);
@@ -66,6 +66,7 @@ bool lower_sequence_construct(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_only_indexed(lowering, node.outputs[0])) return false;
   std::vector<Place> places;
+  places.reserve(node.inputs.size());
   for (const int input : node.inputs) places.push_back(lowering.place(input));
   lowering.define_elements(node.outputs[0], std::move(places));
   return true;

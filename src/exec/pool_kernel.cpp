@@ -45,8 +45,11 @@ struct Reach {
 class PoolKernel : public Kernel {
  public:
   PoolKernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window, Team team)
-      : window_(three_dims(window)), team_(team), batch_(source.dims[0]), channels_(source.dims[1]) {
-    channels_inside_ = channels_ > 1 && source.strides[1] == 1 && destination.strides[1] == 1;
+      : window_(three_dims(window)),
+        team_(team),
+        batch_(source.dims[0]),
+        channels_(source.dims[1]),
+        channels_inside_(channels_ > 1 && source.strides[1] == 1 && destination.strides[1] == 1) {
     const std::size_t missing = 5 - source.dims.size();
     for (std::size_t i = 0; i < 3; ++i) {
       const bool there = i >= missing;

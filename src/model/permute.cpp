@@ -1,7 +1,9 @@
 #include "model/permute.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/unaligned.h"
@@ -108,6 +110,7 @@ template <class T>
 void permute_elements(const T* source, const Plan& plan, T* target) {
   const Dims source_steps = contiguous_strides(plan.dims);
   Dims target_dims;
+  target_dims.reserve(plan.permutation.size());
   for (const int64_t from : plan.permutation) target_dims.push_back(plan.dims[static_cast<std::size_t>(from)]);
   const Dims target_steps = contiguous_strides(target_dims);
   std::vector<Axis> axes;  // in target order

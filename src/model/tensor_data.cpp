@@ -1,15 +1,22 @@
 #include "model/tensor_data.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/half.h"
 #include "base/unaligned.h"
+#include "model/bytes.h"
 #include "model/permute.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
