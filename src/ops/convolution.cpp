@@ -54,9 +54,18 @@ void share_threads(int64_t count, int threads, double work_each, const std::func
 
 }  // namespace
 
-ChannelWriter::ChannelWriter(DataType type, Dims dims, Dims strides)
-    : type_(type), dims_(std::move(dims)), strides_(std::move(strides)), linear_(true) {
-  for (std::size_t i = 1; i < dims_.size(); ++i) linear_ = linear_ && (dims_[i - 1] == 1 || strides_[i - 1] == strides_[i] * dims_[i]);
+ChannelWriter::ChannelWriter(DataType type, const Dims& dims, const Dims& strides) : type_(type), linear_(true) {
+  // Dims of size 1 move nothing, whatever their strides say.
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    dims_.push_back(dims[i]);
+    strides_.push_back(strides[i]);
+  }
+  if (dims_.empty()) {
+    dims_.push_back(1);
+    strides_.push_back(1);
+  }
+  for (std::size_t i = 1; i < dims_.size(); ++i) linear_ = linear_ && strides_[i - 1] == strides_[i] * dims_[i];
 }
 
 void ChannelWriter::write(std::byte* channel, int64_t position, int64_t count, const double* values) const {

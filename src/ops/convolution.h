@@ -9,7 +9,7 @@ namespace relayout {
 /// Writes runs of results to the spatial positions of one channel: flat row-major positions, whatever the strides.
 class ChannelWriter {
  public:
-  ChannelWriter(DataType type, Dims dims, Dims strides);
+  ChannelWriter(DataType type, const Dims& dims, const Dims& strides);
   void write(std::byte* channel, int64_t position, int64_t count, const double* values) const;
 
  private:

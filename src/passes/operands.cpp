@@ -50,7 +50,9 @@ Value* find_copy(const Value& original, const Scale& scale, uint64_t hash, const
 }  // namespace
 
 Value& add_constant(Graph& home, Node& reader, const std::string& name, TensorData data, Initializer* after) {
-  if (!home.is_function()) return home.add_initializer(name, std::move(data), after);
+  // Before IR 4 every initializer is a graph input, which those of nested graphs cannot be.
+  const bool takes_initializers = !home.is_function() && (home.outer() == nullptr || home.model().ir_version() >= 4);
+  if (takes_initializers) return home.add_initializer(name, std::move(data), after);
   onnx::NodeProto message;
   message.set_op_type("Constant");
   message.add_output(name);

@@ -12,8 +12,8 @@ namespace relayout {
 void set_constant_input(Node& node, std::size_t index, TensorData data, const std::string& name, PassContext& context);
 /// The same with `data` multiplied; equal factors for one shared weight share one copy.
 void scale_constant_input(Node& node, std::size_t index, const TensorData& data, const Scale& scale, PassContext& context);
-/// A new constant that `reader` can see: an initializer of `home`, or a Constant node in front of `reader` in a function. The name must
-/// be free.
+/// A new constant that `reader` can see: an initializer of `home`, or a Constant node in front of `reader` in a function and in nested
+/// graphs before IR 4. The name must be free.
 Value& add_constant(Graph& home, Node& reader, const std::string& name, TensorData data, Initializer* after);
 
 }  // namespace relayout

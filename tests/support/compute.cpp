@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "support/evaluate.h"
@@ -21,7 +22,10 @@ class Interpreter {
 
   std::vector<Datum> run(const Graph& graph, const std::vector<Datum>& inputs, Values& outer) {
     Values values = outer;
-    for (const Initializer& initializer : graph.initializers()) values[initializer.value] = Datum(*constants_.value(*initializer.value));
+    for (const Initializer& initializer : graph.initializers()) {
+      const Tensor own = initializer.data ? initializer.data->load() : *constants_.value(*initializer.value);
+      values.try_emplace(initializer.value, Datum(own));  // unless the caller gave another
+    }
     std::size_t next = 0;
     for (const Value* input : graph.inputs()) {
       if (input->initializer() == nullptr) values[input] = inputs.at(next++);
@@ -85,11 +89,15 @@ class Interpreter {
 
 std::vector<Datum> compute(const Model& model, const std::map<std::string, Datum>& inputs) {
   std::vector<Datum> ordered;
+  Values given;
   for (const Value* input : model.graph().inputs()) {
-    if (input->initializer() == nullptr) ordered.push_back(inputs.at(input->name()));
+    if (input->initializer() == nullptr) {
+      ordered.push_back(inputs.at(input->name()));
+    } else if (inputs.contains(input->name())) {
+      given.emplace(input, inputs.at(input->name()));
+    }
   }
-  Values none;
-  return Interpreter(model).run(model.graph(), ordered, none);
+  return Interpreter(model).run(model.graph(), ordered, given);
 }
 
 }  // namespace relayout::test

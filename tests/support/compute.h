@@ -9,7 +9,7 @@
 
 namespace relayout::test {
 
-/// Values of the model's outputs, in order, by plain loops that accumulate in double.
+/// Values of the model's outputs, in order, by plain loops that accumulate in double. Inputs with an initializer may be left out.
 [[nodiscard]] std::vector<Datum> compute(const Model& model, const std::map<std::string, Datum>& inputs);
 
 }  // namespace relayout::test
