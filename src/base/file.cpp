@@ -1,14 +1,12 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/temporary.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -47,18 +46,6 @@ int open_for_reading(const std::filesystem::path& path) {
   }
   errno = EMFILE;
   return -1;
-}
-
-int open_unnamed_temporary() {
-  const char* const variable = std::getenv("TMPDIR");
-  const std::string directory = variable != nullptr && *variable != '\0' ? variable : "/tmp";
-  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0) return descriptor;
-  std::string name = directory + "/relayout-XXXXXX";
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named < 0) fail_at(directory, "cannot make a temporary file: " + system_message());
-  ::unlink(name.c_str());
-  return named;
 }
 
 void write_all(int descriptor, const char* data, std::size_t size, const std::string& name) {
@@ -99,7 +86,7 @@ void File::note_state() {
 std::shared_ptr<File> File::from_standard_input() {
   std::shared_ptr<File> file(new File);
   file->name_ = "standard input";
-  file->descriptor_ = open_unnamed_temporary();
+  file->descriptor_ = open_temporary_file();
   std::vector<char> buffer(std::size_t{1} << 20);
   while (true) {
     check_interrupt();

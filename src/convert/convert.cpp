@@ -2,11 +2,9 @@
 #include "relayout/convert.h"
 
 #include <onnx/onnx_pb.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <ratio>
 #include <string>
@@ -17,6 +15,7 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/temporary.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "convert/options.h"
@@ -107,25 +106,14 @@ SaveOptions save_options(const ConvertOptions& options, int threads) {
   return out;
 }
 
-/// A folder for what nobody else is to see, gone with its contents when the object ends.
-class PrivateFolder {
- public:
-  PrivateFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "relayout-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, escape(name) + ": cannot make a temporary folder");
-    path_ = name;
-  }
-  ~PrivateFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// A folder that does not exist is said before a large model is read, not after.
+void check_folder(const std::filesystem::path& output) {
+  const std::filesystem::path folder = output.parent_path();
+  std::error_code ignored;
+  if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  const bool exists = std::filesystem::exists(folder, ignored);
+  fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"));
+}
 
 /// Judges what saving would write, from a file that nobody else sees.
 VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
@@ -163,6 +151,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
   const PassOptions passing = pass_options(options, threads);
   const SaveOptions saving = save_options(options, threads);
+  if (!options.dry_run) check_folder(output);
 
   // From here on the model is valid, its nodes are in order, and payloads are references into the file: nothing large is in memory.
   auto model = Model::load(input, options.load);

@@ -131,6 +131,7 @@ class Walker {
   bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
   bool tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& state);
 
+  void skip_value(WireType type, int64_t end);
   void copy_scalar(Tag tag, int64_t end);
   void copy_bytes(uint32_t field, int64_t end);
   void copy_group(uint32_t field, int64_t start, int64_t end);
@@ -355,10 +356,9 @@ bool Walker::tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& 
   return true;
 }
 
-/// Copies a scalar or a group, whose tag has been read, unless it is one of our own markers.
-void Walker::copy_scalar(Tag tag, int64_t end) {
-  const int64_t payload = in_.position();
-  switch (tag.type) {
+/// Steps over the value of a field whose tag has been read; not over groups.
+void Walker::skip_value(WireType type, int64_t end) {
+  switch (type) {
     case WireType::varint:
       (void)in_.varint(end);
       break;
@@ -368,12 +368,21 @@ void Walker::copy_scalar(Tag tag, int64_t end) {
     case WireType::fixed32:
       in_.skip(4, end);
       break;
+    case WireType::bytes:
+      in_.seek(in_.length_end(end));
+      break;
     case WireType::group_begin:
-      copy_group(tag.field, payload, end);
-      return;
-    default:
-      in_.malformed(payload, "the end of a group that did not begin");
+    case WireType::group_end:
+      break;
   }
+}
+
+/// Copies a scalar or a group, whose tag has been read, unless it is one of our own markers.
+void Walker::copy_scalar(Tag tag, int64_t end) {
+  const int64_t payload = in_.position();
+  if (tag.type == WireType::group_begin) return copy_group(tag.field, payload, end);
+  if (tag.type == WireType::group_end) in_.malformed(payload, "the end of a group that did not begin");
+  skip_value(tag.type, end);
   if (is_marker(tag.field)) return;
   put_tag(tag.field, tag.type);
   in_.copy_since(payload, out_.skeleton);
@@ -395,27 +404,12 @@ void Walker::copy_group(uint32_t field, int64_t start, int64_t end) {
   while (!open.empty()) {
     const int64_t at = in_.position();
     const Tag tag = in_.tag(end);
-    switch (tag.type) {
-      case WireType::varint:
-        (void)in_.varint(end);
-        break;
-      case WireType::fixed64:
-        in_.skip(8, end);
-        break;
-      case WireType::fixed32:
-        in_.skip(4, end);
-        break;
-      case WireType::bytes:
-        in_.seek(in_.length_end(end));
-        break;
-      case WireType::group_begin:
-        open.push_back(tag.field);
-        break;
-      case WireType::group_end:
-        if (tag.field != open.back()) in_.malformed(at, "the end of a group that did not begin");
-        open.pop_back();
-        break;
+    if (tag.type == WireType::group_begin) open.push_back(tag.field);
+    if (tag.type == WireType::group_end) {
+      if (tag.field != open.back()) in_.malformed(at, "the end of a group that did not begin");
+      open.pop_back();
     }
+    skip_value(tag.type, end);
     if (open.size() > kMaxGroupLevels) {
       fail(ErrorKind::unsupported, "unknown groups nested deeper than " + std::to_string(kMaxGroupLevels) + " levels");
     }

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <system_error>
 
+#include "base/temporary.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -26,15 +26,8 @@ Spill::~Spill() {
 }
 
 void Spill::open() {
-  const char* const chosen = std::getenv("TMPDIR");
-  directory_ = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
-  descriptor_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor_ >= 0) return;
-  // File systems without unnamed files: a named one that loses its name at once.
-  std::string name = directory_ + "/relayout-XXXXXX";
-  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) fail_here(directory_, "cannot create");
-  (void)::unlink(name.c_str());
+  directory_ = temporary_directory();
+  descriptor_ = open_temporary_file();
 }
 
 void Spill::append(const void* bytes, std::size_t size) {

@@ -91,6 +91,11 @@ TEST_F(BadPlaces, B49FolderMissing) {
   expect_unwritable("no/such/out.onnx", 5);
 }
 
+TEST_F(BadPlaces, B49FolderMissingIsSaidBeforeTheModelIsRead) {
+  write_file(folder_ / "broken.onnx", "not a model");
+  expect_refusal(run({"convert", "broken.onnx", "-o", "no/such/out.onnx"}), 5, "no such folder");
+}
+
 TEST_F(BadPlaces, B49OutputFolderOfSeveralMissing) {
   fs::copy(folder_ / "good.onnx", folder_ / "two.onnx");
   expect_refusal(run({"convert", "good.onnx", "two.onnx", "--out-dir", "nowhere"}), 5, "nowhere");

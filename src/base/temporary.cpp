@@ -1,0 +1,54 @@
+#include "base/temporary.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+[[noreturn]] void fail_in(const std::string& directory, const std::string& what) {
+  const std::string why = std::generic_category().message(errno);
+  fail(ErrorKind::io, escape(directory) + ": cannot make a temporary " + what + ": " + why, "TMPDIR names another folder");
+}
+
+}  // namespace
+
+std::string temporary_directory() {
+  const char* const chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
+int open_temporary_file() {
+  const std::string directory = temporary_directory();
+  const int unnamed = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (unnamed >= 0) return unnamed;
+  // File systems without unnamed files: a named one that loses its name at once.
+  std::string name = directory + "/relayout-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named < 0) fail_in(directory, "file");
+  (void)::unlink(name.c_str());
+  return named;
+}
+
+PrivateFolder::PrivateFolder() {
+  std::string name = temporary_directory() + "/relayout-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) fail_in(temporary_directory(), "folder");
+  path_ = name;
+}
+
+PrivateFolder::~PrivateFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace relayout
