@@ -25,8 +25,6 @@ bool lower_transpose(Lowering& lowering, const Group& group);
 
 /// A tensor under larger dims, numpy's way: strides 0 where it repeats.
 [[nodiscard]] TensorDesc broadcast(const TensorDesc& operand, const Dims& dims);
-/// Strides under which elements of `desc` are walked in row-major order of other dims; nothing when that needs a copy.
-[[nodiscard]] std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims);
 /// Whether the chain kernel computes all of them.
 [[nodiscard]] bool are_own(const std::vector<Stage>& stages);
 /// destination = stages(source), one step; the destination's order is that of full-size operands.

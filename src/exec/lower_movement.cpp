@@ -9,6 +9,7 @@
 #include "exec/lower.h"
 #include "exec/lowering.h"
 #include "exec/program.h"
+#include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -92,43 +93,6 @@ std::optional<Place> reshaped(Lowering& lowering, const Place& place, const Dims
 }
 
 }  // namespace
-
-std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims) {
-  if (element_count(desc.dims) == 0) return contiguous_strides(dims);
-  Dims sizes, steps;  // of the source, without dims of size 1
-  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
-    if (desc.dims[i] == 1) continue;
-    sizes.push_back(desc.dims[i]);
-    steps.push_back(desc.strides[i]);
-  }
-  Dims strides(dims.size(), 1);
-  std::size_t from = 0;
-  for (std::size_t to = 0; to < dims.size();) {
-    if (dims[to] == 1) {
-      ++to;
-      continue;
-    }
-    // The shortest runs of dims on both sides that hold the same number of elements; the source's must be one walk.
-    std::size_t from_end = from + 1, to_end = to + 1;
-    int64_t wanted = dims[to], held = sizes[from];
-    while (wanted != held) {
-      if (wanted < held) {
-        wanted *= dims[to_end++];
-      } else {
-        if (steps[from_end - 1] != steps[from_end] * sizes[from_end]) return std::nullopt;
-        held *= sizes[from_end++];
-      }
-    }
-    int64_t step = steps[from_end - 1];
-    for (std::size_t i = to_end; i-- > to;) {
-      strides[i] = step;
-      step *= dims[i];
-    }
-    to = to_end;
-    from = from_end;
-  }
-  return strides;
-}
 
 bool lower_reshape(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();

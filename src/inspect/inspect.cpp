@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "inspect/macs.h"
 #include "layout/permutation.h"
+#include "layout/shapes.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
@@ -179,7 +180,10 @@ InspectResult inspect(const std::filesystem::path& path, const LoadOptions& opti
   Summary summary(result);
   summary.add(model->graph());
   for (const auto& function : model->functions()) summary.add(*function);
-  result.macs = count_macs(model->graph());
+  {
+    Shapes shapes(model->graph());
+    result.macs = count_macs(model->graph(), shapes);
+  }
 
   // From here on the graph is what convert would write, and no longer what the file says.
   result.findings = findings_of_convert(*model);

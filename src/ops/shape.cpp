@@ -18,42 +18,6 @@
 namespace relayout::kernels {
 namespace {
 
-/// Strides under which `dims` are the same elements in the same order, or nothing when that takes a copy. Each run of old dims that
-/// lies at one stride can be cut anew.
-std::optional<Dims> reshaped_strides(const Tensor& tensor, const Dims& dims) {
-  if (element_count(dims) == 0) return contiguous_strides(dims);
-  Dims old_dims, old_strides;
-  for (std::size_t i = 0; i < tensor.dims().size(); ++i) {
-    if (tensor.dims()[i] == 1) continue;
-    if (!old_dims.empty() && old_strides.back() == tensor.strides()[i] * tensor.dims()[i]) {
-      old_dims.back() *= tensor.dims()[i];
-      old_strides.back() = tensor.strides()[i];
-    } else {
-      old_dims.push_back(tensor.dims()[i]);
-      old_strides.push_back(tensor.strides()[i]);
-    }
-  }
-  Dims strides(dims.size(), 1);
-  std::size_t run = old_dims.size();
-  int64_t left = 1, stride = 1;  // of the run that is being cut, from its inner end
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    if (dims[i] == 1) {
-      strides[i] = stride;
-      continue;
-    }
-    if (left == 1) {
-      --run;
-      left = old_dims[run];
-      stride = old_strides[run];
-    }
-    if (left % dims[i] != 0) return std::nullopt;
-    strides[i] = stride;
-    stride *= dims[i];
-    left /= dims[i];
-  }
-  return strides;
-}
-
 /// axes of Squeeze and Unsqueeze: an attribute before opset 13, then an input.
 struct AxesOperand {
   bool given = false;
@@ -179,15 +143,16 @@ Inferred infer_reshape(const OpCall& call, InputInfos inputs) {
 void reshape(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& from = tensor_at(inputs, 0);
   const Tensor& to = outputs[0]->tensor;
-  if (const auto strides = reshaped_strides(from, to.dims())) return copy_elements(call.threads, to, from.view(to.dims(), *strides));
-  if (const auto strides = reshaped_strides(to, from.dims())) return copy_elements(call.threads, to.view(from.dims(), *strides), from);
+  if (const auto strides = reshape_strides(from.desc(), to.dims())) return copy_elements(call.threads, to, from.view(to.dims(), *strides));
+  if (const auto strides = reshape_strides(to.desc(), from.dims()))
+    return copy_elements(call.threads, to.view(from.dims(), *strides), from);
   const Tensor dense = contiguous(from);
   copy_elements(call.threads, to, dense.view(to.dims(), contiguous_strides(to.dims())));
 }
 
 std::optional<Tensor> view_reshape(const OpCall&, InputData inputs, const DatumInfo& output, std::size_t) {
   const Tensor& from = tensor_at(inputs, 0);
-  auto strides = reshaped_strides(from, output.dims);
+  auto strides = reshape_strides(from.desc(), output.dims);
   if (!strides) return std::nullopt;
   return from.view(output.dims, std::move(*strides));
 }

@@ -171,4 +171,38 @@ void fill_zero(const Tensor& to) {
   });
 }
 
+std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims) {
+  if (element_count(dims) == 0) return contiguous_strides(dims);
+  Dims old_dims, old_strides;
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
+    if (desc.dims[i] == 1) continue;
+    if (!old_dims.empty() && old_strides.back() == desc.strides[i] * desc.dims[i]) {
+      old_dims.back() *= desc.dims[i];
+      old_strides.back() = desc.strides[i];
+    } else {
+      old_dims.push_back(desc.dims[i]);
+      old_strides.push_back(desc.strides[i]);
+    }
+  }
+  Dims strides(dims.size(), 1);
+  std::size_t run = old_dims.size();
+  int64_t left = 1, stride = 1;  // of the run that is being cut, from its inner end
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    if (dims[i] == 1) {
+      strides[i] = stride;
+      continue;
+    }
+    if (left == 1) {
+      --run;
+      left = old_dims[run];
+      stride = old_strides[run];
+    }
+    if (left % dims[i] != 0) return std::nullopt;
+    strides[i] = stride;
+    stride *= dims[i];
+    left /= dims[i];
+  }
+  return strides;
+}
+
 }  // namespace relayout

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,10 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
     }
   });
 }
+
+/// Strides under which `dims` are the same elements in the same row-major order, or nothing when that takes a copy. Each run of old dims
+/// that lies at one stride can be cut anew.
+[[nodiscard]] std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims);
 
 /// Copies elements from `from` (broadcast) to `to`; same type.
 void copy_elements(int threads, const Tensor& to, const Tensor& from);

@@ -10,7 +10,9 @@ namespace {
 constexpr char kHead[] = "<ir_version: 8, opset_import: [\"\": 17]>\n";
 
 std::optional<int64_t> macs_of(const std::string& graph) {
-  return count_macs(Model::from_text(kHead + graph)->graph());
+  const auto model = Model::from_text(kHead + graph);
+  Shapes shapes(model->graph());
+  return count_macs(model->graph(), shapes);
 }
 
 TEST(CountMacs, Convolutions) {

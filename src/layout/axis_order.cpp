@@ -1,0 +1,106 @@
+#include "layout/axis_order.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/strided.h"
+
+namespace relayout {
+namespace {
+
+std::size_t at(int64_t axis) {
+  return static_cast<std::size_t>(axis);
+}
+
+}  // namespace
+
+AxisOrder contiguous_axes(std::size_t rank) {
+  AxisOrder out(rank);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+AxisOrder channels_last_axes(std::size_t rank) {
+  AxisOrder out = contiguous_axes(rank);
+  if (rank > 2) std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+  return out;
+}
+
+AxisOrder order_of(std::span<const int64_t> all_axes, const Dims& dims) {
+  AxisOrder out;
+  for (const int64_t axis : all_axes) {
+    if (dims[at(axis)] != 1) out.push_back(axis);
+  }
+  return out;
+}
+
+AxisOrder extend(const AxisOrder& order, const Dims& dims) {
+  if (AxisOrder axes = channels_last_axes(dims.size()); order_of(axes, dims) == order) return axes;
+  AxisOrder out = order;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis) {
+    if (std::ranges::find(out, axis) != out.end()) continue;
+    const auto predecessor = std::ranges::find(out, axis - 1);
+    out.insert(axis == 0 || predecessor == out.end() ? out.begin() : predecessor + 1, axis);
+  }
+  return out;
+}
+
+bool is_contiguous(const AxisOrder& order) {
+  return std::ranges::is_sorted(order);
+}
+
+Dims strides_of(const AxisOrder& order, const Dims& dims) {
+  const AxisOrder axes = is_contiguous(order) ? contiguous_axes(dims.size()) : extend(order, dims);
+  Dims out(dims.size());
+  int64_t stride = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    out[at(axes[i])] = stride;
+    stride *= std::max<int64_t>(dims[at(axes[i])], 1);
+  }
+  return out;
+}
+
+std::optional<AxisOrder> order_of_strides(const Dims& dims, const Dims& strides) {
+  if (std::ranges::find(dims, 0) != dims.end()) return std::nullopt;
+  AxisOrder out = order_of(contiguous_axes(dims.size()), dims);
+  std::ranges::stable_sort(out, [&](int64_t a, int64_t b) { return strides[at(a)] > strides[at(b)]; });
+  int64_t extent = 1;  // of what lies inside the dim
+  for (std::size_t i = out.size(); i-- > 0;) {
+    if (strides[at(out[i])] < extent) return std::nullopt;
+    extent = strides[at(out[i])] * dims[at(out[i])];
+  }
+  return out;
+}
+
+bool is_dense(const Dims& dims, const Dims& strides) {
+  const auto order = order_of_strides(dims, strides);
+  if (!order) return std::ranges::find(dims, 0) != dims.end();
+  int64_t extent = 1;
+  for (std::size_t i = order->size(); i-- > 0;) {
+    if (strides[at((*order)[i])] != extent) return false;
+    extent *= dims[at((*order)[i])];
+  }
+  return true;
+}
+
+AxisOrder transposed(const AxisOrder& order, std::span<const int64_t> permutation) {
+  AxisOrder out;
+  for (const int64_t axis : order) out.push_back(std::ranges::find(permutation, axis) - permutation.begin());
+  return out;
+}
+
+std::optional<AxisOrder> reshaped(const AxisOrder& order, const Dims& from, const Dims& to) {
+  const auto strides = reshape_strides(TensorDesc{DataType::float32, from, strides_of(order, from)}, to);
+  return strides ? order_of_strides(to, *strides) : std::nullopt;
+}
+
+std::string order_name(const AxisOrder& order, const Dims& dims) {
+  const bool is_last = order_of(channels_last_axes(dims.size()), dims) == order && dims.size() > 2;
+  if (is_contiguous(order)) return is_last ? "both" : "contiguous";
+  if (is_last) return "channels-last";
+  std::string out;
+  for (const int64_t axis : extend(order, dims)) out += (out.empty() ? "" : " ") + std::to_string(axis);
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "relayout/tensor.h"
+
+namespace relayout {
+
+/// The order in which a tensor's dims lie in memory, outermost first; dims of size 1 are left out, because they tell no two orders apart.
+/// Ascending is contiguous; a tensor whose channels or whose pixels are one is contiguous and channels-last at once.
+using AxisOrder = std::vector<int64_t>;
+
+/// Orders of all dims, those of size 1 included.
+[[nodiscard]] AxisOrder contiguous_axes(std::size_t rank);
+[[nodiscard]] AxisOrder channels_last_axes(std::size_t rank);  ///< 0, 2, …, r − 1, 1
+
+/// Without the dims of size 1.
+[[nodiscard]] AxisOrder order_of(std::span<const int64_t> all_axes, const Dims& dims);
+/// An order of all dims that agrees with one of some: channels-last if that does, else each missing dim stands behind its predecessor.
+[[nodiscard]] AxisOrder extend(const AxisOrder& order, const Dims& dims);
+[[nodiscard]] bool is_contiguous(const AxisOrder& order);
+
+/// Strides of a dense tensor in this order; those of dims of size 1 as if they were larger, in channels-last where that agrees.
+[[nodiscard]] Dims strides_of(const AxisOrder& order, const Dims& dims);
+/// The order that strides describe, gaps or not; nothing for broadcast, reversed or interleaved dims, and for tensors without elements.
+[[nodiscard]] std::optional<AxisOrder> order_of_strides(const Dims& dims, const Dims& strides);
+/// Whether there are gaps between the elements.
+[[nodiscard]] bool is_dense(const Dims& dims, const Dims& strides);
+
+/// The order of a Transpose's result that moves nothing: result dim i is dim permutation[i].
+[[nodiscard]] AxisOrder transposed(const AxisOrder& order, std::span<const int64_t> permutation);
+/// The order of the same elements under other dims, when that moves nothing.
+[[nodiscard]] std::optional<AxisOrder> reshaped(const AxisOrder& order, const Dims& from, const Dims& to);
+
+/// "contiguous", "channels-last", "both" or the dims as they lie: "0 3 1 2".
+[[nodiscard]] std::string order_name(const AxisOrder& order, const Dims& dims);
+
+}  // namespace relayout

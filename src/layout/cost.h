@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layout/ports.h"
+
+namespace relayout {
+
+/// What copies and operators cost. The plan only compares sums, so that ratios count, not the machine.
+class CostModel {
+ public:
+  struct Times {
+    int64_t contiguous = 0, ordered = 0;  ///< nanoseconds: every port contiguous; the ports as given
+  };
+  virtual ~CostModel() = default;
+  /// Of one copy of a tensor into another order.
+  [[nodiscard]] virtual int64_t copy_nanoseconds(const LayoutValue& value) const = 0;
+  [[nodiscard]] virtual Times times(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) const = 0;
+};
+
+/// Rates measured with oneDNN 3.7 on one core with AVX-512, the contiguous side free to reorder inside each convolution.
+[[nodiscard]] const CostModel& default_costs();
+
+/// Multiply-accumulates of a convolution, 0 for everything else or when they do not fit.
+[[nodiscard]] int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node);
+
+}  // namespace relayout

@@ -1,0 +1,122 @@
+#include "layout/gaps.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "layout/permutation.h"
+#include "ops/strided.h"
+
+namespace relayout {
+namespace {
+
+/// Follows views forwards, and asks their readers.
+class Gaps {
+ public:
+  Gaps(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan)
+      : graph_(graph), connections_(connections), plan_(plan), strides_(graph.values.size()) {}
+
+  std::vector<int> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) follow(static_cast<int>(i));
+    std::vector<int> out;
+    for (std::size_t i = 0; i < strides_.size(); ++i) {
+      if (strides_[i] && needs_pack(static_cast<int>(i))) out.push_back(static_cast<int>(i));
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const LayoutValue& value(int number) const { return graph_.values[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const AxisOrder& held(int number) const { return plan_.held[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] AxisOrder held_order(int number) const {
+    return held(number).empty() ? order_of(contiguous_axes(value(number).dims.size()), value(number).dims) : held(number);
+  }
+
+  /// How a node finds its first operand: as it lies, or as a dense copy in the order it wants.
+  [[nodiscard]] Dims strides_read(int node, int number) const {
+    const auto wanted = plan_.wanted(graph_, node, 0);
+    if (wanted && *wanted != held_order(number)) return strides_of(*wanted, value(number).dims);
+    const auto& strides = strides_[static_cast<std::size_t>(number)];
+    return strides ? *strides : strides_of(held(number), value(number).dims);
+  }
+
+  /// Where a view's results lie, when that is not dense in their own order.
+  void follow(int index) {
+    const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(index)];
+    if (node.op == nullptr || node.op->layout != LayoutRule::view || node.op->name == "Expand") return;
+    const LayoutValue* const x = graph_.value(node.input(0));
+    if (x == nullptr || !x->is_known() || x->is_constant) return;
+    const Dims strides = strides_read(index, node.input(0));
+    for (const int output : node.outputs) {
+      if (output < 0 || !value(output).is_known()) continue;
+      const auto seen = viewed(node, *x, strides, value(output).dims);
+      if (!seen || element_count(value(output).dims) == 0) continue;
+      const auto order = order_of_strides(value(output).dims, *seen);
+      const bool in_order = order == held_order(output);
+      // A planned order is made by the node itself when strides do not give it.
+      if (plan_.has_order[static_cast<std::size_t>(output)] && !in_order) continue;
+      if (!in_order || !is_dense(value(output).dims, *seen)) strides_[static_cast<std::size_t>(output)] = *seen;
+    }
+  }
+
+  static std::optional<Dims> viewed(const LayoutNode& node, const LayoutValue& x, const Dims& strides, const Dims& dims) {
+    const std::string_view op = node.op->name;
+    if (op == "Identity" || op == "Dropout" || op == "Split" || op == "Slice") {
+      return dims.size() == strides.size() ? std::optional(strides) : std::nullopt;
+    }
+    if (op != "Transpose") return reshape_strides(TensorDesc{x.type, x.dims, strides}, dims);
+    const auto permutation = permutation_of(*node.node, x.dims.size());
+    if (!permutation) return std::nullopt;
+    Dims out;
+    for (const int64_t axis : *permutation) out.push_back(strides[static_cast<std::size_t>(axis)]);
+    return out;
+  }
+
+  [[nodiscard]] bool needs_pack(int number) const {
+    return std::ranges::any_of(connections_.reads(number), [&](const Connections::Read& read) {
+      const auto wanted = plan_.wanted(graph_, read.node, read.input);
+      if (wanted && *wanted != held_order(number)) return false;
+      return needs_dense(graph_.nodes[static_cast<std::size_t>(read.node)], read.input, *strides_[static_cast<std::size_t>(number)]);
+    });
+  }
+
+  /// Whether a kernel takes an operand of these strides only after it was copied.
+  [[nodiscard]] bool needs_dense(const LayoutNode& node, std::size_t input, const Dims& strides) const {
+    if (node.op == nullptr) return true;
+    const std::string_view op = node.op->name;
+    const LayoutValue& x = value(node.input(input));
+    if (op == "MatMul" || op == "Gemm")
+      return x.type != DataType::float32 || input > 1 || !is_matrix(x.dims, strides) || is_stack(node, input);
+    if (node.op->layout == LayoutRule::barrier) return true;
+    constexpr auto kDense =
+        std::to_array<std::string_view>({"AveragePool", "Conv", "ConvTranspose", "GlobalAveragePool", "LogSoftmax", "MaxPool", "Softmax"});
+    return input == 0 && x.type == DataType::float32 && std::ranges::find(kDense, op) != kDense.end();
+  }
+
+  /// One of the last two dims is dense.
+  static bool is_matrix(const Dims& dims, const Dims& strides) {
+    if (dims.size() < 2) return false;
+    const std::size_t last = dims.size() - 1;
+    const int64_t row = strides[last - 1], column = strides[last];
+    return ((column == 1 || dims[last] == 1) && row >= dims[last]) || ((row == 1 || dims[last - 1] == 1) && column >= dims[last - 1]);
+  }
+  /// Many matrices times one: their rows are one long matrix.
+  [[nodiscard]] bool is_stack(const LayoutNode& node, std::size_t input) const {
+    const LayoutValue* const other = graph_.value(node.input(1));
+    return input == 0 && value(node.input(0)).dims.size() > 2 && other != nullptr && other->dims.size() == 2;
+  }
+
+  const LayoutGraph& graph_;
+  const Connections& connections_;
+  const LayoutPlan& plan_;
+  std::vector<std::optional<Dims>> strides_;  ///< of values that are not dense in their own order
+};
+
+}  // namespace
+
+std::vector<int> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan) {
+  return Gaps(graph, connections, plan).run();
+}
+
+}  // namespace relayout

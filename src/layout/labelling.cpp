@@ -1,0 +1,135 @@
+// Operators on the source's side run in mode 1. A value made by p and read by c1, c2 … in the same order as p makes it costs its copy once
+// when p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and once the other way round (node w: ci→w ∞, w→p r). All terms
+// are submodular, so that the cut is exact.
+#include "layout/labelling.h"
+
+#include <algorithm>
+
+#include "layout/min_cut.h"
+
+namespace relayout {
+namespace {
+
+class Network {
+ public:
+  explicit Network(const Labelling& problem) : problem_(problem), network_(static_cast<int>(problem.ops.size())) {
+    for (std::size_t i = 0; i < problem.ops.size(); ++i) add_op(static_cast<int>(i), problem.ops[i]);
+    for (const Labelling::Value& value : problem.values) add_value(value);
+  }
+  [[nodiscard]] std::vector<bool> solve() const {
+    std::vector<bool> side = network_.source_side();
+    side.resize(problem_.ops.size());
+    for (std::size_t i = 0; i < side.size(); ++i) {
+      if (problem_.ops[i].mode) side[i] = *problem_.ops[i].mode;
+    }
+    return side;
+  }
+
+ private:
+  /// Operators without a choice are source or sink themselves.
+  [[nodiscard]] int node_of(int op) const {
+    const auto& mode = problem_.ops[static_cast<std::size_t>(op)].mode;
+    if (!mode) return op;
+    return *mode ? network_.source() : network_.sink();
+  }
+
+  void add_op(int op, const Labelling::Op& entry) {
+    if (entry.mode) return;
+    if (entry.gain > 0) network_.add(network_.source(), op, entry.gain);
+    if (entry.gain < 0) network_.add(op, network_.sink(), -entry.gain);
+  }
+
+  void add_value(const Labelling::Value& value) {
+    if (value.copy_cost <= 0 || value.readers.empty()) return;
+    const int source = network_.source(), sink = network_.sink();
+    // The maker as one who is in mode 1 when the value comes in `order`.
+    const int maker = value.order == 0 ? sink : value.op < 0 ? source : node_of(value.op);
+    add_contiguous_copy(value, maker);
+    std::vector<int> orders;
+    for (const Labelling::Reader& reader : value.readers) {
+      if (reader.order != 0) orders.push_back(reader.order);
+    }
+    std::ranges::sort(orders);
+    const auto repeated = std::ranges::unique(orders);
+    orders.erase(repeated.begin(), repeated.end());
+    for (const int order : orders) add_ordered_copy(value, order, order == value.order ? maker : sink);
+  }
+
+  /// The maker is in mode 1, some reader needs the value contiguous.
+  void add_contiguous_copy(const Labelling::Value& value, int maker) {
+    if (maker == network_.sink()) return;
+    std::vector<int> readers;
+    for (const Labelling::Reader& reader : value.readers) {
+      const int node = reader.order == 0 ? network_.sink() : reader.op < 0 ? network_.source() : node_of(reader.op);
+      if (node != network_.source()) readers.push_back(node);
+    }
+    share(maker, readers, value.copy_cost, true);
+  }
+
+  /// Some reader needs the value in `order`, and `maker` is not in mode 1 (the sink: never makes it so).
+  void add_ordered_copy(const Labelling::Value& value, int order, int maker) {
+    if (maker == network_.source()) return;
+    std::vector<int> readers;
+    for (const Labelling::Reader& reader : value.readers) {
+      if (reader.order != order) continue;
+      const int node = reader.op < 0 ? network_.source() : node_of(reader.op);
+      if (node != network_.sink()) readers.push_back(node);
+    }
+    share(maker, readers, value.copy_cost, false);
+  }
+
+  /// `cost` once when `one` is on one side and any of `many` on the other: one on the source's side when `outwards`.
+  void share(int one, const std::vector<int>& many, int64_t cost, bool outwards) {
+    const auto add = [&](int from, int to, bool limited) {
+      if (!outwards) std::swap(from, to);
+      if (limited) {
+        network_.add(from, to, cost);
+      } else {
+        network_.bind(from, to);
+      }
+    };
+    const int terminal = outwards ? network_.sink() : network_.source();
+    if (many.empty()) return;
+    if (std::ranges::find(many, terminal) != many.end()) return add(one, terminal, true);
+    if (many.size() == 1) return add(one, many.front(), true);
+    const int shared = network_.add_node();
+    add(one, shared, true);
+    for (const int node : many) add(shared, node, false);
+  }
+
+  const Labelling& problem_;
+  FlowNetwork network_;
+};
+
+}  // namespace
+
+std::vector<bool> solve(const Labelling& problem) {
+  return Network(problem).solve();
+}
+
+std::vector<int> copies(const Labelling::Value& value, const std::vector<bool>& modes) {
+  const auto order_of = [&](int op, int order) { return op < 0 || modes[static_cast<std::size_t>(op)] ? order : 0; };
+  const int held = order_of(value.op, value.order);
+  std::vector<int> out;
+  for (const Labelling::Reader& reader : value.readers) {
+    const int needed = order_of(reader.op, reader.order);
+    if (needed != held) out.push_back(needed);
+  }
+  std::ranges::sort(out);
+  const auto repeated = std::ranges::unique(out);
+  out.erase(repeated.begin(), repeated.end());
+  return out;
+}
+
+int64_t cost(const Labelling& problem, const std::vector<bool>& modes) {
+  int64_t out = 0;
+  for (std::size_t i = 0; i < problem.ops.size(); ++i) {
+    if (modes[i] == (problem.ops[i].gain < 0)) out += modes[i] ? -problem.ops[i].gain : problem.ops[i].gain;
+  }
+  for (const Labelling::Value& value : problem.values) {
+    out += value.copy_cost * static_cast<int64_t>(copies(value, modes).size());
+  }
+  return out;
+}
+
+}  // namespace relayout

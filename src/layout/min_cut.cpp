@@ -1,0 +1,246 @@
+// Highest-label push-relabel (Goldberg and Tarjan, 1988; Cherkassky and Goldberg, 1997), first phase only: a minimum cut does not need the
+// excess returned to the source. Heights come from breadth-first searches from the sink; the gap rule retires nodes that cannot reach it.
+// Augmenting-path methods take thousands of phases on long chains of small gains.
+#include "layout/min_cut.h"
+
+#include <algorithm>
+#include <span>
+
+namespace relayout {
+namespace {
+
+class PushRelabel {
+ public:
+  struct Arc {
+    int to;
+    int reverse;  ///< place of the opposite arc
+    int64_t residual;
+  };
+
+  /// `most` is more than any flow can be.
+  PushRelabel(int nodes, int source, int sink, int64_t most)
+      : nodes_(nodes), source_(source), sink_(sink), most_(most), first_(static_cast<std::size_t>(nodes) + 1) {}
+
+  /// `edges`: from, to, capacity; called once.
+  template <class Edges>
+  void build(const Edges& edges) {
+    for (const auto& edge : edges) {
+      ++first_[static_cast<std::size_t>(edge.from) + 1];
+      ++first_[static_cast<std::size_t>(edge.to) + 1];
+    }
+    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    arcs_.resize(2 * edges.size());
+    std::vector<int> next(first_.begin(), first_.end() - 1);
+    for (const auto& edge : edges) {
+      const int there = next[static_cast<std::size_t>(edge.from)]++;
+      const int back = next[static_cast<std::size_t>(edge.to)]++;
+      arcs_[static_cast<std::size_t>(there)] = {edge.to, back, edge.capacity};
+      arcs_[static_cast<std::size_t>(back)] = {edge.from, there, 0};
+    }
+  }
+
+  void run() {
+    const auto count = static_cast<std::size_t>(nodes_);
+    excess_.assign(count, 0);
+    height_.assign(count, nodes_);
+    current_.assign(first_.begin(), first_.end() - 1);
+    saturate_source();
+    label_from_sink();
+    while (highest_ >= 0) {
+      auto& waiting = active_[static_cast<std::size_t>(highest_)];
+      if (waiting.empty()) {
+        --highest_;
+        continue;
+      }
+      const int node = waiting.back();
+      waiting.pop_back();
+      if (height_[at(node)] != highest_ || excess_[at(node)] == 0) continue;  // moved since
+      discharge(node);
+      if (work_ > kWorkPerLabelling * static_cast<int64_t>(count) + static_cast<int64_t>(arcs_.size())) label_from_sink();
+    }
+  }
+
+  /// Whether a node can still reach the sink.
+  [[nodiscard]] std::vector<bool> sink_side() const {
+    std::vector<bool> reaches(static_cast<std::size_t>(nodes_), false);
+    std::vector<int> queue{sink_};
+    reaches[at(sink_)] = true;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      for_each_arc_into(queue[i], [&](int from) {
+        if (reaches[at(from)]) return;
+        reaches[at(from)] = true;
+        queue.push_back(from);
+      });
+    }
+    return reaches;
+  }
+
+ private:
+  static constexpr int64_t kWorkPerLabelling = 12;
+
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// Calls visit(from) for each node with residual capacity towards `node`.
+  template <class Visit>
+  void for_each_arc_into(int node, const Visit& visit) const {
+    for (int arc = first_[at(node)]; arc < first_[at(node) + 1]; ++arc) {
+      const Arc& out = arcs_[at(arc)];
+      if (arcs_[at(out.reverse)].residual > 0) visit(out.to);
+    }
+  }
+
+  void saturate_source() {
+    for (int arc = first_[at(source_)]; arc < first_[at(source_) + 1]; ++arc) {
+      Arc& out = arcs_[at(arc)];
+      add_excess(out.to, out.residual);
+      arcs_[at(out.reverse)].residual += out.residual;
+      out.residual = 0;
+    }
+  }
+
+  /// Exact heights: distances to the sink. Whoever cannot reach it is done with.
+  void label_from_sink() {
+    work_ = 0;
+    std::ranges::fill(height_, nodes_);
+    active_.assign(at(nodes_) + 1, {});
+    levels_.assign(at(nodes_) + 1, {});
+    place_.assign(at(nodes_), 0);
+    highest_ = -1;
+    tallest_ = 0;
+    height_[at(sink_)] = 0;
+    std::vector<int> queue{sink_};
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const int to = queue[i];
+      for_each_arc_into(to, [&](int from) {
+        if (from == source_ || height_[at(from)] != nodes_ || from == sink_) return;
+        height_[at(from)] = height_[at(to)] + 1;
+        queue.push_back(from);
+        enter(from);
+        if (excess_[at(from)] > 0) activate(from);
+      });
+    }
+    std::ranges::copy(std::span(first_).first(at(nodes_)), current_.begin());
+  }
+
+  /// Puts a node into the list of its height.
+  void enter(int node) {
+    auto& level = levels_[at(height_[at(node)])];
+    place_[at(node)] = static_cast<int>(level.size());
+    level.push_back(node);
+    tallest_ = std::max(tallest_, height_[at(node)]);
+  }
+
+  void leave(int node) {
+    auto& level = levels_[at(height_[at(node)])];
+    const int last = level.back();
+    level[at(place_[at(node)])] = last;
+    place_[at(last)] = place_[at(node)];
+    level.pop_back();
+  }
+
+  void activate(int node) {
+    const int height = height_[at(node)];
+    active_[at(height)].push_back(node);
+    highest_ = std::max(highest_, height);
+  }
+
+  void discharge(int node) {
+    while (excess_[at(node)] > 0) {
+      const int end = first_[at(node) + 1];
+      int& arc = current_[at(node)];
+      for (; arc < end; ++arc) {
+        Arc& out = arcs_[at(arc)];
+        if (out.residual == 0 || height_[at(node)] != height_[at(out.to)] + 1) continue;
+        push(node, out);
+        if (excess_[at(node)] == 0) return;
+      }
+      work_ += end - first_[at(node)];
+      relabel(node);
+      if (height_[at(node)] >= nodes_) return;
+    }
+  }
+
+  void push(int node, Arc& out) {
+    const int64_t amount = std::min(excess_[at(node)], out.residual);
+    out.residual -= amount;
+    arcs_[at(out.reverse)].residual += amount;
+    excess_[at(node)] -= amount;
+    const bool wakes = out.to != sink_ && excess_[at(out.to)] == 0;
+    add_excess(out.to, amount);
+    if (wakes) activate(out.to);
+  }
+
+  void relabel(int node) {
+    work_ += kWorkPerLabelling;
+    const int old = height_[at(node)];
+    leave(node);
+    if (levels_[at(old)].empty()) {
+      retire_above(old);
+      height_[at(node)] = nodes_;
+      return;
+    }
+    int height = nodes_;
+    for (int arc = first_[at(node)]; arc < first_[at(node) + 1]; ++arc) {
+      const Arc& out = arcs_[at(arc)];
+      if (out.residual > 0) height = std::min(height, height_[at(out.to)] + 1);
+    }
+    height_[at(node)] = height;
+    current_[at(node)] = first_[at(node)];
+    if (height < nodes_) enter(node);
+  }
+
+  /// Nobody is left at height `gap`: nobody above can reach the sink any more.
+  void retire_above(int gap) {
+    for (int height = gap + 1; height <= tallest_; ++height) {
+      for (const int node : levels_[at(height)]) height_[at(node)] = nodes_;
+      levels_[at(height)].clear();
+      active_[at(height)].clear();
+    }
+    tallest_ = gap;
+    highest_ = std::min(highest_, gap);
+  }
+
+  /// More excess than any flow is as good as without end.
+  void add_excess(int node, int64_t amount) { excess_[at(node)] = std::min(most_, excess_[at(node)] + amount); }
+
+  int nodes_, source_, sink_;
+  int64_t most_;
+  std::vector<int> first_;  ///< of a node's arcs
+  std::vector<Arc> arcs_;
+  std::vector<int64_t> excess_;
+  std::vector<int> height_, current_;
+  std::vector<std::vector<int>> levels_, active_;  ///< nodes by height; those with excess, perhaps stale
+  std::vector<int> place_;                         ///< in its level
+  int highest_ = -1, tallest_ = 0;
+  int64_t work_ = 0;
+};
+
+}  // namespace
+
+void FlowNetwork::add(int from, int to, int64_t capacity) {
+  if (capacity <= 0 || from == to) return;
+  edges_.push_back({from, to, capacity});
+  total_ += capacity;
+}
+
+void FlowNetwork::bind(int from, int to) {
+  if (from != to) edges_.push_back({from, to, -1});
+}
+
+std::vector<bool> FlowNetwork::source_side() const {
+  const int source = nodes_, sink = nodes_ + 1;
+  const auto number = [&](int node) { return node == -1 ? source : node == -2 ? sink : node; };
+  std::vector<Edge> edges = edges_;
+  for (Edge& edge : edges) {
+    edge = {number(edge.from), number(edge.to), edge.capacity < 0 ? total_ + 1 : edge.capacity};
+  }
+  PushRelabel solver(nodes_ + 2, source, sink, total_ + 1);
+  solver.build(edges);
+  solver.run();
+  std::vector<bool> out = solver.sink_side();
+  out.resize(static_cast<std::size_t>(nodes_));
+  out.flip();
+  return out;
+}
+
+}  // namespace relayout

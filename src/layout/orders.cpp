@@ -1,0 +1,170 @@
+#include "layout/orders.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "layout/permutation.h"
+
+namespace relayout {
+namespace {
+
+/// Reshape [N, g·c, …] → [N, g, c, …], Transpose 0 2 1 3 …, Reshape back: one operator that copies from any order into any.
+struct Shuffle {
+  std::array<int, 3> nodes;
+};
+
+class Spread {
+ public:
+  Spread(const LayoutGraph& graph, const Connections& connections) : graph_(graph), connections_(connections) {
+    const std::size_t count = graph.nodes.size();
+    out_.op_of.assign(count, -1);
+    out_.ports.resize(count);
+    out_.barriers.resize(count);
+    out_.is_shuffle.assign(count, false);
+    tries_.assign(count, 0);
+    shuffle_of_.assign(count, -1);
+    candidates_.resize(graph.values.size());
+  }
+
+  Orders run() {
+    find_shuffles();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (auto ports = wanted_ports(graph_, graph_.nodes[i])) take(static_cast<int>(i), std::move(*ports), next_op_);
+    }
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      if (graph_.values[i].fixed) propose(static_cast<int>(i), *graph_.values[i].fixed);
+    }
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+      const int value = queue_[i];
+      const AxisOrder order = candidates_[static_cast<std::size_t>(value)];
+      if (const int producer = connections_.producer(value); producer >= 0)
+        attempt(producer, {true, connections_.output_index(value)}, order);
+      for (const Connections::Read& read : connections_.reads(value)) attempt(read.node, {false, read.input}, order);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr int kMostTries = 4;  ///< of one node, so that a node of many operands is not asked by each
+
+  [[nodiscard]] const Dims* dims_of(int value) const {
+    const LayoutValue* const entry = graph_.value(value);
+    return entry != nullptr && entry->is_known() ? &entry->dims : nullptr;
+  }
+
+  void propose(int value, const AxisOrder& order) {
+    const LayoutValue* const entry = graph_.value(value);
+    if (entry == nullptr || !entry->is_known() || entry->is_constant || is_contiguous(order)) return;
+    AxisOrder& known = candidates_[static_cast<std::size_t>(value)];
+    if (!known.empty()) return;
+    known = order;
+    queue_.push_back(value);
+  }
+
+  void take(int node, Ports ports, int op) {
+    const LayoutNode& entry = graph_.nodes[static_cast<std::size_t>(node)];
+    const auto all_contiguous = [](const std::vector<AxisOrder>& orders) { return std::ranges::all_of(orders, is_contiguous); };
+    if (all_contiguous(ports.inputs) && all_contiguous(ports.outputs)) return;
+    for (std::size_t i = 0; i < entry.inputs.size(); ++i) propose(entry.inputs[i], ports.inputs[i]);
+    for (std::size_t i = 0; i < entry.outputs.size(); ++i) propose(entry.outputs[i], ports.outputs[i]);
+    out_.ports[static_cast<std::size_t>(node)] = std::move(ports);
+    out_.op_of[static_cast<std::size_t>(node)] = op;
+    next_op_ = std::max(next_op_, op + 1);
+  }
+
+  void attempt(int node, Port port, const AxisOrder& order) {
+    const auto index = static_cast<std::size_t>(node);
+    if (out_.op_of[index] >= 0 || tries_[index] >= kMostTries) return;
+    if (!port.is_output && !reads_elements(graph_.nodes[index], port.index)) return;
+    ++tries_[index];
+    if (shuffle_of_[index] >= 0) return attempt_shuffle(shuffles_[static_cast<std::size_t>(shuffle_of_[index])], node, port, order);
+    auto answer = ports_of(graph_, graph_.nodes[index], port, order);
+    if (auto* const ports = std::get_if<Ports>(&answer)) {
+      take(node, std::move(*ports), next_op_);
+      if (out_.op_of[index] >= 0) out_.barriers[index].clear();
+    } else if (out_.barriers[index].empty()) {
+      out_.barriers[index] = std::get<Barrier>(answer);
+    }
+  }
+
+  /// The order comes from the whole shuffle's operand or result; inside, views follow it.
+  void attempt_shuffle(const Shuffle& shuffle, int node, Port port, const AxisOrder& order) {
+    const auto [first, middle, last] = shuffle.nodes;
+    if (!(node == first && !port.is_output) && !(node == last && port.is_output)) return;
+    auto opened = ports_of(graph_, graph_.nodes[static_cast<std::size_t>(first)], {false, 0}, order);
+    auto* const before = std::get_if<Ports>(&opened);
+    if (before == nullptr) return;
+    auto turned = ports_of(graph_, graph_.nodes[static_cast<std::size_t>(middle)], {false, 0}, before->outputs[0]);
+    auto* const between = std::get_if<Ports>(&turned);
+    if (between == nullptr) return;
+    const LayoutNode& end = graph_.nodes[static_cast<std::size_t>(last)];
+    Ports after;
+    after.inputs.resize(end.inputs.size());
+    after.inputs[0] = between->outputs[0];
+    after.outputs = {order};
+    const int op = next_op_;
+    take(first, std::move(*before), op);
+    take(middle, std::move(*between), op);
+    take(last, std::move(after), op);
+  }
+
+  /// The one node that reads a value and nothing else does.
+  [[nodiscard]] int only_reader(int value) const {
+    if (value < 0 || graph_.values[static_cast<std::size_t>(value)].is_output) return -1;
+    const auto reads = connections_.reads(value);
+    return reads.size() == 1 && reads[0].input == 0 ? reads[0].node : -1;
+  }
+
+  [[nodiscard]] bool is(int node, std::string_view op_type) const {
+    const LayoutNode& entry = graph_.nodes[static_cast<std::size_t>(node)];
+    return entry.op != nullptr && entry.op->name == op_type;
+  }
+
+  void find_shuffles() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const int first = static_cast<int>(i);
+      if (!is(first, "Reshape")) continue;
+      const int middle = only_reader(graph_.nodes[i].output(0));
+      if (middle < 0 || !is(middle, "Transpose")) continue;
+      const int last = only_reader(graph_.nodes[static_cast<std::size_t>(middle)].output(0));
+      if (last < 0 || !is(last, "Reshape") || !is_shuffle(first, middle, last)) continue;
+      for (const int node : {first, middle, last}) {
+        shuffle_of_[static_cast<std::size_t>(node)] = static_cast<int>(shuffles_.size());
+        out_.is_shuffle[static_cast<std::size_t>(node)] = true;
+      }
+      shuffles_.push_back({{first, middle, last}});
+    }
+  }
+
+  [[nodiscard]] bool is_shuffle(int first, int middle, int last) const {
+    const LayoutNode& opens = graph_.nodes[static_cast<std::size_t>(first)];
+    const Dims* const whole = dims_of(opens.input(0));
+    const Dims* const open = dims_of(opens.output(0));
+    const Dims* const back = dims_of(graph_.nodes[static_cast<std::size_t>(last)].output(0));
+    if (whole == nullptr || open == nullptr || back == nullptr || *whole != *back || whole->size() < 3) return false;
+    if (open->size() != whole->size() + 1 || (*open)[0] != (*whole)[0] || (*open)[1] * (*open)[2] != (*whole)[1]) return false;
+    if (!std::equal(whole->begin() + 2, whole->end(), open->begin() + 3)) return false;
+    Dims wanted = contiguous_axes(open->size());
+    std::swap(wanted[1], wanted[2]);
+    return permutation_of(*graph_.nodes[static_cast<std::size_t>(middle)].node, open->size()) == wanted;
+  }
+
+  const LayoutGraph& graph_;
+  const Connections& connections_;
+  Orders out_;
+  std::vector<int> tries_, shuffle_of_;
+  std::vector<Shuffle> shuffles_;
+  std::vector<AxisOrder> candidates_;  ///< per value; empty: none yet
+  std::vector<int> queue_;             ///< values whose neighbours are to be asked
+  int next_op_ = 0;
+};
+
+}  // namespace
+
+Orders find_orders(const LayoutGraph& graph, const Connections& connections) {
+  return Spread(graph, connections).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,166 @@
+#include "layout/plan.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "layout/connections.h"
+#include "layout/gaps.h"
+#include "layout/labelling.h"
+#include "layout/orders.h"
+
+namespace relayout {
+namespace {
+
+/// Builds the choice between contiguous and each node's ports, and reads the answer.
+class Planner {
+ public:
+  Planner(const LayoutGraph& graph, const PlanningOptions& options)
+      : graph_(graph),
+        options_(options),
+        costs_(options.costs != nullptr ? *options.costs : default_costs()),
+        connections_(graph),
+        orders_(find_orders(graph, connections_)) {}
+
+  LayoutPlan run() {
+    plan_.nodes.resize(graph_.nodes.size());
+    plan_.held.resize(graph_.values.size());
+    plan_.has_order.assign(graph_.values.size(), false);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) take_node(i);
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) take_value(static_cast<int>(i));
+    pin();
+    const std::vector<bool> modes = solve(problem_);
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      const int op = op_of(static_cast<int>(i));
+      plan_.nodes[i].is_ordered = op >= 0 && modes[static_cast<std::size_t>(op)];
+    }
+    for (std::size_t i = 0; i < taken_.size(); ++i) note_copies(i, modes);
+    plan_.nanoseconds = base_ + cost(problem_, modes);
+    plan_.contiguous_nanoseconds = base_ + cost(problem_, std::vector<bool>(problem_.ops.size(), false));
+    plan_.packs = find_packs(graph_, connections_, plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] int op_of(int node) const { return orders_.op_of[static_cast<std::size_t>(node)]; }
+
+  void take_node(std::size_t index) {
+    const LayoutNode& node = graph_.nodes[index];
+    NodePlan& plan = plan_.nodes[index];
+    plan.ports = orders_.ports[index];
+    plan.barrier = orders_.barriers[index];
+    plan.is_shuffle = orders_.is_shuffle[index];
+    plan.has_choice = orders_.op_of[index] >= 0;
+    if (plan.ports.inputs.empty()) plan.ports.inputs.resize(node.inputs.size());
+    // A shuffle is one copy, whatever order it is in.
+    if (!plan.is_shuffle) plan.times = costs_.times(graph_, node, plan.ports);
+    base_ += plan.has_choice ? std::min(plan.times.contiguous, plan.times.ordered) : plan.times.contiguous;
+    if (!plan.has_choice) return;
+    const auto op = static_cast<std::size_t>(orders_.op_of[index]);
+    if (op >= problem_.ops.size()) problem_.ops.resize(op + 1);
+    problem_.ops[op].gain += plan.times.contiguous - plan.times.ordered;
+  }
+
+  /// Number of an order among those of a value; 0 is contiguous.
+  static int number(std::vector<AxisOrder>& known, const AxisOrder& order) {
+    if (is_contiguous(order)) return 0;
+    const auto found = std::ranges::find(known, order);
+    if (found != known.end()) return static_cast<int>(found - known.begin()) + 1;
+    known.push_back(order);
+    return static_cast<int>(known.size());
+  }
+
+  void take_value(int index) {
+    const LayoutValue& value = graph_.values[static_cast<std::size_t>(index)];
+    if (!value.is_known() || value.is_constant) return;
+    std::vector<AxisOrder> orders;
+    Labelling::Value entry;
+    const int maker = connections_.producer(index);
+    if (maker >= 0 && op_of(maker) >= 0) {
+      const auto& ports = orders_.ports[static_cast<std::size_t>(maker)];
+      entry.order = number(orders, ports.outputs[connections_.output_index(index)]);
+      entry.op = entry.order == 0 ? -1 : op_of(maker);
+    } else if (maker < 0 && value.fixed) {
+      entry.order = number(orders, *value.fixed);
+    }
+    for (const Connections::Read& read : connections_.reads(index)) {
+      const auto reader = static_cast<std::size_t>(read.node);
+      if (!reads_elements(graph_.nodes[reader], read.input)) continue;
+      const int order = op_of(read.node) < 0 ? 0 : number(orders, orders_.ports[reader].inputs[read.input]);
+      entry.readers.push_back({order == 0 ? -1 : op_of(read.node), order});
+    }
+    if (value.is_output) entry.readers.push_back({-1, value.fixed ? number(orders, *value.fixed) : 0});
+    if (orders.empty()) return;
+    entry.copy_cost = costs_.copy_nanoseconds(value);
+    plan_.has_order[static_cast<std::size_t>(index)] = true;
+    problem_.values.push_back(std::move(entry));
+    taken_.push_back({index, std::move(orders)});
+  }
+
+  void pin() {
+    if (options_.choice == LayoutChoice::automatic) return;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const LayoutNode& node = graph_.nodes[i];
+      if (op_of(static_cast<int>(i)) < 0) continue;
+      auto& mode = problem_.ops[static_cast<std::size_t>(op_of(static_cast<int>(i)))].mode;
+      if (options_.choice == LayoutChoice::never) mode = false;
+      if (options_.choice == LayoutChoice::always && node.op->layout == LayoutRule::wants) mode = true;
+    }
+  }
+
+  void note_copies(std::size_t taken, const std::vector<bool>& modes) {
+    const auto& [index, orders] = taken_[taken];
+    const Labelling::Value& entry = problem_.values[taken];
+    const Dims& dims = graph_.values[static_cast<std::size_t>(index)].dims;
+    const auto order_at = [&](int number) {
+      return number == 0 ? order_of(contiguous_axes(dims.size()), dims) : orders[static_cast<std::size_t>(number) - 1];
+    };
+    const auto order_in_mode = [&](int op, int order) { return op < 0 || modes[static_cast<std::size_t>(op)] ? order : 0; };
+    const int held = order_in_mode(entry.op, entry.order);
+    if (held != 0) plan_.held[static_cast<std::size_t>(index)] = order_at(held);
+    for (const int to : copies(entry, modes)) {
+      PlannedCopy copy{index, order_at(held), order_at(to), {}};
+      std::size_t reader = 0;
+      for (const Connections::Read& read : connections_.reads(index)) {
+        if (!reads_elements(graph_.nodes[static_cast<std::size_t>(read.node)], read.input)) continue;
+        const Labelling::Reader& entry_reader = entry.readers[reader++];
+        if (order_in_mode(entry_reader.op, entry_reader.order) == to) copy.readers.push_back(read.node);
+      }
+      if (reader < entry.readers.size() && order_in_mode(-1, entry.readers[reader].order) == to) copy.readers.push_back(-1);
+      plan_.copies.push_back(std::move(copy));
+    }
+  }
+
+  struct Taken {
+    int value;
+    std::vector<AxisOrder> orders;
+  };
+  const LayoutGraph& graph_;
+  PlanningOptions options_;
+  const CostModel& costs_;
+  Connections connections_;
+  Orders orders_;
+  Labelling problem_;
+  std::vector<Taken> taken_;  ///< values of the problem
+  LayoutPlan plan_;
+  int64_t base_ = 0;  ///< what no choice changes
+};
+
+}  // namespace
+
+std::optional<AxisOrder> LayoutPlan::wanted(const LayoutGraph& graph, int node, std::size_t input) const {
+  const auto index = static_cast<std::size_t>(node);
+  const int number = graph.nodes[index].input(input);
+  if (number < 0 || !has_order[static_cast<std::size_t>(number)] || !reads_elements(graph.nodes[index], input)) return std::nullopt;
+  if (nodes[index].is_ordered) return nodes[index].ports.inputs[input];
+  const Dims& dims = graph.values[static_cast<std::size_t>(number)].dims;
+  return order_of(contiguous_axes(dims.size()), dims);
+}
+
+LayoutPlan plan_layout(const LayoutGraph& graph, const PlanningOptions& options) {
+  return Planner(graph, options).run();
+}
+
+}  // namespace relayout

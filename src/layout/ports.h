@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "layout/layout_graph.h"
+
+namespace relayout {
+
+/// The order of each operand and result of a node when it does not run contiguous. Absent ones, and what has no order, are contiguous.
+struct Ports {
+  std::vector<AxisOrder> inputs, outputs;
+};
+
+/// One operand or result that lies, or is wanted, in an order.
+struct Port {
+  bool is_output = false;
+  std::size_t index = 0;
+};
+
+/// Why a node cannot take an order up.
+using Barrier = std::string;
+
+/// All ports of a node when one of them is in `order`, or why it cannot be. The rules are those of research on channels-last propagation,
+/// operator by operator: what reads and writes elements one by one takes any order, an axis is logical, views map the order by strides.
+[[nodiscard]] std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode& node, Port port, const AxisOrder& order);
+/// The ports of an operator that is faster in channels-last (convolutions), or nothing.
+[[nodiscard]] std::optional<Ports> wanted_ports(const LayoutGraph& graph, const LayoutNode& node);
+/// Whether a node looks at operands' elements, not only at their types and dims.
+[[nodiscard]] bool reads_elements(const LayoutNode& node, std::size_t input);
+/// Whether a result is its first operand under other strides in this order, gaps or not, with nothing moved.
+[[nodiscard]] bool is_view(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& input);
+
+}  // namespace relayout

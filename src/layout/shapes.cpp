@@ -1,0 +1,252 @@
+#include "layout/shapes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "ops/op.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// Contents are followed up to this size: shapes, axes, bounds, not weights.
+constexpr int64_t kSmallElements = 1024;
+
+const Op* op_of(const Node& node) {
+  return node.domain().empty() && node.subgraphs().empty() ? find_op(node.op_type()) : nullptr;
+}
+
+bool all_small(const Node& node, const std::vector<DatumInfo>& outputs) {
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    if (node.output(i) == nullptr) continue;
+    const DatumInfo& info = outputs.at(i);
+    if (info.kind != Datum::Kind::tensor || info.type == DataType::string || element_count(info.dims) > kSmallElements) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer) : graph_(&graph), outer_(outer) {
+  for (const Value* input : graph.inputs()) {
+    if (input->initializer() == nullptr) add_input(*input, options);
+  }
+  for (const Node& node : graph.nodes()) {
+    check_interrupt();
+    try {
+      infer(node);
+    } catch (const Error& error) {
+      // Operands that do not fit are for those to complain about who run the model.
+      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+      has_misfits_ = true;
+    }
+  }
+}
+
+void Shapes::add_input(const Value& value, const ShapeOptions& options) {
+  const auto declared = value.declared();
+  const auto given = options.shapes.find(value.name());
+  if (!declared || (!declared->has_shape && given == options.shapes.end())) return;
+  Known& known = known_[&value];
+  known.info.type = declared->type;
+  known.info.dims = given != options.shapes.end() ? given->second : declared->dims;
+  for (std::size_t i = 0; i < known.info.dims.size(); ++i) {
+    int64_t& dim = known.info.dims[i];
+    if (dim >= 0) continue;
+    const std::string& symbol = declared->symbols[i];
+    const auto size = options.dims.find(symbol);
+    dim = size != options.dims.end() ? size->second : 1;
+    if (size != options.dims.end()) continue;
+    const std::string name = symbol.empty() ? "dim " + std::to_string(i) + " of " + value.name() : symbol;
+    const std::string text = escape(name) + " = 1";
+    if (std::ranges::find(assumed_, text) == assumed_.end()) assumed_.push_back(text);
+  }
+}
+
+void Shapes::keep(Known& known, const Tensor& contents) {
+  known.datum = contents;
+  known.info = info_of(known.datum);
+  known.has_contents = true;
+}
+
+/// What is known of an operand; nullptr for nothing. Initializers and Constants are looked up when somebody reads them.
+Shapes::Known* Shapes::look_up(const Value& value) {
+  if (const auto known = known_.find(&value); known != known_.end()) return &known->second;
+  if (&value.graph() != graph_) return outer_ != nullptr ? outer_->look_up(value) : nullptr;
+  if (value.initializer() == nullptr && (value.producer() == nullptr || !value.producer()->is("Constant"))) return nullptr;
+  const auto found = constants_.find(value);
+  const Constant* constant = std::get_if<Constant>(&found);
+  if (constant == nullptr) return nullptr;
+  Known& known = known_[&value];
+  known.info.type = constant->type;
+  known.info.dims = constant->dims;
+  known.is_constant = true;
+  if (element_count(constant->dims) <= kSmallElements) keep(known, constant->load());
+  return &known;
+}
+
+/// What follows for the outputs of a node, as far as its operands are known.
+void Shapes::infer(const Node& node) {
+  const Op* op = op_of(node);
+  if (op == nullptr || op->infer == nullptr || node.is("Constant")) return;
+  std::vector<const DatumInfo*> infos;
+  std::vector<const Datum*> contents;
+  bool all_contents = op->compute != nullptr && op->deterministic, all_constant = op->deterministic;
+  for (const Value* input : node.inputs()) {
+    const Known* known = input == nullptr ? nullptr : look_up(*input);
+    if (input != nullptr && known == nullptr) return;
+    infos.push_back(known == nullptr ? nullptr : &known->info);
+    contents.push_back(known == nullptr ? nullptr : &known->datum);
+    all_contents &= known == nullptr || known->has_contents;
+    all_constant &= known == nullptr || known->is_constant;
+  }
+  const OpCall call(node, node.opset());
+  const auto outputs = op->infer(call, infos);
+  if (!outputs) return;
+  if (node.is("Shape")) return keep_shape(node, *infos.at(0));
+  if (all_contents && all_small(node, *outputs)) return compute(*op, call, contents, *outputs);
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    if (node.output(i) == nullptr) continue;
+    Known& known = known_[node.output(i)];
+    known.info = outputs->at(i);
+    known.info.value = nullptr;
+    known.is_constant = all_constant;
+  }
+}
+
+/// Shape reads no data: its contents follow from dims.
+void Shapes::keep_shape(const Node& node, const DatumInfo& operand) {
+  const Attributes attributes(node);
+  const auto rank = static_cast<int64_t>(operand.dims.size());
+  const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t start = clamped(attributes.integer("start", 0)), end = std::max(start, clamped(attributes.integer("end", rank)));
+  Tensor dims(DataType::int64, {end - start});
+  std::copy(operand.dims.begin() + start, operand.dims.begin() + end, dims.data<int64_t>());
+  Known& known = known_[node.output(0)];
+  keep(known, dims);
+  known.is_constant = true;
+}
+
+void Shapes::compute(const Op& op, const OpCall& call, const std::vector<const Datum*>& inputs, const std::vector<DatumInfo>& infos) {
+  std::vector<Datum> results(call.node.outputs().size());
+  std::vector<Datum*> pointers(results.size(), nullptr);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (call.node.output(i) == nullptr) continue;
+    results[i].tensor = Tensor(infos.at(i).type, infos.at(i).dims);
+    pointers[i] = &results[i];
+  }
+  op.compute(call, inputs, pointers);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (pointers[i] == nullptr) continue;
+    Known& known = known_[call.node.output(i)];
+    keep(known, results[i].tensor);
+    known.is_constant = true;
+  }
+}
+
+const DatumInfo* Shapes::find(const Value& value) {
+  const Known* const known = look_up(value);
+  return known == nullptr ? nullptr : &known->info;
+}
+
+const Dims* Shapes::dims_of(const Value* value) {
+  const DatumInfo* const info = value == nullptr ? nullptr : find(*value);
+  return info == nullptr || info->kind != Datum::Kind::tensor ? nullptr : &info->dims;
+}
+
+bool Shapes::is_constant(const Value& value) {
+  const Known* const known = look_up(value);
+  return known != nullptr && known->is_constant;
+}
+
+std::optional<std::vector<int64_t>> Shapes::integers(const Value& value) {
+  const Known* const known = look_up(value);
+  if (known == nullptr || !known->has_contents) return std::nullopt;
+  const Tensor dense = contiguous(known->datum.tensor);
+  const int64_t count = dense.element_count();
+  if (dense.type() == DataType::int64) return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + count);
+  if (dense.type() == DataType::int32) return std::vector<int64_t>(dense.data<int32_t>(), dense.data<int32_t>() + count);
+  return std::nullopt;
+}
+
+namespace {
+
+/// Values of `home` that a nested graph reads or hands out.
+void add_captures(const Graph& nested, const Graph& home, std::vector<const Value*>& captured) {
+  const auto add = [&](const Value* value) {
+    if (value != nullptr && &value->graph() == &home) captured.push_back(value);
+  };
+  for (const Node& node : nested.nodes()) {
+    for (const Value* input : node.inputs()) add(input);
+    for (const auto& inner : node.subgraphs()) add_captures(*inner, home, captured);
+  }
+  for (const Value* output : nested.outputs()) add(output);
+}
+
+std::vector<const Value*> operands_of(const Node& node) {
+  std::vector<const Value*> out(node.inputs().begin(), node.inputs().end());
+  for (const auto& nested : node.subgraphs()) add_captures(*nested, node.graph(), out);
+  return out;
+}
+
+class Builder {
+ public:
+  Builder(const Graph& graph, Shapes& shapes) : graph_(graph), shapes_(shapes) {}
+
+  LayoutGraph run() {
+    std::unordered_set<const Value*> needed(graph_.outputs().begin(), graph_.outputs().end());
+    std::vector<std::pair<const Node*, std::vector<const Value*>>> nodes;
+    for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
+      const auto is_needed = [&](const Value* value) { return value != nullptr && needed.contains(value) && !shapes_.is_constant(*value); };
+      if (!std::ranges::any_of(node->outputs(), is_needed)) continue;
+      nodes.emplace_back(&*node, operands_of(*node));
+      needed.insert(nodes.back().second.begin(), nodes.back().second.end());
+    }
+    for (auto entry = nodes.rbegin(); entry != nodes.rend(); ++entry) {
+      const auto& [node, operands] = *entry;
+      LayoutNode made{node, op_of(*node), {}, {}};
+      for (const Value* input : operands) made.inputs.push_back(number(input));
+      for (const Value* output : node->outputs())
+        made.outputs.push_back(output != nullptr && needed.contains(output) ? number(output) : -1);
+      out_.nodes.push_back(std::move(made));
+    }
+    for (const Value* output : graph_.outputs()) {
+      const int index = number(output);
+      if (index >= 0) out_.values[static_cast<std::size_t>(index)].is_output = true;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  int number(const Value* value) {
+    if (value == nullptr) return -1;
+    const auto [entry, is_new] = numbers_.try_emplace(value, static_cast<int>(out_.values.size()));
+    if (!is_new) return entry->second;
+    LayoutValue& made = out_.values.emplace_back();
+    made.value = value;
+    if (const DatumInfo* const info = shapes_.find(*value); info != nullptr && info->kind == Datum::Kind::tensor) {
+      made.type = info->type;
+      made.dims = info->dims;
+    }
+    made.is_constant = shapes_.is_constant(*value);
+    if (made.is_constant) made.integers = shapes_.integers(*value);
+    return entry->second;
+  }
+
+  const Graph& graph_;
+  Shapes& shapes_;
+  LayoutGraph out_;
+  std::unordered_map<const Value*, int> numbers_;
+};
+
+}  // namespace
+
+LayoutGraph layout_graph(const Graph& graph, Shapes& shapes) {
+  return Builder(graph, shapes).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "layout/layout_graph.h"
+#include "ops/constants.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// Sizes for free dims: by symbol, or all dims of an input. What is not given is taken as 1.
+struct ShapeOptions {
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, Dims> shapes;
+};
+
+/// Types and dims of a graph's values as far as they follow from the inputs, without running anything: contents are followed where they are
+/// small (what shapes are computed from).
+class Shapes {
+ public:
+  /// `outer`: of the graph around a nested one, which must live as long.
+  explicit Shapes(const Graph& graph, const ShapeOptions& options = {}, Shapes* outer = nullptr);
+
+  /// Tensors, sequences and optionals; nullptr when nothing is known.
+  [[nodiscard]] const DatumInfo* find(const Value& value);
+  /// Dims of a tensor; nullptr when they are not known.
+  [[nodiscard]] const Dims* dims_of(const Value* value);
+  /// Whether its contents do not depend on any input.
+  [[nodiscard]] bool is_constant(const Value& value);
+  /// Contents of a small integer constant.
+  [[nodiscard]] std::optional<std::vector<int64_t>> integers(const Value& value);
+  /// Free dims and the sizes they were taken to be: "N = 1".
+  [[nodiscard]] const std::vector<std::string>& assumed() const noexcept { return assumed_; }
+  /// Whether operands of some node did not fit it.
+  [[nodiscard]] bool has_misfits() const noexcept { return has_misfits_; }
+
+ private:
+  /// What is known of a value: its info, and its contents where they are small. The contents stay where they are.
+  struct Known {
+    DatumInfo info;
+    Datum datum;
+    bool has_contents = false, is_constant = false;
+  };
+  void add_input(const Value& value, const ShapeOptions& options);
+  void keep(Known& known, const Tensor& contents);
+  Known* look_up(const Value& value);
+  void infer(const Node& node);
+  void keep_shape(const Node& node, const DatumInfo& operand);
+  void compute(const Op& op, const OpCall& call, const std::vector<const Datum*>& inputs, const std::vector<DatumInfo>& infos);
+
+  const Graph* graph_;
+  Shapes* outer_;
+  Constants constants_;
+  std::unordered_map<const Value*, Known> known_;
+  std::vector<std::string> assumed_;
+  bool has_misfits_ = false;
+};
+
+/// A graph as a layout plan sees it: the nodes that its outputs depend on, without those whose results are constant.
+[[nodiscard]] LayoutGraph layout_graph(const Graph& graph, Shapes& shapes);
+
+}  // namespace relayout

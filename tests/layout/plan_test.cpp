@@ -1,0 +1,343 @@
+// CASES §2: labels and reorders of whole graphs.
+#include "layout/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "layout/shapes.h"
+#include "relayout/model.h"
+#include "support/model_cache.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+/// A graph and its plan, asked by names.
+class Planned {
+ public:
+  explicit Planned(const std::string& text, LayoutChoice choice = LayoutChoice::automatic, int opset = 17)
+      : model_(TextModel(text, "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>").load()),
+        shapes_(model_->graph()),
+        graph_(layout_graph(model_->graph(), shapes_)),
+        plan_(plan_layout(graph_, {choice, nullptr})) {}
+
+  /// Names of the values that are copied into another order.
+  [[nodiscard]] std::vector<std::string> copied() const {
+    std::vector<std::string> out;
+    for (const PlannedCopy& copy : plan_.copies) out.push_back(name_of(copy.value));
+    return out;
+  }
+  [[nodiscard]] std::vector<std::string> packed() const {
+    std::vector<std::string> out;
+    for (const int value : plan_.packs) out.push_back(name_of(value));
+    return out;
+  }
+  /// "contiguous", "channels-last" or "both", of the tensor where it is made.
+  [[nodiscard]] std::string layout(const std::string& name) const {
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      if (graph_.values[i].value->name() == name) return order_name(plan_.held[i], graph_.values[i].dims);
+    }
+    return "no such tensor";
+  }
+  /// Why the node that makes a tensor stays contiguous.
+  [[nodiscard]] std::string barrier(const std::string& output) const {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].node->output(0)->name() == output) return plan_.nodes[i].barrier;
+    }
+    return "no such node";
+  }
+  [[nodiscard]] const LayoutPlan& plan() const { return plan_; }
+  [[nodiscard]] const LayoutGraph& graph() const { return graph_; }
+
+ private:
+  [[nodiscard]] std::string name_of(int value) const { return graph_.values[static_cast<std::size_t>(value)].value->name(); }
+  std::unique_ptr<Model> model_;
+  Shapes shapes_;
+  LayoutGraph graph_;
+  LayoutPlan plan_;
+};
+
+// Sizes at which channels-last gains something: a first layer and depthwise convolutions.
+const std::string kInput = "float[1,3,96,96] x";
+const std::string kStem = "a = Conv <pads = [1,1,1,1]> (x, W)  ";
+const std::string kStemWeights = "float[16,3,3,3] W";
+
+TEST(LayoutPlan, L73InputAndOutput) {
+  const Planned planned(
+      "g (" + kInput + ") => (float[1,16,96,96] y) <" + kStemWeights +
+      ", float[16,1,3,3] V> { a = Conv <pads = [1,1,1,1]> (x, W)  r = Relu (a)  y = Conv <pads = [1,1,1,1], group = 16> (r, V) }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x", "y"));
+  EXPECT_EQ(planned.layout("r"), "channels-last");
+  EXPECT_THAT(planned.packed(), IsEmpty());
+}
+
+TEST(LayoutPlan, L74AmbiguousInputs) {
+  EXPECT_THAT(Planned("g (float[1,1,96,96] x) => (float[1,16] y) <float[16,1,3,3] W, float[16,1,3,3] V> { a = Conv (x, W)  b = Conv <group "
+                      "= 16> (a, V) "
+                      "p = GlobalAveragePool (b)  y = Flatten (p) }")
+                  .copied(),
+              IsEmpty());
+  EXPECT_THAT(Planned("g (float[1,32,1,1] x) => (float[1,16,1,1] y) <float[16,32,1,1] W> { y = Conv (x, W) }").copied(), IsEmpty());
+}
+
+TEST(LayoutPlan, L75BehindThePool) {
+  const std::string tail = "(" + kInput + ") => (float[1,10] y) <" + kStemWeights + ", float[16,1,3,3] V, float[10,16] F> { " + kStem +
+                           "b = Conv <group = 16> (a, V)  p = GlobalAveragePool (b)  f = Flatten (p)  y = Gemm <transB = 1> (f, F) }";
+  EXPECT_THAT(Planned("g " + tail).copied(), ElementsAre("x"));
+  const Planned flat("g (" + kInput + ") => (float[1,10] y) <" + kStemWeights + ", float[16,1,3,3] V, float[10,141376] F> { " + kStem +
+                     "b = Conv <group = 16> (a, V)  f = Flatten (b)  y = Gemm <transB = 1> (f, F) }");
+  EXPECT_THAT(flat.copied(), ElementsAre("x", "b"));
+  EXPECT_THAT(flat.barrier("f"), HasSubstr("apart in memory"));
+}
+
+TEST(LayoutPlan, L76Gates) {
+  for (const std::string gate : {"[1,16,1,1]", "[1,1,96,96]", "[16,1,1]", "[1]", ""}) {
+    for (const std::string operands : {"(s, b)", "(b, s)"}) {
+      const Planned planned("g (" + kInput + ", float" + gate + " s) => (float[1,16,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " +
+                            kStem + "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  m = Mul " + operands +
+                            "  y = GlobalAveragePool (m) }");
+      EXPECT_THAT(planned.copied(), ElementsAre("x")) << gate << operands;
+      EXPECT_EQ(planned.layout("m"), "channels-last");
+    }
+  }
+}
+
+TEST(LayoutPlan, L77ResidualOfABarrier) {
+  const Planned planned(
+      "g (" + kInput + ", float[1,16,96,96] i) => (float[1,16,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " + kStem +
+      "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  c = NonZero (i)  t = Trilu (i)  s = Add (b, t)  y = GlobalAveragePool (s) }");
+  EXPECT_EQ(planned.copied().size(), 2U);
+}
+
+TEST(LayoutPlan, L78SharedCopy) {
+  const Planned planned("g (" + kInput + ") => (float[1,16,1,1] y, float[1,16,96,96] t, float[1,16,96,96] u) <" + kStemWeights +
+                        ", float[16,1,3,3] V> { " + kStem +
+                        "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  t = Trilu (b)  u = Trilu <upper = 0> (b)  r = Relu (b)  y = "
+                        "GlobalAveragePool (r) }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x", "b"));
+  EXPECT_THAT(planned.plan().copies[1].readers.size(), 2U);
+}
+
+TEST(LayoutPlan, L79InsideAndOutput) {
+  const Planned planned("g (" + kInput + ") => (float[1,16,96,96] a, float[1,16,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " +
+                        kStem + "b = Conv <group = 16> (a, V)  y = GlobalAveragePool (b) }");
+  EXPECT_THAT(planned.copied(), UnorderedElementsAre("x", "a"));
+  EXPECT_EQ(planned.layout("a"), "channels-last");
+}
+
+TEST(LayoutPlan, L80ConcatWithOneContiguousOperand) {
+  for (const std::string axis : {"1", "2", "3", "-3"}) {
+    const Planned planned("g (" + kInput + ", float[1,16,96,96] i) => (float[1,C,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " +
+                          kStem + "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  t = Trilu (i)  c = Concat <axis = " + axis +
+                          "> (b, t)  y = GlobalAveragePool (c) }");
+    EXPECT_EQ(planned.copied().size(), 2U) << axis;
+    EXPECT_EQ(planned.layout("c"), "channels-last") << axis;
+  }
+}
+
+TEST(LayoutPlan, L81PoolingBranch) {
+  const Planned planned(
+      "g (" + kInput + ") => (float[1,16,1,1] y) <" + kStemWeights +
+      ", float[16,1,3,3] V, float[8,16,1,1] P, float[16,24,1,1] Q, int64[4] sizes = {1,8,96,96}> { " + kStem +
+      "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  p = GlobalAveragePool (b)  c = Conv (p, P)  r = Relu (c)  u = Resize <mode = "
+      "\"nearest\"> (r, , , sizes)  j = Concat <axis = 1> (b, u)  k = Conv (j, Q)  y = GlobalAveragePool (k) }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x"));
+}
+
+const std::string kShuffleNet =
+    ", float[8,1,3,3] V, int64[2] half = {8,8}, int64[5] open = {1,2,8,96,96}, int64[4] shut = {1,16,96,96}> { " + kStem +
+    "l, r = Split <axis = 1> (a, half)  b = Conv <pads = [1,1,1,1], group = 8> (r, V)  c = Concat <axis = 1> (l, b)  o = Reshape (c, open) "
+    " t = "
+    "Transpose <perm = [0,2,1,3,4]> (o)  s = Reshape (t, shut)  l2, r2 = Split <axis = 1> (s, half)  b2 = Conv <pads = [1,1,1,1], group = "
+    "8> (r2, "
+    "V)  c2 = Concat <axis = 1> (l2, b2)  y = GlobalAveragePool (c2) }";
+
+TEST(LayoutPlan, L82And83ChannelShuffle) {
+  const Planned planned("g (" + kInput + ") => (float[1,16,1,1] y) <" + kStemWeights + kShuffleNet);
+  EXPECT_THAT(planned.copied(), ElementsAre("x"));
+  EXPECT_THAT(planned.packed(), UnorderedElementsAre("r", "r2"));
+  EXPECT_EQ(planned.layout("s"), "channels-last");
+}
+
+TEST(LayoutPlan, L84ConvNeXtBlock) {
+  const Planned planned("g (" + kInput + ") => (float[1,16,1,1] y) <" + kStemWeights +
+                        ", float[16,1,3,3] V, float[16] n, float[16,16] M> { " + kStem +
+                        "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  t = Transpose <perm = [0,2,3,1]> (b)  l = LayerNormalization (t, "
+                        "n)  m = MatMul (l, M)  u = "
+                        "Transpose <perm = [0,3,1,2]> (m)  s = Add (u, a)  y = GlobalAveragePool (s) }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x"));
+  EXPECT_EQ(planned.layout("t"), "contiguous");
+  EXPECT_EQ(planned.layout("u"), "channels-last");
+  for (std::size_t i = 0; i < planned.graph().nodes.size(); ++i) {
+    if (planned.graph().nodes[i].node->is("Transpose")) {
+      EXPECT_TRUE(planned.plan().nodes[i].is_ordered);
+    }
+  }
+}
+
+TEST(LayoutPlan, L85TransposesAtTheBorders) {
+  const Planned planned(
+      "g (float[1,96,96,3] x) => (float[1,96,96,16] y) <" + kStemWeights +
+      "> { t = Transpose <perm = [0,3,1,2]> (x)  a = Conv <pads = [1,1,1,1]> (t, W)  y = Transpose <perm = [0,2,3,1]> (a) }");
+  EXPECT_THAT(planned.copied(), IsEmpty());
+  EXPECT_EQ(planned.layout("t"), "channels-last");
+  EXPECT_EQ(planned.layout("a"), "channels-last");
+}
+
+TEST(LayoutPlan, L86PatchEmbedding) {
+  const Planned planned("g (" + kInput + ") => (float[1,9216,16] y) <" + kStemWeights +
+                        ", int64[3] flat = {1,16,9216}, float[16,16] M> { " + kStem +
+                        "f = Reshape (a, flat)  t = Transpose <perm = [0,2,1]> (f)  y = MatMul (t, M) }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x"));
+  EXPECT_EQ(planned.layout("t"), "contiguous");
+  EXPECT_THAT(planned.packed(), IsEmpty());
+}
+
+TEST(LayoutPlan, L87SoftmaxByOpset) {
+  const std::string text = "g (" + kInput + ") => (float[1,16,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " + kStem +
+                           "s = Softmax <axis = 1> (a)  b = Conv <group = 16> (s, V)  y = GlobalAveragePool (b) }";
+  EXPECT_THAT(Planned(text, LayoutChoice::automatic, 13).copied(), ElementsAre("x"));
+  const Planned old(text, LayoutChoice::automatic, 11);
+  EXPECT_THAT(old.barrier("s"), HasSubstr("opset 13"));
+}
+
+TEST(LayoutPlan, L88OneDimensionalConvolutions) {
+  const Planned planned(
+      "g (float[1,8,4096] x) => (float[1,16,4094] y) <float[16,8,3] W, float[16] s, float[16] variance> { a = Conv (x, W)  y = "
+      "BatchNormalization (a, s, s, s, variance) }");
+  EXPECT_THAT(planned.copied(), IsEmpty());
+  EXPECT_EQ(planned.layout("a"), "contiguous");
+}
+
+TEST(LayoutPlan, L88OtherRanks) {
+  EXPECT_THAT(Planned("g (float[2,3,4,5,6,7] x) => (float[2,3,4,5,6,7] y) { a = Relu (x)  y = Sigmoid (a) }").copied(), IsEmpty());
+  EXPECT_THAT(Planned("g (float[5,6] x) => (float[5,7] y) <float[6,7] M> { y = MatMul (x, M) }").copied(), IsEmpty());
+}
+
+TEST(LayoutPlan, L89Barriers) {
+  const auto planned = [](const std::string& node, const std::string& outputs) {
+    return Planned("g (" + kInput + ") => (" + outputs + ") <" + kStemWeights + ", float[16,1,3,3] V> { " + kStem +
+                   "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  " + node + " }");
+  };
+  EXPECT_THAT(
+      planned("y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)", "float[1,16,48,48] y, int64[1,16,48,48] i").barrier("y"),
+      HasSubstr("indices"));
+  EXPECT_THAT(planned("y = NonZero (b)", "int64[4,N] y").barrier("y"), HasSubstr("contiguous order only"));
+}
+
+TEST(LayoutPlan, L90MappedAxes) {
+  const auto copied = [](const std::string& nodes, const std::string& constants) {
+    return Planned("g (" + kInput + ") => (float[1,C,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V" + constants + "> { " + kStem +
+                   "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  " + nodes + "  y = GlobalAveragePool (c) }")
+        .copied();
+  };
+  EXPECT_THAT(copied("c = Pad (b, p)", ", int64[8] p = {0,0,1,2,0,0,3,4}"), ElementsAre("x"));
+  EXPECT_THAT(copied("c = Slice (b, s, e, n)", ", int64[1] s = {1}, int64[1] e = {90}, int64[1] n = {-1}"), ElementsAre("x"));
+  EXPECT_THAT(copied("c = Resize <mode = \"linear\"> (b, , k)", ", float[4] k = {1,1,2,2}"), ElementsAre("x"));
+  EXPECT_THAT(copied("c = Resize <mode = \"linear\"> (b, , k)", ", float[4] k = {1,2,1,1}"), ElementsAre("x", "b"));
+  EXPECT_THAT(copied("c = ReduceMax <axes = [-1], keepdims = 1> (b)", ""), ElementsAre("x"));
+  EXPECT_THAT(copied("c = DepthToSpace <blocksize = 2> (b)", ""), ElementsAre("x"));
+}
+
+const std::string kLoses =
+    "g (float[1,64,512,512] x) => (float[1,64,512,512] y) <float[64,64,1,1] W> { t = Trilu (x)  c = Conv (t, W)  y = Trilu (c) }";
+
+TEST(LayoutPlan, L91WhereChannelsLastLoses) {
+  EXPECT_THAT(Planned(kLoses).copied(), IsEmpty());
+  EXPECT_THAT(Planned(kLoses, LayoutChoice::always).copied(), ElementsAre("t", "c"));
+  const Planned always(kLoses, LayoutChoice::always);
+  EXPECT_GT(always.plan().nanoseconds, always.plan().contiguous_nanoseconds);
+  EXPECT_THAT(Planned("g (" + kInput + ") => (float[1,16,96,96] a) <" + kStemWeights + "> { " + kStem + "}", LayoutChoice::never).copied(),
+              IsEmpty());
+}
+
+TEST(LayoutPlan, L92TwoComponents) {
+  const Planned planned("g (" + kInput + ", float[1,16,96,96] z) => (float[1,16,96,96] y, float[1,16,1,1] p) <" + kStemWeights + "> { " +
+                        kStem + "p = GlobalAveragePool (a)  u = Relu (z)  y = Sigmoid (u) }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x"));
+  EXPECT_EQ(planned.layout("u"), "contiguous");
+}
+
+TEST(LayoutPlan, L93ControlFlowIsABorder) {
+  const Planned planned(
+      "g (bool k, " + kInput + ") => (float[1,16,96,96] y) <" + kStemWeights + ", float[16,1,3,3] V> { " + kStem +
+      "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  y = If (k) <then_branch = t () => (float[1,16,96,96] p) { p = Relu (b) }, "
+      "else_branch = e () => (float[1,16,96,96] q) { q = Neg (b) }> }");
+  EXPECT_THAT(planned.copied(), ElementsAre("x", "b"));
+  EXPECT_EQ(planned.barrier("y"), "control flow");
+}
+
+TEST(LayoutPlan, L94FreeDimsAreTakenAsOneAndNamed) {
+  const auto model =
+      TextModel("g (float[N,3,H,W] x) => (float[N,16,A,B] y) <" + kStemWeights + "> { y = Conv <pads = [1,1,1,1]> (x, W) }").load();
+  Shapes one(model->graph());
+  EXPECT_THAT(one.assumed(), ElementsAre("N = 1", "H = 1", "W = 1"));
+  EXPECT_EQ(*one.dims_of(model->graph().find("y")), (Dims{1, 16, 1, 1}));
+  Shapes given(model->graph(), {{{"N", 2}, {"H", 96}, {"W", 96}}, {}});
+  EXPECT_THAT(given.assumed(), IsEmpty());
+  EXPECT_EQ(*given.dims_of(model->graph().find("y")), (Dims{2, 16, 96, 96}));
+  Shapes by_input(model->graph(), {{}, {{"x", {1, 3, 7, 9}}}});
+  EXPECT_EQ(*by_input.dims_of(model->graph().find("y")), (Dims{1, 16, 7, 9}));
+}
+
+TEST(LayoutPlan, PropagationPaysForEachReader) {
+  const auto model = TextModel("g (" + kInput + ") => (float[1,16,96,96] t, float[1,16,96,96] u) <" + kStemWeights + "> { " + kStem +
+                               "t = Trilu (a)  u = Trilu <upper = 0> (a) }")
+                         .load();
+  Shapes shapes(model->graph());
+  const LayoutGraph graph = layout_graph(model->graph(), shapes);
+  EXPECT_EQ(propagate_layout(graph).copies.size(), 3U);
+}
+
+struct Expected {
+  const char* model;
+  std::size_t copies, packs, with_nhwc;
+};
+
+/// Real architectures: one copy, the input's; two where the output is an image.
+TEST(LayoutPlan, Models) {
+  constexpr Expected kExpected[] = {
+      {"resnet18", 1, 0, 0},
+      {"resnet50", 1, 0, 0},
+      {"resnext50_32x4d", 1, 0, 0},
+      {"mobilenet_v2", 1, 0, 0},
+      {"mnasnet1_0", 1, 0, 0},
+      {"mobilenet_v3_small", 1, 0, 0},
+      {"densenet121", 1, 0, 0},
+      {"googlenet", 1, 0, 0},
+      {"inception_v3", 0, 0, 0},
+      {"squeezenet1_1", 1, 0, 0},
+      {"shufflenet_v2_x0_5", 1, 13, 0},
+      {"shufflenet_v2_x1_0", 1, 13, 0},
+      {"r3d_18", 1, 0, 0},
+      {"unet2d", 2, 0, 0},
+      {"unet3d", 1, 0, 0},
+  };
+  for (const Expected& expected : kExpected) {
+    const std::filesystem::path path = cached_model(expected.model);
+    if (path.empty()) GTEST_SKIP() << kNoModels;
+    const auto model = Model::load(path);
+    Shapes shapes(model->graph());
+    LayoutGraph graph = layout_graph(model->graph(), shapes);
+    const LayoutPlan plan = plan_layout(graph), followed = propagate_layout(graph);
+    EXPECT_EQ(plan.copies.size(), expected.copies) << expected.model;
+    EXPECT_EQ(plan.packs.size(), expected.packs) << expected.model;
+    for (LayoutValue& value : graph.values) {
+      if (value.dims.size() >= 4 && (value.is_output || (value.value->is_input() && !value.is_constant))) {
+        value.fixed = order_of(channels_last_axes(value.dims.size()), value.dims);
+      }
+    }
+    EXPECT_EQ(plan_layout(graph).copies.size(), expected.with_nhwc) << expected.model << " with images";
+  }
+}
+
+}  // namespace
+}  // namespace relayout::test
