@@ -29,6 +29,7 @@ struct VerifyOptions {
   bool allow_inconclusive = false;
   bool run_identical = false;  ///< execute even when both files are the same
   bool digests = false;        ///< name both files by SHA-256 in the result
+  bool layers = false;         ///< compare node by node also when the outputs are the same, with errors by depth
   int threads = 0;
   /// What is being run, and how many of all runs are done.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
@@ -78,6 +79,25 @@ struct OutputComparison {
   std::vector<SampleMetrics> samples;
 };
 
+/// One value of b that a has too, made by its node out of a's values.
+struct LayerResult {
+  int sample = 0;
+  std::string node, op_type;          ///< of b; its output's name where it has none
+  std::string tensor, reference;      ///< the value in b and in a
+  bool by_structure = false;          ///< paired by operators and positions, not by name
+  std::vector<std::string> replaces;  ///< of one that differs: a's nodes that do what this one does, when they are more or others
+  DataType type = DataType::undefined;
+  Dims dims;
+  double error = 0, rms = 0;          ///< as in SampleMetrics, of this node alone
+  double floor = 0, floor_rms = 0;    ///< what correct evaluations of this node alone differ by
+  double bound = 0, ratio = 0;        ///< 0 where the value is equal to the bit
+  std::optional<double> depth_error;  ///< error/range of the value when b goes on from its own values
+  std::optional<double> depth_floor;  ///< the same of a with moved weights
+  double correlation = 1;  ///< of one that differs, or of what its node reads: with a's values when b goes on from its own; the least
+  Outcome outcome = Outcome::same;
+  std::string reason;
+};
+
 /// One set of inputs.
 struct SampleInputs {
   int sample = 0;
@@ -94,6 +114,9 @@ struct VerifyResult {
   std::optional<ProofResult> proof;  ///< what follows from the files alone; execution then confirms it. Not of identical files
   std::vector<OutputComparison> outputs;
   std::vector<SampleInputs> inputs;
+  /// Node by node, in the order of b: of a difference, or with VerifyOptions::layers. Models of 16-bit numbers are always compared so,
+  /// and what differs beyond its own floor there makes the verdict; without `layers` only that is kept.
+  std::vector<LayerResult> layers;
   Outcome outcome = Outcome::same;
   std::string reason;  ///< of an outcome that no single output explains
   std::string defect;  ///< right as written, wrong optimized; or not deterministic: exit 70

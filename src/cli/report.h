@@ -14,6 +14,7 @@ namespace relayout::cli {
 struct ReportStyle {
   bool verbose = false;
   bool color = false;
+  bool layers = false;  ///< verify: the table of errors against depth
 };
 
 /// What there is to say about passes beyond their findings.

@@ -90,7 +90,7 @@ int run(Request& request, const Common& common) {
   request.options.digests = request.json || common.verbose;
   Progress progress(true);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
-  const ReportStyle style{common.verbose, output_has_colors()};
+  const ReportStyle style{common.verbose, output_has_colors(), request.options.layers};
   try {
     return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
   } catch (const Error& error) {
@@ -122,6 +122,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.group("Report");
   options.flag("--json", request->json, "everything as one JSON document");
+  options.flag("--layers", request->options.layers, "a table of errors against depth, each node also fed with A's values");
   options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
   return [request, &common] { return run(*request, common); };
 }

@@ -189,6 +189,73 @@ void add_proof(std::string& out, const ProofResult& proof, const ReportStyle& st
   if (hidden > 0) out += "              " + counted(hidden, "more difference") + " (-v)\n";
 }
 
+std::string layer_label(const LayerResult& layer) {
+  return escape(layer.node) + " (" + escape(layer.op_type) + ")";
+}
+
+/// The first node that does something else, and how many more.
+void add_divergence(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+  const LayerResult* first = nullptr;
+  int64_t more = 0;
+  for (const LayerResult& layer : result.layers) {
+    if (layer.outcome != Outcome::different) continue;
+    if (first == nullptr) {
+      first = &layer;
+    } else {
+      ++more;
+    }
+  }
+  if (first == nullptr) return;
+  out += paint("first wrong node", Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
+  out += first->bound > 0 ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
+  out += "\n";
+  if (!first->replaces.empty()) {
+    out += "  it does what these do in " + escape(result.a) + ":";
+    for (const std::string& node : first->replaces) out += (&node == &first->replaces.front() ? " " : ", ") + node;
+    out += "\n";
+  }
+  if (first->by_structure) {
+    out += "  compared with " + quote(first->reference) + " of " + escape(result.a) + ", which stands in its place (names differ)\n";
+  }
+  if (more > 0)
+    out += "  " + counted(more, "more node") + " that " + (more == 1 ? "does" : "do") + " so on " + (more == 1 ? "its" : "their") +
+           " own (--layers)\n";
+}
+
+/// Errors against depth.
+std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
+  TextTable table({.indent = 2, .gap = 2, .color = style.color});
+  const auto right = [](std::string text, Style of = Style::plain) { return Cell(std::move(text), of, Align::right); };
+  table.row({{"node by node", Style::faint},
+             "",
+             right("alone", Style::faint),
+             right("floor", Style::faint),
+             right("in place", Style::faint),
+             right("floor", Style::faint)});
+  const auto number = [](const std::optional<double>& value) { return value ? scientific(*value) : std::string("–"); };
+  for (const LayerResult& layer : result.layers) {
+    const bool bad = layer.outcome == Outcome::different;
+    table.row({{layer_label(layer), bad ? Style::bad : Style::plain},
+               std::string(name_of(layer.type)) + " " + to_string(layer.dims),
+               right(layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error), bad ? Style::bad : Style::plain),
+               right(scientific(layer.floor)),
+               right(number(layer.depth_error)),
+               right(number(layer.depth_floor))});
+    if (bad) table.line("    " + layer.reason, Style::bad);
+  }
+  return table.text();
+}
+
+Json layer_json(const LayerResult& layer) {
+  Json out = Json::object();
+  out.set("sample", layer.sample).set("node", layer.node).set("op", layer.op_type).set("tensor", layer.tensor);
+  out.set("reference", layer.reference).set("by_structure", layer.by_structure).set("replaces", layer.replaces);
+  out.set("dtype", name_of(layer.type)).set("shape", layer.dims).set("verdict", to_string(layer.outcome)).set("reason", layer.reason);
+  out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor).set("local_floor_rms", layer.floor_rms);
+  out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth_error).set("depth_floor", layer.depth_floor);
+  return out;
+}
+
 Json proof_json(const ProofResult& proof) {
   Json out = Json::object();
   out.set("proved", proof.proved).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
@@ -299,6 +366,9 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
       out += "  " + escape(output.name) + "\n" + samples_table(output, style);
     }
   }
+  add_divergence(out, result, style);
+  const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth_error.has_value(); });
+  if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
 
   const bool unsupported = !result.unsupported_a.empty() || !result.unsupported_b.empty();
@@ -335,6 +405,12 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   out.set("unsupported", std::move(unsupported));
   Json outputs = Json::array();
   for (const OutputComparison& output : result.outputs) outputs.add(output_json(output, result.seed));
+  Json layers = Json::array(), first;
+  for (const LayerResult& layer : result.layers) {
+    layers.add(layer_json(layer));
+    if (layer.outcome == Outcome::different && !first.is_object()) first = layer_json(layer);
+  }
+  out.set("first_divergence", std::move(first)).set("layers", std::move(layers));
   out.set("outputs", std::move(outputs)).set("remarks", result.remarks).set("reference_run", result.reference_run);
   out.set("verdict", to_string(result.outcome)).set("reason", result.reason).set("defect", result.defect);
   out.set("exit_code", exit_code(result, allow_inconclusive));

@@ -16,6 +16,7 @@
 #include "verify/identical.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
+#include "verify/layers.h"
 #include "verify/noise.h"
 #include "verify/session.h"
 #include "verify/spill.h"
@@ -35,6 +36,11 @@ constexpr int64_t kReferenceMacs = 2'000'000'000;
 /// As written and reference must agree (research: neither exceeds the noise of moved weights by more than 3): beyond this the executor
 /// is wrong, and its error must not pass for a floor.
 constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
+
+/// Samples that 16-bit models are compared over node by node: of the usual size, and reaching far.
+constexpr std::size_t kNarrowSamples = 2;
+/// Values of one name in both files that correlate less than this are not the same thing.
+constexpr double kSameThing = 0.9;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -122,13 +128,64 @@ class Verification {
     measure_floors();  // no Session of a is left
     run_candidate(Mode::as_written);
     settle(Mode::as_written);
-    const auto is_different = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
+    compare_layers();
     const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
-    const bool right = result_.outcome != Outcome::different && std::ranges::none_of(result_.outputs, is_different);
-    if (right && std::ranges::all_of(result_.interface, is_remark)) {
+    if (!is_different() && std::ranges::all_of(result_.interface, is_remark)) {
       run_candidate(Mode::optimized);
       settle(Mode::optimized);
     }
+  }
+
+  bool is_different() const {
+    const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
+    return result_.outcome == Outcome::different || std::ranges::any_of(result_.outputs, differs);
+  }
+
+  /// The samples to look at node by node: of a difference the first that shows it.
+  std::vector<std::size_t> samples_for_layers(bool narrow) const {
+    for (const OutputComparison& output : result_.outputs) {
+      for (const SampleMetrics& metrics : output.samples) {
+        if (metrics.outcome != Outcome::different) continue;
+        const auto found = std::ranges::find(samples_, metrics.sample, &Sample::number);
+        return {static_cast<std::size_t>(found - samples_.begin())};
+      }
+    }
+    if (is_different() || (!narrow && !options_->layers)) return {};
+    const std::size_t most = narrow ? kNarrowSamples : 1;
+    std::vector<std::size_t> all;
+    for (std::size_t s = 0; s < std::min(most, samples_.size()); ++s) all.push_back(s);
+    return all;
+  }
+
+  /// Finds the nodes behind a difference; in 16-bit models also those whose error the outputs' floor hides. No Session is left.
+  void compare_layers() {
+    const bool narrow = has_narrow_floats(a_.model->graph());
+    const std::vector<std::size_t> chosen = samples_for_layers(narrow);
+    if (chosen.empty()) return;
+    const bool hidden = !is_different();
+    layer_runs_ = static_cast<int64_t>(chosen.size()) * LayerComparison::runs(options_->layers);
+    LayerComparison layers(a_, b_, *options_, [this] { progress("node by node"); });
+    for (const std::size_t s : chosen) {
+      const bool all = options_->layers && s == chosen.front();
+      for (LayerResult& layer : layers.run([&] { return inputs_of(samples_[s]); }, samples_[s].number, all)) {
+        if (hidden && layer.outcome == Outcome::different) judge_hidden(layer);
+        if (all || (layer.outcome == Outcome::different && s == chosen.front())) result_.layers.push_back(std::move(layer));
+      }
+    }
+  }
+
+  /// A node that differs though the outputs are the same. Only in 16 bits does that count, where their floor may hide anything; and only
+  /// of values that are the same thing in both files, which a name alone does not make sure.
+  void judge_hidden(LayerResult& layer) {
+    const bool narrow = layer.type == DataType::float16 || layer.type == DataType::bfloat16;
+    if (!narrow || layer.by_structure || !(layer.correlation >= kSameThing)) {
+      if (!options_->layers) layer.outcome = Outcome::same;
+      return;
+    }
+    if (result_.outcome == Outcome::different) return;
+    result_.outcome = Outcome::different;
+    result_.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) +
+                     "): given a's values, it makes others than a; at the outputs that drowns in the floor of 16-bit numbers";
   }
 
   void track_outputs() {
@@ -183,7 +240,7 @@ class Verification {
   Inputs inputs_of(const Sample& sample) const { return inputs_->make(sample.assignment, sample.number); }
 
   void progress(std::string_view what) {
-    const int64_t runs = int64_t{planned_samples_} * (1 + kNoiseDraws + 1 + 2);
+    const int64_t runs = int64_t{planned_samples_} * (1 + kNoiseDraws + 1 + 2) + layer_runs_;
     if (options_->progress) options_->progress(what, std::min(done_++, runs), runs);
   }
 
@@ -555,7 +612,7 @@ class Verification {
   Spill spill_;
   std::string first_rejection_;
   int planned_samples_ = 0;
-  int64_t done_ = 0;
+  int64_t done_ = 0, layer_runs_ = 0;
 };
 
 }  // namespace

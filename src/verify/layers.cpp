@@ -1,0 +1,368 @@
+#include "verify/layers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "verify/elements.h"
+#include "verify/noise.h"
+
+namespace relayout {
+namespace {
+
+constexpr int kDraws = 3;
+/// As for outputs: what exceeds its bound by less than tenfold gets a firmer floor before it is called different.
+constexpr int kMoreDraws = 6;
+constexpr double kNearBound = 10;
+/// Three draws of so few numbers may agree by chance.
+constexpr int64_t kFewest = 8;
+/// A factor common to all elements of a 16-bit value: as for errors, 5 × floor, and at least four roundings.
+constexpr double kGainFactor = 5, kGainRoundings = 4;
+constexpr double kFewForGain = 64;
+
+bool is_narrow(DataType type) {
+  return type == DataType::float16 || type == DataType::bfloat16;
+}
+
+bool is_narrow(const Tensor& tensor) {
+  return tensor && is_narrow(tensor.type());
+}
+
+Datum copy_of(const Datum& datum) {
+  Datum out;
+  out.kind = datum.kind;
+  for (const Datum& element : datum.elements) out.elements.push_back(copy_of(element));
+  if (!datum.tensor) return out;
+  const Tensor dense = contiguous(datum.tensor);
+  out.tensor = Tensor(dense.type(), dense.dims());
+  if (dense.type() == DataType::string) {
+    std::copy_n(dense.data<std::string>(), dense.element_count(), out.tensor.data<std::string>());
+  } else {
+    std::memcpy(out.tensor.bytes(), dense.bytes(), static_cast<std::size_t>(dense.element_count()) * memory_size(dense.type()));
+  }
+  return out;
+}
+
+/// Puts the elements of `from` where those of `to` lie; the structures are equal and both contiguous.
+void overwrite(const Datum& to, const Datum& from) {
+  const std::vector<Tensor> targets = leaves(to), sources = leaves(from);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i] || !targets[i].is_contiguous()) continue;
+    const int64_t count = targets[i].element_count();
+    if (targets[i].type() == DataType::string) {
+      std::copy_n(sources[i].data<std::string>(), count, targets[i].data<std::string>());
+    } else {
+      std::memcpy(targets[i].bytes(), sources[i].bytes(), static_cast<std::size_t>(count) * memory_size(targets[i].type()));
+    }
+  }
+}
+
+DataType type_of(const Datum& datum) {
+  const std::vector<Tensor> tensors = leaves(datum);
+  return tensors.empty() ? DataType::undefined : tensors.front().type();
+}
+
+/// How two values of one structure go together, over the elements that are finite in both.
+struct Agreement {
+  double correlation = 1;  ///< Pearson's; 1 where either is constant
+  double gain = 0;         ///< slope of b over a, minus one: what they differ by as by a factor
+  double count = 0;
+};
+
+Agreement agreement(const Datum& a, const Datum& b) {
+  double count = 0, sum_a = 0, sum_b = 0, square_a = 0, square_b = 0, dot = 0;
+  const std::vector<Tensor> left = leaves(a), right = leaves(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!left[i] || !is_measured(left[i].type())) continue;
+    for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        if (!std::isfinite(x[k]) || !std::isfinite(y[k])) continue;
+        ++count;
+        sum_a += x[k];
+        sum_b += y[k];
+        square_a += x[k] * x[k];
+        square_b += y[k] * y[k];
+        dot += x[k] * y[k];
+      }
+    });
+  }
+  const double variance_a = count * square_a - sum_a * sum_a, variance_b = count * square_b - sum_b * sum_b;
+  if (!(variance_a > 0) || !(variance_b > 0)) return {1, 0, count};
+  const double covariance = count * dot - sum_a * sum_b;
+  return {covariance / std::sqrt(variance_a * variance_b), covariance / variance_a - 1, count};
+}
+
+void widen(Floor& floor, const Floor& other) {
+  floor.max = std::max(floor.max, other.max);
+  floor.rms = std::max(floor.rms, other.rms);
+}
+
+Floor relative(const Distance& apart, const Yardstick& yardstick) {
+  return {apart.max_abs / yardstick.range(), apart.rms / yardstick.sigma()};
+}
+
+}  // namespace
+
+LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress)
+    : a_(&a), b_(&b), options_(&options), progress_(std::move(progress)) {
+  const auto partners = pair_values(a.model->graph(), b.model->graph());
+  for (const Node& node : b.model->graph().nodes()) {
+    for (const Value* const output : node.outputs()) {
+      const auto partner = output == nullptr ? partners.end() : partners.find(output);
+      if (partner == partners.end()) continue;
+      by_b_.emplace(output, layers_.size());
+      by_a_.emplace(partner->second.value, layers_.size());
+      layers_.push_back({partner->second.value, output, partner->second.by_structure, {}, {}, {}, {}, {}, {}, 0, 0, 1, false});
+    }
+  }
+}
+
+LayerComparison::Layer* LayerComparison::layer_of_a(const Value& value) {
+  const auto found = by_a_.find(&value);
+  return found == by_a_.end() ? nullptr : &layers_[found->second];
+}
+
+LayerComparison::Layer* LayerComparison::layer_of_b(const Value& value) {
+  const auto found = by_b_.find(&value);
+  return found == by_b_.end() || !layers_[found->second].reference ? nullptr : &layers_[found->second];
+}
+
+void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const Observer& observer, Edit edit) const {
+  if (progress_) progress_();
+  ExecuteOptions options;
+  options.mode = Mode::as_written;
+  options.threads = options_->threads;
+  options.seed = options_->seed;
+  options.edit_constant = std::move(edit);
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (node.output(k) != nullptr) observer(*node.output(k), outputs[k]);
+    }
+  };
+  Session session(side, std::move(options));
+  // Values are written over in place, and some are views of the inputs.
+  Inputs copies = inputs();
+  for (auto& [name, datum] : copies) datum = copy_of(datum);
+  // What a node refuses ends the run: what came before has been seen.
+  (void)session.run(copies);
+}
+
+void LayerComparison::capture(const MakeInputs& inputs) {
+  spill_ = std::make_unique<Spill>();
+  for (Layer& layer : layers_) {
+    layer.reference.reset();
+    layer.candidate.reset();
+    layer.yardstick = {};
+    layer.result = {};
+    layer.metrics = {};
+    layer.compared = false;
+    layer.gain = layer.gain_floor = 0;
+    layer.correlation = 1;
+  }
+  coarsest_ = 0;
+  execute(*a_, inputs, [&](const Value& value, const Datum& datum) {
+    coarsest_ = std::max(coarsest_, unit_roundoff(type_of(datum)));
+    Layer* const layer = layer_of_a(value);
+    if (layer == nullptr) return;
+    layer->reference = spill_->write(datum);
+    layer->yardstick.add(datum);
+    layer->floor = least_floor(type_of(datum), layer->yardstick, layer->yardstick);
+  });
+}
+
+/// Moves a value that has no partner by one ULP: it is rounded in one of the two models and not in the other.
+void LayerComparison::move(const Value& value, const Datum& datum, int draw) const {
+  for (const Tensor& tensor : leaves(datum)) {
+    if (!tensor || unit_roundoff(tensor.type()) == 0 || unit_roundoff(tensor.type()) > coarsest_) continue;
+    const Tensor moved = moved_by_one_ulp(tensor, options_->seed, "value " + value.name(), draw);
+    if (moved.bytes() != tensor.bytes()) overwrite(tensor, moved);
+  }
+}
+
+void LayerComparison::measure_floors(const MakeInputs& inputs, int first, int count) {
+  const WeightNoise noise(a_->model->graph());
+  for (int draw = first; draw < first + count; ++draw) {
+    execute(
+        *a_, inputs,
+        [&](const Value& value, const Datum& datum) {
+          Layer* const layer = layer_of_a(value);
+          if (layer == nullptr || !layer->reference) return move(value, datum, draw);
+          const Datum reference = spill_->read(*layer->reference);
+          if (!structural_difference(reference, datum).empty()) return;
+          widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
+          if (is_narrow(datum.tensor)) layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(reference, datum).gain));
+          overwrite(datum, reference);
+        },
+        noise.draw(options_->seed, draw));
+  }
+}
+
+void LayerComparison::compare(Layer& layer, const Datum& datum) {
+  const Datum reference = spill_->read(*layer.reference);
+  const std::string structural = structural_difference(reference, datum);
+  layer.compared = true;
+  if (!structural.empty()) {
+    layer.metrics.outcome = Outcome::different;
+    layer.metrics.reason = structural;
+    return;
+  }
+  if (bit_equal(reference, datum)) return;
+  layer.metrics = measure(reference, datum, layer.yardstick);
+  decide(layer.metrics, type_of(reference), layer.floor);
+  if (is_narrow(datum.tensor)) {
+    const Agreement together = agreement(reference, datum);
+    layer.gain = together.count < kFewForGain ? 0 : together.gain;
+    decide_gain(layer);
+  }
+  if (layer.metrics.outcome == Outcome::different) layer.candidate = spill_->write(datum);
+  overwrite(datum, reference);
+}
+
+void LayerComparison::feed_candidate(const MakeInputs& inputs) {
+  execute(*b_, inputs, [&](const Value& value, const Datum& datum) {
+    if (Layer* const layer = layer_of_b(value)) compare(*layer, datum);
+  });
+}
+
+bool LayerComparison::is_in_doubt(const Layer& layer) const {
+  return layer.candidate && layer.metrics.outcome == Outcome::different && is_measured(type_of(spill_->read(*layer.candidate))) &&
+         layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0 &&
+         layer.metrics.max_error < kNearBound * layer.metrics.bound_max && layer.metrics.rms_error < kNearBound * layer.metrics.bound_rms;
+}
+
+/// Element by element the error of a factor may lie within the floor; all elements together tell it.
+void LayerComparison::decide_gain(Layer& layer) {
+  const double bound = std::max(kGainFactor * layer.gain_floor, kGainRoundings * unit_roundoff(layer.reference->type));
+  if (layer.metrics.outcome == Outcome::different || !(std::fabs(layer.gain) > bound)) return;
+  layer.metrics.outcome = Outcome::different;
+  layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
+                         ", where " + short_number(bound) + " may be rounding";
+}
+
+/// How far b's own values move when those of its values that have no partner do: its rounding is as honest as a's.
+void LayerComparison::widen_by_candidate(const MakeInputs& inputs, int draw) {
+  execute(*b_, inputs, [&](const Value& value, const Datum& datum) {
+    Layer* const layer = layer_of_b(value);
+    if (layer == nullptr) return move(value, datum, draw);
+    const Datum reference = spill_->read(*layer->reference);
+    if (!structural_difference(reference, datum).empty()) return;
+    if (layer->candidate) {
+      const Datum candidate = spill_->read(*layer->candidate);
+      widen(layer->floor, relative(distance(candidate, datum), layer->yardstick));
+      if (is_narrow(datum.tensor)) layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(candidate, datum).gain));
+    }
+    overwrite(datum, reference);
+  });
+}
+
+void LayerComparison::look_closer(const MakeInputs& inputs) {
+  if (std::ranges::none_of(layers_, [this](const Layer& layer) { return is_in_doubt(layer); })) return;
+  measure_floors(inputs, kDraws, kMoreDraws);
+  for (int draw = 0; draw < kDraws; ++draw) widen_by_candidate(inputs, draw);
+  for (Layer& layer : layers_) {
+    if (!is_in_doubt(layer)) continue;
+    decide(layer.metrics, layer.candidate->type, layer.floor);
+    decide_gain(layer);
+  }
+}
+
+void LayerComparison::run_unfed(const MakeInputs& inputs, bool by_depth) {
+  const auto error = [](const Layer& layer, const Datum& reference, const Datum& datum) -> std::optional<double> {
+    if (!structural_difference(reference, datum).empty()) return std::nullopt;
+    return distance(reference, datum).max_abs / layer.yardstick.range();
+  };
+  execute(*b_, inputs, [&](const Value& value, const Datum& datum) {
+    Layer* const layer = layer_of_b(value);
+    if (layer == nullptr) return;
+    const Datum reference = spill_->read(*layer->reference);
+    layer->result.depth_error = error(*layer, reference, datum);
+    layer->correlation = layer->result.depth_error ? agreement(reference, datum).correlation : 0;
+  });
+  if (!by_depth) return;
+  const WeightNoise noise(a_->model->graph());
+  execute(
+      *a_, inputs,
+      [&](const Value& value, const Datum& datum) {
+        Layer* const layer = layer_of_a(value);
+        if (layer == nullptr || !layer->reference) return;
+        layer->result.depth_floor = std::max(error(*layer, spill_->read(*layer->reference), datum).value_or(0), layer->floor.max);
+      },
+      noise.draw(options_->seed, 0));
+}
+
+void LayerComparison::describe(Layer& layer) const {
+  LayerResult& result = layer.result;
+  const Node& node = *layer.b->producer();
+  result.node = node.name().empty() ? layer.b->name() : node.name();
+  result.op_type = node.op_type();
+  result.tensor = layer.b->name();
+  result.reference = layer.a->name();
+  result.by_structure = layer.by_structure;
+  result.type = layer.reference->type;
+  result.dims = layer.reference->dims;
+  const SampleMetrics& metrics = layer.metrics;
+  result.error = metrics.max_error;
+  result.rms = metrics.rms_error;
+  result.floor = layer.floor.max;
+  result.floor_rms = layer.floor.rms;
+  result.bound = metrics.bound_max;
+  result.ratio = metrics.ratio;
+  result.outcome = metrics.outcome;
+  result.reason = metrics.reason;
+  if (metrics.outcome != Outcome::different) return;
+  result.correlation = layer.correlation;
+  for (const Node* const part : region_of(*layer.b, [this](const Value& value) { return by_b_.contains(&value); })) {
+    for (const Value* const input : part->inputs()) {
+      const auto found = input == nullptr ? by_b_.end() : by_b_.find(input);
+      if (found != by_b_.end()) result.correlation = std::min(result.correlation, layers_[found->second].correlation);
+    }
+  }
+  const auto region = region_of(*layer.a, [this](const Value& value) { return by_a_.contains(&value); });
+  for (const Node* const part : region) result.replaces.push_back(part->label());
+  // The very same node by name is no region.
+  if (region.size() == 1 && region.front()->op_type() == node.op_type()) result.replaces.clear();
+}
+
+std::vector<LayerResult> LayerComparison::run(const MakeInputs& inputs, int sample, bool by_depth) {
+  capture(inputs);
+  measure_floors(inputs, 0, kDraws);
+  feed_candidate(inputs);
+  look_closer(inputs);
+  const auto is_different = [](const Layer& layer) { return layer.metrics.outcome == Outcome::different; };
+  if (by_depth || std::ranges::any_of(layers_, is_different)) run_unfed(inputs, by_depth);
+  std::vector<LayerResult> results;
+  for (Layer& layer : layers_) {
+    if (!layer.compared) continue;
+    const bool by_chance = layer.candidate && layer.yardstick.count() < kFewest && is_measured(layer.candidate->type) &&
+                           layer.metrics.max_error < kNearBound * layer.metrics.bound_max;
+    if (by_chance) layer.metrics.outcome = Outcome::same;
+    describe(layer);
+    layer.result.sample = sample;
+    results.push_back(std::move(layer.result));
+  }
+  spill_.reset();
+  return results;
+}
+
+bool has_narrow_floats(const Graph& graph) {
+  bool found = false;
+  for (const Initializer& initializer : graph.initializers()) {
+    found = found || (initializer.data != nullptr && is_narrow(initializer.data->type()));
+  }
+  for (const Value* const input : graph.inputs()) {
+    const auto declared = input->declared();
+    found = found || (declared && is_narrow(declared->type));
+  }
+  for_each_node(graph, [&](const Node& node) {
+    if (node.is("Cast")) {
+      const DataTypeTraits* const to = find_traits(static_cast<int32_t>(Attributes(node).integer("to", 0)));
+      found = found || (to != nullptr && is_narrow(to->type));
+    }
+    if (node.is("Constant") && node.constant_data() != nullptr) found = found || is_narrow(node.constant_data()->type());
+  });
+  return found;
+}
+
+}  // namespace relayout

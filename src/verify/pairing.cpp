@@ -1,0 +1,162 @@
+#include "verify/pairing.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace relayout {
+namespace {
+
+/// What a converter may take into the linear operator in front.
+constexpr auto kAbsorbed = std::to_array<std::string_view>({"BatchNormalization", "Mul", "Add", "Sub", "Div", "Identity", "Dropout"});
+
+/// A value with more readers than this shows nothing by being read.
+constexpr std::size_t kMostReaders = 64;
+
+/// Values that depend on no input.
+std::unordered_set<const Value*> constants_of(const Graph& graph) {
+  std::unordered_set<const Value*> constants;
+  const auto is_constant = [&](const Value* value) {
+    return value == nullptr || (value->initializer() != nullptr && !value->is_input()) || constants.contains(value);
+  };
+  for (const Node& node : graph.nodes()) {
+    if (!node.subgraphs().empty() || !std::ranges::all_of(node.inputs(), is_constant)) continue;
+    if (node.inputs().empty() && !node.is("Constant")) continue;  // random numbers
+    for (const Value* const output : node.outputs()) {
+      if (output != nullptr) constants.insert(output);
+    }
+  }
+  return constants;
+}
+
+/// What reads a value: operators with their input numbers, and the graph's outputs.
+std::vector<std::string> readers_of(const Value& value) {
+  std::vector<std::string> readers;
+  for (const Use& use : value.uses()) readers.push_back(use.node->op_type() + "#" + std::to_string(use.index));
+  for (int i = 0; i < value.output_count(); ++i) readers.emplace_back("output");
+  std::ranges::sort(readers);
+  return readers;
+}
+
+/// Pairs what names left over.
+class StructuralPairing {
+ public:
+  StructuralPairing(const Graph& a, const Graph& b, std::unordered_map<const Value*, Partner>& partners)
+      : b_(&b), partners_(&partners), constants_a_(constants_of(a)), constants_b_(constants_of(b)) {
+    for (const auto& [value, partner] : partners) taken_.insert(partner.value);
+    for (const Value* const input : b.inputs()) {
+      if (const Value* const same = a.find(input->name()); same != nullptr && same->is_input()) inputs_.emplace(input, same);
+    }
+  }
+
+  void run() {
+    for (const Node& node : b_->nodes()) {
+      const Value* const output = node.output(0);
+      if (output == nullptr || partners_->contains(output) || constants_b_.contains(output)) continue;
+      if (const Node* const twin = find_twin(node)) pair_outputs(node, *twin);
+    }
+  }
+
+ private:
+  const Value* partner_of(const Value* value) const {
+    if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
+    const auto found = partners_->find(value);
+    return found == partners_->end() ? nullptr : found->second.value;
+  }
+
+  /// The node of a that does to the partners of `node`'s operands what `node` does.
+  const Node* find_twin(const Node& node) const {
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value* const partner = node.input(i) == nullptr ? nullptr : partner_of(node.input(i));
+      if (partner == nullptr) continue;
+      if (partner->uses().size() > kMostReaders) return nullptr;
+      for (const Use& use : partner->uses()) {
+        if (use.node->graph().outer() == nullptr && is_twin(node, *use.node)) return use.node;
+      }
+      return nullptr;
+    }
+    return nullptr;
+  }
+
+  bool is_twin(const Node& node, const Node& other) const {
+    if (node.op_type() != other.op_type() || node.domain() != other.domain()) return false;
+    // A folded bias is one operand more.
+    for (std::size_t i = 0; i < std::max(node.inputs().size(), other.inputs().size()); ++i) {
+      const Value *const mine = node.input(i), *const theirs = other.input(i);
+      const bool constant = mine == nullptr || is_constant(*mine, constants_b_);
+      const bool other_constant = theirs == nullptr || is_constant(*theirs, constants_a_);
+      if (constant != other_constant) return false;
+      if (!constant && partner_of(mine) != theirs) return false;
+    }
+    return true;
+  }
+
+  static bool is_constant(const Value& value, const std::unordered_set<const Value*>& computed) {
+    return (value.initializer() != nullptr && !value.is_input()) || computed.contains(&value);
+  }
+
+  void pair_outputs(const Node& node, const Node& twin) {
+    for (std::size_t k = 0; k < node.outputs().size(); ++k) {
+      if (node.output(k) == nullptr || twin.output(k) == nullptr) continue;
+      const Value* const end = k == 0 ? end_of_chain(*node.output(k), twin.output(k)) : twin.output(k);
+      if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true});
+    }
+  }
+
+  /// Follows a's value through what may have been folded until it is read as b's is.
+  static const Value* end_of_chain(const Value& made, const Value* value) {
+    constexpr int kMost = 4;
+    const std::vector<std::string> wanted = readers_of(made);
+    for (int step = 0; step <= kMost; ++step) {
+      if (readers_of(*value) == wanted) return value;
+      if (value->uses().size() != 1 || value->is_output()) return nullptr;
+      const Node& next = *value->uses().front().node;
+      if (std::ranges::find(kAbsorbed, next.op_type()) == kAbsorbed.end() || next.output(0) == nullptr) return nullptr;
+      value = next.output(0);
+    }
+    return nullptr;
+  }
+
+  const Graph* b_;
+  std::unordered_map<const Value*, Partner>* partners_;
+  std::unordered_set<const Value*> constants_a_, constants_b_, taken_;
+  std::unordered_map<const Value*, const Value*> inputs_;
+};
+
+}  // namespace
+
+std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b) {
+  std::unordered_map<const Value*, Partner> partners;
+  for (const Node& node : b.nodes()) {
+    for (const Value* const output : node.outputs()) {
+      if (output == nullptr) continue;
+      const Value* const same = a.find(output->name());
+      if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false});
+    }
+  }
+  StructuralPairing(a, b, partners).run();
+  return partners;
+}
+
+std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends) {
+  constexpr std::size_t kMost = 64;
+  std::vector<const Node*> nodes;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Value*> pending{&value};
+  while (!pending.empty() && nodes.size() < kMost) {
+    const Value* const at = pending.back();
+    pending.pop_back();
+    const Node* const producer = at->producer();
+    if (producer == nullptr || producer->is("Constant") || !seen.insert(producer).second) continue;
+    nodes.push_back(producer);
+    for (const Value* const input : producer->inputs()) {
+      if (input != nullptr && !ends(*input)) pending.push_back(input);
+    }
+  }
+  std::ranges::reverse(nodes);
+  return nodes;
+}
+
+}  // namespace relayout

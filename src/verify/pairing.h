@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// A value of one model and what should be equal to it in another.
+struct Partner {
+  const Value* value = nullptr;
+  bool by_structure = false;  ///< found by operators and positions, because the name is gone
+};
+
+/// For values that nodes of `b`'s main graph make from inputs: the value of `a` that should be equal. By name first; what is left by
+/// operator and position behind values that are paired, where a folded chain (BatchNormalization and the like) counts as its
+/// convolution. A hint, never a proof.
+[[nodiscard]] std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b);
+
+/// The nodes that make `value` out of values for which `ends` holds, the last one last; at most 64.
+[[nodiscard]] std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends);
+
+}  // namespace relayout

@@ -1,0 +1,211 @@
+#include "verify/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "narrow.h"
+#include "networks.h"
+#include "pair.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Values of nodes that differ on their own.
+std::vector<std::string> wrong_values(const VerifyResult& result) {
+  std::vector<std::string> out;
+  for (const LayerResult& layer : result.layers) {
+    if (layer.outcome == Outcome::different) out.push_back(layer.tensor);
+  }
+  return out;
+}
+
+VerifyOptions by_layers() {
+  VerifyOptions options;
+  options.layers = true;
+  return options;
+}
+
+/// `depth` convolutions with normalization and Relu, 1×1 so that it is quick.
+Network deep(uint64_t seed, int depth, int64_t channels = 8) {
+  Network n(seed);
+  n.input("x", {"N", std::to_string(channels), "6", "5"}).output("y", {"N", std::to_string(channels), "6", "5"});
+  std::string at = "x";
+  for (int i = 0; i < depth; ++i) {
+    const std::string number = std::to_string(i), next = i + 1 == depth ? "y" : "r" + number;
+    n.convolution("c" + number, at, "c" + number + ".y", {channels, channels, 1, 1}, {});
+    n.batch_norm("n" + number, "c" + number + ".y", "n" + number + ".y", channels);
+    n.node("Relu", {"n" + number + ".y"}, {next});
+    at = next;
+  }
+  return n;
+}
+
+void fold(Network& n) {
+  for (const std::string& value : n.outputs_of("BatchNormalization")) test::fold_batch_norm(n, value);
+}
+
+void scale_weight(Network& n, const std::string& name, float by) {
+  n.edit(name, [by](std::vector<float>& v) {
+    for (float& value : v) value *= by;
+  });
+}
+
+TEST(Layers, V73TwoWrongNodesOfAHundredAreTheseTwo) {
+  Network a = deep(1, 33), b = a;  // 99 nodes
+  scale_weight(b, "c5.w", 1.5F);
+  b.producer("r20").set_op_type("Abs");
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(wrong_values(result), ElementsAre("c5.y", "r20"));
+  EXPECT_THAT(result.layers, SizeIs(2)) << "only what differs is kept";
+}
+
+TEST(Layers, V74AWrongFoldNamesTheRegion) {
+  Network a = classifier(1), b = a;
+  test::fold_batch_norm(b, "n1.y");
+  test::fold_batch_norm(b, "n2.y", {.scale_bias = false});
+  const VerifyResult result = verified(a, b);
+  EXPECT_THAT(wrong_values(result), ElementsAre("n2.y"));
+  EXPECT_EQ(result.layers.front().op_type, "Conv");
+  EXPECT_THAT(result.layers.front().replaces, ElementsAre(HasSubstr("Conv"), HasSubstr("BatchNormalization")));
+}
+
+TEST(Layers, V75AllNamesChanged) {
+  Network a = deep(2, 4), b = a;
+  scale_weight(b, "c2.w", 1.2F);
+  for (auto& node : *b.graph().mutable_node()) node.clear_name();
+  for (int i = 0; i < 4; ++i) {
+    for (const std::string& name : {"c" + std::to_string(i) + ".y", "n" + std::to_string(i) + ".y", "r" + std::to_string(i)}) {
+      if (name == "r3") continue;
+      b.replace_uses(name, "other." + name);
+      std::ranges::replace(*b.producer(name).mutable_output(), name, "other." + name);
+    }
+  }
+  const VerifyResult result = verified(a, b);
+  EXPECT_THAT(wrong_values(result), ElementsAre("other.c2.y"));
+  EXPECT_TRUE(result.layers.front().by_structure);
+  EXPECT_EQ(result.layers.front().reference, "c2.y");
+}
+
+TEST(Layers, V78ANodeThatAmplifiesNoiseIsNotWrong) {
+  // 1 / (u - v) of two nearly equal sums: the error jumps with the floor.
+  Network a(3);
+  a.input("x", {"N", "32"}).output("y", {"N", "32"});
+  a.normal("w", {32, 32}, 0.2).uniform("near", {32}, 0.9999, 1.0001);
+  a.node("MatMul", {"x", "w"}, {"u"}), a.node("Mul", {"u", "near"}, {"v"}), a.node("Sub", {"u", "v"}, {"d"});
+  a.node("Div", {"u", "d"}, {"q"}), a.node("Tanh", {"q"}, {"y"});
+  Network b = a;
+  b.edit("w", [](auto& v) {
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::nextafter(v[i], i % 3 == 0 ? 9.0F : -9.0F);
+  });
+  const VerifyResult result = verified(a, b, by_layers());
+  EXPECT_NE(result.outcome, Outcome::different) << summary(result);
+  EXPECT_THAT(wrong_values(result), IsEmpty());
+}
+
+TEST(Layers, OnRequestEveryValueIsListedWithItsErrorByDepth) {
+  Network a = deep(4, 5), b = a;
+  fold(b);
+  const VerifyResult result = verified(a, b, by_layers());
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  ASSERT_THAT(result.layers, SizeIs(10));
+  for (const LayerResult& layer : result.layers) {
+    EXPECT_EQ(layer.outcome, Outcome::same) << layer.tensor << ": " << layer.reason;
+    ASSERT_TRUE(layer.depth_error && layer.depth_floor) << layer.tensor;
+    EXPECT_LE(*layer.depth_error, 20 * *layer.depth_floor) << layer.tensor;
+    EXPECT_GT(layer.floor, 0) << layer.tensor;
+  }
+  EXPECT_EQ(result.layers.front().tensor, "n0.y");
+  EXPECT_EQ(result.layers[1].error, 0) << "a Relu of the same numbers is the same";
+}
+
+TEST(Layers, WithoutRequestAGoodResultHasNone) {
+  Network a = deep(4, 3), b = a;
+  fold(b);
+  EXPECT_THAT(verified(a, b).layers, IsEmpty());
+}
+
+TEST(Layers, NanIsNamedWhereItArises) {
+  Network a = deep(5, 6), b = a;
+  b.edit("c3.w", [](auto& v) { v[5] = std::nanf(""); });
+  const VerifyResult result = verified(a, b);
+  EXPECT_THAT(wrong_values(result), ElementsAre("c3.y"));
+  EXPECT_THAT(result.layers.front().reason, HasSubstr("NaN in b only"));
+}
+
+TEST(Layers, AnotherShapeInside) {
+  Network a(6);
+  a.input("x", {"N", "4", "6"}).output("y", {"N", "4"});
+  a.node("Relu", {"x"}, {"r"}), a.node("ReduceSum", {"r"}, {"s"}, {"keepdims=0"});
+  a.integers("ax", {1}, {2});
+  a.producer("s").add_input("ax");
+  a.node("Exp", {"s"}, {"y"});
+  Network b = a;
+  b.edit("ax", [](auto&) {});
+  b.remove_initializer("ax");
+  b.integers("ax", {1}, {1});
+  const VerifyResult result = verified(a, b);
+  EXPECT_THAT(wrong_values(result).front(), "s");
+  EXPECT_THAT(result.layers.front().reason, HasSubstr("was f32[2, 4]"));
+}
+
+class NarrowLayers : public ::testing::TestWithParam<int> {};
+
+TEST_P(NarrowLayers, CorrectFoldsPass) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    for (const auto make : {classifier, mobile, segmenter, volumes, lines}) {
+      const Network a = make(seed);
+      Network b = a;
+      fold(b);
+      const VerifyResult result = verified(narrowed(a, GetParam()), narrowed(b, GetParam()));
+      EXPECT_NE(result.outcome, Outcome::different) << "seed " << seed << "\n" << summary(result);
+      EXPECT_THAT(wrong_values(result), IsEmpty());
+    }
+  }
+}
+
+TEST_P(NarrowLayers, AFactorOnAnySingleLayerFails) {
+  // In a deep net 5 % of one layer drown in what 16-bit numbers may differ by at the end; on their own they do not.
+  const int depth = 24;
+  const Network a = deep(7, depth, 16);
+  const Network narrow = narrowed(a, GetParam());
+  for (int i = 0; i < depth; i += 6) {
+    for (const bool folded : {false, true}) {
+      Network b = a;
+      if (folded) fold(b);
+      const std::string weight = b.producer((folded ? "n" : "c") + std::to_string(i) + ".y").input(1);
+      scale_weight(b, weight, 1.05F);
+      const VerifyResult result = verified(narrow, narrowed(b, GetParam()));
+      EXPECT_EQ(result.outcome, Outcome::different) << weight << (folded ? ", folded\n" : "\n") << summary(result);
+      ASSERT_THAT(wrong_values(result), SizeIs(1)) << weight;
+      EXPECT_EQ(wrong_values(result).front(), (folded ? "n" : "c") + std::to_string(i) + ".y");
+    }
+  }
+}
+
+TEST_P(NarrowLayers, OtherThingsUnderTheSameNameDoNotCount) {
+  // An exporter that numbers its values gives old names to new things.
+  Network a(8);
+  a.input("x", {"N", "64"}).output("y", {"N", "64"});
+  a.normal("w", {64, 64}, 0.1).node("MatMul", {"x", "w"}, {"1"}), a.node("Neg", {"1"}, {"2"}), a.node("Neg", {"2"}, {"y"});
+  Network b(8);
+  b.input("x", {"N", "64"}).output("y", {"N", "64"});
+  b.normal("w", {64, 64}, 0.1).node("Neg", {"x"}, {"1"}), b.node("MatMul", {"1", "w"}, {"2"}), b.node("Neg", {"2"}, {"y"});
+  const VerifyResult result = verified(narrowed(a, GetParam()), narrowed(b, GetParam()));
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, NarrowLayers, ::testing::Values(onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16),
+                         [](const auto& one) { return one.param == onnx::TensorProto::FLOAT16 ? "Half" : "BFloat16"; });
+
+}  // namespace
+}  // namespace relayout

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/half.h"
+#include "support/network.h"
+
+namespace relayout::testing {
+
+/// The network with all its f32 tensors, inputs and outputs in f16 or bf16.
+inline test::Network narrowed(test::Network network, int type) {
+  const auto narrow = [type](float value) {
+    return type == onnx::TensorProto::FLOAT16 ? double_to_half(static_cast<double>(value)) : double_to_bfloat16(static_cast<double>(value));
+  };
+  for (auto& tensor : *network.graph().mutable_initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT) continue;
+    std::string bytes;
+    for (const float value : network.values(tensor.name())) {
+      const uint16_t bits = narrow(value);
+      bytes.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+    }
+    tensor.set_data_type(type);
+    tensor.set_raw_data(bytes);
+  }
+  const auto declare = [type](onnx::ValueInfoProto& info) {
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    if (tensor.elem_type() == onnx::TensorProto::FLOAT) tensor.set_elem_type(type);
+  };
+  for (auto& input : *network.graph().mutable_input()) declare(input);
+  for (auto& output : *network.graph().mutable_output()) declare(output);
+  return network;
+}
+
+}  // namespace relayout::testing

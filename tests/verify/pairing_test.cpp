@@ -1,0 +1,94 @@
+#include "verify/pairing.h"
+
+#include <gtest/gtest.h>
+
+#include "networks.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+
+/// "name in b" → "name in a", with "~" in front when it was found by structure.
+std::map<std::string, std::string> pairs(Network& a, Network& b) {
+  const auto left = Model::from_bytes(a.bytes()), right = Model::from_bytes(b.bytes());
+  std::map<std::string, std::string> out;
+  for (const auto& [value, partner] : pair_values(left->graph(), right->graph())) {
+    out[value->name()] = (partner.by_structure ? "~" : "") + partner.value->name();
+  }
+  return out;
+}
+
+/// Every value that is no graph output under a name of its own.
+void rename_inner(Network& n) {
+  std::vector<std::string> made;
+  for (const auto& node : n.graph().node()) made.insert(made.end(), node.output().begin(), node.output().end());
+  int number = 0;
+  for (const std::string& value : made) {
+    if (n.is_graph_output(value)) continue;
+    const std::string name = "v" + std::to_string(number++);
+    n.replace_uses(value, name);
+    std::ranges::replace(*n.producer(value).mutable_output(), value, name);
+  }
+}
+
+TEST(Pairing, NamesComeFirst) {
+  Network a = segmenter(1), b = a;
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.size(), 12U);
+  for (const auto& [of_b, of_a] : found) EXPECT_EQ(of_b, of_a);
+}
+
+TEST(Pairing, AFoldKeepsTheNameOfTheNormalizationsOutput) {
+  Network a = segmenter(1), b = a;
+  test::fold_batch_norm(b, "n1.y");
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("n1.y"), "n1.y");
+  EXPECT_FALSE(found.contains("c1.y"));
+}
+
+TEST(Pairing, V75ByOperatorsAndPositionsWhereNamesAreGone) {
+  Network a = segmenter(1), b = a;
+  rename_inner(b);
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at(b.graph().node(0).output(0)), "~c1.y");
+  EXPECT_EQ(found.size(), 12U);
+}
+
+TEST(Pairing, V75AFoldedConvolutionPairsWithTheNormalizationsOutput) {
+  Network a = segmenter(1), b = a;
+  for (const char* value : {"n1.y", "n2.y", "n3.y"}) test::fold_batch_norm(b, value);
+  rename_inner(b);
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at(b.graph().node(0).output(0)), "~n1.y");
+  EXPECT_EQ(found.size(), 9U);
+}
+
+TEST(Pairing, OperandsMustCorrespond) {
+  // The same operators over exchanged operands: no pair behind the exchange but by name.
+  const auto make = [](bool exchanged, const char* inner) {
+    Network n(1);
+    n.input("x", {"4"}).output("y", {"4"});
+    n.node("Exp", {"x"}, {"e"}), n.node("Neg", {"x"}, {"n"});
+    n.node("Sub", {exchanged ? "n" : "e", exchanged ? "e" : "n"}, {inner}), n.node("Tanh", {inner}, {"y"});
+    return n;
+  };
+  Network a = make(false, "s"), b = make(true, "t");
+  const auto found = pairs(a, b);
+  EXPECT_FALSE(found.contains("t"));
+  EXPECT_EQ(found.at("y"), "y");
+}
+
+TEST(Pairing, RegionsEndAtValuesThatBothHave) {
+  Network a = segmenter(1);
+  const auto model = Model::from_bytes(a.bytes());
+  const Value& end = *model->graph().find("r1");
+  const auto nodes = region_of(end, [](const Value& value) { return value.name() == "x"; });
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(nodes.front()->op_type(), "Conv");
+  EXPECT_EQ(nodes.back()->op_type(), "Relu");
+}
+
+}  // namespace
+}  // namespace relayout
