@@ -52,8 +52,9 @@ struct StepInfo {
 struct PlanInfo {
   std::vector<StepInfo> steps;
   int64_t arena_bytes = 0, packed_bytes = 0, scratchpad_bytes = 0;
-  int64_t reorders = 0, packs = 0;  ///< layout conversions of activations; dense copies of the same layout
-  int64_t macs = 0;                 ///< multiply-accumulates of convolutions, Gemm, MatMul
+  int64_t reorders = 0, packs = 0;                  ///< layout conversions of activations; dense copies of the same layout: as they are run
+  int64_t planned_reorders = 0, planned_packs = 0;  ///< as the layout plan has them
+  int64_t macs = 0;                                 ///< multiply-accumulates of convolutions, Gemm, MatMul
 };
 
 /// Runs one graph. Compiles a plan per set of input shapes (bounded cache) and runs it; plans own primitives, packed weights and arena.

@@ -193,8 +193,11 @@ std::unique_ptr<Plan> Executor::Impl::compile(int first, std::vector<ValueState>
   plan->next = inference.next;
   Lowering lowering(program, states, store, {options.mode, threads, library, static_cast<bool>(options.observe)}, *plan);
   lowering.skip_folded(first, inference);
-  const std::vector<Group> groups = options.mode == Mode::optimized ? fused_groups(program, inference.nodes, lowering.stage_context())
-                                                                    : single_groups(program, inference.nodes);
+  const LayoutGuide guide = options.mode == Mode::optimized ? LayoutGuide(program, inference.nodes, states) : LayoutGuide();
+  lowering.follow(guide);
+  const std::vector<Group> groups = options.mode == Mode::optimized
+                                        ? fused_groups(program, inference.nodes, lowering.stage_context(), guide)
+                                        : single_groups(program, inference.nodes);
   for (const Group& group : groups) lowering.lower(group);
   lowering.finish();
   release_constants(states, plan->next == static_cast<int>(program.nodes().size()));
@@ -297,6 +300,8 @@ const PlanInfo& Executor::plan_info() const {
     whole.scratchpad_bytes = std::max(whole.scratchpad_bytes, part.scratchpad_bytes);
     whole.reorders += part.reorders;
     whole.packs += part.packs;
+    whole.planned_reorders += part.planned_reorders;
+    whole.planned_packs += part.planned_packs;
     whole.macs += part.macs;
   }
   return whole;

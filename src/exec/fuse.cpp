@@ -18,8 +18,13 @@ namespace {
 
 class Fuser {
  public:
-  Fuser(const Program& program, const std::vector<int>& nodes, const StageContext& context)
-      : program_(program), nodes_(nodes), context_(context), runs_(program.nodes().size(), false), taken_(program.nodes().size(), false) {
+  Fuser(const Program& program, const std::vector<int>& nodes, const StageContext& context, const LayoutGuide& guide)
+      : program_(program),
+        nodes_(nodes),
+        context_(context),
+        guide_(guide),
+        runs_(program.nodes().size(), false),
+        taken_(program.nodes().size(), false) {
     for (const int node : nodes) runs_[static_cast<std::size_t>(node)] = true;
   }
 
@@ -58,7 +63,8 @@ class Fuser {
       const int through = node_at(chain.back()).output(0);
       const int next = only_reader(through);
       if (next < 0 || node_at(next).output(0) < 0 || dims(node_at(next).output(0)) != dims(through)) break;
-      if (!(this->*follows)(chain, next, through)) break;
+      if (guide_.is_ordered(next).value_or(false) != guide_.is_ordered(anchor).value_or(false) || !(this->*follows)(chain, next, through))
+        break;
       chain.push_back(next);
       taken_[static_cast<std::size_t>(next)] = true;
     }
@@ -104,6 +110,7 @@ class Fuser {
   const Program& program_;
   const std::vector<int>& nodes_;
   StageContext context_;
+  const LayoutGuide& guide_;
   std::vector<bool> runs_, taken_;
   std::vector<std::vector<int>> chains_;
 };
@@ -117,8 +124,9 @@ std::vector<Group> single_groups(const Program& program, const std::vector<int>&
   return out;
 }
 
-std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context) {
-  return Fuser(program, nodes, context).run();
+std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context,
+                                const LayoutGuide& guide) {
+  return Fuser(program, nodes, context, guide).run();
 }
 
 }  // namespace relayout

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "exec/layout_guide.h"
 #include "exec/lowering.h"
 
 namespace relayout {
@@ -9,7 +10,8 @@ namespace relayout {
 /// The nodes as groups in running order, each on its own.
 [[nodiscard]] std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes);
 /// The nodes as groups in running order: convolutions, products and elementwise operators together with what follows them and nobody
-/// else reads. A group runs where its last node stands.
-[[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context);
+/// else reads. A group runs where its last node stands, and in one layout.
+[[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context,
+                                              const LayoutGuide& guide);
 
 }  // namespace relayout

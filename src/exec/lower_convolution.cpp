@@ -215,24 +215,35 @@ class ConvolutionLowering {
   }
 
   bool run() {
-    const Order order = wanted_order();
-    const Place source = lowering_.dense(parts_.node->inputs[0], order);
+    const Order order = computed_order();
+    const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
     lowering_.use_threads(nanoseconds_of(macs_));
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
-      if (!emit_bare(lowering_.dense(parts_.node->inputs[0], other), other)) return false;
+      if (!emit_bare(operand(other), other)) return false;
     }
     lowering_.count_macs(macs_);
     return true;
   }
 
  private:
-  /// As written, plain convolution where the library is fast at it; channels-last otherwise, inside the node.
-  [[nodiscard]] Order wanted_order() const {
-    if (lowering_.optimized() || parts_.spec.transposed) return Order::channels_last;
+  /// The layout of operand and result.
+  [[nodiscard]] Order outer_order() const {
+    if (!lowering_.optimized()) return Order::contiguous;
+    return lowering_.planned_order(*parts_.node).value_or(Order::channels_last);
+  }
+
+  /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
+  [[nodiscard]] Order computed_order() const {
+    if (outer_order() == Order::channels_last || parts_.spec.transposed) return Order::channels_last;
     if (lowering_.library().fast_plain_convolution()) return Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
+  }
+
+  Place operand(Order order) {
+    const int value = parts_.node->inputs[0];
+    return order == outer_order() ? lowering_.dense(value, order) : lowering_.dense_inside(value, order);
   }
 
   MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
@@ -264,7 +275,7 @@ class ConvolutionLowering {
   }
 
   bool emit_with_post_ops(const Place& source, Order order) {
-    if (parts_.stages.empty()) return false;
+    if (parts_.stages.empty() || order != outer_order()) return false;
     const PostOps post = make_post_ops(lowering_, parts_.stages, source, order);
     lowering_.use_threads(nanoseconds_of(macs_));
     MadePrimitive made = make(source, order, post.ops);
@@ -283,12 +294,12 @@ class ConvolutionLowering {
     if (!made.primitive) return false;
     Place destination = lowering_.new_place(ordered(DataType::float32, output_dims_, order));
     emit(std::move(made), source, {}, destination);
-    if (!parts_.stages.empty()) emit_stages(lowering_, destination, destination, parts_.stages);
-    if (!lowering_.optimized() && order == Order::channels_last && !is_ordered(destination.desc, Order::contiguous)) {
-      const Place plain = lowering_.new_place(ordered(DataType::float32, output_dims_, Order::contiguous));
-      lowering_.copy(destination, plain);
-      destination = plain;
+    if (order != outer_order() && !is_ordered(destination.desc, outer_order())) {
+      const Place outside = lowering_.new_place(ordered(DataType::float32, output_dims_, outer_order()));
+      lowering_.copy(destination, outside, Lowering::Copy::inside);
+      destination = outside;
     }
+    if (!parts_.stages.empty()) emit_stages(lowering_, destination, destination, parts_.stages);
     lowering_.define(group_.output(), destination);
     return true;
   }

@@ -9,6 +9,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/stages.h"
+#include "layout/axis_order.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -56,7 +57,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
   std::vector<TensorDesc> descs{source.desc};
   std::vector<ElementwiseStage> chain;
   double bytes = 2.0 * static_cast<double>(element_count(destination.desc.dims)) * 4;
-  const Order order = is_ordered(destination.desc, Order::contiguous) ? Order::contiguous : Order::channels_last;
+  const auto order = order_of_strides(destination.desc.dims, destination.desc.strides);
   for (const Stage& stage : stages) {
     ElementwiseStage step{stage.is_binary, stage.function, stage.alpha, stage.beta, stage.binary, stage.reversed, 0};
     if (stage.is_binary) {
@@ -64,7 +65,8 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
       if (stage.value < 0) {
         operand = lowering.fixed_place(stage.constant);
       } else if (lowering.info(stage.value).dims == destination.desc.dims) {
-        operand = lowering.dense(stage.value, order);
+        operand = lowering.place(stage.value);
+        if (order && order_of_strides(operand.desc.dims, operand.desc.strides) != order) operand = lowering.dense(stage.value, *order);
         bytes += static_cast<double>(element_count(destination.desc.dims)) * 4;
       } else {
         operand = lowering.place(stage.value);
@@ -106,7 +108,7 @@ bool is_right_in_library(Function function) {
 }
 
 /// One function of one variable through the library.
-bool lower_to_library(Lowering& lowering, const ProgramNode& node, const Stage& stage, const Place& source, Order order) {
+bool lower_to_library(Lowering& lowering, const ProgramNode& node, const Stage& stage, const Place& source, const AxisOrder& order) {
   if (stage.is_binary || !is_right_in_library(stage.function) || element_count(source.desc.dims) == 0) return false;
   const Place from = lowering.dense(node.inputs[0], order);
   const int threads = lowering.use_threads(static_cast<double>(element_count(from.desc.dims)));
@@ -139,22 +141,23 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
       full.push_back(stage.value);
     }
   }
-  const Order order = common_order(lowering, full);
+  const TensorDesc result = lowering.result_desc(group.last(), 0, common_order(lowering, full));
   if (!are_own(stages)) {
-    return group.nodes.size() == 1 && stages.size() == 1 &&
-           lower_to_library(lowering, group.anchor(), stages[0], lowering.place(anchor_input), order);
+    const auto order = order_of_strides(result.dims, result.strides);
+    return group.nodes.size() == 1 && stages.size() == 1 && order &&
+           lower_to_library(lowering, group.anchor(), stages[0], lowering.place(anchor_input), *order);
   }
   Place source = lowering.place(anchor_input);
-  const bool dense = is_ordered(source.desc, order);
-  if (dense) source.desc = ordered(source.desc.type, source.desc.dims, order);
+  const bool dense = is_dense(source.desc.dims, source.desc.strides) &&
+                     order_of_strides(source.desc.dims, source.desc.strides) == order_of_strides(result.dims, result.strides);
+  if (dense) source.desc = result;
   // The first stage may read the source's memory a second time, later ones would find results there.
   bool shared = false;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (stages[i].value < 0 || (i == 0 && stages[i].value == anchor_input)) continue;
     shared = shared || lowering.place(stages[i].value).buffer == source.buffer;
   }
-  const Place destination =
-      dense && !shared && lowering.can_overwrite(source) ? source : lowering.new_place(ordered(source.desc.type, source.desc.dims, order));
+  const Place destination = dense && !shared && lowering.can_overwrite(source) ? source : lowering.new_place(result);
   emit_stages(lowering, source, destination, stages);
   lowering.define(group.output(), destination);
   return true;

@@ -9,6 +9,7 @@
 #include "exec/lower.h"
 #include "exec/lowering.h"
 #include "exec/program.h"
+#include "layout/axis_order.h"
 #include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -66,7 +67,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   std::vector<TensorDesc> sources;
   sources.reserve(places.size());
   for (const Place& place : places) sources.push_back(place.desc);
-  const Place destination = lowering.new_place(ordered(result.type, result.dims, order));
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, order));
   const int threads = lowering.use_threads(static_cast<double>(element_count(result.dims)) / 2);
   auto kernel =
       std::make_unique<ConcatKernel>(sources, destination.desc, static_cast<std::size_t>(axis), Team{lowering.settings().library, threads});
@@ -106,6 +107,15 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
     lowering.note_view(view->desc);
     return true;
   }
+  if (lowering.made(node, 0)) {
+    const TensorDesc planned = lowering.result_desc(node, 0, Order::contiguous);
+    if (const auto strides = reshape_strides(planned, source.desc.dims)) {
+      const Place destination = lowering.new_place(planned);
+      emit_copy(lowering, node.outputs[0], source, destination,
+                lowering.view_of(destination, TensorDesc{planned.type, source.desc.dims, *strides}, 0));
+      return true;
+    }
+  }
   // Channels that lie inside stay inside where the destination can be seen under the source's dims.
   const bool inside = lowering.optimized() && result.dims.size() >= 4 && source.desc.dims.back() != 1 && source.desc.strides.back() != 1;
   for (const Order order : {Order::channels_last, Order::contiguous}) {
@@ -132,12 +142,15 @@ bool lower_transpose(Lowering& lowering, const Group& group) {
   }
   TensorDesc view{result.type, result.dims, {}};
   for (const int64_t from : permutation) view.strides.push_back(source.desc.strides[static_cast<std::size_t>(from)]);
-  if (lowering.optimized() || is_ordered(view, Order::contiguous)) {
+  const auto planned = lowering.made(node, 0);
+  const bool is_right =
+      planned ? order_of_strides(view.dims, view.strides) == planned : lowering.optimized() || is_ordered(view, Order::contiguous);
+  if (is_right) {
     lowering.define(node.outputs[0], lowering.view_of(source, view, 0));
     lowering.note_view(view);
     return true;
   }
-  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
   emit_copy(lowering, node.outputs[0], lowering.view_of(source, view, 0), destination, destination);
   return true;
 }

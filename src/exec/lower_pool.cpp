@@ -6,6 +6,7 @@
 #include "exec/pool_kernel.h"
 #include "exec/program.h"
 #include "exec/stages.h"
+#include "layout/axis_order.h"
 #include "ops/window.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -27,11 +28,16 @@ bool covers_input(const Window& window, const Dims& input, const Dims& output) {
   return true;
 }
 
-/// The order in which a full-size operand goes on: as it lies, or contiguous.
-Order order_of(Lowering& lowering, int value) {
-  const TensorDesc& desc = lowering.place(value).desc;
-  return lowering.optimized() && !is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last) ? Order::channels_last
-                                                                                                                : Order::contiguous;
+/// The order in which an operand and what is made of it lie: as planned, else as the operand does. Nothing when that is neither of the two.
+std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
+  if (!lowering.optimized()) return Order::contiguous;
+  const TensorDesc& desc = lowering.place(node.inputs[0]).desc;
+  const auto order = lowering.planned_order(node);
+  const auto lies = order_of_strides(desc.dims, desc.strides);
+  for (const Order candidate : {order.value_or(Order::contiguous), Order::channels_last}) {
+    if (lies == order_of_strides(desc.dims, ordered(desc.type, desc.dims, candidate).strides)) return candidate;
+  }
+  return order ? std::nullopt : std::optional(Order::contiguous);
 }
 
 bool is_image(Lowering& lowering, int value) {
@@ -54,9 +60,11 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   pool.average = node.node->op_type() == "AveragePool";
   pool.count_padding = node.call.attributes.integer("count_include_pad", 0) != 0;
 
-  const Order order = order_of(lowering, node.inputs[0]);
-  const Place source = lowering.dense(node.inputs[0], order);
-  const Place destination = lowering.new_place(ordered(DataType::float32, y, order));
+  const auto order = order_of(lowering, node);
+  if (!order) return false;
+  const Place source = lowering.dense(node.inputs[0], *order);
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, *order));
+  if (!is_ordered(destination.desc, *order)) return false;
   const int threads = lowering.use_threads(static_cast<double>(element_count(y) * window.taps()) / 8);
   lowering.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings().library, threads}), {source, destination},
                 threads);
@@ -90,7 +98,9 @@ bool lower_spatial_mean(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_image(lowering, node.inputs[0])) return false;
   if (node.node->op_type() == "ReduceMean" && !is_spatial(lowering, node)) return false;
-  const Place source = lowering.dense(node.inputs[0], order_of(lowering, node.inputs[0]));
+  const auto order = order_of(lowering, node);
+  if (!order) return false;
+  const Place source = lowering.dense(node.inputs[0], *order);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
   const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / 4);

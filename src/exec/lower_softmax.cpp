@@ -23,8 +23,10 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   if (axis < 0) axis += rank;
   if (node.call.opset < kOneAxisOpset && axis != rank - 1) return false;  // several dims as one
   const TensorDesc& lies = lowering.place(node.inputs[0]).desc;
+  const auto planned = lowering.made(node, 0);
   const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
-  const Place source = lowering.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
+  const Place source = planned ? lowering.dense(node.inputs[0], *planned)
+                               : lowering.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
   const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)));
   MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, axis, node.node->op_type() == "LogSoftmax"});
   if (!made.primitive) return false;

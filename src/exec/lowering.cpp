@@ -36,11 +36,19 @@ std::string_view name_of_layout(const TensorDesc& desc) {
   return is_ordered(desc, Order::channels_last) ? "channels-last" : "strided";
 }
 
-/// Whether dim 1 runs faster than all others, gaps or not.
-bool has_channels_inside(const TensorDesc& desc) {
-  if (desc.dims.size() < 3 || desc.dims[1] == 1) return false;
-  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
-    if (i != 1 && desc.dims[i] != 1 && std::abs(desc.strides[i]) <= std::abs(desc.strides[1])) return false;
+/// The same as an order of dims.
+AxisOrder axes_of(Order order, const Dims& dims) {
+  return order_of(order == Order::contiguous || dims.size() < 3 ? contiguous_axes(dims.size()) : channels_last_axes(dims.size()), dims);
+}
+
+/// Whether strides have the dims in this order, with gaps or not; those that are repeated (stride 0) do not count.
+bool follows(const TensorDesc& desc, const AxisOrder& order) {
+  int64_t inner = 0;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const int64_t stride = desc.strides[static_cast<std::size_t>(order[i])];
+    if (stride == 0) continue;
+    if (stride < inner) return false;
+    inner = stride * desc.dims[static_cast<std::size_t>(order[i])];
   }
   return true;
 }
@@ -77,6 +85,10 @@ bool is_ordered(const TensorDesc& desc, Order order) {
     if (desc.dims[i] != 1 && desc.strides[i] != wanted.strides[i]) return false;
   }
   return true;
+}
+
+TensorDesc ordered(DataType type, const Dims& dims, const AxisOrder& order) {
+  return {type, dims, strides_of(order, dims)};
 }
 
 Lowering::Lowering(const Program& program, std::vector<ValueState>& states, ConstantStore& store, LoweringSettings settings, Plan& plan)
@@ -184,20 +196,40 @@ Place Lowering::place(int value) {
     KnownConstant* const known = constant(value);
     define(value, known != nullptr ? fixed_place(store_.load(*known)) : import_value(value));
   }
-  return where(value).places.front();
+  return where(value).places[where(value).chosen];
 }
 
 Place Lowering::dense(int value, Order order) {
+  return dense_as(value, axes_of(order, info(value).dims), !optimized());
+}
+
+Place Lowering::dense(int value, const AxisOrder& order) {
+  return dense_as(value, order, false);
+}
+
+Place Lowering::dense_inside(int value, Order order) {
+  return dense_as(value, axes_of(order, info(value).dims), true);
+}
+
+Place Lowering::dense_as(int value, const AxisOrder& order, bool inside) {
   const Place lies = place(value);
-  for (Place& candidate : where(value).places) {
-    if (!is_ordered(candidate.desc, order)) continue;
+  const TensorDesc wanted = ordered(lies.desc.type, lies.desc.dims, order);
+  const auto is_wanted = [&](const TensorDesc& desc) {
+    if (std::ranges::find(desc.dims, 0) != desc.dims.end()) return true;
+    for (const int64_t axis : order) {
+      if (desc.strides[static_cast<std::size_t>(axis)] != wanted.strides[static_cast<std::size_t>(axis)]) return false;
+    }
+    return true;
+  };
+  for (const Place& candidate : where(value).places) {
+    if (!is_wanted(candidate.desc)) continue;
     Place out = candidate;
-    out.desc = ordered(out.desc.type, out.desc.dims, order);
+    out.desc = wanted;
     return out;
   }
   if (KnownConstant* const known = constant(value)) {
     const Tensor source = store_.load(*known);
-    Tensor copied(ordered(source.type(), source.dims(), order));
+    Tensor copied(wanted);
     const auto kernel = make_copy_kernel(source.desc(), copied.desc(), {});
     kernel->bind(0, source.bytes());
     kernel->bind(1, copied.bytes());
@@ -205,10 +237,73 @@ Place Lowering::dense(int value, Order order) {
     define(value, fixed_place(copied));
     return where(value).places.back();
   }
-  const Place out = new_place(ordered(lies.desc.type, lies.desc.dims, order));
-  copy(lies, out);
-  define(value, out);
+  // A view with gaps, or one that nobody planned an order for, only becomes dense.
+  const bool turns = guide_->has_order(value) && !follows(lies.desc, order);
+  const Place out = new_place(wanted);
+  copy(lies, out, inside ? Copy::inside : turns ? Copy::reorder : Copy::pack);
+  // What is inside a node is nobody else's.
+  if (!inside || !optimized()) define(value, out);
   return out;
+}
+
+void Lowering::follow(const LayoutGuide& guide) {
+  guide_ = &guide;
+  plan_.info.planned_reorders = guide.planned_reorders();
+  plan_.info.planned_packs = guide.planned_packs();
+}
+
+std::optional<Order> Lowering::planned_order(const ProgramNode& node) const {
+  const auto ordered = guide_->is_ordered(number_of(node));
+  if (!ordered) return std::nullopt;
+  return *ordered ? Order::channels_last : Order::contiguous;
+}
+
+std::optional<AxisOrder> Lowering::made(const ProgramNode& node, std::size_t output) const {
+  return guide_->made(number_of(node), output);
+}
+
+TensorDesc Lowering::result_desc(const ProgramNode& node, std::size_t output, Order otherwise) const {
+  const DatumInfo& result = info(node.outputs[output]);
+  const auto order = made(node, output);
+  return order ? ordered(result.type, result.dims, *order) : ordered(result.type, result.dims, otherwise);
+}
+
+/// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
+void Lowering::choose_places(const Group& group) {
+  int inside = -1;  // what a node of the group hands to the next
+  for (const ProgramNode* node : group.nodes) {
+    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
+      const int value = node->inputs[i];
+      if (value < 0 || value == inside || !is_tensor(value) || constant(value) != nullptr) continue;
+      where(value).chosen = 0;
+      const auto wanted = guide_->wanted(number_of(*node), i);
+      if (!wanted) continue;
+      (void)place(value);
+      const auto& places = where(value).places;
+      const auto found = std::ranges::find_if(places, [&](const Place& candidate) { return follows(candidate.desc, *wanted); });
+      if (found != places.end()) {
+        where(value).chosen = static_cast<std::size_t>(found - places.begin());
+      } else {
+        (void)dense(value, *wanted);
+        where(value).chosen = where(value).places.size() - 1;
+      }
+    }
+    inside = node->output(0);
+  }
+}
+
+/// Callers get contiguous tensors.
+void Lowering::hand_over_outputs() {
+  for (const int value : program_.outputs()) {
+    if (value < 0 || where(value).places.empty() || where(value).imported || constant(value) != nullptr) continue;
+    if (!guide_->has_order(value)) continue;
+    where(value).chosen = 0;
+    const Place contiguous = dense(value, Order::contiguous);
+    auto& places = where(value).places;
+    const auto found = std::ranges::find_if(
+        places, [&](const Place& candidate) { return candidate.buffer == contiguous.buffer && candidate.offset == contiguous.offset; });
+    where(value).chosen = static_cast<std::size_t>(found - places.begin());
+  }
 }
 
 bool Lowering::can_overwrite(const Place& place) const {
@@ -267,20 +362,21 @@ void Lowering::note_view(const TensorDesc& desc) {
   record(desc, "view", {});
 }
 
-void Lowering::copy(const Place& from, const Place& to) {
-  const bool same_order = has_channels_inside(from.desc) == has_channels_inside(to.desc);
-  ++(same_order ? plan_.info.packs : plan_.info.reorders);
+void Lowering::copy(const Place& from, const Place& to, Copy kind) {
+  if (kind == Copy::reorder) ++plan_.info.reorders;
+  if (kind == Copy::pack) ++plan_.info.packs;
+  const std::string_view name = kind == Copy::pack ? "Pack" : "Reorder";
   const double bytes = static_cast<double>(byte_count(to.desc));
   const int threads = use_threads(bytes / 10);
   if (bytes > 16384 && settings_.library != nullptr && suits_library(from.desc)) {
     MadePrimitive made = settings_.library->make(Reorder{from.desc, to.desc});
     if (made.primitive) {
       auto kernel = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
-      emit(std::move(kernel), {from, to}, threads, same_order ? "Pack" : "Reorder");
+      emit(std::move(kernel), {from, to}, threads, name);
       return;
     }
   }
-  emit(make_copy_kernel(from.desc, to.desc, {settings_.library, threads}), {from, to}, threads, same_order ? "Pack" : "Reorder");
+  emit(make_copy_kernel(from.desc, to.desc, {settings_.library, threads}), {from, to}, threads, name);
 }
 
 void Lowering::count_reads(const Group& group, int change) {
@@ -296,6 +392,7 @@ void Lowering::count_reads(const Group& group, int change) {
 void Lowering::lower(const Group& group) {
   group_ = &group;
   count_reads(group, -1);
+  choose_places(group);
   const bool own_only = settings_.mode == Mode::reference || group.anchor().output(0) < 0;
   const LoweringEntry* const entry = own_only ? nullptr : find_lowering(group.anchor().node->op_type());
   try {
@@ -333,6 +430,7 @@ void Lowering::observe(const Group& group) {
 }
 
 void Lowering::finish() {
+  hand_over_outputs();
   const auto end = static_cast<int64_t>(plan_.steps.size());
   for (std::size_t i = 0; i < where_.size(); ++i) {
     const Where& at = where_[i];
@@ -395,7 +493,7 @@ bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
   return true;
 }
 
-/// The order an own kernel's outputs are written in.
+/// The order an own kernel's outputs are written in where nothing was planned.
 Order own_order(Lowering& lowering, const ProgramNode& node, const std::vector<Place>& inputs, const DatumInfo& output) {
   if (!lowering.optimized() || output.dims.size() < 3) return Order::contiguous;
   const LayoutRule rule = node.op->layout;
@@ -433,7 +531,7 @@ void lower_own(Lowering& lowering, const ProgramNode& node) {
     if (value < 0) continue;
     const DatumInfo& info = lowering.info(value);
     if (info.kind == Datum::Kind::tensor) {
-      const TensorDesc desc = ordered(info.type, info.dims, own_order(lowering, node, inputs, info));
+      const TensorDesc desc = lowering.result_desc(node, k, own_order(lowering, node, inputs, info));
       outputs[k] = lowering.new_place(desc);
       output_operands[k].desc = &outputs[k].desc;
       bound.push_back(outputs[k]);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/layout_guide.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/stages.h"
@@ -20,6 +23,8 @@ enum class Order : uint8_t { contiguous, channels_last };
 [[nodiscard]] TensorDesc ordered(DataType type, const Dims& dims, Order order);
 /// Whether strides are those of the order, dims of size 1 aside.
 [[nodiscard]] bool is_ordered(const TensorDesc& desc, Order order);
+/// The same for any order of dims.
+[[nodiscard]] TensorDesc ordered(DataType type, const Dims& dims, const AxisOrder& order);
 
 /// Nodes that become one piece of work: the first is the anchor, each next one reads its predecessor's output, which nobody else does.
 struct Group {
@@ -42,6 +47,9 @@ class Lowering {
  public:
   Lowering(const Program& program, std::vector<ValueState>& states, ConstantStore& store, LoweringSettings settings, Plan& plan);
 
+  /// The layout plan to follow; it must outlive this.
+  void follow(const LayoutGuide& guide);
+
   /// Nodes from `first` on that inference folded away no longer read anything.
   void skip_folded(int first, const Inference& inference);
   void lower(const Group& group);
@@ -62,10 +70,16 @@ class Lowering {
   /// Reads of a value that come after this group.
   [[nodiscard]] int pending(int value) const { return pending_[static_cast<std::size_t>(value)]; }
 
-  /// Where a tensor value lies now.
+  /// Where a tensor value lies, in the order that the running group wants it in.
   [[nodiscard]] Place place(int value);
   /// The value in this order without gaps, copied if it must be (once, for all readers).
   [[nodiscard]] Place dense(int value, Order order);
+  [[nodiscard]] Place dense(int value, const AxisOrder& order);
+  /// Whether convolutions and what is computed like them run channels-last; nothing when the plan leaves it to how operands lie.
+  [[nodiscard]] std::optional<Order> planned_order(const ProgramNode& node) const;
+  /// A new tensor for a node's result: in the planned order, else in `otherwise`.
+  [[nodiscard]] TensorDesc result_desc(const ProgramNode& node, std::size_t output, Order otherwise) const;
+  [[nodiscard]] std::optional<AxisOrder> made(const ProgramNode& node, std::size_t output) const;
   /// Whether the place is that of a dying value which may be written over, and no other operand of the step lies in its buffer.
   [[nodiscard]] bool can_overwrite(const Place& place) const;
   [[nodiscard]] Place new_place(TensorDesc desc);
@@ -88,8 +102,12 @@ class Lowering {
   void emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads = 1, std::string_view op_type = {});
   /// A step for people only: nothing runs.
   void note_view(const TensorDesc& desc);
+  /// Why a tensor is copied: into another layout, into a dense piece, or within a node that computes in another layout than its own.
+  enum class Copy : uint8_t { reorder, pack, inside };
   /// Copies between two places of the same dims.
-  void copy(const Place& from, const Place& to);
+  void copy(const Place& from, const Place& to, Copy kind);
+  /// The value in this order for the inside of one node.
+  [[nodiscard]] Place dense_inside(int value, Order order);
   void count_macs(int64_t macs) { plan_.info.macs += macs; }
   void count_packed(int64_t bytes) { plan_.info.packed_bytes += bytes; }
   /// Threads for a step of so many nanoseconds on one thread; sets them in the library, so that primitives made next are made for them.
@@ -101,12 +119,17 @@ class Lowering {
     std::vector<Place> elements;  ///< of a sequence
     std::vector<int> buffers;     ///< that it lies in, each once
     int slot = -1;
+    std::size_t chosen = 0;  ///< among `places`: the one for the running group
     bool imported = false;
   };
   Where& where(int value) { return where_[static_cast<std::size_t>(value)]; }
   Place import_value(int value);
   int new_buffer(Buffer buffer);
   void settle(int value, int buffer);
+  [[nodiscard]] int number_of(const ProgramNode& node) const { return static_cast<int>(&node - program_.nodes().data()); }
+  void choose_places(const Group& group);
+  [[nodiscard]] Place dense_as(int value, const AxisOrder& order, bool inside);
+  void hand_over_outputs();
   void record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
   void count_reads(const Group& group, int change);
   void observe(const Group& group);
@@ -117,6 +140,8 @@ class Lowering {
   ConstantStore& store_;
   LoweringSettings settings_;
   Plan& plan_;
+  LayoutGuide no_guide_;
+  const LayoutGuide* guide_ = &no_guide_;
   std::vector<Where> where_;
   std::vector<int> pending_;
   std::vector<int64_t> pending_in_;  ///< per buffer: reads to come of all values that lie in it

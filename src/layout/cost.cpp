@@ -84,8 +84,8 @@ class DefaultCosts : public CostModel {
       return {whole(time * rate.ratio), whole(time)};
     }
     const double move = move_nanoseconds(*x);
-    if (node.op->name == "Transpose") return {moves(graph, node) ? kCopyStart + whole(turn_nanoseconds(*x)) : 0, 0};
-    if (node.op->layout == LayoutRule::view) return {part_copy(graph, node, {}), part_copy(graph, node, ports.inputs[0])};
+    if (node.op->name == "Transpose") return {moves(graph, node) ? whole(turn_nanoseconds(*x)) : 0, 0};
+    if (is_view(node)) return {part_copy(graph, node, {}), part_copy(graph, node, ports.inputs[0])};
     const auto* const entry = std::ranges::find(kRatios, node.op->name, &Ratio::op_type);
     const double ratio = entry == kRatios.end() ? 1 : entry->ratio;
     return {whole(move * ratio), whole(move)};
@@ -101,7 +101,7 @@ class DefaultCosts : public CostModel {
 
   /// A part of each run of the operand has gaps, and is made dense again before a convolution reads it.
   static int64_t part_copy(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& order) {
-    if (node.op->name != "Split" && node.op->name != "Slice") return 0;
+    if (node.op->name != "Split" && node.op->name != "Slice" && node.op->name != "SequenceAt") return 0;
     const Dims& whole_dims = graph.value(node.input(0))->dims;
     const AxisOrder axes = order.empty() ? order_of(contiguous_axes(whole_dims.size()), whole_dims) : order;
     double out = 0;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "layout/permutation.h"
+#include "layout/ports.h"
 #include "ops/strided.h"
 
 namespace relayout {
@@ -44,7 +45,7 @@ class Gaps {
   /// Where a view's results lie, when that is not dense in their own order.
   void follow(int index) {
     const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(index)];
-    if (node.op == nullptr || node.op->layout != LayoutRule::view || node.op->name == "Expand") return;
+    if (!is_view(node) || node.op->name == "Expand") return;
     const LayoutValue* const x = graph_.value(node.input(0));
     if (x == nullptr || !x->is_known() || x->is_constant) return;
     const Dims strides = strides_read(index, node.input(0));
@@ -62,7 +63,7 @@ class Gaps {
 
   static std::optional<Dims> viewed(const LayoutNode& node, const LayoutValue& x, const Dims& strides, const Dims& dims) {
     const std::string_view op = node.op->name;
-    if (op == "Identity" || op == "Dropout" || op == "Split" || op == "Slice") {
+    if (op == "Identity" || op == "Dropout" || op == "Split" || op == "Slice" || op == "SequenceAt") {
       return dims.size() == strides.size() ? std::optional(strides) : std::nullopt;
     }
     if (op != "Transpose") return reshape_strides(TensorDesc{x.type, x.dims, strides}, dims);
@@ -89,8 +90,8 @@ class Gaps {
     if (op == "MatMul" || op == "Gemm")
       return x.type != DataType::float32 || input > 1 || !is_matrix(x.dims, strides) || is_stack(node, input);
     if (node.op->layout == LayoutRule::barrier) return true;
-    constexpr auto kDense =
-        std::to_array<std::string_view>({"AveragePool", "Conv", "ConvTranspose", "GlobalAveragePool", "LogSoftmax", "MaxPool", "Softmax"});
+    constexpr auto kDense = std::to_array<std::string_view>({"AveragePool", "Conv", "ConvTranspose", "Elu", "GlobalAveragePool", "Log",
+                                                             "LogSoftmax", "MaxPool", "Softmax", "Softplus", "Tanh"});
     return input == 0 && x.type == DataType::float32 && std::ranges::find(kDense, op) != kDense.end();
   }
 

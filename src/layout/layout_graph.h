@@ -40,4 +40,9 @@ struct LayoutGraph {
   [[nodiscard]] const LayoutValue* value(int number) const { return number < 0 ? nullptr : &values[static_cast<std::size_t>(number)]; }
 };
 
+/// Sequences of parts of a tensor that are only asked for parts at known positions need not exist: their SequenceAt reads the tensor itself
+/// afterwards, and SplitToSequence is left without operands and results. Per node that which answers for it: itself, or of a
+/// SplitToSequence its first SequenceAt.
+std::vector<int> see_through_sequences(LayoutGraph& graph);
+
 }  // namespace relayout

@@ -1,7 +1,6 @@
 #include "layout/orders.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -10,9 +9,10 @@
 namespace relayout {
 namespace {
 
-/// Reshape [N, g·c, …] → [N, g, c, …], Transpose 0 2 1 3 …, Reshape back: one operator that copies from any order into any.
+/// Reshape [N, g·c, …] → [N, g, c, …], Transpose 0 2 1 3 …, Reshape back, perhaps with Identities between: one operator that copies from
+/// any order into any.
 struct Shuffle {
-  std::array<int, 3> nodes;
+  std::vector<int> nodes;
 };
 
 class Spread {
@@ -74,7 +74,7 @@ class Spread {
     next_op_ = std::max(next_op_, op + 1);
   }
 
-  void attempt(int node, Port port, const AxisOrder& order) {
+  void attempt(int node, NodePort port, const AxisOrder& order) {
     const auto index = static_cast<std::size_t>(node);
     if (out_.op_of[index] >= 0 || tries_[index] >= kMostTries) return;
     if (!port.is_output && !reads_elements(graph_.nodes[index], port.index)) return;
@@ -90,24 +90,26 @@ class Spread {
   }
 
   /// The order comes from the whole shuffle's operand or result; inside, views follow it.
-  void attempt_shuffle(const Shuffle& shuffle, int node, Port port, const AxisOrder& order) {
-    const auto [first, middle, last] = shuffle.nodes;
-    if (!(node == first && !port.is_output) && !(node == last && port.is_output)) return;
-    auto opened = ports_of(graph_, graph_.nodes[static_cast<std::size_t>(first)], {false, 0}, order);
-    auto* const before = std::get_if<Ports>(&opened);
-    if (before == nullptr) return;
-    auto turned = ports_of(graph_, graph_.nodes[static_cast<std::size_t>(middle)], {false, 0}, before->outputs[0]);
-    auto* const between = std::get_if<Ports>(&turned);
-    if (between == nullptr) return;
-    const LayoutNode& end = graph_.nodes[static_cast<std::size_t>(last)];
-    Ports after;
-    after.inputs.resize(end.inputs.size());
-    after.inputs[0] = between->outputs[0];
-    after.outputs = {order};
+  void attempt_shuffle(const Shuffle& shuffle, int node, NodePort port, const AxisOrder& order) {
+    if (!(node == shuffle.nodes.front() && !port.is_output) && !(node == shuffle.nodes.back() && port.is_output)) return;
+    std::vector<Ports> all;
+    AxisOrder inside = order;
+    for (const int part : shuffle.nodes) {
+      const LayoutNode& entry = graph_.nodes[static_cast<std::size_t>(part)];
+      if (part == shuffle.nodes.back()) {
+        Ports last{std::vector<AxisOrder>(entry.inputs.size()), {order}};
+        last.inputs[0] = inside;
+        all.push_back(std::move(last));
+        break;
+      }
+      auto answer = ports_of(graph_, entry, {false, 0}, inside);
+      auto* const ports = std::get_if<Ports>(&answer);
+      if (ports == nullptr) return;
+      inside = ports->outputs[0];
+      all.push_back(std::move(*ports));
+    }
     const int op = next_op_;
-    take(first, std::move(*before), op);
-    take(middle, std::move(*between), op);
-    take(last, std::move(after), op);
+    for (std::size_t i = 0; i < all.size(); ++i) take(shuffle.nodes[i], std::move(all[i]), op);
   }
 
   /// The one node that reads a value and nothing else does.
@@ -126,15 +128,25 @@ class Spread {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const int first = static_cast<int>(i);
       if (!is(first, "Reshape")) continue;
-      const int middle = only_reader(graph_.nodes[i].output(0));
-      if (middle < 0 || !is(middle, "Transpose")) continue;
-      const int last = only_reader(graph_.nodes[static_cast<std::size_t>(middle)].output(0));
+      Shuffle shuffle{{first}};
+      const int middle = next_part(shuffle);
+      const int last = middle >= 0 && is(middle, "Transpose") ? next_part(shuffle) : -1;
       if (last < 0 || !is(last, "Reshape") || !is_shuffle(first, middle, last)) continue;
-      for (const int node : {first, middle, last}) {
+      for (const int node : shuffle.nodes) {
         shuffle_of_[static_cast<std::size_t>(node)] = static_cast<int>(shuffles_.size());
         out_.is_shuffle[static_cast<std::size_t>(node)] = true;
       }
-      shuffles_.push_back({{first, middle, last}});
+      shuffles_.push_back(std::move(shuffle));
+    }
+  }
+
+  /// Appends the only reader of the last part, and further ones as long as they are Identities; the last appended, or -1.
+  int next_part(Shuffle& shuffle) const {
+    while (true) {
+      const int reader = only_reader(graph_.nodes[static_cast<std::size_t>(shuffle.nodes.back())].output(0));
+      if (reader < 0) return -1;
+      shuffle.nodes.push_back(reader);
+      if (!is(reader, "Identity")) return reader;
     }
   }
 

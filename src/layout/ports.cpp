@@ -18,11 +18,11 @@ constexpr int64_t kSoftmaxOneAxis = 13, kReduceAxesInput = 18, kReduceSumAxesInp
 /// A node with one of its ports in an order: what a rule looks at.
 class Query {
  public:
-  Query(const LayoutGraph& graph, const LayoutNode& node, Port port, const AxisOrder& order)
+  Query(const LayoutGraph& graph, const LayoutNode& node, NodePort port, const AxisOrder& order)
       : graph_(graph), node_(node), port_(port), order_(order) {}
 
   [[nodiscard]] const LayoutNode& node() const { return node_; }
-  [[nodiscard]] Port port() const { return port_; }
+  [[nodiscard]] NodePort port() const { return port_; }
   [[nodiscard]] const AxisOrder& order() const { return order_; }
   [[nodiscard]] Attributes attributes() const { return Attributes(*node_.node); }
   [[nodiscard]] const LayoutValue* input(std::size_t index) const { return known(node_.input(index)); }
@@ -55,7 +55,7 @@ class Query {
   }
   const LayoutGraph& graph_;
   const LayoutNode& node_;
-  Port port_;
+  NodePort port_;
   const AxisOrder& order_;
 };
 
@@ -220,6 +220,12 @@ Answer gather(const Query& query) {
   return out;
 }
 
+/// Of a tensor that a sequence was seen through to (see_through_sequences).
+Answer sequence_at(const Query& query) {
+  if (query.input(0) == nullptr) return "element of a sequence";
+  return first_to_first(query);
+}
+
 Answer transpose(const Query& query) {
   const LayoutValue* const x = query.input(0);
   const auto permutation = x != nullptr ? permutation_of(*query.node().node, x->dims.size()) : std::nullopt;
@@ -298,6 +304,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"Reshape", reshape},
     {"Resize", resize},
     {"ReverseSequence", first_to_first},
+    {"SequenceAt", sequence_at},
     {"Slice", share_by_rank},
     {"Softmax", softmax},
     {"SpaceToDepth", first_to_first},
@@ -320,11 +327,7 @@ Rule rule_of(const Op& op) {
 
 }  // namespace
 
-int64_t LayoutValue::bytes() const {
-  return element_count(dims) * static_cast<int64_t>(memory_size(type));
-}
-
-std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode& node, Port port, const AxisOrder& order) {
+std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode& node, NodePort port, const AxisOrder& order) {
   if (node.op == nullptr) return node.node->subgraphs().empty() ? "unknown operator" : "control flow";
   const Rule rule = rule_of(*node.op);
   if (rule == nullptr) return "reads and writes contiguous order only";
@@ -355,10 +358,8 @@ bool reads_elements(const LayoutNode& node, std::size_t input) {
          node.op->name != "RandomUniformLike";
 }
 
-bool is_view(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& input) {
-  if (node.op == nullptr || node.op->layout != LayoutRule::view) return false;
-  const LayoutValue* const x = graph.value(node.input(0));
-  return x != nullptr && x->is_known() && std::holds_alternative<Ports>(ports_of(graph, node, {false, 0}, input));
+bool is_view(const LayoutNode& node) {
+  return node.op != nullptr && (node.op->layout == LayoutRule::view || node.op->name == "SequenceAt");
 }
 
 }  // namespace relayout

@@ -15,7 +15,7 @@ struct Ports {
 };
 
 /// One operand or result that lies, or is wanted, in an order.
-struct Port {
+struct NodePort {
   bool is_output = false;
   std::size_t index = 0;
 };
@@ -25,12 +25,13 @@ using Barrier = std::string;
 
 /// All ports of a node when one of them is in `order`, or why it cannot be. The rules are those of research on channels-last propagation,
 /// operator by operator: what reads and writes elements one by one takes any order, an axis is logical, views map the order by strides.
-[[nodiscard]] std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode& node, Port port, const AxisOrder& order);
+[[nodiscard]] std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode& node, NodePort port,
+                                                    const AxisOrder& order);
 /// The ports of an operator that is faster in channels-last (convolutions), or nothing.
 [[nodiscard]] std::optional<Ports> wanted_ports(const LayoutGraph& graph, const LayoutNode& node);
 /// Whether a node looks at operands' elements, not only at their types and dims.
 [[nodiscard]] bool reads_elements(const LayoutNode& node, std::size_t input);
-/// Whether a result is its first operand under other strides in this order, gaps or not, with nothing moved.
-[[nodiscard]] bool is_view(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& input);
+/// Whether results are the first operand, or parts of it, under other strides.
+[[nodiscard]] bool is_view(const LayoutNode& node);
 
 }  // namespace relayout

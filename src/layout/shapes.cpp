@@ -218,6 +218,7 @@ class Builder {
       const int index = number(output);
       if (index >= 0) out_.values[static_cast<std::size_t>(index)].is_output = true;
     }
+    (void)see_through_sequences(out_);
     return std::move(out_);
   }
 

@@ -1,0 +1,89 @@
+#include "exec/layout_guide.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "layout/axis_order.h"
+#include "layout/layout_graph.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Contents of constants up to this size are shown to the plan: axes.
+constexpr int64_t kSmallElements = 64;
+
+std::optional<std::vector<int64_t>> integers_of(const KnownConstant& constant) {
+  if (constant.type() != DataType::int64 || !constant.is_loaded() || constant.element_count() > kSmallElements) return std::nullopt;
+  const Tensor dense = contiguous(constant.tensor());
+  return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + dense.element_count());
+}
+
+}  // namespace
+
+LayoutGuide::LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states) {
+  for (const int index : nodes) {
+    const ProgramNode& node = program.nodes()[static_cast<std::size_t>(index)];
+    nodes_[index] = static_cast<int>(graph_.nodes.size());
+    LayoutNode made{node.node, node.node->subgraphs().empty() ? node.op : nullptr, {}, {}};
+    for (const int input : node.inputs) made.inputs.push_back(number(program, states, input));
+    for (const int output : node.outputs) made.outputs.push_back(number(program, states, output));
+    graph_.nodes.push_back(std::move(made));
+    for (const int output : node.outputs) {
+      if (output >= 0) graph_.values[static_cast<std::size_t>(values_.at(output))].is_output = program.is_output(output);
+    }
+  }
+  answers_ = see_through_sequences(graph_);
+  plan_ = plan_layout(graph_);
+}
+
+int LayoutGuide::number(const Program& program, const std::vector<ValueState>& states, int value) {
+  if (value < 0) return -1;
+  const auto [entry, is_new] = values_.try_emplace(value, static_cast<int>(graph_.values.size()));
+  if (!is_new) return entry->second;
+  LayoutValue& made = graph_.values.emplace_back();
+  const ValueState& state = states[static_cast<std::size_t>(value)];
+  made.value = program.values()[static_cast<std::size_t>(value)];
+  if (state.is_tensor()) {
+    made.type = state.info->type;
+    made.dims = state.info->dims;
+    // An earlier plan's result comes as it lies there.
+    if (state.strides && is_dense(made.dims, *state.strides)) made.fixed = order_of_strides(made.dims, *state.strides);
+  }
+  made.is_constant = state.constant != nullptr;
+  if (state.constant) made.integers = integers_of(*state.constant);
+  return entry->second;
+}
+
+int LayoutGuide::place_of(int node) const {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() ? -1 : answers_[static_cast<std::size_t>(found->second)];
+}
+
+std::optional<AxisOrder> LayoutGuide::wanted(int node, std::size_t input) const {
+  const int place = place_of(node);
+  return place < 0 ? std::nullopt : plan_.wanted(graph_, place, input);
+}
+
+std::optional<AxisOrder> LayoutGuide::made(int node, std::size_t output) const {
+  const int place = place_of(node);
+  const int value = place < 0 ? -1 : graph_.nodes[static_cast<std::size_t>(place)].output(output);
+  if (value < 0 || !plan_.has_order[static_cast<std::size_t>(value)]) return std::nullopt;
+  const AxisOrder& held = plan_.held[static_cast<std::size_t>(value)];
+  const Dims& dims = graph_.values[static_cast<std::size_t>(value)].dims;
+  return held.empty() ? order_of(contiguous_axes(dims.size()), dims) : held;
+}
+
+std::optional<bool> LayoutGuide::is_ordered(int node) const {
+  const int place = place_of(node);
+  if (place < 0 || !plan_.nodes[static_cast<std::size_t>(place)].has_choice) return std::nullopt;
+  return plan_.nodes[static_cast<std::size_t>(place)].is_ordered;
+}
+
+bool LayoutGuide::has_order(int value) const {
+  const auto found = values_.find(value);
+  return found != values_.end() && plan_.has_order[static_cast<std::size_t>(found->second)];
+}
+
+}  // namespace relayout

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/inference.h"
+#include "exec/program.h"
+#include "layout/plan.h"
+
+namespace relayout {
+
+/// The layout plan of some nodes of a program, asked by the program's numbers. Without a plan everything is taken and made as it comes.
+class LayoutGuide {
+ public:
+  LayoutGuide() = default;
+  LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states);
+
+  /// The order that a node needs an operand in; nothing when it takes it as it lies.
+  [[nodiscard]] std::optional<AxisOrder> wanted(int node, std::size_t input) const;
+  /// The order in which a node makes a result; nothing when that follows from its operands.
+  [[nodiscard]] std::optional<AxisOrder> made(int node, std::size_t output) const;
+  /// Whether a node's ports are in an order of their own; nothing when it has no choice.
+  [[nodiscard]] std::optional<bool> is_ordered(int node) const;
+  /// Whether a value could lie in an order other than contiguous, so that copying it is a change of layout.
+  [[nodiscard]] bool has_order(int value) const;
+
+  [[nodiscard]] int64_t planned_reorders() const { return static_cast<int64_t>(plan_.copies.size()); }
+  [[nodiscard]] int64_t planned_packs() const { return static_cast<int64_t>(plan_.packs.size()); }
+
+ private:
+  int number(const Program& program, const std::vector<ValueState>& states, int value);
+  [[nodiscard]] int place_of(int node) const;
+
+  LayoutGraph graph_;
+  LayoutPlan plan_;
+  std::vector<int> answers_;                     ///< see see_through_sequences
+  std::unordered_map<int, int> nodes_, values_;  ///< the program's numbers to the plan's
+};
+
+}  // namespace relayout
