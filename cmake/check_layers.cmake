@@ -1,4 +1,5 @@
 # Reads the #include lines of src/ and include/ against the order of the rooms: a room may use those below it, never one above or beside it.
+# And the names of types in headers: two of one name in one namespace break programs without a word from compiler or linker.
 # (Debian puts every library's headers into one folder, so what a target may see protects no layer.)
 #   cmake -DTOP=<source folder> -P check_layers.cmake              the check
 #   cmake -DSELF_TEST=<empty folder> -P check_layers.cmake         whether it catches what it should
@@ -46,6 +47,27 @@ foreach(level RANGE 8)
   endforeach()
 endforeach()
 
+# check_names(<file> <variable for the list of complaints>): types that a header defines, against those of headers seen before.
+function(check_names top file result)
+  set(complaints)
+  set(space)
+  file(STRINGS ${top}/${file} lines REGEX "^(namespace [a-z_:]+|(struct|class|union|enum class) [A-Z][A-Za-z0-9]*[^;]*) {$")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^namespace ([a-z_:]+)")
+      set(space ${CMAKE_MATCH_1})
+    elseif(line MATCHES "^[a-z ]+ ([A-Z][A-Za-z0-9]*) ")
+      set(name "${space}::${CMAKE_MATCH_1}")
+      string(MAKE_C_IDENTIFIER "${name}" key)
+      get_property(other GLOBAL PROPERTY defines_${key})
+      if(other AND NOT other STREQUAL file)
+        list(APPEND complaints "${file}: ${name} is the name of another type in ${other}")
+      endif()
+      set_property(GLOBAL PROPERTY defines_${key} ${file})
+    endif()
+  endforeach()
+  set(${result} "${complaints}" PARENT_SCOPE)
+endfunction()
+
 # check(<source folder> <variable for the list of complaints>)
 function(check top result)
   set(complaints)
@@ -62,6 +84,10 @@ function(check top result)
     if(NOT DEFINED level_${room})
       list(APPEND complaints "${file}: has no place in the table of cmake/check_layers.cmake")
       continue()
+    endif()
+    if(file MATCHES "\\.h$")
+      check_names(${top} ${file} said)
+      list(APPEND complaints ${said})
     endif()
     file(STRINGS ${top}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
     foreach(line IN LISTS lines)
@@ -126,7 +152,10 @@ if(SELF_TEST)
     "include/relayout/graph.h|#include <onnx/onnx_pb.h>|no"
     "include/relayout/graph.h|#include <vector>|yes"
     "include/relayout/unheard.h|#include <vector>|no"
-    "src/attic/a.cpp|#include <vector>|no")
+    "src/attic/a.cpp|#include <vector>|no"
+    "src/exec/port.h|namespace relayout {\nstruct Port {\n|yes"
+    "src/verify/port.h|namespace relayout {\nstruct Port {\n|no"
+    "src/proof/port.h|namespace relayout::proof {\nclass Port : public Other {\n|yes")
   foreach(case IN LISTS cases)
     string(REGEX MATCH "^([^|]*)\\|([^|]*)\\|(.*)$" unused "${case}")
     set(expected ${CMAKE_MATCH_3})

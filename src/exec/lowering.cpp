@@ -412,7 +412,7 @@ void Lowering::lower(const Group& group) {
   if (settings_.observe) observe(group);
 }
 
-Port Lowering::port_of(int value) {
+PlanPort Lowering::port_of(int value) {
   if (!is_tensor(value)) return {value, {}, slot(value)};
   return {value, place(value), -1};
 }
@@ -421,7 +421,7 @@ void Lowering::observe(const Group& group) {
   Observation observation{plan_.steps.size(), group.last().node, {}};
   const auto step = static_cast<int64_t>(plan_.steps.size()) - 1;
   for (const int output : group.last().outputs) {
-    observation.outputs.push_back(output < 0 ? Port{} : port_of(output));
+    observation.outputs.push_back(output < 0 ? PlanPort{} : port_of(output));
     const int buffer = observation.outputs.back().place.buffer;
     if (buffer >= 0)
       plan_.buffers[static_cast<std::size_t>(buffer)].last = std::max(plan_.buffers[static_cast<std::size_t>(buffer)].last, step);
@@ -436,7 +436,7 @@ void Lowering::finish() {
     const Where& at = where_[i];
     const auto value = static_cast<int>(i);
     if ((at.places.empty() && at.slot < 0) || at.imported || pending(value) == 0 || constant(value) != nullptr) continue;
-    const Port port = port_of(value);
+    const PlanPort port = port_of(value);
     plan_.exports.push_back(port);
     if (!port.place) continue;
     states_[i].strides = port.place.desc.strides;

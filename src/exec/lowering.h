@@ -133,7 +133,7 @@ class Lowering {
   void record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
   void count_reads(const Group& group, int change);
   void observe(const Group& group);
-  Port port_of(int value);
+  PlanPort port_of(int value);
 
   const Program& program_;
   std::vector<ValueState>& states_;

@@ -30,7 +30,7 @@ struct Buffer {
 };
 
 /// A value that comes in or goes out: a tensor at a place, or (for sequences, optionals and strings) a datum in a slot.
-struct Port {
+struct PlanPort {
   int value = -1;
   Place place;
   int slot = -1;
@@ -40,7 +40,7 @@ struct Port {
 struct Observation {
   std::size_t after = 0;
   const Node* node = nullptr;
-  std::vector<Port> outputs;  ///< value -1 where the output is absent
+  std::vector<PlanPort> outputs;  ///< value -1 where the output is absent
 };
 
 /// A graph, or a run of its nodes up to one whose output shapes depend on data, compiled for one set of input shapes.
@@ -48,7 +48,7 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::deque<Datum> slots;
-  std::vector<Port> imports, exports;
+  std::vector<PlanPort> imports, exports;
   std::vector<Observation> observations;
   PlanInfo info;
 

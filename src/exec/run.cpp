@@ -33,7 +33,7 @@ void bind_steps(Plan& plan) {
 
 /// Points the steps that read imports at this run's data.
 void bind_imports(Plan& plan, RunState& state) {
-  for (const Port& port : plan.imports) {
+  for (const PlanPort& port : plan.imports) {
     Datum& datum = state[port.value];
     if (port.slot >= 0) {
       plan.slots[static_cast<std::size_t>(port.slot)] = datum;
@@ -53,7 +53,7 @@ void bind_imports(Plan& plan, RunState& state) {
   }
 }
 
-Datum datum_of(Plan& plan, const Port& port) {
+Datum datum_of(Plan& plan, const PlanPort& port) {
   if (port.slot >= 0) return plan.slots[static_cast<std::size_t>(port.slot)];
   const Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
   return Tensor(port.place.desc, buffer.data + port.place.offset, buffer.owner);
@@ -70,7 +70,7 @@ void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
   const auto show = [&](std::size_t steps_done) {
     for (; observation != plan.observations.end() && observation->after == steps_done; ++observation) {
       std::vector<Datum> outputs;
-      for (const Port& port : observation->outputs) outputs.push_back(port.value < 0 ? Datum() : datum_of(plan, port));
+      for (const PlanPort& port : observation->outputs) outputs.push_back(port.value < 0 ? Datum() : datum_of(plan, port));
       observe(*observation->node, outputs);
     }
   };
@@ -85,7 +85,7 @@ void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
     check_interrupt();
     if (observe) show(i + 1);
   }
-  for (const Port& port : plan.exports) state[port.value] = datum_of(plan, port);
+  for (const PlanPort& port : plan.exports) state[port.value] = datum_of(plan, port);
 }
 
 }  // namespace relayout
