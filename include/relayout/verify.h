@@ -58,6 +58,7 @@ struct SampleMetrics {
   int64_t infinite_mismatches = 0;             ///< ±Inf against anything else but NaN
   int64_t infinite_a = 0;                      ///< of those: infinite in a, finite in b
   int64_t mismatches = 0;                      ///< of types compared exactly: elements that differ
+  int64_t ties = 0;                            ///< of those: decided by numbers that rounding may exchange, as `reason` says
   int64_t beyond_tolerance = 0;                ///< elements beyond --rtol, --atol, where those were given
   Dims at;                                     ///< worst element
   double value_a = 0, value_b = 0;

@@ -86,7 +86,9 @@ void add_output(TextTable& table, const OutputComparison& output) {
     cells.emplace_back("floor " + scientific(output.floor));
     cells.emplace_back("ratio " + ratio_text(output.ratio), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
   } else if (worst != nullptr && output.outcome == Outcome::same) {
-    cells.emplace_back("equal");
+    int64_t ties = 0;
+    for (const SampleMetrics& metrics : output.samples) ties += metrics.ties;
+    cells.emplace_back(ties == 0 ? "equal" : "equal but for " + counted(ties, "tie"));
   }
   if (output.outcome == Outcome::different && measured && worst->max_abs > 0) {
     cells.emplace_back("worst " + to_string(worst->at) + ": " + format("%.6g", worst->value_b) + ", was " + format("%.6g", worst->value_a));
@@ -96,6 +98,11 @@ void add_output(TextTable& table, const OutputComparison& output) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
   } else if (output.ratio > kRemarkable) {
     table.line("  within the bound of 5 × floor, but above what correct evaluations usually differ by");
+  }
+  for (const SampleMetrics& metrics : output.samples) {
+    if (metrics.ties == 0) continue;
+    table.line("  sample " + std::to_string(metrics.sample) + ": " + metrics.reason);
+    break;
   }
   if (!output.hint.empty()) table.line("  " + output.hint);
 }
@@ -288,7 +295,7 @@ Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
   out.set("ratio", metrics.ratio).set("bound", metrics.bound_max).set("bound_rms", metrics.bound_rms);
   out.set("reference_run", metrics.reference_run).set("max_abs", metrics.max_abs).set("at", metrics.at);
   out.set("a", metrics.value_a).set("b", metrics.value_b).set("cosine", metrics.cosine).set("psnr", metrics.psnr);
-  out.set("ulp", metrics.ulp_histogram).set("mismatches", metrics.mismatches);
+  out.set("ulp", metrics.ulp_histogram).set("mismatches", metrics.mismatches).set("ties", metrics.ties);
   out.set("beyond_tolerance", metrics.beyond_tolerance);
   out.set("nan", Json::object().set("a", metrics.nan_a).set("b", metrics.nan_b).set("both", metrics.nan_both));
   out.set("infinite_mismatches", metrics.infinite_mismatches);

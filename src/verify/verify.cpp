@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 
 #include "base/interrupt.h"
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/origin.h"
+#include "ops/dtypes.h"
 #include "relayout/error.h"
 #include "verify/compare.h"
 #include "verify/hints.h"
@@ -20,6 +22,7 @@
 #include "verify/noise.h"
 #include "verify/session.h"
 #include "verify/spill.h"
+#include "verify/ties.h"
 
 namespace relayout {
 namespace {
@@ -59,9 +62,10 @@ struct Tracked {
   ReferenceOutput reference;
   std::size_t index_a = 0;
   std::optional<std::size_t> index_b;
-  std::vector<Spill::Stored> stored;  ///< per sample that ran
-  std::vector<Yardstick> yardsticks;  ///< per sample that ran
-  std::vector<Floor> floors;          ///< per sample that ran, in units of its yardstick
+  std::vector<Spill::Stored> stored;             ///< per sample that ran
+  std::vector<Yardstick> yardsticks;             ///< per sample that ran
+  std::vector<Floor> floors;                     ///< per sample that ran, in units of its yardstick
+  std::map<std::size_t, Spill::Stored> flipped;  ///< by sample: b's value of an exact type, where it differs
 
   [[nodiscard]] const Yardstick& yardstick(std::size_t s) const { return yardstick_of(yardsticks[s], reference.yardstick()); }
 };
@@ -193,7 +197,7 @@ class Verification {
     for (std::size_t i = 0; i < b_.outputs.size(); ++i) places.emplace(b_.outputs[i].name, i);
     for (std::size_t i = 0; i < a_.outputs.size(); ++i) {
       const Port& port = a_.outputs[i];
-      Tracked tracked{ReferenceOutput(port.name, may_saturate(*a_.model->graph().outputs()[i])), i, std::nullopt, {}, {}, {}};
+      Tracked tracked{ReferenceOutput(port.name, may_saturate(*a_.model->graph().outputs()[i])), i, std::nullopt, {}, {}, {}, {}};
       if (const auto place = places.find(port.name); place != places.end()) tracked.index_b = place->second;
       OutputComparison output;
       output.name = port.name;
@@ -385,6 +389,7 @@ class Verification {
     const bool optimized = mode == Mode::optimized;
     Session session(b_, execute_options(mode));
     optimized_.assign(tracked_.size(), {});
+    for (Tracked& tracked : tracked_) tracked.flipped.clear();
     for (std::size_t s = 0; s < samples_.size(); ++s) {
       progress(optimized ? "candidate, optimized" : "candidate");
       const Session::Run run = session.run(inputs_of(samples_[s]));
@@ -396,6 +401,7 @@ class Verification {
         if (!tracked_[i].index_b) continue;
         const Datum reference = spill_.read(tracked_[i].stored[s]);
         const Datum& candidate = run.outputs.at(*tracked_[i].index_b);
+        keep_flipped(tracked_[i], s, reference, candidate);
         if (optimized) {
           optimized_[i].push_back(metrics_of(tracked_[i], s, reference, candidate, /*optimized=*/true));
         } else {
@@ -405,6 +411,38 @@ class Verification {
       if (!optimized) look_for_renames(s, run.outputs);
     }
     result_.seconds_b += seconds_since(start);
+  }
+
+  /// An exact output that differs is looked at again when no Session is left: whether a tie explains it.
+  void keep_flipped(Tracked& tracked, std::size_t s, const Datum& reference, const Datum& candidate) {
+    const bool exact = candidate.kind == Datum::Kind::tensor && reference.kind == Datum::Kind::tensor && candidate.tensor &&
+                       kNumericTypes.has(tracked.reference.type()) && !is_measured(tracked.reference.type());
+    if (exact && candidate.tensor.type() == tracked.reference.type() && !bit_equal(reference, candidate)) {
+      tracked.flipped.emplace(s, spill_.write(candidate));
+    }
+  }
+
+  /// Choices among numbers that are nearly equal, like an ArgMax, may fall either way.
+  void explain_flipped(std::size_t i, Mode mode) {
+    Tracked& tracked = tracked_[i];
+    if (tracked.flipped.empty()) return;
+    const auto decider = decider_of(*a_.model->graph().outputs()[tracked.index_a]);
+    if (!decider) return;
+    for (const auto& [s, stored] : tracked.flipped) {
+      const auto inputs = [&, s = s] { return inputs_of(samples_[s]); };
+      const auto operands = decider_operands(a_, *decider, inputs, execute_options(Mode::as_written), kNoiseDraws);
+      const TieVerdict verdict = explain_ties(*decider, operands, spill_.read(tracked.stored[s]).tensor, spill_.read(stored).tensor);
+      for (SampleMetrics& metrics : figures(i, mode)) {
+        if (metrics.sample != samples_[s].number) continue;
+        if (verdict.explained) {
+          metrics.outcome = Outcome::same;
+          metrics.ties = verdict.ties;
+          metrics.reason = verdict.text;
+        } else if (!verdict.text.empty()) {
+          metrics.reason += ", which no tie explains: " + verdict.text;
+        }
+      }
+    }
   }
 
   /// Figures of output `i` in a mode; those of the optimized run serve the verdict alone.
@@ -432,6 +470,7 @@ class Verification {
     }
     const bool varied = !inputs_->all_from_files() && !a_.model->graph().inputs().empty();
     for (std::size_t i = 0; i < tracked_.size(); ++i) {
+      explain_flipped(i, mode);
       for (SampleMetrics& metrics : figures(i, mode)) {
         if (near && is_near_bound(metrics)) decide_again(tracked_[i], metrics);
         if (mode == Mode::optimized && metrics.outcome == Outcome::different) report_optimized(i, metrics);
