@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -17,6 +18,12 @@ namespace relayout {
 enum class Outcome { same, different, inconclusive };
 [[nodiscard]] std::string_view to_string(Outcome outcome) noexcept;
 
+/// How images become inputs.
+struct ImageOptions {
+  std::optional<std::array<int64_t, 2>> resize;  ///< height, width; what an input fixes counts more
+  std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
+};
+
 struct VerifyOptions {
   LoadOptions load;
   int samples = 4;
@@ -25,7 +32,9 @@ struct VerifyOptions {
   std::map<std::string, int64_t> dims;                  ///< --dim N=2
   std::map<std::string, Dims> shapes;                   ///< --shape x=1,3,224,224
   std::map<std::string, std::filesystem::path> inputs;  ///< --input NAME=FILE
-  std::optional<Mode> mode;                             ///< --data: only this mode
+  ImageOptions images;
+  std::filesystem::path save_data;  ///< inputs and a's outputs go there as test_data_set_N; empty: nowhere
+  std::optional<Mode> mode;         ///< --data: only this mode
   bool allow_inconclusive = false;
   bool run_identical = false;  ///< execute even when both files are the same
   bool digests = false;        ///< name both files by SHA-256 in the result

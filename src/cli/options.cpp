@@ -64,6 +64,14 @@ std::string whole_file(const std::string& path) {
 
 }  // namespace
 
+double parse_real(const std::string& what, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+    usage(what + ": " + quote(text) + " is not a number");
+  return value;
+}
+
 int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -65,6 +65,8 @@ class OptionSet {
 
 /// A whole number in decimal, nothing else around it. `what` begins the message of the error.
 [[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
+/// A finite number, nothing else around it.
+[[nodiscard]] double parse_real(const std::string& what, std::string_view text);
 /// "1,3,224,224"
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
 

@@ -7,6 +7,7 @@
 #include "relayout/inspect.h"
 #include "relayout/verify.h"
 #include "report/json.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 
@@ -34,6 +35,20 @@ struct PassReport {
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
 
+// Words of verify's reports.
+[[nodiscard]] Style style_of(Outcome outcome);
+/// "1.2e-06"
+[[nodiscard]] std::string scientific(double value);
+/// Two digits that count: "1.2", "36", "36,000".
+[[nodiscard]] std::string ratio_text(double ratio);
+/// "f32 [2, 1000]"
+[[nodiscard]] std::string shape_of(const OutputComparison& output);
+/// "/layer1/conv/Conv (Conv)"
+[[nodiscard]] std::string layer_label(const LayerResult& layer);
+/// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
+[[nodiscard]] std::string proof_counts(const ProofResult& proof);
+/// What was run: samples, floor, library, time; empty when nothing was.
+[[nodiscard]] std::string circumstances(const VerifyResult& result);
 /// What one difference of the interfaces means.
 [[nodiscard]] std::string sentence(const InterfaceDifference& difference, const VerifyResult& result);
 /// Verdict last, with what was run; one line per output before it, interface differences first. -v: figures of every sample.

@@ -1,5 +1,6 @@
 #include "relayout/verify.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verdict.h"
+#include "cli/verify_html.h"
 #include "cli/verify_junit.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -27,10 +29,28 @@ struct Request {
   std::string data;
   Assignments dims, shapes, inputs;
   int64_t seed = 1;
-  std::string mode, junit;
-  bool reference = false, json = false;
+  std::string mode, junit, html, resize, save_data;
+  std::vector<std::string> mean, deviation;
+  bool reference = false, json = false, layers = false;
   VerifyOptions options;
 };
+
+ImageOptions image_options(const Request& request) {
+  ImageOptions images;
+  if (!request.resize.empty()) {
+    const std::vector<int64_t> sizes = parse_dims("--resize", request.resize);
+    if (sizes.size() > 2 || std::ranges::any_of(sizes, [](int64_t size) { return size < 1; })) {
+      fail(ErrorKind::usage, "--resize " + escape(request.resize) + ": one size, or height and width");
+    }
+    images.resize = {sizes.front(), sizes.back()};
+  }
+  for (const std::string& word : request.mean) images.mean.push_back(parse_real("--mean", word));
+  for (const std::string& word : request.deviation) {
+    images.deviation.push_back(parse_real("--std", word));
+    if (!(images.deviation.back() > 0)) fail(ErrorKind::usage, "--std " + escape(word) + ": must be more than 0");
+  }
+  return images;
+}
 
 /// What was given as words, in the library's types.
 void read_words(Request& request) {
@@ -39,6 +59,8 @@ void read_words(Request& request) {
   options.dims = dims_of(request.dims);
   options.shapes = shapes_of(request.shapes);
   for (const auto& [name, value] : request.inputs) options.inputs[name] = value;
+  options.images = image_options(request);
+  options.save_data = request.save_data;
   if (request.reference && !request.mode.empty() && request.mode != "reference") {
     fail(ErrorKind::usage, "--reference and --mode " + request.mode + " exclude each other");
   }
@@ -54,6 +76,9 @@ void write_junit(const Request& request, const JunitSuite& suite) {
 /// The stored outputs of one model.
 int verify_stored(const Request& request, const ReportStyle& style) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
+  if (!request.html.empty() || request.layers || !request.save_data.empty()) {
+    fail(ErrorKind::usage, "--html, --layers and --save-data go with two models");
+  }
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   write_junit(request, junit_suite(result));
   write_output(request.json ? data_json(result).dump() + "\n" : data_text(result, style));
@@ -68,6 +93,7 @@ int verify_pair(const Request& request, Progress& progress, const ReportStyle& s
   const VerifyResult result = verify(request.models[0], request.models[1], request.options);
   progress.clear();
   write_junit(request, junit_suite(result, allow_inconclusive));
+  if (!request.html.empty()) write_text_file(request.html, verify_html(result, allow_inconclusive));
   write_output(request.json ? verify_json(result, allow_inconclusive).dump() + "\n" : verify_text(result, allow_inconclusive, style));
   if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
   return exit_code(result, allow_inconclusive);
@@ -87,10 +113,11 @@ void note_failure(const Request& request) {
 int run(Request& request, const Common& common) {
   read_words(request);
   request.options.threads = common.threads;
+  request.options.layers = request.layers || !request.html.empty();
   request.options.digests = request.json || common.verbose;
   Progress progress(true);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
-  const ReportStyle style{common.verbose, output_has_colors(), request.options.layers};
+  const ReportStyle style{common.verbose, output_has_colors(), request.layers};
   try {
     return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
   } catch (const Error& error) {
@@ -109,9 +136,14 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.group("Inputs");
   options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4)");
   options.integer("--seed", "S", 0, request->seed, "of the generated inputs (default: 1)");
-  options.assignments("--input", "NAME=FILE", request->inputs, "contents of an input instead of generated ones");
+  options.assignments("--input", "NAME=FILE", request->inputs,
+                      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image");
   options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
   options.assignments("--dim", "N=2", request->dims, "size of a named dimension");
+  options.text("--resize", "H,W", request->resize, "with an image: its size, where the input leaves it open (one number: a square)");
+  options.list("--mean", "X,…", request->mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
+  options.list("--std", "X,…", request->deviation, "with an image: what is left is divided by this", ',');
+  options.text("--save-data", "DIR", request->save_data, "write inputs and outputs of A there as test_data_set_N, for --data");
   options.group("Verdict");
   options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");
   options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
@@ -122,7 +154,8 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.group("Report");
   options.flag("--json", request->json, "everything as one JSON document");
-  options.flag("--layers", request->options.layers, "a table of errors against depth, each node also fed with A's values");
+  options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values");
+  options.text("--html", "FILE", request->html, "a page with all figures, the error histogram and errors by depth");
   options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
   return [request, &common] { return run(*request, common); };
 }

@@ -22,18 +22,6 @@ namespace {
 /// A ratio to its floor from which on people want to hear of it (the bound is 5).
 constexpr double kRemarkable = 3;
 
-Style style_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::same:
-      return Style::good;
-    case Outcome::different:
-      return Style::bad;
-    case Outcome::inconclusive:
-      break;
-  }
-  return Style::warning;
-}
-
 bool is_exact(DataType type) {
   return !traits(type).is_float && type != DataType::complex64 && type != DataType::complex128;
 }
@@ -42,20 +30,6 @@ std::string format(const char* pattern, double value) {
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), pattern, value);
   return text.data();
-}
-
-std::string scientific(double value) {
-  return format("%.1e", value);
-}
-
-/// Two digits that count: "1.2", "36", "36,000".
-std::string ratio_text(double ratio) {
-  if (std::isnan(ratio)) return "nan";
-  if (ratio < 9.95) return format("%.1f", ratio);
-  if (!(ratio < 1e15)) return "∞";
-  double unit = 1;
-  while (ratio / unit >= 99.5) unit *= 10;
-  return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
 }
 
 std::string seconds_text(double seconds) {
@@ -71,10 +45,6 @@ const SampleMetrics* worst_sample(const OutputComparison& output) {
     }
   }
   return worst;
-}
-
-std::string shape_of(const OutputComparison& output) {
-  return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
 }
 
 void add_output(TextTable& table, const OutputComparison& output) {
@@ -139,15 +109,6 @@ std::string samples_table(const OutputComparison& output, const ReportStyle& sty
   return table.text();
 }
 
-/// What was run.
-std::string circumstances(const VerifyResult& result) {
-  if (result.samples == 0) return {};
-  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from 3 runs with moved weights";
-  if (result.reference_run) out += " and the double-precision reference";
-  out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
-  return out + " · " + seconds_text(result.seconds);
-}
-
 void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   for (const SampleInputs& inputs : result.inputs) {
     if (!style.verbose && inputs.rejected.empty()) continue;
@@ -156,20 +117,6 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
     if (!inputs.rejected.empty()) out += "  not compared, " + escape(result.a) + " refuses it: " + inputs.rejected;
     out += "\n";
   }
-}
-
-/// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
-std::string proof_counts(const ProofResult& proof) {
-  std::vector<std::string> parts;
-  if (proof.folds > 0) parts.push_back(counted(proof.folds, "fold") + " recomputed");
-  if (proof.permutations > 0) {
-    parts.push_back(counted(proof.permutations, "weight") +
-                    (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
-  }
-  parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
-  return out;
 }
 
 /// What follows from the files alone, or what does not.
@@ -194,10 +141,6 @@ void add_proof(std::string& out, const ProofResult& proof, const ReportStyle& st
     out += paint("unexplained", Style::warning, style.color) + "   " + entry.text + "\n";
   }
   if (hidden > 0) out += "              " + counted(hidden, "more difference") + " (-v)\n";
-}
-
-std::string layer_label(const LayerResult& layer) {
-  return escape(layer.node) + " (" + escape(layer.op_type) + ")";
 }
 
 /// The first node that does something else, and how many more.
@@ -334,6 +277,60 @@ std::string exit_text(int code) {
 }
 
 }  // namespace
+
+Style style_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::same:
+      return Style::good;
+    case Outcome::different:
+      return Style::bad;
+    case Outcome::inconclusive:
+      break;
+  }
+  return Style::warning;
+}
+
+std::string scientific(double value) {
+  return format("%.1e", value);
+}
+
+std::string ratio_text(double ratio) {
+  if (std::isnan(ratio)) return "nan";
+  if (ratio < 9.95) return format("%.1f", ratio);
+  if (!(ratio < 1e15)) return "∞";
+  double unit = 1;
+  while (ratio / unit >= 99.5) unit *= 10;
+  return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
+}
+
+std::string shape_of(const OutputComparison& output) {
+  return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
+}
+
+std::string circumstances(const VerifyResult& result) {
+  if (result.samples == 0) return {};
+  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from 3 runs with moved weights";
+  if (result.reference_run) out += " and the double-precision reference";
+  out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
+  return out + " · " + seconds_text(result.seconds);
+}
+
+std::string proof_counts(const ProofResult& proof) {
+  std::vector<std::string> parts;
+  if (proof.folds > 0) parts.push_back(counted(proof.folds, "fold") + " recomputed");
+  if (proof.permutations > 0) {
+    parts.push_back(counted(proof.permutations, "weight") +
+                    (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
+  }
+  parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+std::string layer_label(const LayerResult& layer) {
+  return escape(layer.node) + " (" + escape(layer.op_type) + ")";
+}
 
 std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
   const std::string place = difference.side + " " + quote(difference.name);

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "relayout/error.h"
-#include "verify/data_file.h"
+#include "verify/input_file.h"
 
 namespace relayout {
 namespace {
@@ -29,9 +29,7 @@ std::map<std::string, Datum> InputMaker::read_files(const std::vector<Port>& por
   for (const Port& port : ports) {
     const auto found = options.inputs.find(port.name);
     if (found == options.inputs.end()) continue;
-    Datum datum = read_data_file(found->second, port.kind);
-    check_fits(datum, port, escape(found->second.string()) + ": input " + quote(port.name));
-    files.emplace(port.name, std::move(datum));
+    files.emplace(port.name, read_input_file(found->second, port, options));
   }
   return files;
 }

@@ -20,6 +20,7 @@
 #include "verify/judge.h"
 #include "verify/layers.h"
 #include "verify/noise.h"
+#include "verify/save_data.h"
 #include "verify/session.h"
 #include "verify/spill.h"
 #include "verify/ties.h"
@@ -129,6 +130,7 @@ class Verification {
     planned_samples_ = inputs_->samples();
     run_reference();  // a's values lie in the spill file, their yardsticks are complete
     if (samples_.empty()) return;
+    if (!options_->save_data.empty()) save_samples();
     measure_floors();  // no Session of a is left
     run_candidate(Mode::as_written);
     settle(Mode::as_written);
@@ -280,6 +282,20 @@ class Verification {
     if (samples_.empty()) report_rejection();
     result_.samples = static_cast<int>(samples_.size());
     result_.seconds_a = seconds_since(start);
+  }
+
+  /// Inputs and a's outputs, as --data reads them.
+  void save_samples() {
+    std::vector<std::string> input_names, output_names;
+    for (const Port& port : required_inputs(a_.model->graph())) input_names.push_back(port.name);
+    for (const Port& port : a_.outputs) output_names.push_back(port.name);
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+      const Inputs made = inputs_of(samples_[s]);
+      std::vector<Datum> inputs, outputs;
+      for (const std::string& name : input_names) inputs.push_back(made.at(name));
+      for (const Tracked& tracked : tracked_) outputs.push_back(spill_.read(tracked.stored[s]));
+      save_data_set(options_->save_data, samples_[s].number, inputs, outputs, input_names, output_names);
+    }
   }
 
   /// The reference ran nothing: what that means depends on where the inputs come from.

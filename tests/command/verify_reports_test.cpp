@@ -33,6 +33,66 @@ TEST_F(VerifyReports, JunitOfWhatCouldNotRun) {
   EXPECT_THAT(xml, HasSubstr("exit 3</error>"));
 }
 
+TEST_F(VerifyReports, HtmlIsOnePageWithoutTheNetwork) {
+  EXPECT_EQ(run({"verify", "a.onnx", "wrong.onnx", "--html", "r.html"}).code, 1);
+  const std::string html = read_file(folder_ / "r.html");
+  EXPECT_THAT(html, HasSubstr("✗ different"));
+  EXPECT_THAT(html, HasSubstr("First wrong node"));
+  EXPECT_THAT(html, Not(HasSubstr("src=")));
+  EXPECT_THAT(html, Not(HasSubstr("://")));
+}
+
+/// Where a browser is, or nothing.
+std::string browser() {
+  for (const char* const name : {"chromium", "chromium-browser", "google-chrome", "chrome"}) {
+    const ProcessResult found = run_process({"/bin/sh", "-c", std::string("command -v ") + name});
+    if (found.code == 0) return found.out.substr(0, found.out.find('\n'));
+  }
+  return {};
+}
+
+TEST_F(VerifyReports, HtmlIsDrawnByABrowserWideAndNarrow) {
+  const std::string chromium = browser();
+  if (chromium.empty()) GTEST_SKIP() << "no Chromium on this machine: the page is not drawn";
+  ASSERT_EQ(run({"verify", "a.onnx", "wrong.onnx", "--html", "r.html"}).code, 1);
+  for (const char* const size : {"1280,1600", "400,1600"}) {
+    const std::string picture = (folder_ / "page.png").string();
+    std::filesystem::remove(picture);
+    const ProcessResult drawn =
+        run_process({chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + (folder_ / "profile").string(),
+                     std::string("--window-size=") + size, "--screenshot=" + picture, "file://" + (folder_ / "r.html").string()},
+                    {.timeout = 120});
+    if (drawn.code != 0 || !std::filesystem::exists(picture))
+      GTEST_SKIP() << "this Chromium does not run here: " << drawn.err.substr(0, 400);
+    // A page that shows nothing compresses to a few kilobytes.
+    EXPECT_GT(std::filesystem::file_size(picture), 20'000U) << size;
+    EXPECT_THAT(drawn.err, Not(HasSubstr("Refused to"))) << "the page's own policy allows all that it needs";
+  }
+}
+
+TEST_F(VerifyReports, SavedDataIsReadAgain) {
+  EXPECT_EQ(run({"verify", "a.onnx", "wrong.onnx", "--save-data", "cases", "--samples", "2"}).code, 1);
+  EXPECT_EQ(run({"verify", "a.onnx", "--data", "cases"}).code, 0);
+  EXPECT_EQ(run({"verify", "wrong.onnx", "--data", "cases"}).code, 1);
+  expect_refusal(run({"verify", "a.onnx", "wrong.onnx", "--save-data", "cases"}), 2, "test_data_set_0 is there already");
+}
+
+TEST_F(VerifyReports, LayersAreATable) {
+  const ProcessResult result = run({"verify", "a.onnx", "wrong.onnx", "--layers"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, HasSubstr("first wrong node"));
+  EXPECT_THAT(result.out, HasSubstr("in place"));
+  expect_refusal(run({"verify", "a.onnx", "--data", ".", "--layers"}), 2, "go with two models");
+}
+
+TEST_F(VerifyReports, ImagesAndTheirOptions) {
+  write_file(folder_ / "p.ppm", "P6 1 1 255\n\xFF\x80\x01");
+  EXPECT_EQ(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=p.ppm", "--mean", "0.4,0.5,0.4", "--std", "0.2"}).code, 0);
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--std", "0"}), 2, "--std 0: must be more than 0");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--mean", "red"}), 2, "'red' is not a number");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--resize", "1,2,3"}), 2, "--resize 1,2,3: one size, or height and width");
+}
+
 TEST_F(VerifyReports, AReportThatCannotBeWrittenIsExit5) {
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--junit", "no/such/r.xml"}), 5, "no/such/r.xml: cannot write");
 }

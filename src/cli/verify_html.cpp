@@ -1,0 +1,156 @@
+#include "cli/verify_html.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cli/report.h"
+#include "report/svg.h"
+#include "report/verdict_page.h"
+
+namespace relayout::cli {
+namespace {
+
+/// Pages stay readable: of more outputs or layers than this, the first and the worst.
+constexpr std::size_t kMostOutputs = 40, kMostHistograms = 4;
+
+Cell right(std::string text, Style style = Style::plain) {
+  return {std::move(text), style, Align::right};
+}
+
+bool is_measured(const OutputComparison& output) {
+  return !output.samples.empty() && output.bound > 0;
+}
+
+VerdictPage::Section answers(const VerifyResult& result) {
+  std::vector<Cell> lines;
+  for (const InterfaceDifference& difference : result.interface) {
+    lines.emplace_back(sentence(difference, result), difference.remark ? Style::faint : Style::bad);
+  }
+  if (!result.defect.empty()) lines.emplace_back("defect in relayout: " + result.defect, Style::bad);
+  if (!result.reason.empty()) lines.emplace_back(result.reason);
+  for (const LayerResult& layer : result.layers) {
+    if (layer.outcome != Outcome::different) continue;
+    lines.emplace_back("First wrong node: " + layer_label(layer) + ". Its inputs agree, its output does not: " + layer.reason,
+                       Style::strong);
+    break;
+  }
+  if (result.proof) {
+    if (result.proof->proved)
+      lines.emplace_back("Proved from the files alone: " + proof_counts(*result.proof) + ", nothing unexplained", Style::good);
+    for (const Unexplained& entry : result.proof->unexplained) {
+      if (entry.kind != Unexplained::Kind::interface) lines.emplace_back("Unexplained: " + entry.text, Style::warning);
+    }
+  }
+  for (const std::string& remark : result.remarks) lines.emplace_back(remark, Style::faint);
+  return {"", html_lines(lines)};
+}
+
+VerdictPage::Section bars(const VerifyResult& result) {
+  std::vector<SvgBar> all;
+  for (const OutputComparison& output : result.outputs) {
+    if (!is_measured(output)) continue;
+    all.push_back({output.name, output.max_error, output.floor, output.bound, output.outcome == Outcome::different,
+                   "ratio " + ratio_text(output.ratio)});
+  }
+  std::ranges::stable_sort(all, [](const SvgBar& x, const SvgBar& y) { return x.bad && !y.bad; });
+  if (all.size() > kMostOutputs) all.resize(kMostOutputs);
+  return {"Error over range, against its floor (line) and the bound (broken line)", all.empty() ? "" : svg_bars(all)};
+}
+
+VerdictPage::Section table(const VerifyResult& result) {
+  std::vector<std::vector<Cell>> rows;
+  for (const OutputComparison& output : result.outputs) {
+    const Style style = style_of(output.outcome);
+    std::vector<Cell> row{{output.name, Style::strong}, shape_of(output), {std::string(to_string(output.outcome)), style}};
+    if (is_measured(output)) {
+      double cosine = 1, psnr = INFINITY;
+      for (const SampleMetrics& metrics : output.samples) {
+        cosine = std::min(cosine, metrics.cosine);
+        psnr = std::min(psnr, metrics.psnr);
+      }
+      row.push_back(right(scientific(output.max_error)));
+      row.push_back(right(scientific(output.rms_error)));
+      row.push_back(right(scientific(output.floor)));
+      row.push_back(right(ratio_text(output.ratio)));
+      row.push_back(right(std::to_string(cosine)));
+      row.push_back(right(std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"));
+    } else {
+      row.resize(9, Cell(""));
+    }
+    row.emplace_back(output.reason + (output.hint.empty() ? "" : (output.reason.empty() ? "" : "; ") + output.hint));
+    rows.push_back(std::move(row));
+  }
+  return {"Outputs", rows.empty() ? ""
+                                  : html_table({"output", "", "", right("error/range"), right("RMS/σ"), right("floor"), right("ratio"),
+                                                right("cosine"), right("PSNR"), ""},
+                                               rows)};
+}
+
+/// Elements by their distance in ULPs, all samples together.
+VerdictPage::Section histograms(const VerifyResult& result) {
+  std::string body;
+  std::size_t shown = 0;
+  for (const OutputComparison& output : result.outputs) {
+    std::vector<std::pair<std::string, double>> columns;
+    for (const SampleMetrics& metrics : output.samples) {
+      for (std::size_t bin = 0; bin < metrics.ulp_histogram.size(); ++bin) {
+        if (columns.size() <= bin) columns.emplace_back(bin == 0 ? "0" : bin == 1 ? "1" : "<2^" + std::to_string(bin), 0);
+        columns[bin].second += static_cast<double>(metrics.ulp_histogram[bin]);
+      }
+    }
+    if (columns.empty() || shown++ == kMostHistograms) continue;
+    body += svg_histogram(columns, output.name + ": elements by their distance in ULPs");
+  }
+  return {"Error histogram", body};
+}
+
+VerdictPage::Section depth(const VerifyResult& result) {
+  SvgLine error{"error", {}, false}, floor{"floor", {}, true};
+  std::vector<SvgMark> marks;
+  std::vector<std::string> names;
+  for (const LayerResult& layer : result.layers) {
+    if (!layer.depth_error && !layer.depth_floor) continue;
+    if (layer.outcome == Outcome::different && marks.empty()) marks.push_back({names.size(), "first wrong node: " + layer_label(layer)});
+    error.values.push_back(layer.depth_error);
+    floor.values.push_back(layer.depth_floor);
+    names.push_back(layer_label(layer));
+  }
+  return {"Error by depth", names.size() < 2 ? "" : svg_lines({error, floor}, marks, names, "nodes of " + result.b + " in order")};
+}
+
+VerdictPage::Section layers(const VerifyResult& result) {
+  std::vector<std::vector<Cell>> rows;
+  const auto number = [](const std::optional<double>& value) { return right(value ? scientific(*value) : "–"); };
+  for (const LayerResult& layer : result.layers) {
+    const Style style = layer.outcome == Outcome::different ? Style::bad : Style::plain;
+    rows.push_back({{layer_label(layer), style},
+                    std::string(name_of(layer.type)) + " " + to_string(layer.dims),
+                    right(layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error), style),
+                    right(scientific(layer.floor)),
+                    number(layer.depth_error),
+                    number(layer.depth_floor),
+                    {layer.reason, style}});
+  }
+  return {"Node by node: each alone, given a's values, and in place",
+          rows.empty() ? "" : html_table({"node", "", right("alone"), right("floor"), right("in place"), right("floor"), ""}, rows)};
+}
+
+}  // namespace
+
+std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
+  VerdictPage page;
+  const bool unsupported = !result.unsupported_a.empty() || !result.unsupported_b.empty();
+  page.verdict = !result.defect.empty() ? "defect" : unsupported ? "not supported" : std::string(to_string(result.outcome));
+  page.style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
+  page.title = page.verdict + ": " + result.b;
+  page.subject = result.a + " → " + result.b;
+  page.footer = circumstances(result) + " · exit " + std::to_string(exit_code(result, allow_inconclusive));
+  page.sections = {answers(result), bars(result), depth(result), histograms(result), table(result), layers(result)};
+  page.data = verify_json(result, allow_inconclusive);
+  return html_page(page);
+}
+
+}  // namespace relayout::cli

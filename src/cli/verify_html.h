@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "relayout/verify.h"
+
+namespace relayout::cli {
+
+/// The verdict, each output's error against floor and bound, its error histogram, errors by depth, and the tables.
+[[nodiscard]] std::string verify_html(const VerifyResult& result, bool allow_inconclusive);
+
+}  // namespace relayout::cli

@@ -1,0 +1,93 @@
+#include "report/verdict_page.h"
+
+#include "report/markup.h"
+#include "report/page.h"
+
+namespace relayout {
+namespace {
+
+constexpr std::string_view kSheet = R"(
+:root{--good:#1a7f37;--warning:#8a6100;--first:#0b5cad;--second:#8a8a8a}
+@media (prefers-color-scheme:dark){:root{--good:#4ac26b;--warning:#d4a72c;--first:#6cb6ff}}
+h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}footer{margin-top:2rem;font-size:.9rem}
+.good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
+p{margin:.2rem 0;overflow-wrap:anywhere}.scroll{overflow-x:auto}
+svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink)}svg .small{font-size:10px}
+svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
+svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}
+svg rect.good{fill:var(--good);fill-opacity:.55}svg .bad{fill:var(--bad)}svg .plain{fill:var(--first);fill-opacity:.7}
+svg .line{fill:none;stroke-width:2}svg .line0{stroke:var(--first)}svg .line1{stroke:var(--second)}svg .dashed{stroke-dasharray:5 4}
+svg .hit{fill:transparent}
+@media (max-width:600px){svg .label{font-size:15px}svg .small{font-size:13px}}
+)";
+
+std::string_view class_of(Style style) {
+  switch (style) {
+    case Style::strong:
+      return "strong";
+    case Style::good:
+      return "good";
+    case Style::bad:
+      return "bad";
+    case Style::warning:
+      return "warning";
+    case Style::faint:
+      return "faint";
+    case Style::plain:
+      break;
+  }
+  return "";
+}
+
+/// A sign that tells the answer without its colour.
+std::string_view sign_of(Style style) {
+  switch (style) {
+    case Style::good:
+      return "✓ ";
+    case Style::bad:
+      return "✗ ";
+    case Style::warning:
+      return "? ";
+    default:
+      return "";
+  }
+}
+
+std::string classes(const Cell& cell) {
+  std::string out(class_of(cell.style));
+  if (cell.align == Align::right) out += out.empty() ? "right" : " right";
+  return out.empty() ? out : " class='" + out + "'";
+}
+
+}  // namespace
+
+std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows) {
+  std::string out = "<div class='scroll'><table><thead><tr>";
+  for (const Cell& cell : head) out += "<th" + classes(cell) + ">" + escape_markup(cell.text) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (const auto& row : rows) {
+    out += "<tr>";
+    for (const Cell& cell : row) out += "<td" + classes(cell) + ">" + escape_markup(cell.text) + "</td>";
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string html_lines(const std::vector<Cell>& lines) {
+  std::string out;
+  for (const Cell& cell : lines) out += "<p" + classes(cell) + ">" + escape_markup(cell.text) + "</p>\n";
+  return out;
+}
+
+std::string html_page(const VerdictPage& page) {
+  std::string body = "<h1 class='" + std::string(class_of(page.style)) + "'>" + std::string(sign_of(page.style)) +
+                     escape_markup(page.verdict) + "</h1>\n<p class='subject'>" + escape_markup(page.subject) + "</p>\n";
+  for (const VerdictPage::Section& section : page.sections) {
+    if (section.body.empty()) continue;
+    body += "<section>" + (section.title.empty() ? std::string() : "<h2>" + escape_markup(section.title) + "</h2>") + "\n" + section.body +
+            "</section>\n";
+  }
+  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data);
+}
+
+}  // namespace relayout

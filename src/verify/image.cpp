@@ -1,0 +1,186 @@
+#include "verify/image.h"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "ops/dtypes.h"
+#include "relayout/error.h"
+
+// The decoders of stb (https://github.com/nothings/stb), without file access: bytes come from memory.
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_NO_STDIO
+#define STBI_MAX_DIMENSIONS 32768
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <stb/stb_image.h>
+#pragma GCC diagnostic pop
+
+namespace relayout {
+namespace {
+
+/// Rows of pixels of interleaved channels, 0 … 255.
+struct Pixels {
+  int64_t height = 0, width = 0, channels = 0;
+  std::vector<double> values;
+  [[nodiscard]] double at(int64_t y, int64_t x, int64_t c) const {
+    return values[static_cast<std::size_t>((y * width + x) * channels + c)];
+  }
+};
+
+/// Which axis of the input is what; -1: there is none.
+struct Axes {
+  int64_t batch = -1, channel = -1, height = -1, width = -1;
+};
+
+bool may_be_channels(int64_t dim) {
+  return dim == 1 || dim == 3 || dim == 4;
+}
+
+Axes axes_of(const Port& port) {
+  const auto rank = static_cast<int64_t>(port.dims.size());
+  if (!port.has_shape || (rank != 3 && rank != 4)) {
+    fail(ErrorKind::invalid, "an image goes into an input of 3 or 4 dims, this one is " + type_text(port));
+  }
+  const int64_t first = rank - 3;
+  const auto dim = [&](int64_t axis) { return port.dims[static_cast<std::size_t>(axis)]; };
+  const int64_t batch = rank == 4 ? 0 : -1;
+  if (may_be_channels(dim(first)) || (dim(first) < 0 && !may_be_channels(dim(rank - 1)))) return {batch, first, first + 1, first + 2};
+  if (may_be_channels(dim(rank - 1))) return {batch, rank - 1, first, first + 1};
+  fail(ErrorKind::invalid, "an image has 1, 3 or 4 channels, this input is " + type_text(port));
+}
+
+Pixels decode(std::span<const std::byte> file, int64_t channels) {
+  if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "images of 2 GiB and more are not read");
+  int width = 0, height = 0, held = 0;
+  const std::unique_ptr<stbi_uc, void (*)(void*)> bytes(
+      stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), static_cast<int>(file.size()), &width, &height, &held,
+                            static_cast<int>(channels)),
+      stbi_image_free);
+  if (!bytes) fail(ErrorKind::invalid, std::string("not an image that can be read: ") + stbi_failure_reason());
+  Pixels pixels{height, width, channels, {}};
+  pixels.values.assign(bytes.get(), bytes.get() + static_cast<std::ptrdiff_t>(pixels.height * pixels.width * channels));
+  return pixels;
+}
+
+/// Bilinear; when it shrinks, every pixel of the source counts (a triangle as wide as a step).
+Pixels resized(const Pixels& from, int64_t height, int64_t width) {
+  if (from.height == height && from.width == width) return from;
+  struct Weight {
+    int64_t first;
+    std::vector<double> of;
+  };
+  const auto weights = [](int64_t in, int64_t out) {
+    std::vector<Weight> all;
+    const double step = static_cast<double>(in) / static_cast<double>(out), reach = std::max(step, 1.0);
+    for (int64_t i = 0; i < out; ++i) {
+      const double center = (static_cast<double>(i) + 0.5) * step;
+      const auto first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - reach)));
+      const auto last = std::min<int64_t>(in - 1, static_cast<int64_t>(std::ceil(center + reach)));
+      Weight weight{first, {}};
+      double sum = 0;
+      for (int64_t k = first; k <= last; ++k) {
+        weight.of.push_back(std::max(0.0, 1 - std::fabs(static_cast<double>(k) + 0.5 - center) / reach));
+        sum += weight.of.back();
+      }
+      for (double& w : weight.of) w /= sum;
+      all.push_back(std::move(weight));
+    }
+    return all;
+  };
+  Pixels wide{from.height, width, from.channels, {}};
+  const auto across = weights(from.width, width), down = weights(from.height, height);
+  for (int64_t y = 0; y < from.height; ++y) {
+    for (const Weight& weight : across) {
+      for (int64_t c = 0; c < from.channels; ++c) {
+        double sum = 0;
+        for (std::size_t k = 0; k < weight.of.size(); ++k) sum += weight.of[k] * from.at(y, weight.first + static_cast<int64_t>(k), c);
+        wide.values.push_back(sum);
+      }
+    }
+  }
+  Pixels out{height, width, from.channels, {}};
+  for (const Weight& weight : down) {
+    for (int64_t x = 0; x < width; ++x) {
+      for (int64_t c = 0; c < from.channels; ++c) {
+        double sum = 0;
+        for (std::size_t k = 0; k < weight.of.size(); ++k) sum += weight.of[k] * wide.at(weight.first + static_cast<int64_t>(k), x, c);
+        out.values.push_back(sum);
+      }
+    }
+  }
+  return out;
+}
+
+double of_channel(const std::vector<double>& values, int64_t channel, double otherwise) {
+  if (values.empty()) return otherwise;
+  return values.size() == 1 ? values.front() : values[static_cast<std::size_t>(channel)];
+}
+
+void check_channels(const char* option, const std::vector<double>& values, int64_t channels) {
+  if (values.empty() || values.size() == 1 || static_cast<int64_t>(values.size()) == channels) return;
+  fail(ErrorKind::usage,
+       std::string(option) + " has " + std::to_string(values.size()) + " numbers for " + std::to_string(channels) + " channels");
+}
+
+}  // namespace
+
+bool is_image_name(const std::filesystem::path& path) {
+  constexpr auto kNames = std::to_array<std::string_view>({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tga", ".ppm", ".pgm", ".psd"});
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return std::ranges::find(kNames, extension) != kNames.end();
+}
+
+Tensor image_tensor(std::span<const std::byte> file, const Port& port, const ImageOptions& options) {
+  const Axes axes = axes_of(port);
+  const auto declared = [&](int64_t axis) { return axis < 0 ? int64_t{-1} : port.dims[static_cast<std::size_t>(axis)]; };
+  const int64_t channels = declared(axes.channel) < 0 ? 3 : declared(axes.channel);
+  check_channels("--mean", options.mean, channels);
+  check_channels("--std", options.deviation, channels);
+  if (!kNumericTypes.has(port.type)) fail(ErrorKind::invalid, "an image goes into an input of numbers, this one is " + type_text(port));
+  Pixels pixels = decode(file, channels);
+  int64_t height = options.resize ? options.resize->at(0) : pixels.height, width = options.resize ? options.resize->at(1) : pixels.width;
+  if (declared(axes.height) > 0) height = declared(axes.height);
+  if (declared(axes.width) > 0) width = declared(axes.width);
+  pixels = resized(pixels, height, width);
+
+  Dims dims(port.dims.size());
+  const int64_t batch = std::max<int64_t>(declared(axes.batch), 1);
+  if (axes.batch >= 0) dims[static_cast<std::size_t>(axes.batch)] = batch;
+  dims[static_cast<std::size_t>(axes.channel)] = channels;
+  dims[static_cast<std::size_t>(axes.height)] = height;
+  dims[static_cast<std::size_t>(axes.width)] = width;
+  Tensor tensor(port.type, dims);
+  const bool real = traits(port.type).is_float;
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(tensor.element_count()));
+  // Row-major over the dims whatever their meaning.
+  Dims index(dims.size(), 0);
+  for (int64_t i = 0; i < tensor.element_count(); ++i) {
+    const auto at = [&](int64_t axis) { return index[static_cast<std::size_t>(axis)]; };
+    const double byte = pixels.at(at(axes.height), at(axes.width), at(axes.channel));
+    const double mean = of_channel(options.mean, at(axes.channel), 0), deviation = of_channel(options.deviation, at(axes.channel), 1);
+    values.push_back(real ? (byte / 255 - mean) / deviation : std::round(byte));
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+      if (++index[axis] < dims[axis]) break;
+      index[axis] = 0;
+    }
+  }
+  store<double>(port.type, tensor.bytes(), 1, tensor.element_count(), values.data());
+  return tensor;
+}
+
+}  // namespace relayout

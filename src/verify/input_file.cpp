@@ -1,0 +1,102 @@
+#include "verify/input_file.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "relayout/error.h"
+#include "verify/data_file.h"
+#include "verify/image.h"
+#include "verify/zip.h"
+
+namespace relayout {
+namespace {
+
+std::vector<std::byte> read_whole(const File& file) {
+  if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+  file.read(0, bytes);
+  return bytes;
+}
+
+Tensor from_npz(const File& file, const Port& port) {
+  const std::vector<ZipEntry> entries = zip_directory(file);
+  const auto named = std::ranges::find_if(entries, [&](const ZipEntry& entry) { return entry.name == port.name + ".npy"; });
+  if (named == entries.end() && entries.size() != 1) {
+    fail(ErrorKind::invalid, "has " + std::to_string(entries.size()) + " arrays, none of them " + quote(port.name));
+  }
+  const std::string bytes = zip_read(file, named == entries.end() ? entries.front() : *named);
+  return parse_npy(std::as_bytes(std::span(bytes)));
+}
+
+/// Sizes of a raw file's dims: what is declared or said, and at most one that follows from the number of elements.
+Dims raw_dims(const Port& port, const VerifyOptions& options, int64_t elements) {
+  Dims dims = port.dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const auto said = options.dims.find(port.symbols[i]);
+    if (dims[i] < 0 && said != options.dims.end()) dims[i] = said->second;
+  }
+  if (const auto shape = options.shapes.find(port.name); shape != options.shapes.end()) {
+    dims = shape->second;
+  } else if (!port.has_shape) {
+    dims = {elements};
+  }
+  const auto free = std::ranges::find_if(dims, [](int64_t dim) { return dim < 0; });
+  if (free != dims.end()) {
+    *free = 1;
+    if (std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; })) {
+      fail(ErrorKind::usage, "a raw file does not tell the free dims of " + type_text(port),
+           "--shape " + escape(port.name) + "=… gives them");
+    }
+    const int64_t others = element_count(dims);
+    if (others > 0) *free = elements / others;
+  }
+  return dims;
+}
+
+Tensor from_raw(const File& file, const Port& port, const VerifyOptions& options) {
+  const auto size = static_cast<int64_t>(memory_size(port.type));
+  if (size == 0 || traits(port.type).bits < 8) fail(ErrorKind::unsupported, "a raw file cannot hold " + type_text(port));
+  const std::vector<std::byte> bytes = read_whole(file);
+  const auto held = static_cast<int64_t>(bytes.size());
+  const Dims dims = raw_dims(port, options, held / size);
+  if (held % size != 0 || element_count(dims) != held / size) {
+    fail(ErrorKind::invalid, "has " + format_count(held) + " bytes, " + std::string(name_of(port.type)) + to_string(dims) + " needs " +
+                                 format_count(element_count(dims) * size));
+  }
+  Tensor tensor(port.type, dims);
+  if (held > 0) std::memcpy(tensor.bytes(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+}  // namespace
+
+Datum read_input_file(const std::filesystem::path& path, const Port& port, const VerifyOptions& options) {
+  const std::string extension = path.extension().string();
+  const bool is_raw = extension == ".bin" || extension == ".raw";
+  const bool is_tensor = port.kind == Datum::Kind::tensor;
+  Datum datum;
+  if (is_tensor && (is_raw || extension == ".npz" || is_image_name(path))) {
+    try {
+      const auto file = File::open(path);
+      datum = is_raw                ? from_raw(*file, port, options)
+              : extension == ".npz" ? from_npz(*file, port)
+                                    : image_tensor(read_whole(*file), port, options.images);
+    } catch (const Error& error) {
+      const std::string what = error.what(), name = escape(path.string());
+      fail(error.kind(), what.starts_with(name) ? what : name + ": " + what, error.hint());
+    }
+  } else {
+    datum = read_data_file(path, port.kind);
+  }
+  check_fits(datum, port, escape(path.string()) + ": input " + quote(port.name));
+  return datum;
+}
+
+}  // namespace relayout

@@ -1,0 +1,145 @@
+#include "verify/save_data.h"
+
+#include <onnx/onnx-data_pb.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "base/text.h"
+#include "base/text_file.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Elements as files have them: 4 bits and fewer packed, the first element in the low bits.
+std::string packed(const Tensor& dense) {
+  const auto count = static_cast<std::size_t>(dense.element_count());
+  const auto bits = static_cast<unsigned>(traits(dense.type()).bits);
+  if (bits >= 8 || dense.type() == DataType::boolean) {
+    return {reinterpret_cast<const char*>(dense.bytes()), count * memory_size(dense.type())};
+  }
+  std::string out((count * bits + 7) / 8, '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned value = std::to_integer<unsigned>(dense.bytes()[i]) & ((1U << bits) - 1);
+    char& byte = out[i * bits / 8];
+    byte = static_cast<char>(static_cast<unsigned char>(byte) | value << (i * bits % 8));
+  }
+  return out;
+}
+
+onnx::TensorProto tensor_message(const Tensor& tensor, const std::string& name) {
+  onnx::TensorProto message;
+  if (!name.empty()) message.set_name(name);
+  message.set_data_type(static_cast<int32_t>(tensor.type()));
+  for (const int64_t dim : tensor.dims()) message.add_dims(dim);
+  const Tensor dense = contiguous(tensor);
+  if (tensor.type() == DataType::string) {
+    for (int64_t i = 0; i < dense.element_count(); ++i) message.add_string_data(dense.data<std::string>()[i]);
+  } else {
+    message.set_raw_data(packed(dense));
+  }
+  return message;
+}
+
+onnx::OptionalProto optional_message(const Datum& datum, const std::string& name);
+
+onnx::SequenceProto sequence_message(const Datum& datum, const std::string& name) {
+  onnx::SequenceProto message;
+  message.set_name(name);
+  message.set_elem_type(onnx::SequenceProto::TENSOR);
+  for (const Datum& element : datum.elements) {
+    switch (element.kind) {
+      case Datum::Kind::tensor:
+        *message.add_tensor_values() = tensor_message(element.tensor, {});
+        break;
+      case Datum::Kind::sequence:
+        message.set_elem_type(onnx::SequenceProto::SEQUENCE);
+        *message.add_sequence_values() = sequence_message(element, {});
+        break;
+      case Datum::Kind::optional:
+        message.set_elem_type(onnx::SequenceProto::OPTIONAL);
+        *message.add_optional_values() = optional_message(element, {});
+        break;
+    }
+  }
+  return message;
+}
+
+onnx::OptionalProto optional_message(const Datum& datum, const std::string& name) {
+  onnx::OptionalProto message;
+  message.set_name(name);
+  message.set_elem_type(onnx::OptionalProto::UNDEFINED);
+  if (datum.elements.empty()) return message;
+  const Datum& element = datum.elements.front();
+  if (element.kind == Datum::Kind::tensor) {
+    message.set_elem_type(onnx::OptionalProto::TENSOR);
+    *message.mutable_tensor_value() = tensor_message(element.tensor, {});
+  } else if (element.kind == Datum::Kind::sequence) {
+    message.set_elem_type(onnx::OptionalProto::SEQUENCE);
+    *message.mutable_sequence_value() = sequence_message(element, {});
+  } else {
+    message.set_elem_type(onnx::OptionalProto::OPTIONAL);
+    *message.mutable_optional_value() = optional_message(element, {});
+  }
+  return message;
+}
+
+std::string file_bytes(const Datum& datum, const std::string& name) {
+  if (datum.kind == Datum::Kind::sequence) return sequence_message(datum, name).SerializeAsString();
+  if (datum.kind == Datum::Kind::optional) return optional_message(datum, name).SerializeAsString();
+  return tensor_message(datum.tensor, name).SerializeAsString();
+}
+
+/// A folder under a temporary name, gone with its contents unless it was given its own.
+class Draft {
+ public:
+  explicit Draft(const fs::path& directory) {
+    std::string name = (directory / ".test_data_set-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, escape(directory.string()) + ": cannot make a folder in it");
+    path_ = name;
+    fs::permissions(path_, fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec,
+                    fs::perm_options::add);
+  }
+  ~Draft() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+  void publish(const fs::path& target) {
+    std::error_code error;
+    fs::rename(path_, target, error);
+    if (error) fail(ErrorKind::io, escape(target.string()) + ": " + error.message());
+    path_.clear();
+  }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+void save_data_set(const fs::path& directory, int number, const std::vector<Datum>& inputs, const std::vector<Datum>& outputs,
+                   const std::vector<std::string>& input_names, const std::vector<std::string>& output_names) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) fail(ErrorKind::io, escape(directory.string()) + ": " + error.message());
+  const fs::path target = directory / ("test_data_set_" + std::to_string(number));
+  if (fs::exists(target, error)) fail(ErrorKind::usage, escape(target.string()) + " is there already");
+  Draft draft(directory);
+  const auto write = [&](const std::string& side, const std::vector<Datum>& data, const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      write_text_file(draft.path() / (side + "_" + std::to_string(i) + ".pb"), file_bytes(data[i], names[i]));
+    }
+  };
+  write("input", inputs, input_names);
+  write("output", outputs, output_names);
+  draft.publish(target);
+}
+
+}  // namespace relayout

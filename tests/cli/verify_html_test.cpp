@@ -1,0 +1,66 @@
+#include "cli/verify_html.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace relayout::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+VerifyResult wrong() {
+  VerifyResult result;
+  result.a = "a.onnx";
+  result.b = "b.onnx";
+  result.samples = 1;
+  result.outcome = Outcome::different;
+  OutputComparison output;
+  output.name = "logits<1>";
+  output.outcome = Outcome::different;
+  output.reason = "error/range 1.0e-02 is above 1.0e-06";
+  output.max_error = 1e-2;
+  output.floor = 2e-7;
+  output.bound = 1e-6;
+  output.ratio = 50000;
+  output.samples.resize(1);
+  output.samples[0].ulp_histogram = {3, 0, 5};
+  output.samples[0].bound_max = 1e-6;
+  result.outputs.push_back(output);
+  for (int i = 0; i < 3; ++i) {
+    LayerResult layer;
+    layer.node = "conv" + std::to_string(i);
+    layer.op_type = "Conv";
+    layer.depth_error = i == 0 ? 1e-7 : 1e-2;
+    layer.depth_floor = 1e-7;
+    if (i == 1) {
+      layer.outcome = Outcome::different;
+      layer.reason = "error/range 1.0e-02 is above 1.0e-06";
+    }
+    result.layers.push_back(layer);
+  }
+  return result;
+}
+
+TEST(VerifyHtml, ShowsVerdictBarsHistogramAndDepth) {
+  const std::string html = verify_html(wrong(), false);
+  EXPECT_THAT(html, HasSubstr("✗ different"));
+  EXPECT_THAT(html, HasSubstr("First wrong node: conv1 (Conv)"));
+  EXPECT_THAT(html, HasSubstr("aria-label='error against floor and bound'"));
+  EXPECT_THAT(html, HasSubstr("aria-label='error histogram'"));
+  EXPECT_THAT(html, HasSubstr("aria-label='error by depth'"));
+  EXPECT_THAT(html, HasSubstr("logits&lt;1&gt;"));
+  EXPECT_THAT(html, Not(HasSubstr("logits<1>")));
+  EXPECT_THAT(html, HasSubstr("relayout.verify/1"));
+}
+
+TEST(VerifyHtml, LeavesOutWhatThereIsNot) {
+  VerifyResult result;
+  result.reason = "identical files";
+  const std::string html = verify_html(result, false);
+  EXPECT_THAT(html, HasSubstr("✓ same"));
+  EXPECT_THAT(html, Not(HasSubstr("<svg")));
+}
+
+}  // namespace
+}  // namespace relayout::cli

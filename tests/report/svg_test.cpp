@@ -1,0 +1,47 @@
+#include "report/svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace relayout {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Svg, BarsHaveFloorBoundAndText) {
+  const std::string svg = svg_bars({{"y<1>", 1e-3, 1e-6, 5e-6, true, "ratio 1,000"}, {"z", 0, 1e-7, 1e-6, false, ""}});
+  EXPECT_THAT(svg, HasSubstr("class='bad'"));
+  EXPECT_THAT(svg, HasSubstr("y&lt;1&gt;"));
+  EXPECT_THAT(svg, HasSubstr("ratio 1,000"));
+  EXPECT_THAT(svg, HasSubstr(">1e-7<"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+}
+
+TEST(Svg, LinesBreakAtGapsAndTakeAnyNumber) {
+  const std::string svg = svg_lines({{"error", {1e-6, std::nullopt, 1e-5, INFINITY, std::nan(""), 0.0}, false}}, {{2, "here"}},
+                                    {"a", "b", "c", "d", "e", "f"}, "depth");
+  EXPECT_THAT(svg, HasSubstr("here"));
+  EXPECT_EQ(svg.find("d='M"), svg.rfind("d='M60.0")) << "the line starts at the left edge";
+  const std::size_t path = svg.find("<path d='");
+  const std::string coordinates = svg.substr(path, svg.find("/>", path) - path);
+  EXPECT_THAT(coordinates, Not(HasSubstr("nan")));
+  EXPECT_THAT(coordinates, Not(HasSubstr("inf")));
+}
+
+TEST(Svg, NothingToShowIsStillAChart) {
+  EXPECT_THAT(svg_bars({}), HasSubstr("</svg>"));
+  EXPECT_THAT(svg_lines({}, {}, {}, ""), HasSubstr("</svg>"));
+  EXPECT_THAT(svg_histogram({{"0", 0}}, ""), HasSubstr("</svg>"));
+}
+
+TEST(Svg, HistogramCountsAreWritten) {
+  const std::string svg = svg_histogram({{"0", 12}, {"1", 0}, {"<2^2", 123456}}, "ULPs");
+  EXPECT_THAT(svg, HasSubstr(">12<"));
+  EXPECT_THAT(svg, HasSubstr(">1.2e+05<"));
+}
+
+}  // namespace
+}  // namespace relayout

@@ -1,0 +1,38 @@
+#include "report/verdict_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace relayout {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(VerdictPage, SaysTheAnswerFirstAndBySign) {
+  VerdictPage page;
+  page.verdict = "different";
+  page.style = Style::bad;
+  page.subject = "a<b>.onnx";
+  page.sections = {{"Empty", ""}, {"Full", html_lines({{"</p><script>", Style::bad}})}};
+  page.data = Json::object().set("x", "</script><img>");
+  const std::string html = html_page(page);
+  EXPECT_THAT(html, HasSubstr("✗ different</h1>"));
+  EXPECT_THAT(html, HasSubstr("a&lt;b&gt;.onnx"));
+  EXPECT_THAT(html, Not(HasSubstr("Empty")));
+  EXPECT_THAT(html, Not(HasSubstr("</p><script>")));
+  EXPECT_THAT(html, Not(HasSubstr("<img>")));
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, Not(HasSubstr("http://")));
+  EXPECT_THAT(html, Not(HasSubstr("https://")));
+}
+
+TEST(VerdictPage, TablesKeepStyleAndAlignment) {
+  const std::string html =
+      html_table({"name", {"value", Style::plain, Align::right}}, {{{"<y>", Style::strong}, {"1", Style::bad, Align::right}}});
+  EXPECT_THAT(html, HasSubstr("<td class='strong'>&lt;y&gt;</td><td class='bad right'>1</td>"));
+  EXPECT_THAT(html, HasSubstr("<th class='right'>value</th>"));
+}
+
+}  // namespace
+}  // namespace relayout

@@ -1,0 +1,47 @@
+#include "verify/save_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "relayout/error.h"
+#include "support/process.h"
+#include "tensors.h"
+#include "verify/compare.h"
+#include "verify/data_file.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+using ::testing::ElementsAre;
+
+TEST(SaveData, WhatIsWrittenReadsBackEqual) {
+  const test::TempFolder folder;
+  const std::vector<Datum> data{floats({2, 2}, {1, -2, 3, 4}),
+                                integers({3}, {1, 0, 1}, DataType::boolean),
+                                integers({5}, {-8, 7, 1, -1, 3}, DataType::int4),
+                                strings({2}, {"a", "\xC3\xA4 b"}),
+                                tensor(DataType::bfloat16, {}, {1.5}),
+                                sequence({Datum(floats({1}, {1})), Datum(floats({2}, {2, 3}))}),
+                                optional({}),
+                                optional({Datum(floats({1}, {5}))})};
+  const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h"};
+  save_data_set(folder.path() / "new", 3, data, {data.front()}, names, {"y"});
+  EXPECT_THAT(folder.entries(), ElementsAre("new/"));
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const Datum read = read_data_file(folder.path() / "new/test_data_set_3" / ("input_" + std::to_string(i) + ".pb"), data[i].kind);
+    EXPECT_TRUE(bit_equal(data[i], read)) << names[i] << ": " << describe(read);
+  }
+  EXPECT_TRUE(bit_equal(data.front(), read_data_file(folder.path() / "new/test_data_set_3/output_0.pb")));
+}
+
+TEST(SaveData, NothingIsWrittenOver) {
+  const test::TempFolder folder;
+  const std::vector<Datum> data{floats({1}, {1})};
+  save_data_set(folder.path(), 0, data, data, {"x"}, {"y"});
+  EXPECT_THROW(save_data_set(folder.path(), 0, data, data, {"x"}, {"y"}), Error);
+  EXPECT_THAT(folder.entries(), ElementsAre("test_data_set_0/"));
+}
+
+}  // namespace
+}  // namespace relayout
