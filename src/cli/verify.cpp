@@ -1,8 +1,12 @@
 #include "relayout/verify.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/suite.h"
 #include "cli/terminal.h"
 #include "cli/verdict.h"
 #include "cli/verify_html.h"
@@ -32,6 +37,7 @@ struct Request {
   std::string mode, junit, html, resize, save_data;
   std::vector<std::string> mean, deviation;
   bool reference = false, json = false, layers = false;
+  SuiteRequest suite;
   VerifyOptions options;
 };
 
@@ -73,6 +79,33 @@ void write_junit(const Request& request, const JunitSuite& suite) {
   if (!request.junit.empty()) write_text_file(request.junit, junit_text({suite}));
 }
 
+/// A number that reads back as itself.
+std::string exact_text(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+/// What the processes of a suite's cases are told besides the case.
+std::vector<std::string> case_options(const Request& request, const Common& common) {
+  std::vector<std::string> words{"--seed", std::to_string(request.seed), "--threads", std::to_string(std::max(common.threads, 1))};
+  const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
+  if (request.options.mode) add("--mode", std::string(to_string(*request.options.mode)));
+  if (request.options.rtol) add("--rtol", exact_text(*request.options.rtol));
+  if (request.options.atol) add("--atol", exact_text(*request.options.atol));
+  if (request.options.load.allow_newer_opset) words.emplace_back("--allow-newer-opset");
+  return words;
+}
+
+/// Every case below a folder.
+int verify_suite(const Request& request, const Common& common, Progress& progress, const ReportStyle& style) {
+  if (!request.models.empty() || !request.data.empty()) fail(ErrorKind::usage, "--suite stands alone: no models, no --data");
+  const SuiteResult result = run_suite(request.suite, case_options(request, common), progress);
+  progress.clear();
+  write_junit(request, junit_suite(result));
+  write_output(request.json ? suite_json(result).dump() + "\n" : suite_text(result, style));
+  return exit_code(result);
+}
+
 /// The stored outputs of one model.
 int verify_stored(const Request& request, const ReportStyle& style) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
@@ -103,7 +136,7 @@ int verify_pair(const Request& request, Progress& progress, const ReportStyle& s
 void note_failure(const Request& request) {
   const Failure failure = current_failure();
   try {
-    write_junit(request, junit_suite(request.models.back(), failure));
+    write_junit(request, junit_suite(request.suite.tree.empty() ? request.models.back() : request.suite.tree, failure));
   } catch (const Error&) {
     // The error that led here is the one to tell.
     return;
@@ -119,6 +152,7 @@ int run(Request& request, const Common& common) {
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   const ReportStyle style{common.verbose, output_has_colors(), request.layers};
   try {
+    if (!request.suite.tree.empty()) return verify_suite(request, common, progress, style);
     return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
   } catch (const Error& error) {
     // A report that somebody waits for says so too; but not when it is what could not be written, or nobody waits any more.
@@ -131,7 +165,7 @@ int run(Request& request, const Common& common) {
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
   auto request = std::make_shared<Request>();
-  options.positional("A B", request->models, 1, 2, "the model that is right and the one to be judged; with --data only one");
+  options.positional("A B", request->models, 0, 2, "the model that is right and the one to be judged; with --data only one");
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   options.group("Inputs");
   options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4)");
@@ -157,6 +191,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values");
   options.text("--html", "FILE", request->html, "a page with all figures, the error histogram and errors by depth");
   options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
+  declare_suite_options(options, request->suite);
   return [request, &common] { return run(*request, common); };
 }
 
@@ -165,11 +200,12 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
 const Command kVerify = {
     "verify",
     "run two models on the same inputs and say whether they compute the same",
-    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]",
+    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--suite TREE [OPTIONS]",
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
-    "relayout verify net.onnx --data net/test_data_set_0",
+    "relayout verify net.onnx --data net/test_data_set_0\n"
+    "relayout verify --suite onnx/backend/test/data --shard 1/4 --json",
     prepare,
 };
 

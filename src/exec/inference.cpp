@@ -51,17 +51,18 @@ class Walk {
   Inference run(int first) {
     Inference out;
     const auto nodes = program_.nodes();
+    values_ = &out.values;
     for (auto i = static_cast<std::size_t>(first); i < nodes.size(); ++i) {
       const ProgramNode& node = nodes[i];
-      if (pass_through(node)) continue;
-      auto infos = infer_outputs(node);
+      if (node.op != nullptr && pass_through(node)) continue;
+      auto infos = node.op == nullptr ? std::nullopt : infer_outputs(node);
       if (!infos) {
         out.next = static_cast<int>(i);
         return out;
       }
       if (!fold(node, *infos)) {
         for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-          if (node.outputs[k] >= 0) state(node.outputs[k]).info = std::move((*infos)[k]);
+          if (node.outputs[k] >= 0) set(node.outputs[k], {std::move((*infos)[k]), nullptr, std::nullopt});
         }
         out.nodes.push_back(static_cast<int>(i));
       }
@@ -73,12 +74,16 @@ class Walk {
  private:
   ValueState& state(int value) { return states_[static_cast<std::size_t>(value)]; }
 
+  void set(int value, ValueState known) {
+    state(value) = std::move(known);
+    values_->push_back(value);
+  }
+
   void set_constant(int value, std::shared_ptr<KnownConstant> constant) {
     DatumInfo info;
     info.type = constant->type();
     info.dims = constant->dims();
-    state(value).info = std::move(info);
-    state(value).constant = std::move(constant);
+    set(value, {std::move(info), std::move(constant), std::nullopt});
   }
 
   /// Constant nodes, and Identity and Transpose of constants: nothing is read.
@@ -191,6 +196,7 @@ class Walk {
   const Program& program_;
   std::vector<ValueState>& states_;
   ConstantStore& store_;
+  std::vector<int>* values_ = nullptr;
 };
 
 }  // namespace

@@ -19,8 +19,9 @@ struct ValueState {
 
 /// How far inference came.
 struct Inference {
-  std::vector<int> nodes;  ///< that have to run, in order: those whose outputs are not constant
-  int next = 0;            ///< the node whose outputs' shapes depend on data; the number of nodes when there is none
+  std::vector<int> nodes;   ///< that have to run, in order: those whose outputs are not constant
+  int next = 0;             ///< the node whose outputs' shapes depend on data; the number of nodes when there is none
+  std::vector<int> values;  ///< whose states the walk set
 };
 
 /// Walks the nodes from `first` on: infers types and dims, folds what is constant (all shape arithmetic that follows from dims too),

@@ -43,11 +43,26 @@ TensorDesc swap_last(TensorDesc desc) {
   return desc;
 }
 
+/// The same with strides of dims of size 1 that say nothing else than where an outer dim would go on. Left as views happen to have
+/// them, the library's matmul takes a batch dim of stride 1 for the innermost one and reads elsewhere (3.7.2, AVX-512).
+TensorDesc with_plain_strides(TensorDesc desc) {
+  int64_t extent = 1;
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) {
+    if (desc.dims[i] > 1) extent = std::max(extent, desc.dims[i] * desc.strides[i]);
+  }
+  for (std::size_t i = 0; i + 2 < desc.dims.size(); ++i) {
+    if (desc.dims[i] == 1) desc.strides[i] = extent;
+  }
+  return desc;
+}
+
 bool emit_product(Lowering& lowering, Product product, bool swap_constant) {
   const Dims& dims = product.destination.desc.dims;
   const int64_t depth = product.source.desc.dims.back();
   const int64_t macs = element_count(dims) * depth;
   const int threads = lowering.use_threads(nanoseconds_of(product, macs));
+  product.source.desc = with_plain_strides(product.source.desc);
+  product.weights.desc = with_plain_strides(product.weights.desc);
   Matmul spec{product.source.desc,      product.weights.desc,        product.destination.desc,
               product.bias.has_value(), product.constant != nullptr, {}};
   MadePrimitive made = lowering.library().make(spec);

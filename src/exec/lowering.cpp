@@ -99,9 +99,7 @@ Lowering::Lowering(const Program& program, std::vector<ValueState>& states, Cons
 
 void Lowering::skip_folded(int first, const Inference& inference) {
   const auto release = [&](int node) {
-    for (const int input : program_.nodes()[static_cast<std::size_t>(node)].inputs) {
-      if (input >= 0) --pending_[static_cast<std::size_t>(input)];
-    }
+    program_.nodes()[static_cast<std::size_t>(node)].for_each_read([&](int value) { --pending_[static_cast<std::size_t>(value)]; });
   };
   for (int node = 0; node < first; ++node) release(node);
   std::size_t kept = 0;
@@ -319,6 +317,14 @@ int Lowering::slot(int value) {
   return slot;
 }
 
+int Lowering::read_slot(int value) {
+  if (where(value).slot < 0) {
+    plan_.imports.push_back({value, {}, slot(value)});
+    where(value).imported = true;
+  }
+  return where(value).slot;
+}
+
 int Lowering::use_threads(double nanoseconds) {
   const int threads = nanoseconds < kTeamNanoseconds ? 1 : settings_.threads;
   if (settings_.library != nullptr) settings_.library->set_threads(threads);
@@ -522,7 +528,7 @@ void lower_own(Lowering& lowering, const ProgramNode& node) {
       input_operands[i].desc = &inputs[i].desc;
       bound.push_back(inputs[i]);
     } else {
-      input_operands[i].slot = lowering.slot_datum(lowering.slot(value));
+      input_operands[i].slot = lowering.slot_datum(lowering.read_slot(value));
     }
   }
   std::vector<Place> outputs(node.outputs.size());

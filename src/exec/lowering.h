@@ -94,8 +94,9 @@ class Lowering {
   [[nodiscard]] const std::vector<Place>* elements(int value) const;
   /// Whether a node runs in this plan (or is folded), not behind it.
   [[nodiscard]] bool is_in_plan(int node) const noexcept { return node < plan_.next; }
-  /// A slot for a value that is no plain tensor.
+  /// A slot for a value that is no plain tensor, and the same for one that is read: made before this plan when nobody made it in it.
   [[nodiscard]] int slot(int value);
+  [[nodiscard]] int read_slot(int value);
   [[nodiscard]] Datum* slot_datum(int slot) { return &plan_.slots[static_cast<std::size_t>(slot)]; }
 
   /// Appends a step. `places` in the order of the kernel's operands. The last `outputs` of them are written.

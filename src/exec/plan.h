@@ -45,6 +45,11 @@ struct Observation {
 
 /// A graph, or a run of its nodes up to one whose output shapes depend on data, compiled for one set of input shapes.
 struct Plan {
+  Plan() = default;
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::deque<Datum> slots;
@@ -58,7 +63,10 @@ struct Plan {
 
   /// The node that must see data before its outputs' shapes are known; the number of nodes when the plan reaches the end.
   int next = 0;
-  std::vector<ValueState> states;  ///< as of `next`
+  /// What this plan found out of values by number; plans of the same run before it found out the rest. Nothing at the end.
+  std::vector<std::pair<int, ValueState>> made;
+  /// The constants among what node `next` reads, or among the graph's outputs at the end.
+  std::unordered_map<int, std::shared_ptr<KnownConstant>> constants;
   /// Continuations behind `next`, by what its outputs turned out to be; newest first.
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
 };

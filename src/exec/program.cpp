@@ -1,7 +1,10 @@
 #include "exec/program.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,12 +12,39 @@
 #include <utility>
 #include <vector>
 
+#include "exec/functions.h"
 #include "ops/op.h"
+#include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 
 namespace relayout {
 namespace {
+
+/// Functions that call each other twice at every level grow without bound.
+constexpr std::size_t kMostNodes = 4'000'000;
+constexpr int kMostLevels = 200;
+
+bool is_control_flow(const Node& node) {
+  return node.is("If") || node.is("Loop") || node.is("Scan") || node.is("SequenceMap");
+}
+
+void collect_captures(const Graph& graph, const Graph& around, std::unordered_set<const Value*>& seen, std::vector<const Value*>& out) {
+  const auto visit = [&](const Value* value) {
+    if (value == nullptr) return;
+    // Defined here or in a graph between: not captured from around.
+    for (const Graph* scope = &graph; scope != &around; scope = scope->outer()) {
+      if (&value->graph() == scope) return;
+    }
+    if (seen.insert(value).second) out.push_back(value);
+  };
+  for (const Node& node : graph.nodes()) {
+    for (const Value* input : node.inputs()) visit(input);
+    for (const auto& nested : node.subgraphs()) collect_captures(*nested, around, seen, out);
+  }
+  for (const Value* output : graph.outputs()) visit(output);
+}
 
 /// Nodes that a graph's outputs depend on, in order.
 std::vector<const Node*> needed_nodes(const Graph& graph) {
@@ -28,48 +58,125 @@ std::vector<const Node*> needed_nodes(const Graph& graph) {
     for (const Value* value : node->inputs()) {
       if (value != nullptr) needed.insert(value);
     }
+    for (const Value* value : captured_values(*node)) needed.insert(value);
   }
   std::ranges::reverse(out);
   return out;
 }
 
-}  // namespace
-
-std::optional<std::string> why_unsupported(const Node& node) {
+/// Why the op table does not take a node, or nothing.
+std::optional<std::string> why_no_kernel(const Node& node) {
   if (!node.domain().empty()) return "operator of domain " + std::string(node.domain());
-  if (!node.subgraphs().empty()) return "control flow";
   const Op* const op = find_op(node.op_type());
-  if (op == nullptr || op->compute == nullptr) return "unknown operator";
+  if (op == nullptr || op->compute == nullptr) return node.subgraphs().empty() ? "unknown operator" : "control flow";
   const int64_t opset = node.opset();
   if (opset < op->since) return "not in opset " + std::to_string(opset) + ", new in " + std::to_string(op->since);
   if (opset > op->reviewed) return "opset " + std::to_string(opset) + " is newer than " + std::to_string(op->reviewed);
   return std::nullopt;
 }
 
-std::vector<Unsupported> unsupported_nodes(const Graph& graph) {
-  std::vector<Unsupported> out;
-  for (const Node* node : needed_nodes(graph)) {
-    const auto why = why_unsupported(*node);
-    if (!why) continue;
-    const Value* const output = node->output(0);
-    const std::string name = !node->name().empty() || output == nullptr ? node->name() : output->name();
-    out.push_back({name, node->op_type(), std::string(node->domain()), node->opset(), *why});
+class Survey {
+ public:
+  explicit Survey(const Model& model) : functions_(model) {}
+  void visit(const Graph& graph) {
+    for (const Node* node : needed_nodes(graph)) visit(*node);
   }
+  std::vector<Unsupported> found;
+
+ private:
+  void visit(const Node& node) {
+    if (const auto function = functions_.find(node)) return visit_function(*function, node);
+    if (is_control_flow(node)) {
+      for (const auto& nested : node.subgraphs()) visit(*nested);
+      return;
+    }
+    const auto why = why_no_kernel(node);
+    if (!why) return;
+    if (find_op(node.op_type()) == nullptr) {
+      if (const auto body = find_operator_body(node)) return visit_function(*body, node);
+    }
+    const Value* const output = node.output(0);
+    const std::string name = !node.name().empty() || output == nullptr ? node.name() : output->name();
+    found.push_back({name, node.op_type(), std::string(node.domain()), node.opset(), *why});
+  }
+
+  /// Each function once, whoever calls it.
+  void visit_function(const FunctionBody& body, const Node& call) {
+    if (!seen_.insert(body.message).second) return;
+    if (++level_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
+    visit(*instantiate(body, call)->graph);
+    --level_;
+  }
+
+  FunctionTable functions_;
+  std::unordered_set<const onnx::FunctionProto*> seen_;
+  int level_ = 0;
+};
+
+}  // namespace
+
+std::vector<const Value*> captured_values(const Node& node) {
+  std::vector<const Value*> out;
+  if (node.subgraphs().empty()) return out;
+  std::unordered_set<const Value*> seen;
+  for (const auto& nested : node.subgraphs()) collect_captures(*nested, node.graph(), seen, out);
   return out;
 }
 
-Program::Program(const Graph& graph, int threads, uint64_t seed) : graph_(&graph) {
+std::vector<Unsupported> unsupported_nodes(const Graph& graph) {
+  Survey survey(graph.model());
+  survey.visit(graph);
+  return std::move(survey.found);
+}
+
+Program::Program(const Graph& graph, const FunctionTable& functions, int threads, uint64_t seed)
+    : graph_(&graph), functions_(&functions), threads_(threads), seed_(seed) {
+  own_graphs_.insert(&graph);
   for (const Value* input : graph.inputs()) inputs_.push_back(number(input));
-  for (const Node* node : needed_nodes(graph)) {
-    ProgramNode entry{node, find_op(node->op_type()), OpCall(*node, node->opset()), {}, {}};
-    entry.call.threads = threads;
-    entry.call.seed = seed;
-    for (const Value* value : node->inputs()) entry.inputs.push_back(number(value));
-    for (const Value* value : node->outputs()) entry.outputs.push_back(number(value));
-    nodes_.push_back(std::move(entry));
-  }
+  add_nodes(graph);
   for (const Value* output : graph.outputs()) outputs_.push_back(number(output));
+  find_captures();
   count_readers();
+}
+
+void Program::add_nodes(const Graph& graph) {
+  if (++depth_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
+  for (const Node* node : needed_nodes(graph)) {
+    if (nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
+    if (const auto function = functions_->find(*node)) {
+      add_call(*node, *function);
+    } else if (find_op(node->op_type()) == nullptr && !is_control_flow(*node)) {
+      add_call(*node, find_operator_body(*node).value());
+    } else {
+      add_node(*node);
+    }
+  }
+  --depth_;
+}
+
+void Program::add_node(const Node& node) {
+  ProgramNode entry{&node, is_control_flow(node) ? nullptr : find_op(node.op_type()), OpCall(node, node.opset()), {}, {}, {}};
+  entry.call.threads = threads_;
+  entry.call.seed = seed_;
+  for (const Value* value : node.inputs()) entry.inputs.push_back(number(value));
+  for (const Value* value : node.outputs()) entry.outputs.push_back(number_output(value, entry.outputs.size()));
+  for (const Value* value : captured_values(node)) {
+    const int capture = number(value);
+    if (capture >= 0) entry.captures.push_back(capture);
+  }
+  nodes_.push_back(std::move(entry));
+}
+
+/// The nodes of a fresh copy of the body; its inputs and outputs are the call's.
+void Program::add_call(const Node& node, const FunctionBody& body) {
+  instances_.push_back(instantiate(body, node));
+  const Graph& graph = *instances_.back()->graph;
+  own_graphs_.insert(&graph);
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) numbers_[graph.inputs()[i]] = number(node.input(i));
+  add_nodes(graph);
+  for (std::size_t k = 0; k < node.outputs().size() && k < graph.outputs().size(); ++k) {
+    if (node.outputs()[k] != nullptr) numbers_[node.outputs()[k]] = number(graph.outputs()[k]);
+  }
 }
 
 int Program::number(const Value* value) {
@@ -79,22 +186,36 @@ int Program::number(const Value* value) {
   return entry->second;
 }
 
+int Program::number_output(const Value* value, std::size_t index) {
+  if (value != nullptr || index > 0) return number(value);
+  values_.push_back(nullptr);
+  return static_cast<int>(values_.size()) - 1;
+}
+
+int Program::find(const Value* value) const {
+  const auto entry = numbers_.find(value);
+  return entry == numbers_.end() ? -1 : entry->second;
+}
+
+void Program::find_captures() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i] != nullptr && !own_graphs_.contains(&values_[i]->graph())) captures_.push_back(static_cast<int>(i));
+  }
+}
+
 void Program::count_readers() {
   readers_.assign(values_.size(), 0);
   is_output_.assign(values_.size(), false);
   for (const ProgramNode& node : nodes_) {
-    for (const int input : node.inputs) {
-      if (input >= 0) ++readers_[static_cast<std::size_t>(input)];
-    }
+    node.for_each_read([&](int value) { ++readers_[static_cast<std::size_t>(value)]; });
   }
   consumers_begin_.assign(values_.size() + 1, 0);
   for (std::size_t i = 0; i < values_.size(); ++i) consumers_begin_[i + 1] = consumers_begin_[i] + readers_[i];
   consumers_.resize(static_cast<std::size_t>(consumers_begin_.back()));
   std::vector<int> next(consumers_begin_.begin(), consumers_begin_.end() - 1);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    for (const int input : nodes_[i].inputs) {
-      if (input >= 0) consumers_[static_cast<std::size_t>(next[static_cast<std::size_t>(input)]++)] = static_cast<int>(i);
-    }
+    nodes_[i].for_each_read(
+        [&](int value) { consumers_[static_cast<std::size_t>(next[static_cast<std::size_t>(value)]++)] = static_cast<int>(i); });
   }
   for (const int output : outputs_) {
     if (output < 0) continue;

@@ -61,6 +61,21 @@ Datum datum_of(Plan& plan, const PlanPort& port) {
 
 }  // namespace
 
+/// Long runs of continuations are taken apart one by one, not one within the other.
+Plan::~Plan() {
+  std::vector<std::unique_ptr<Plan>> doomed;
+  const auto take = [&](Plan& plan) {
+    for (auto& [key, next_plan] : plan.continuations) doomed.push_back(std::move(next_plan));
+    plan.continuations.clear();
+  };
+  take(*this);
+  while (!doomed.empty()) {
+    const std::unique_ptr<Plan> plan = std::move(doomed.back());
+    doomed.pop_back();
+    take(*plan);
+  }
+}
+
 void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
                const std::function<void(const Node&, const std::vector<Datum>&)>& observe) {
   if (!plan.is_bound) bind_steps(plan);

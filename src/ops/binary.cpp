@@ -120,11 +120,14 @@ T quotient(const OpCall& call, T x, T y) {
   return x / y;
 }
 
-/// Remainder with the sign of the divisor, or of the dividend (`as_fmod`, the only one for floats).
+/// Remainder with the sign of the divisor, or of the dividend (`as_fmod`).
 template <class T>
 T remainder(const OpCall& call, T x, T y, bool as_fmod) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::fmod(x, y);
+    const T rest = std::fmod(x, y);
+    if (as_fmod) return rest;
+    if (rest == 0) return std::copysign(rest, y);
+    return (rest < 0) != (y < 0) ? rest + y : rest;
   } else {
     if (y == 0) reject(call, "integer remainder of a division by zero");
     if constexpr (std::is_signed_v<T>) {
@@ -134,6 +137,19 @@ T remainder(const OpCall& call, T x, T y, bool as_fmod) {
     } else {
       return x % y;
     }
+  }
+}
+
+/// x shifted by y of its `bits` bits; the sign fills from the left. Shifts that are negative or too far leave nothing but the sign
+/// (ONNX BitShift 28).
+template <class T>
+T shifted(T x, T y, bool left, int bits) {
+  if constexpr (std::is_integral_v<T>) {
+    const bool in_range = std::cmp_greater_equal(y, 0) && std::cmp_less(y, bits);
+    if (left) return in_range ? static_cast<T>(static_cast<uint64_t>(x) << static_cast<unsigned>(y)) : T{0};
+    return static_cast<T>(x >> (in_range ? static_cast<unsigned>(y) : 63U));
+  } else {
+    return x;
   }
 }
 
@@ -254,7 +270,9 @@ void divide(const OpCall& c, InputData in, OutputData out) {
 
 void modulo(const OpCall& call, InputData inputs, OutputData outputs) {
   const bool as_fmod = call.attributes.integer("fmod", 0) != 0;
-  if (!as_fmod && traits(tensor_at(inputs, 0).type()).is_float) reject(call, "floating-point operands need fmod = 1");
+  constexpr int64_t kFloorOpset = 28;
+  const bool is_real = traits(tensor_at(inputs, 0).type()).is_float;
+  if (!as_fmod && is_real && call.opset < kFloorOpset) reject(call, "floating-point operands need fmod = 1");
   map_binary(call, inputs, outputs, [&](auto x, auto y) { return remainder(call, x, y, as_fmod); });
 }
 
@@ -285,11 +303,9 @@ void power(const OpCall& call, InputData inputs, OutputData outputs) {
 void bit_shift(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::string direction = call.attributes.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") reject(call, "direction is neither LEFT nor RIGHT");
-  constexpr uint64_t kBits = 64;
-  if (direction == "LEFT")
-    map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x << y : 0; });
-  else
-    map_integers(call, inputs, outputs, [](uint64_t x, uint64_t y) { return y < kBits ? x >> y : 0; });
+  const bool left = direction == "LEFT";
+  const int bits = traits(tensor_at(inputs, 0).type()).bits;
+  map_binary(call, inputs, outputs, [&](auto x, auto y) { return shifted(x, y, left, bits); });
 }
 
 void bitwise_and(const OpCall& c, InputData in, OutputData out) {

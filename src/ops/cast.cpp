@@ -99,8 +99,25 @@ void cast_to_strings(const Tensor& from, const Tensor& to) {
   });
 }
 
+/// Powers of two are all that float8e8m0 has: attribute `round_mode` says to which of the two around it a value goes.
+enum class PowerRounding { up, down, nearest };
+
+PowerRounding power_rounding(const OpCall& call) {
+  const std::string mode = call.attributes.text("round_mode", "up");
+  if (mode != "up" && mode != "down" && mode != "nearest") reject(call, "round_mode is none of up, down, nearest");
+  return mode == "up" ? PowerRounding::up : mode == "down" ? PowerRounding::down : PowerRounding::nearest;
+}
+
+double to_power_of_two(double value, PowerRounding rounding) {
+  if (rounding == PowerRounding::nearest || !std::isfinite(value) || value <= 0) return value;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
+  return std::ldexp(rounding == PowerRounding::up && fraction > 0.5 ? 1.0 : 0.5, exponent);
+}
+
 void cast_to_small_float(const OpCall& call, const Tensor& from, const Tensor& to, bool saturate) {
   const DataType type = to.type();
+  const PowerRounding rounding = type == DataType::float8e8m0 ? power_rounding(call) : PowerRounding::nearest;
   const StridedLoop loop(to.dims(), {operand(to), operand(from)});
   loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
     std::array<double, kChunk> values;
@@ -108,7 +125,7 @@ void cast_to_small_float(const OpCall& call, const Tensor& from, const Tensor& t
       const int64_t length = std::min(kChunk, count - begin);
       load(from.type(), data[1] + begin * strides[1] * element_stride(from.type()), strides[1], length, values.data());
       for (int64_t i = 0; i < length; ++i) {
-        const uint16_t code = encode_small_float(type, values[static_cast<std::size_t>(i)], saturate);
+        const uint16_t code = encode_small_float(type, to_power_of_two(values[static_cast<std::size_t>(i)], rounding), saturate);
         data[0][(begin + i) * strides[0]] = static_cast<std::byte>(code);
       }
     }
@@ -121,6 +138,12 @@ void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
   if (to.type() == DataType::string) return cast_to_strings(from, to);
   if (traits(to.type()).is_float && traits(to.type()).bits <= 8) {
     return cast_to_small_float(call, from, to, call.attributes.integer("saturate", 1) != 0);
+  }
+  // Out of range the result is undefined; the reference saturates up to opset 24 and drops the upper bits since.
+  constexpr int64_t kWrappingOpset = 25;
+  const bool is_narrow = traits(to.type()).is_integer && traits(to.type()).bits < 8;
+  if (is_narrow && call.opset >= kWrappingOpset) {
+    return map_elements<int64_t, int64_t>(call.threads, to, [](int64_t x) { return x; }, from);
   }
   with_wide_domain(from.type(),
                    [&]<class Domain>(Domain) { map_elements<Domain, Domain>(call.threads, to, [](Domain x) { return x; }, from); });

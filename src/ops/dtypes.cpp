@@ -273,8 +273,10 @@ uint16_t encode_small_float(DataType type, double value, bool saturate) {
       return encode(kE5M2, value, saturate);
     case DataType::float8e5m2fnuz:
       return encode(kE5M2FNUZ, value, saturate);
-    case DataType::float4e2m1:
-      return encode(kE2M1, value, saturate);
+    case DataType::float4e2m1: {
+      constexpr uint16_t kMinusZero = 8;  // what the reference makes of NaN, which the type does not have
+      return std::isnan(value) ? kMinusZero : encode(kE2M1, value, saturate);
+    }
     default:
       return encode_e8m0(value, saturate);
   }

@@ -102,6 +102,18 @@ ComputeFunction quantize_linear, dequantize_linear, dynamic_quantize_linear, con
 InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence, infer_center_crop_pad, infer_trilu, infer_cumulative;
 ComputeFunction depth_to_space, space_to_depth, reverse_sequence, center_crop_pad, trilu, cum_sum, cum_prod;
 
+// strings.cpp
+InferFunction infer_string_concat, infer_string_split, infer_string_normalizer, infer_regex_full_match, infer_tf_idf_vectorizer;
+ComputeFunction string_concat, string_split, string_normalizer, regex_full_match, tf_idf_vectorizer;
+
+// attention.cpp: what decoders of transformers are made of.
+InferFunction infer_attention, infer_rotary_embedding, infer_tensor_scatter, infer_swiglu;
+ComputeFunction attention, rotary_embedding, tensor_scatter, swiglu;
+
+// linear_attention.cpp: recurrences with a state.
+InferFunction infer_linear_attention, infer_causal_conv_with_state;
+ComputeFunction linear_attention, causal_conv_with_state;
+
 // select.cpp: results whose size depends on contents, and one-hot vectors.
 InferFunction infer_non_zero, infer_compress, infer_unique, infer_one_hot, infer_non_max_suppression;
 ComputeFunction non_zero, compress, unique, one_hot, non_max_suppression;

@@ -37,8 +37,8 @@ struct OpCall {
 using Infer = std::optional<std::vector<DatumInfo>> (*)(const OpCall& call, std::span<const DatumInfo* const> inputs);
 
 /// Computes the outputs. Inputs may have any strides; tensor outputs are allocated as inferred and may have any strides too
-/// (never overlapping an input, unless the op is `in_place` and the first input has the same desc); null outputs are not wanted.
-/// Sequences and optionals are filled by the kernel. Floating-point sums run in double.
+/// (never overlapping an input, unless the op is `in_place` and the first input has the same desc); null outputs are not wanted; the first
+/// is always there. Sequences and optionals are filled by the kernel. Floating-point sums run in double.
 using Compute = void (*)(const OpCall& call, std::span<const Datum* const> inputs, std::span<Datum* const> outputs);
 
 /// For rule `view`: output number `index` as strides over the first input's elements, or nothing when this needs a copy.

@@ -77,6 +77,7 @@ void depth_to_space(const OpCall& call, InputData inputs, OutputData outputs) {
 Inferred infer_space_to_depth(const OpCall& call, InputInfos inputs) {
   const DatumInfo& x = image_info(call, inputs);
   const int64_t block = block_size(call);
+  (void)depth_first(call);
   if (x.dims[2] % block != 0 || x.dims[3] % block != 0)
     reject(call, "dims " + to_string(x.dims) + " do not cut into blocks of " + std::to_string(block));
   const int64_t channels = checked_product(call, checked_product(call, block, block), x.dims[1]);
@@ -85,7 +86,7 @@ Inferred infer_space_to_depth(const OpCall& call, InputInfos inputs) {
 
 void space_to_depth(const OpCall& call, InputData inputs, OutputData outputs) {
   if (outputs[0]->tensor.element_count() == 0) return;
-  const BlockViews views = block_views(outputs[0]->tensor, tensor_at(inputs, 0), block_size(call), true);
+  const BlockViews views = block_views(outputs[0]->tensor, tensor_at(inputs, 0), block_size(call), depth_first(call));
   copy_elements(call.threads, views.deep, views.wide);
 }
 

@@ -311,5 +311,17 @@ TEST(Executor, OutputsThatAreInputsAndConstants) {
   }
 }
 
+TEST(Outputs, FirstMayBeAbsent) {
+  ModelBuilder builder;
+  builder.input("x", {1, 1, 2, 4}).node("MaxPool", {"x"}, {"", "at"}).integers("kernel_shape", {2, 2}).integers("strides", {2, 2});
+  builder.output("at");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const RunResult result = run_in(mode, *model, {{"x", tensor_of({1, 1, 2, 4}, {1, 2, 3, 9, 5, 4, 7, 8})}});
+    const auto* const at = result.outputs[0].data<int64_t>();
+    EXPECT_EQ((std::vector<int64_t>{at[0], at[1]}), (std::vector<int64_t>{4, 3})) << to_string(mode);
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test

@@ -57,7 +57,7 @@ class Interpreter {
       Values none;
       return run(*function, inputs, none);
     }
-    return relayout::testing::run_node(node, operands);
+    return run_node(node, operands);
   }
 
   static const Graph* branch(const Node& node, const std::string& name) {

@@ -8,7 +8,7 @@
 #include "ops/strided.h"
 #include "relayout/error.h"
 
-namespace relayout::testing {
+namespace relayout::test {
 namespace {
 
 /// Dims from the outermost to the innermost in memory.
@@ -128,4 +128,4 @@ std::vector<Datum> evaluate(const Graph& graph, std::map<std::string, Datum> inp
   return results;
 }
 
-}  // namespace relayout::testing
+}  // namespace relayout::test

@@ -8,7 +8,7 @@
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 
-namespace relayout::testing {
+namespace relayout::test {
 
 /// How tensors lie in memory while kernels are tested.
 enum class Arrangement {
@@ -37,4 +37,4 @@ struct EvaluateOptions {
 /// that the table does not have. Values of the graph's outputs, in order.
 [[nodiscard]] std::vector<Datum> evaluate(const Graph& graph, std::map<std::string, Datum> inputs, const EvaluateOptions& options = {});
 
-}  // namespace relayout::testing
+}  // namespace relayout::test

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace relayout {
+
+/// Which of N machines this one is; cases are dealt out in turn.
+struct Shard {
+  int64_t index = 1, total = 1;  ///< 1 ≤ index ≤ total
+};
+
+struct SuiteOptions {
+  /// A program and its first arguments; a case appends the model, "--data" and a folder. It is to print the document of
+  /// `relayout verify MODEL --data DIR --json`.
+  std::vector<std::string> command;
+  int jobs = 1;          ///< cases at a time
+  double timeout = 120;  ///< seconds a case may take
+  Shard shard;
+  std::filesystem::path expected;  ///< list of cases that are known not to pass; empty: all must pass
+  /// Called as cases end, from one thread at a time.
+  std::function<void(int64_t done, int64_t total)> progress;
+};
+
+struct SuiteCase {
+  std::string name;    ///< folder below the tree, "node/test_abs"
+  std::string status;  ///< passed, failed, pass-loose, unsupported, crashed, timeout
+  double seconds = 0;
+  std::string message;
+  std::optional<std::string> expected;  ///< the status that the list of exceptions gives it
+  std::string reason;                   ///< and why
+  /// Passed and not listed, or ended as listed.
+  [[nodiscard]] bool is_as_expected() const { return expected ? status == *expected : status == "passed"; }
+};
+
+struct SuiteResult {
+  std::string tree;
+  std::vector<SuiteCase> cases;    ///< of this shard, by name
+  std::vector<std::string> stale;  ///< listed as exceptions, but not in the tree
+  double seconds = 0;
+  [[nodiscard]] int64_t count(std::string_view status) const;
+  [[nodiscard]] int64_t unexpected() const;
+  [[nodiscard]] bool passed() const { return unexpected() == 0 && stale.empty(); }
+};
+
+/// Every folder below `tree` with a model.onnx, and every model X.onnx that has X_output_0.pb beside it ("light" models), each in a
+/// process of its own. Error{invalid} when there is none, or when the list of exceptions cannot be read.
+[[nodiscard]] SuiteResult run_suite(const std::filesystem::path& tree, const SuiteOptions& options);
+
+/// 0 when everything is as expected, else 1.
+[[nodiscard]] int exit_code(const SuiteResult& result) noexcept;
+
+}  // namespace relayout

@@ -1,0 +1,254 @@
+#include "exec/control_flow.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/interrupt.h"
+#include "ops/strided.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+[[noreturn]] void reject(const OpCall& call, const std::string& what) {
+  fail(ErrorKind::invalid, call.node.label() + ": " + what);
+}
+
+const Graph& body_of(const OpCall& call, std::string_view name) {
+  const onnx::AttributeProto* const wanted = call.node.attribute(name);
+  // Nested graphs stand in the order of the attributes that hold them.
+  std::size_t index = 0;
+  for (const onnx::AttributeProto& attribute : call.node.message().attribute()) {
+    if (&attribute == wanted) {
+      if (!attribute.has_g() || index >= call.node.subgraphs().size()) break;
+      return *call.node.subgraphs()[index];
+    }
+    index += attribute.has_g() ? 1 : static_cast<std::size_t>(attribute.graphs_size());
+  }
+  reject(call, "attribute " + std::string(name) + " is no graph");
+}
+
+const Tensor& one_element(const OpCall& call, const Datum& datum, DataType type, const char* what) {
+  const bool fits = datum.kind == Datum::Kind::tensor && datum.tensor.type() == type && datum.tensor.element_count() == 1;
+  if (!fits) reject(call, std::string(what) + " is not one " + std::string(name_of(type)));
+  return datum.tensor;
+}
+
+bool truth(const OpCall& call, const Datum& datum, const char* what) {
+  return *one_element(call, datum, DataType::boolean, what).data<uint8_t>() != 0;
+}
+
+Tensor scalar(int64_t value) {
+  Tensor out(DataType::int64, {});
+  *out.data<int64_t>() = value;
+  return out;
+}
+
+Tensor scalar(bool value) {
+  Tensor out(DataType::boolean, {});
+  *out.data<uint8_t>() = value ? 1 : 0;
+  return out;
+}
+
+std::size_t axis_in(const OpCall& call, int64_t axis, std::size_t rank) {
+  const int64_t normal = axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
+  if (normal < 0 || normal >= static_cast<int64_t>(rank)) reject(call, "axis " + std::to_string(axis) + " is out of range");
+  return static_cast<std::size_t>(normal);
+}
+
+/// Part number `index` along an axis, which goes.
+Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t index) {
+  Dims dims = tensor.dims(), strides = tensor.strides();
+  const int64_t offset = index * strides[axis];
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  return contiguous(tensor.view(dims, strides, offset));
+}
+
+/// Tensors of the same dims along a new axis. Without any, what the body's output declares.
+Tensor stack(const OpCall& call, const std::vector<Tensor>& parts, int64_t axis, bool reversed, const Value& declared) {
+  if (parts.empty()) {
+    const auto shape = declared.declared();
+    if (!shape || shape->type == DataType::undefined) reject(call, "no iteration says what scan output '" + declared.name() + "' is");
+    Dims dims = shape->dims;
+    for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 0);
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis_in(call, axis, dims.size() + 1)), 0);
+    return {shape->type, dims};
+  }
+  Dims dims = parts.front().dims();
+  const std::size_t at = axis_in(call, axis, dims.size() + 1);
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), static_cast<int64_t>(parts.size()));
+  Tensor out(parts.front().type(), dims);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& part = parts[reversed ? parts.size() - 1 - i : i];
+    if (part.dims() != parts.front().dims() || part.type() != out.type()) reject(call, "scan outputs of different dims or types");
+    Dims strides = out.strides();
+    strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(at));
+    copy_elements(1, out.view(part.dims(), strides, static_cast<int64_t>(i) * out.strides()[at]), part);
+  }
+  return out;
+}
+
+std::vector<Datum> run_if(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run) {
+  if (inputs.size() != 1 || inputs[0] == nullptr) reject(call, "its condition is missing");
+  return run(body_of(call, truth(call, *inputs[0], "the condition") ? "then_branch" : "else_branch"), {});
+}
+
+std::vector<Datum> run_loop(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run) {
+  const Graph& body = body_of(call, "body");
+  if (inputs.size() < 2) reject(call, "fewer than two inputs");
+  const std::size_t carried = inputs.size() - 2;
+  if (body.inputs().size() != carried + 2 || body.outputs().size() < carried + 1) reject(call, "its body has other inputs or outputs");
+  int64_t trips = INT64_MAX;
+  if (inputs[0] != nullptr) trips = *one_element(call, *inputs[0], DataType::int64, "the trip count").data<int64_t>();
+  bool goes_on = inputs[1] == nullptr || truth(call, *inputs[1], "the condition");
+  std::vector<Datum> state;
+  for (std::size_t i = 0; i < carried; ++i) {
+    if (inputs[i + 2] == nullptr) reject(call, "a carried input is missing");
+    state.push_back(*inputs[i + 2]);
+  }
+  const std::size_t scans = body.outputs().size() - 1 - carried;
+  std::vector<std::vector<Tensor>> stacked(scans);
+  for (int64_t trip = 0; trip < trips && goes_on; ++trip) {
+    check_interrupt();
+    std::vector<Datum> given{scalar(trip), scalar(goes_on)};
+    std::ranges::move(state, std::back_inserter(given));
+    std::vector<Datum> made = run(body, std::move(given));
+    goes_on = truth(call, made[0], "the body's condition");
+    state.assign(std::make_move_iterator(made.begin() + 1),
+                 std::make_move_iterator(made.begin() + 1 + static_cast<std::ptrdiff_t>(carried)));
+    for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[1 + carried + k].tensor);
+  }
+  for (std::size_t k = 0; k < scans; ++k) state.push_back(stack(call, stacked[k], 0, false, *body.outputs()[1 + carried + k]));
+  return state;
+}
+
+/// How Scan walks its operands; one entry per scan input or output.
+struct ScanPlan {
+  std::vector<std::size_t> input_axes;
+  std::vector<int64_t> output_axes;
+  std::vector<int64_t> input_directions, output_directions;
+};
+
+std::vector<Datum> scan(const OpCall& call, const Graph& body, std::vector<Datum> state, const std::vector<Tensor>& sequences,
+                        const ScanPlan& plan, const RunGraph& run) {
+  const std::size_t states = state.size();
+  const std::size_t scans = body.outputs().size() - states;
+  int64_t length = 0;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const int64_t here = sequences[i].dims()[plan.input_axes[i]];
+    if (i > 0 && here != length) reject(call, "scan inputs of different lengths");
+    length = here;
+  }
+  std::vector<std::vector<Tensor>> stacked(scans);
+  for (int64_t step = 0; step < length; ++step) {
+    check_interrupt();
+    std::vector<Datum> given = std::move(state);
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      given.emplace_back(part_of(sequences[i], plan.input_axes[i], plan.input_directions[i] != 0 ? length - 1 - step : step));
+    }
+    std::vector<Datum> made = run(body, std::move(given));
+    state.assign(std::make_move_iterator(made.begin()), std::make_move_iterator(made.begin() + static_cast<std::ptrdiff_t>(states)));
+    for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[states + k].tensor);
+  }
+  for (std::size_t k = 0; k < scans; ++k) {
+    state.push_back(stack(call, stacked[k], plan.output_axes[k], plan.output_directions[k] != 0, *body.outputs()[states + k]));
+  }
+  return state;
+}
+
+std::vector<int64_t> list_or_zeros(const OpCall& call, std::string_view name, std::size_t count) {
+  std::vector<int64_t> out = call.attributes.integers(name);
+  if (out.empty()) out.assign(count, 0);
+  if (out.size() != count) reject(call, std::string(name) + " has " + std::to_string(out.size()) + " entries for " + std::to_string(count));
+  return out;
+}
+
+std::vector<Datum> run_scan(const OpCall& call, std::vector<const Datum*> inputs, const RunGraph& run) {
+  constexpr int64_t kNoBatchOpset = 9;
+  const Graph& body = body_of(call, "body");
+  const bool batched = call.opset < kNoBatchOpset;
+  if (batched && !inputs.empty()) {
+    if (inputs.front() != nullptr) fail(ErrorKind::unsupported, call.node.label() + ": sequence_lens");
+    inputs.erase(inputs.begin());
+  }
+  const int64_t scanned = call.attributes.integer("num_scan_inputs", 0);
+  if (scanned < 1 || scanned > static_cast<int64_t>(inputs.size()) || std::ranges::find(inputs, nullptr) != inputs.end()) {
+    reject(call, "num_scan_inputs does not fit its inputs");
+  }
+  const std::size_t states = inputs.size() - static_cast<std::size_t>(scanned);
+  if (body.inputs().size() != inputs.size() || body.outputs().size() < states) reject(call, "its body has other inputs or outputs");
+  const std::size_t scans = body.outputs().size() - states;
+  std::vector<Datum> state;
+  std::vector<Tensor> sequences;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (i < states) {
+      state.push_back(*inputs[i]);
+    } else {
+      sequences.push_back(inputs[i]->tensor);
+    }
+  }
+  ScanPlan plan;
+  plan.input_directions = list_or_zeros(call, batched ? "directions" : "scan_input_directions", sequences.size());
+  plan.output_directions = batched ? std::vector<int64_t>(scans, 0) : list_or_zeros(call, "scan_output_directions", scans);
+  plan.output_axes = batched ? std::vector<int64_t>(scans, 0) : list_or_zeros(call, "scan_output_axes", scans);
+  const std::vector<int64_t> axes =
+      batched ? std::vector<int64_t>(sequences.size(), 0) : list_or_zeros(call, "scan_input_axes", sequences.size());
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    plan.input_axes.push_back(axis_in(call, axes[i], sequences[i].dims().size() - (batched ? 1 : 0)));
+  }
+  if (!batched) return scan(call, body, std::move(state), sequences, plan, run);
+
+  const int64_t batch = sequences.front().dims().empty() ? 0 : sequences.front().dims()[0];
+  std::vector<std::vector<Tensor>> results(body.outputs().size());
+  for (int64_t b = 0; b < batch; ++b) {
+    std::vector<Datum> one_state;
+    std::vector<Tensor> one;
+    for (const Datum& datum : state) one_state.emplace_back(part_of(datum.tensor, 0, b));
+    for (const Tensor& tensor : sequences) one.push_back(part_of(tensor, 0, b));
+    const std::vector<Datum> made = scan(call, body, std::move(one_state), one, plan, run);
+    for (std::size_t k = 0; k < made.size(); ++k) results[k].push_back(made[k].tensor);
+  }
+  std::vector<Datum> out;
+  for (std::size_t k = 0; k < results.size(); ++k) out.emplace_back(stack(call, results[k], 0, false, *body.outputs()[k]));
+  return out;
+}
+
+std::vector<Datum> run_sequence_map(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run) {
+  const Graph& body = body_of(call, "body");
+  if (inputs.empty() || std::ranges::find(inputs, nullptr) != inputs.end() || inputs[0]->kind != Datum::Kind::sequence) {
+    reject(call, "its first input is no sequence");
+  }
+  if (body.inputs().size() != inputs.size()) reject(call, "its body has other inputs");
+  std::vector<Datum> out(body.outputs().size());
+  for (Datum& datum : out) datum.kind = Datum::Kind::sequence;
+  for (std::size_t i = 0; i < inputs[0]->elements.size(); ++i) {
+    std::vector<Datum> given;
+    for (const Datum* input : inputs) {
+      if (input->kind != Datum::Kind::sequence) {
+        given.push_back(*input);
+      } else if (i < input->elements.size()) {
+        given.push_back(input->elements[i]);
+      } else {
+        reject(call, "sequences of different lengths");
+      }
+    }
+    std::vector<Datum> made = run(body, std::move(given));
+    for (std::size_t k = 0; k < out.size(); ++k) out[k].elements.push_back(std::move(made[k]));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Datum> run_control_flow(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run) {
+  const Node& node = call.node;
+  if (node.is("If")) return run_if(call, inputs, run);
+  if (node.is("Loop")) return run_loop(call, inputs, run);
+  if (node.is("Scan")) return run_scan(call, inputs, run);
+  return run_sequence_map(call, inputs, run);
+}
+
+}  // namespace relayout

@@ -1,0 +1,86 @@
+#include "exec/functions.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+using GivenAttributes = std::unordered_map<std::string, const onnx::AttributeProto*>;
+
+std::string_view normal(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+void fill_in(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const GivenAttributes& given);
+
+void fill_in(onnx::NodeProto& node, const GivenAttributes& given) {
+  google::protobuf::RepeatedPtrField<onnx::AttributeProto> filled;
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (!attribute.ref_attr_name().empty()) {
+      const auto value = given.find(attribute.ref_attr_name());
+      if (value == given.end()) continue;
+      onnx::AttributeProto& copy = *filled.Add();
+      copy = *value->second;
+      copy.set_name(attribute.name());
+      continue;
+    }
+    if (attribute.has_g()) fill_in(*attribute.mutable_g()->mutable_node(), given);
+    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) fill_in(*graph.mutable_node(), given);
+    filled.Add()->Swap(&attribute);
+  }
+  node.mutable_attribute()->Swap(&filled);
+}
+
+void fill_in(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const GivenAttributes& given) {
+  for (onnx::NodeProto& node : nodes) fill_in(node, given);
+}
+
+}  // namespace
+
+FunctionTable::FunctionTable(const Model& model) {
+  for (const auto& graph : model.functions()) {
+    const onnx::FunctionProto& function = *graph->function();
+    functions_.try_emplace({std::string(normal(function.domain())), function.name(), function.overload()}, &function);
+  }
+}
+
+std::optional<FunctionBody> FunctionTable::find(const Node& node) const {
+  if (functions_.empty()) return std::nullopt;
+  const auto found = functions_.find({std::string(node.domain()), node.op_type(), node.message().overload()});
+  if (found == functions_.end()) return std::nullopt;
+  const onnx::FunctionProto& function = *found->second;
+  return FunctionBody{&function, {function.attribute_proto().begin(), function.attribute_proto().end()}};
+}
+
+std::optional<FunctionBody> find_operator_body(const Node& node) {
+  if (!node.domain().empty()) return std::nullopt;
+  const auto opset = static_cast<int>(node.opset());
+  const onnx::OpSchema* const schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
+  if (schema == nullptr || schema->deprecated() || !schema->HasFunction()) return std::nullopt;
+  FunctionBody body{schema->GetFunction(opset), {}};
+  if (body.message == nullptr) return std::nullopt;
+  for (const auto& [name, attribute] : schema->attributes()) {
+    if (attribute.default_value.name().empty()) continue;
+    body.defaults.push_back(attribute.default_value);
+  }
+  return body;
+}
+
+std::unique_ptr<FunctionInstance> instantiate(const FunctionBody& body, const Node& call) {
+  auto instance = std::make_unique<FunctionInstance>();
+  instance->message = std::make_unique<onnx::FunctionProto>(*body.message);
+  GivenAttributes given;
+  for (const onnx::AttributeProto& attribute : body.defaults) given[attribute.name()] = &attribute;
+  for (const onnx::AttributeProto& attribute : call.message().attribute()) given[attribute.name()] = &attribute;
+  fill_in(*instance->message->mutable_node(), given);
+  instance->graph = std::make_unique<Graph>(call.graph().model(), *instance->message);
+  return instance;
+}
+
+}  // namespace relayout

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// The body of a function with the attributes of one call filled in: a graph of its own.
+struct FunctionInstance {
+  std::unique_ptr<onnx::FunctionProto> message;
+  std::unique_ptr<Graph> graph;
+};
+
+/// What a call runs: a model-local function, or the body that ONNX gives for an operator; and values of attributes that the call may
+/// leave out.
+struct FunctionBody {
+  const onnx::FunctionProto* message = nullptr;
+  std::vector<onnx::AttributeProto> defaults;
+};
+
+/// The functions of a model, as loaded or synced.
+class FunctionTable {
+ public:
+  explicit FunctionTable(const Model& model);
+  /// The one that a node calls, or nothing.
+  [[nodiscard]] std::optional<FunctionBody> find(const Node& node) const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  ///< domain, name, overload
+  std::map<Key, const onnx::FunctionProto*> functions_;
+};
+/// ONNX's own body of a default-domain operator, where there is one that does not depend on types; or nothing.
+[[nodiscard]] std::optional<FunctionBody> find_operator_body(const Node& node);
+
+/// Attributes that the body takes from its caller are replaced (in nested graphs too), or dropped when nobody gives them.
+[[nodiscard]] std::unique_ptr<FunctionInstance> instantiate(const FunctionBody& body, const Node& call);
+
+}  // namespace relayout

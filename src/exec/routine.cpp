@@ -1,0 +1,333 @@
+#include "exec/routine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/threads.h"
+#include "exec/control_flow.h"
+#include "exec/fuse.h"
+#include "exec/layout_guide.h"
+#include "exec/lowering.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// Plans kept for other input shapes, and continuations kept for other data-dependent shapes.
+constexpr std::size_t kMostPlans = 8;
+/// A computed constant that a nested graph captures is a constant there too up to this size; plans are told apart by its bytes.
+constexpr int64_t kKeyElements = 4096;
+
+bool same(const DatumInfo& a, const DatumInfo& b) {
+  return a.kind == b.kind && a.type == b.type && a.dims == b.dims && std::ranges::equal(a.elements, b.elements, same);
+}
+
+void forget_values(DatumInfo& info) {
+  info.value = nullptr;
+  for (DatumInfo& element : info.elements) forget_values(element);
+}
+
+DatumInfo shape_of(const Datum& datum) {
+  DatumInfo info = info_of(datum);
+  forget_values(info);
+  return info;
+}
+
+DatumInfo shape_of(const KnownConstant& constant) {
+  DatumInfo info;
+  info.type = constant.type();
+  info.dims = constant.dims();
+  return info;
+}
+
+/// Names a constant's contents, or nothing when that would take too long.
+std::optional<std::string> identity_of(const KnownConstant& constant) {
+  if (constant.leaf() != nullptr) return std::to_string(reinterpret_cast<uintptr_t>(constant.leaf())) + to_string(constant.permutation());
+  if (constant.type() == DataType::string || constant.element_count() > kKeyElements) return std::nullopt;
+  const Tensor tensor = contiguous(constant.tensor());
+  const auto bytes = static_cast<std::size_t>(tensor.element_count()) * memory_size(tensor.type());
+  return std::string(reinterpret_cast<const char*>(tensor.bytes()), bytes);
+}
+
+}  // namespace
+
+RoutineContext::RoutineContext(const Model& model, ExecuteOptions given)
+    : functions(model),
+      options(std::move(given)),
+      threads(options.threads > 0 ? options.threads : available_cpus()),
+      store(options.edit_constant) {
+  if (options.mode != Mode::reference) library = &primitive_library();
+}
+
+Datum detached(const Datum& datum) {
+  if (datum.kind == Datum::Kind::tensor) {
+    const Tensor& from = datum.tensor;
+    Tensor out(from.type(), from.dims());
+    if (from.type() == DataType::string) {
+      const Tensor dense = contiguous(from);
+      std::copy_n(dense.data<std::string>(), dense.element_count(), out.data<std::string>());
+      return out;
+    }
+    const auto kernel = make_copy_kernel(from.desc(), out.desc(), {});
+    kernel->bind(0, from.bytes());
+    kernel->bind(1, out.bytes());
+    kernel->run();
+    return out;
+  }
+  Datum out;
+  out.kind = datum.kind;
+  for (const Datum& element : datum.elements) out.elements.push_back(detached(element));
+  return out;
+}
+
+bool Routine::Key::operator==(const Key& other) const {
+  return constants == other.constants && std::ranges::equal(infos, other.infos, same);
+}
+
+Routine::Routine(const Graph& graph, RoutineContext& context)
+    : context_(context), program_(graph, context.functions, context.threads, context.options.seed) {}
+
+Routine::~Routine() = default;
+
+/// Notes one value that comes in.
+void Routine::take(int value, const Given& given, Key& key, RunState& state, Known& known) {
+  if (!given.is_there()) {
+    key.infos.emplace_back();
+    return;
+  }
+  if (given.constant) {
+    if (auto identity = identity_of(*given.constant)) {
+      key.infos.push_back(shape_of(*given.constant));
+      key.constants += std::to_string(identity->size()) + ":" + *identity;
+      known.push_back({value, {key.infos.back(), given.constant, std::nullopt}});
+      return;
+    }
+  }
+  Datum datum = given.constant ? Datum(context_.store.read(*given.constant)) : given.datum;
+  if (datum.kind == Datum::Kind::tensor) datum.tensor = contiguous(datum.tensor);
+  key.infos.push_back(shape_of(datum));
+  known.push_back({value, {key.infos.back(), nullptr, std::nullopt}});
+  state[value] = std::move(datum);
+}
+
+/// The states in front of the first node: what came in, and initializers, those of inputs that were not given among them. Answers the
+/// values that have one.
+std::vector<int> Routine::begin_states(Known known) {
+  states_.assign(program_.values().size(), {});
+  for (auto& [value, state] : known) states_[static_cast<std::size_t>(value)] = std::move(state);
+  std::vector<int> touched;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const Value* const value = program_.values()[i];
+    if (!states_[i].info) {
+      if (value == nullptr || value->producer() != nullptr) continue;
+      states_[i].constant = context_.store.find_leaf(*value);
+      if (!states_[i].constant) fail(ErrorKind::invalid, "value " + quote(value->name()) + " has no contents");
+      states_[i].info = shape_of(*states_[i].constant);
+    }
+    touched.push_back(static_cast<int>(i));
+  }
+  return touched;
+}
+
+/// What was read from the file and is packed or bound by now goes.
+void Routine::release_constants(const std::vector<ValueState>& states) {
+  constexpr int64_t kKeptElements = 4096;
+  for (const ValueState& state : states) {
+    if (state.constant && state.constant->element_count() > kKeptElements) state.constant->release();
+  }
+}
+
+void Routine::note_constants(Plan& plan, const std::vector<ValueState>& states) const {
+  const auto note = [&](int value) {
+    const auto& constant = states[static_cast<std::size_t>(value)].constant;
+    if (constant) plan.constants[value] = constant;
+  };
+  if (plan.next == static_cast<int>(program_.nodes().size())) {
+    for (const int output : program_.outputs()) note(output);
+  } else {
+    program_.nodes()[static_cast<std::size_t>(plan.next)].for_each_read(note);
+  }
+}
+
+/// A plan for the nodes from `first` on. `touched`: the values whose states are new since the plan before.
+std::unique_ptr<Plan> Routine::compile(int first, std::vector<int> touched) {
+  std::vector<ValueState>& states = states_;
+  auto plan = std::make_unique<Plan>();
+  const Inference inference = infer(program_, first, states, context_.store);
+  plan->next = inference.next;
+  const Mode mode = context_.options.mode;
+  Lowering lowering(program_, states, context_.store,
+                    {mode, context_.threads, context_.library, static_cast<bool>(context_.options.observe)}, *plan);
+  lowering.skip_folded(first, inference);
+  const LayoutGuide guide = mode == Mode::optimized ? LayoutGuide(program_, inference.nodes, states) : LayoutGuide();
+  lowering.follow(guide);
+  const std::vector<Group> groups = mode == Mode::optimized ? fused_groups(program_, inference.nodes, lowering.stage_context(), guide)
+                                                            : single_groups(program_, inference.nodes);
+  for (const Group& group : groups) lowering.lower(group);
+  lowering.finish();
+  release_constants(states);
+  note_constants(*plan, states);
+  if (plan->next < static_cast<int>(program_.nodes().size())) {
+    touched.insert(touched.end(), inference.values.begin(), inference.values.end());
+    for (const int value : touched) plan->made.emplace_back(value, states[static_cast<std::size_t>(value)]);
+  }
+  return plan;
+}
+
+/// Brings `states_` to behind the last plan of the trail.
+void Routine::catch_up() {
+  if (states_.empty()) states_.resize(program_.values().size());
+  for (; caught_up_ < trail_.size(); ++caught_up_) {
+    for (const auto& [value, known] : trail_[caught_up_]->made) states_[static_cast<std::size_t>(value)] = known;
+  }
+}
+
+Routine& Routine::nested(const Graph& graph) {
+  std::unique_ptr<Routine>& routine = nested_[&graph];
+  if (!routine) routine = std::make_unique<Routine>(graph, context_);
+  return *routine;
+}
+
+Given Routine::value_of(int value, const Plan& plan, RunState& state) {
+  if (value < 0) return {};
+  const auto constant = plan.constants.find(value);
+  if (constant != plan.constants.end()) return {{}, constant->second};
+  return {state[value], nullptr};
+}
+
+std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state) {
+  std::vector<Datum> data(node.inputs.size());
+  std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] < 0) continue;
+    Given given = value_of(node.inputs[i], plan, state);
+    data[i] = given.constant ? Datum(contiguous(context_.store.read(*given.constant))) : std::move(given.datum);
+    if (data[i].kind == Datum::Kind::tensor) data[i].tensor = contiguous(data[i].tensor);
+    pointers[i] = &data[i];
+  }
+  const RunGraph run = [&](const Graph& graph, std::vector<Datum> inputs) {
+    Routine& routine = nested(graph);
+    std::vector<Given> given, captures;
+    for (Datum& input : inputs) given.push_back({std::move(input), nullptr});
+    for (const int capture : routine.program().captures()) {
+      const Value* const value = routine.program().values()[static_cast<std::size_t>(capture)];
+      captures.push_back(value_of(program_.find(value), plan, state));
+    }
+    return routine.run(given, captures);
+  };
+  return relayout::run_control_flow(node.call, pointers, run);
+}
+
+/// Runs the node that had to see data.
+std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan.next)];
+  std::vector<Datum> outputs;
+  if (node.op == nullptr) {
+    outputs = run_control_flow(node, plan, state);
+    if (outputs.size() < node.outputs.size()) fail(ErrorKind::invalid, node.node->label() + ": its graph makes fewer outputs than it");
+    outputs.resize(node.outputs.size());
+  } else {
+    std::vector<Datum> inputs(node.inputs.size());
+    std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] < 0) continue;
+      Given given = value_of(node.inputs[i], plan, state);
+      inputs[i] = given.constant ? Datum(context_.store.read(*given.constant)) : std::move(given.datum);
+      pointers[i] = &inputs[i];
+    }
+    outputs = compute_now(node, pointers);
+  }
+  if (context_.options.observe) context_.options.observe(*node.node, outputs);
+  return outputs;
+}
+
+/// The plan behind a node that had to see data.
+Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& state) {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan.next)];
+  std::vector<DatumInfo> key;
+  for (Datum& output : outputs) {
+    if (output.kind == Datum::Kind::tensor && output.tensor) output.tensor = contiguous(output.tensor);
+    key.push_back(shape_of(output));
+  }
+  const auto is_it = [&](const auto& entry) { return std::ranges::equal(entry.first, key, same); };
+  const auto known = std::ranges::find_if(plan.continuations, is_it);
+  if (known != plan.continuations.end()) {
+    plan.continuations.splice(plan.continuations.begin(), plan.continuations, known);
+  } else {
+    catch_up();
+    std::vector<int> touched;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (node.outputs[k] < 0) continue;
+      states_[static_cast<std::size_t>(node.outputs[k])] = {key[k], nullptr, std::nullopt};
+      touched.push_back(node.outputs[k]);
+    }
+    plan.continuations.emplace_front(key, compile(plan.next + 1, std::move(touched)));
+    ++caught_up_;
+    if (plan.continuations.size() > kMostPlans) plan.continuations.pop_back();
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (node.outputs[k] >= 0) state[node.outputs[k]] = std::move(outputs[k]);
+  }
+  return *plan.continuations.front().second;
+}
+
+std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vector<Given>& captures) {
+  trail_.clear();
+  caught_up_ = 0;
+  Key key;
+  RunState state;
+  Known from_outside;
+  for (std::size_t i = 0; i < program_.inputs().size(); ++i) take(program_.inputs()[i], inputs[i], key, state, from_outside);
+  for (std::size_t i = 0; i < program_.captures().size(); ++i) take(program_.captures()[i], captures[i], key, state, from_outside);
+
+  const auto known = std::ranges::find_if(plans_, [&](const auto& entry) { return entry.first == key; });
+  if (known != plans_.end()) {
+    plans_.splice(plans_.begin(), plans_, known);
+  } else {
+    plans_.emplace_front(std::move(key), compile(0, begin_states(std::move(from_outside))));
+    if (plans_.size() > kMostPlans) plans_.pop_back();
+    caught_up_ = 1;
+  }
+  Plan* plan = plans_.front().second.get();
+  while (true) {
+    trail_.push_back(plan);
+    run_steps(*plan, state, context_.library, context_.options.observe);
+    if (plan->next == static_cast<int>(program_.nodes().size())) break;
+    plan = &continuation(*plan, run_node(*plan, state), state);
+  }
+  states_ = {};
+  std::vector<Datum> out;
+  for (const int value : program_.outputs()) {
+    const Given made = value_of(value, *plan, state);
+    out.push_back(detached(made.constant ? Datum(context_.store.read(*made.constant)) : made.datum));
+  }
+  return out;
+}
+
+PlanInfo Routine::info() const {
+  PlanInfo whole;
+  for (const Plan* plan : trail_) {
+    const PlanInfo& part = plan->info;
+    whole.steps.insert(whole.steps.end(), part.steps.begin(), part.steps.end());
+    whole.arena_bytes += part.arena_bytes;
+    whole.packed_bytes += part.packed_bytes;
+    whole.scratchpad_bytes = std::max(whole.scratchpad_bytes, part.scratchpad_bytes);
+    whole.reorders += part.reorders;
+    whole.packs += part.packs;
+    whole.planned_reorders += part.planned_reorders;
+    whole.planned_packs += part.planned_packs;
+    whole.macs += part.macs;
+    if (plan->next == static_cast<int>(program_.nodes().size())) continue;
+    const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan->next)];
+    StepInfo step;
+    step.node = node.node->name();
+    step.op_type = node.node->op_type();
+    step.implementation = node.op == nullptr ? "nested" : "own";
+    step.layout = "contiguous";
+    whole.steps.push_back(std::move(step));
+  }
+  return whole;
+}
+
+}  // namespace relayout

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/plan.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/execute.h"
+
+namespace relayout {
+
+/// What all routines of an executor share.
+struct RoutineContext {
+  RoutineContext(const Model& model, ExecuteOptions given);
+  FunctionTable functions;
+  ExecuteOptions options;
+  int threads;
+  ConstantStore store;
+  PrimitiveLibrary* library = nullptr;  ///< null in reference mode
+};
+
+/// A value handed to a routine: data, or a constant that plans may be built on; or neither, for an input left to its initializer.
+struct Given {
+  Datum datum;
+  std::shared_ptr<KnownConstant> constant;
+  [[nodiscard]] bool is_there() const noexcept { return constant || datum.kind != Datum::Kind::tensor || datum.tensor; }
+};
+
+/// A graph that can be run: the main one, or one nested in a control-flow node. Keeps plans by input shapes, runs nodes whose results'
+/// shapes depend on data between them, and owns the routines of nested graphs.
+class Routine {
+ public:
+  Routine(const Graph& graph, RoutineContext& context);
+  ~Routine();
+  Routine(const Routine&) = delete;
+  Routine& operator=(const Routine&) = delete;
+
+  [[nodiscard]] const Program& program() const noexcept { return program_; }
+  /// Inputs in the order of the graph's, captures in that of Program::captures(). Results are the caller's own.
+  [[nodiscard]] std::vector<Datum> run(const std::vector<Given>& inputs, const std::vector<Given>& captures);
+  /// The plans of the latest run as one.
+  [[nodiscard]] PlanInfo info() const;
+
+ private:
+  /// What plans are told apart by: types and dims of what comes in, and the constants among it.
+  struct Key {
+    std::vector<DatumInfo> infos;
+    std::string constants;
+    bool operator==(const Key& other) const;
+  };
+  /// What is known of values from outside, by number.
+  using Known = std::vector<std::pair<int, ValueState>>;
+  void take(int value, const Given& given, Key& key, RunState& state, Known& known);
+  std::vector<int> begin_states(Known known);
+  [[nodiscard]] std::unique_ptr<Plan> compile(int first, std::vector<int> touched);
+  void note_constants(Plan& plan, const std::vector<ValueState>& states) const;
+  static void release_constants(const std::vector<ValueState>& states);
+  [[nodiscard]] std::vector<Datum> run_node(const Plan& plan, RunState& state);
+  [[nodiscard]] std::vector<Datum> run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state);
+  [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);
+  void catch_up();
+  [[nodiscard]] static Given value_of(int value, const Plan& plan, RunState& state);
+  [[nodiscard]] Routine& nested(const Graph& graph);
+
+  RoutineContext& context_;
+  Program program_;
+  std::list<std::pair<Key, std::unique_ptr<Plan>>> plans_;
+  std::unordered_map<const Graph*, std::unique_ptr<Routine>> nested_;
+  std::vector<const Plan*> trail_;  ///< of the latest run
+  /// What is known of values behind the first `caught_up_` plans of the trail; kept up only while plans are being made.
+  std::vector<ValueState> states_;
+  std::size_t caught_up_ = 0;
+};
+
+/// A copy that shares no memory: tensors contiguous.
+[[nodiscard]] Datum detached(const Datum& datum);
+
+}  // namespace relayout

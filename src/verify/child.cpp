@@ -1,0 +1,165 @@
+#include "verify/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What is kept of each stream.
+constexpr std::size_t kMostOutput = std::size_t{16} << 20;
+constexpr int kNotStarted = 127;
+
+[[noreturn]] void fail_with_errno(const std::string& what) {
+  fail(ErrorKind::io, what + ": " + std::strerror(errno));
+}
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  void close() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+  }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_ = -1;
+};
+
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_with_errno("no pipe to a program");
+    read = Descriptor(ends[0]);
+    write = Descriptor(ends[1]);
+  }
+  Descriptor read, write;
+};
+
+/// The child between fork and exec: only what is safe after a fork of one thread of several.
+[[noreturn]] void become(char* const* arguments, int nothing, int out, int err, pid_t parent) {
+  dup2(nothing, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kNotStarted);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  execv(arguments[0], arguments);
+  _exit(kNotStarted);
+}
+
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& command) {
+    std::vector<char*> arguments;
+    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(*-const-cast): execv's type
+    arguments.push_back(nullptr);
+    const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const pid_t parent = getpid();
+    id_ = fork();
+    if (id_ < 0) fail_with_errno("cannot start " + quote(command.front()));
+    if (id_ == 0) become(arguments.data(), nothing.number(), out_.write.number(), err_.write.number(), parent);
+    out_.write.close();
+    err_.write.close();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (id_ <= 0) return;
+    kill(id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+  }
+
+  /// Reads what it prints until it has closed both streams or the time is over; false in the latter case.
+  bool read_all(Clock::time_point deadline, std::string& out, std::string& err) {
+    constexpr int kLookAround = 100;  // milliseconds between looks at signals
+    std::array<pollfd, 2> streams{pollfd{out_.read.number(), POLLIN, 0}, pollfd{err_.read.number(), POLLIN, 0}};
+    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+      check_interrupt();
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      if (left <= 0) return false;
+      if (poll(streams.data(), streams.size(), static_cast<int>(std::min<int64_t>(left, kLookAround))) < 0 && errno != EINTR)
+        fail_with_errno("poll");
+      take(streams[0], out);
+      take(streams[1], err);
+    }
+    return true;
+  }
+
+  void end() { kill(id_, SIGKILL); }
+
+  /// Its status, once it has ended.
+  int wait(Clock::time_point deadline) {
+    int status = 0;
+    constexpr useconds_t kPause = 2000;
+    while (waitpid(id_, &status, WNOHANG) == 0) {
+      if (Clock::now() > deadline) end();
+      usleep(kPause);
+    }
+    id_ = 0;
+    return status;
+  }
+
+ private:
+  static void take(pollfd& stream, std::string& text) {
+    if (stream.fd < 0 || stream.revents == 0) return;
+    std::array<char, 65536> buffer;
+    const ssize_t count = ::read(stream.fd, buffer.data(), buffer.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count <= 0) {
+      stream.fd = -1;
+      return;
+    }
+    text.append(buffer.data(), std::min(static_cast<std::size_t>(count), kMostOutput - text.size()));
+  }
+
+  pid_t id_ = 0;
+  Pipe out_, err_;
+};
+
+}  // namespace
+
+ChildResult run_child(const std::vector<std::string>& command, double timeout) {
+  ChildResult result;
+  const auto start = Clock::now();
+  const auto deadline = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  Child child(command);
+  result.timed_out = !child.read_all(deadline, result.out, result.err);
+  if (result.timed_out) child.end();
+  const int status = child.wait(deadline);
+  if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (result.signal == SIGKILL && Clock::now() > deadline) result.timed_out = true;
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return result;
+}
+
+}  // namespace relayout

@@ -1,0 +1,47 @@
+#include "verify/expected.h"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <span>
+#include <sstream>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "relayout/error.h"
+
+namespace relayout {
+
+ExpectedCases parse_expected_cases(const std::string& text, const std::string& name) {
+  constexpr std::array<std::string_view, 5> kStatuses = {"failed", "pass-loose", "unsupported", "crashed", "timeout"};
+  ExpectedCases out;
+  std::istringstream lines(text);
+  std::string line;
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
+    const std::string place = escape(name) + ": line " + std::to_string(number) + ": ";
+    std::istringstream words(line);
+    std::string case_name;
+    ExpectedCase entry;
+    if (!(words >> case_name) || case_name.starts_with('#')) continue;
+    words >> entry.status;
+    std::getline(words >> std::ws, entry.reason);
+    if (std::ranges::find(kStatuses, entry.status) == kStatuses.end()) {
+      fail(ErrorKind::invalid, place + quote(entry.status) + " is none of failed, pass-loose, unsupported, crashed, timeout");
+    }
+    if (entry.reason.empty()) fail(ErrorKind::invalid, place + "no reason is given");
+    if (!out.emplace(case_name, std::move(entry)).second) fail(ErrorKind::invalid, place + quote(case_name) + " is there twice");
+  }
+  return out;
+}
+
+ExpectedCases read_expected_cases(const std::filesystem::path& path) {
+  constexpr int64_t kMaxSize = int64_t{16} << 20;
+  const auto file = File::open(path);
+  if (file->size() > kMaxSize) fail(ErrorKind::invalid, escape(path.string()) + ": larger than a list of cases can be");
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  file->read(0, std::as_writable_bytes(std::span(text)));
+  return parse_expected_cases(text, path.string());
+}
+
+}  // namespace relayout

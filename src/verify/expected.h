@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace relayout {
+
+/// What a list of exceptions says of one case.
+struct ExpectedCase {
+  std::string status, reason;
+};
+using ExpectedCases = std::map<std::string, ExpectedCase>;
+
+/// Lines "NAME STATUS REASON…" parted by blanks; empty lines and those that begin with # are skipped. Error{invalid} names the line
+/// that lacks something, names a status that there is not, or repeats a name.
+[[nodiscard]] ExpectedCases read_expected_cases(const std::filesystem::path& path);
+[[nodiscard]] ExpectedCases parse_expected_cases(const std::string& text, const std::string& name);
+
+}  // namespace relayout

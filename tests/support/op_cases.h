@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/model.h"
+
+namespace relayout::test {
+
+/// What an operand of an op case is filled with.
+enum class Fill {
+  normal,    ///< N(0, 2²): beyond the bounds of HardSigmoid and friends
+  unit,      ///< uniform in (−1, 1)
+  positive,  ///< uniform in [0.5, 2)
+  integers,  ///< whole numbers from −8 to 8 (0 to 16 where unsigned)
+  distinct,  ///< a permutation of 0, 1, 2 …: no ties
+  boolean,
+  values,  ///< as listed
+};
+
+struct OperandCase {
+  DataType type = DataType::float32;  ///< undefined: the operand is absent
+  Dims dims;
+  Fill fill = Fill::normal;
+  std::vector<double> listed;  ///< for Fill::values
+  bool constant = false;       ///< an initializer of the model
+};
+
+/// One operator in one form: what tests of correctness, of other executions, and of speed run.
+struct OpCase {
+  std::string name;  ///< unique
+  std::string op;
+  std::string attributes;  ///< as in ONNX's textual syntax, without the brackets
+  std::vector<OperandCase> inputs;
+  int64_t opset = 22;
+  int outputs = 1;
+};
+
+inline void PrintTo(const OpCase& op_case, std::ostream* out) {
+  *out << op_case.name;
+}
+
+/// All cases; every operator of the op table but those without operands or with random results has one at least.
+[[nodiscard]] const std::vector<OpCase>& op_cases();
+
+/// The case as a model: inputs x0, x1 …, outputs y0, y1 …, one node.
+[[nodiscard]] std::unique_ptr<Model> model_of(const OpCase& op_case);
+/// Data for each operand (an empty tensor for an absent one), from a seed.
+[[nodiscard]] std::vector<Tensor> data_of(const OpCase& op_case, uint64_t seed = 1);
+
+/// A tensor with these values, rounded to its type; without any, of zeros.
+[[nodiscard]] Tensor tensor_of_values(DataType type, const Dims& dims, const std::vector<double>& values);
+/// Its elements in row-major order.
+[[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
+
+/// Runs one operator on data by its own kernel: `op` may carry attributes, as in "Softmax <axis = 1>".
+/// An empty tensor stands for an absent operand.
+[[nodiscard]] std::vector<Datum> run_op(const std::string& op, const std::vector<Datum>& inputs, int64_t opset = 22, int outputs = 1);
+/// Its first output.
+[[nodiscard]] Tensor run_one(const std::string& op, const std::vector<Datum>& inputs, int64_t opset = 22);
+
+}  // namespace relayout::test
