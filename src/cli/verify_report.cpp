@@ -159,6 +159,9 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
   out += paint("first wrong node", Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
   out += first->bound > 0 ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
   out += "\n";
+  if (const std::size_t inside = first->reason.find("; inside: "); inside != std::string::npos) {
+    out += "  " + first->reason.substr(inside + 2) + "\n";
+  }
   if (!first->replaces.empty()) {
     out += "  it does what these do in " + escape(result.a) + ":";
     for (const std::string& node : first->replaces) out += (&node == &first->replaces.front() ? " " : ", ") + node;

@@ -157,6 +157,7 @@ std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMa
 
 std::string svg_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title) {
   constexpr double kWidth = 760, kHeight = 180, kLeft = 10, kTop = 20, kBottom = 40;
+  constexpr std::size_t kAllNamed = 12;  // of more columns every fourth has room for its name
   double most = 1;
   for (const auto& [name, count] : columns) most = std::max(most, count);
   const double step = (kWidth - kLeft) / static_cast<double>(std::max<std::size_t>(columns.size(), 8));
@@ -167,7 +168,7 @@ std::string svg_histogram(const std::vector<std::pair<std::string, double>>& col
     const double height = (kHeight - kTop - kBottom) * share, x = kLeft + step * static_cast<double>(i);
     out += element("rect", "x='" + number(x + 2) + "' y='" + number(kHeight - kBottom - height) + "' width='" + number(step - 4) +
                                "' height='" + number(height) + "' class='plain'");
-    out += label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
+    if (columns.size() <= kAllNamed || i % 4 == 0) out += label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
     if (count > 0) {
       out += label(x + step / 2, kHeight - kBottom - height - 4,
                    count < 1e4 ? number(count).substr(0, number(count).size() - 2) : scientific(count), "label middle small");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "model/attributes.h"
 #include "model/tensor_data.h"
@@ -114,19 +115,20 @@ LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptio
       if (partner == partners.end()) continue;
       by_b_.emplace(output, layers_.size());
       by_a_.emplace(partner->second.value, layers_.size());
-      layers_.push_back({partner->second.value, output, partner->second.by_structure, {}, {}, {}, {}, {}, {}, 0, 0, 1, false});
+      layers_.push_back({partner->second.value, output, partner->second.by_structure, {}, {}, {}, {}, {}, {}, 0, 0, 1, false, false});
     }
   }
 }
 
 LayerComparison::Layer* LayerComparison::layer_of_a(const Value& value) {
   const auto found = by_a_.find(&value);
-  return found == by_a_.end() ? nullptr : &layers_[found->second];
+  return found == by_a_.end() || layers_[found->second].apart ? nullptr : &layers_[found->second];
 }
 
 LayerComparison::Layer* LayerComparison::layer_of_b(const Value& value) {
   const auto found = by_b_.find(&value);
-  return found == by_b_.end() || !layers_[found->second].reference ? nullptr : &layers_[found->second];
+  if (found == by_b_.end() || !layers_[found->second].reference || layers_[found->second].apart) return nullptr;
+  return &layers_[found->second];
 }
 
 void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const Observer& observer, Edit edit) const {
@@ -149,17 +151,23 @@ void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const 
   (void)session.run(copies);
 }
 
+/// As before any run of b; the floor is one rounding of a's value.
+void LayerComparison::reset(Layer& layer) {
+  layer.candidate.reset();
+  layer.result = {};
+  layer.metrics = {};
+  layer.compared = layer.apart = false;
+  layer.gain = layer.gain_floor = 0;
+  layer.floor = layer.reference ? least_floor(layer.reference->type, layer.yardstick, layer.yardstick) : Floor{};
+}
+
 void LayerComparison::capture(const MakeInputs& inputs) {
   spill_ = std::make_unique<Spill>();
   for (Layer& layer : layers_) {
     layer.reference.reset();
-    layer.candidate.reset();
     layer.yardstick = {};
-    layer.result = {};
-    layer.metrics = {};
-    layer.compared = false;
-    layer.gain = layer.gain_floor = 0;
     layer.correlation = 1;
+    reset(layer);
   }
   coarsest_ = 0;
   execute(*a_, inputs, [&](const Value& value, const Datum& datum) {
@@ -268,6 +276,55 @@ void LayerComparison::look_closer(const MakeInputs& inputs) {
   }
 }
 
+/// The layers that a layer's nodes read.
+std::vector<std::size_t> LayerComparison::feeding(const Layer& layer) const {
+  std::vector<std::size_t> out;
+  for (const Node* const part : region_of(*layer.b, [this](const Value& value) { return by_b_.contains(&value); })) {
+    for (const Value* const input : part->inputs()) {
+      const auto found = input == nullptr ? by_b_.end() : by_b_.find(input);
+      if (found != by_b_.end()) out.push_back(found->second);
+    }
+  }
+  return out;
+}
+
+/// A value may be another thing under an old name: a convolution whose bias is a node of its own now. Then what reads it is worse when it
+/// is given a's value than with b's own. So of layers that differ one behind the other, the first lets b go on from its own value once;
+/// where what follows is right and better by that, both were right.
+void LayerComparison::confirm(const MakeInputs& inputs) {
+  const auto differs = [](const Layer& layer) { return layer.metrics.outcome == Outcome::different; };
+  std::map<std::size_t, std::vector<std::size_t>> followed;  // by the first: those behind
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (!differs(layers_[i]) && !(layers_[i].metrics.rms_error > 0)) continue;
+    for (const std::size_t before : feeding(layers_[i])) {
+      if (differs(layers_[before]) && !layers_[before].b->is_output()) followed[before].push_back(i);
+    }
+  }
+  for (const auto& [first, behind] : std::map(followed)) {
+    for (const std::size_t i : behind) followed.erase(i);
+  }
+  if (followed.empty()) return;
+  std::vector<Layer> found = layers_;
+  for (Layer& layer : layers_) reset(layer);
+  for (const auto& [first, behind] : followed) layers_[first].apart = true;
+  measure_floors(inputs, 0, kDraws);
+  feed_candidate(inputs);
+  look_closer(inputs);
+  const auto acquit = [](Layer& layer) {
+    layer.metrics.outcome = Outcome::same;
+    layer.metrics.reason.clear();
+    layer.candidate.reset();
+  };
+  for (const auto& [first, behind] : followed) {
+    for (const std::size_t i : behind) {
+      if (differs(layers_[i]) || !layers_[i].compared || !(layers_[i].metrics.rms_error < found[i].metrics.rms_error)) continue;
+      acquit(found[first]);
+      acquit(found[i]);
+    }
+  }
+  layers_ = std::move(found);
+}
+
 void LayerComparison::run_unfed(const MakeInputs& inputs, bool by_depth) {
   const auto error = [](const Layer& layer, const Datum& reference, const Datum& datum) -> std::optional<double> {
     if (!structural_difference(reference, datum).empty()) return std::nullopt;
@@ -313,12 +370,7 @@ void LayerComparison::describe(Layer& layer) const {
   result.reason = metrics.reason;
   if (metrics.outcome != Outcome::different) return;
   result.correlation = layer.correlation;
-  for (const Node* const part : region_of(*layer.b, [this](const Value& value) { return by_b_.contains(&value); })) {
-    for (const Value* const input : part->inputs()) {
-      const auto found = input == nullptr ? by_b_.end() : by_b_.find(input);
-      if (found != by_b_.end()) result.correlation = std::min(result.correlation, layers_[found->second].correlation);
-    }
-  }
+  for (const std::size_t before : feeding(layer)) result.correlation = std::min(result.correlation, layers_[before].correlation);
   const auto region = region_of(*layer.a, [this](const Value& value) { return by_a_.contains(&value); });
   for (const Node* const part : region) result.replaces.push_back(part->label());
   // The very same node by name is no region.
@@ -330,6 +382,7 @@ std::vector<LayerResult> LayerComparison::run(const MakeInputs& inputs, int samp
   measure_floors(inputs, 0, kDraws);
   feed_candidate(inputs);
   look_closer(inputs);
+  confirm(inputs);
   const auto is_different = [](const Layer& layer) { return layer.metrics.outcome == Outcome::different; };
   if (by_depth || std::ranges::any_of(layers_, is_different)) run_unfed(inputs, by_depth);
   std::vector<LayerResult> results;

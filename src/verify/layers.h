@@ -44,6 +44,7 @@ class LayerComparison {
     double gain = 0, gain_floor = 0;
     double correlation = 1;  ///< when b goes on from its own values
     bool compared = false;
+    bool apart = false;  ///< for now not a pair
   };
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;
@@ -55,9 +56,12 @@ class LayerComparison {
   void compare(Layer& layer, const Datum& datum);
   static void decide_gain(Layer& layer);
   void look_closer(const MakeInputs& inputs);
+  void confirm(const MakeInputs& inputs);
+  [[nodiscard]] std::vector<std::size_t> feeding(const Layer& layer) const;
   void widen_by_candidate(const MakeInputs& inputs, int draw);
   void run_unfed(const MakeInputs& inputs, bool by_depth);
   void describe(Layer& layer) const;
+  static void reset(Layer& layer);
   [[nodiscard]] bool is_in_doubt(const Layer& layer) const;
   [[nodiscard]] Layer* layer_of_a(const Value& value);
   [[nodiscard]] Layer* layer_of_b(const Value& value);

@@ -1,5 +1,9 @@
 #include "verify/session.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <array>
 
@@ -30,6 +34,13 @@ Session::Session(const Side& side, ExecuteOptions options) : side_(&side) {
   } catch (const Error& error) {
     fail_named(side.name, error);
   }
+}
+
+Session::~Session() {
+  executor_.reset();
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 Session::Run Session::run(const Inputs& inputs) {

@@ -25,6 +25,10 @@ class Session {
  public:
   /// Error{unsupported} and others say the model's name.
   Session(const Side& side, ExecuteOptions options);
+  /// Gives the memory back to the system, so that the next Session's peak does not come on top.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   struct Run {
     Outputs outputs;

@@ -174,8 +174,25 @@ class Verification {
     for (const std::size_t s : chosen) {
       const bool all = options_->layers && s == chosen.front();
       for (LayerResult& layer : layers.run([&] { return inputs_of(samples_[s]); }, samples_[s].number, all)) {
+        if (layer.outcome == Outcome::different) look_inside(layer);
         if (hidden && layer.outcome == Outcome::different) judge_hidden(layer);
         if (all || (layer.outcome == Outcome::different && s == chosen.front())) result_.layers.push_back(std::move(layer));
+      }
+    }
+  }
+
+  /// Of a node that holds graphs (If, Loop, Scan): what the files alone say of the inside.
+  void look_inside(LayerResult& layer) const {
+    const Value* const made = b_.model->graph().find(layer.tensor);
+    if (made == nullptr || made->producer() == nullptr || !result_.proof) return;
+    for (const auto& nested : made->producer()->subgraphs()) {
+      for (const Unexplained& entry : result_.proof->unexplained) {
+        const Value* const value = nested->find(entry.name);
+        const bool by_value = value != nullptr && &value->graph() == nested.get();
+        const auto is_it = [&](const Node& node) { return node.name() == entry.name; };
+        if (entry.in_first || (!by_value && std::ranges::none_of(nested->nodes(), is_it))) continue;
+        layer.reason += "; inside: " + entry.text;
+        return;
       }
     }
   }

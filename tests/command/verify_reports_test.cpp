@@ -1,4 +1,6 @@
 // What verify writes into files.
+#include <csignal>
+
 #include "command_test.h"
 
 namespace relayout::test {
@@ -91,6 +93,16 @@ TEST_F(VerifyReports, ImagesAndTheirOptions) {
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--std", "0"}), 2, "--std 0: must be more than 0");
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--mean", "red"}), 2, "'red' is not a number");
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--resize", "1,2,3"}), 2, "--resize 1,2,3: one size, or height and width");
+}
+
+TEST_F(VerifyReports, V70InterruptedInTheMiddleLeavesNothing) {
+  std::filesystem::create_directory(folder_ / "tmp");
+  const ProcessResult result = run({"verify", "a.onnx", "wrong.onnx", "--samples", "100000", "--junit", "r.xml", "--html", "r.html"},
+                                   {.environment = {{"TMPDIR", (folder_ / "tmp").string()}}, .signal_after = {{0.7, SIGINT}}});
+  EXPECT_EQ(result.code, 130) << result.out << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp"));
+  EXPECT_THAT(folder_.entries(), testing::ElementsAre("a.onnx", "tmp/", "wrong.onnx"));
 }
 
 TEST_F(VerifyReports, AReportThatCannotBeWrittenIsExit5) {

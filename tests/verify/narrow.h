@@ -5,7 +5,7 @@
 
 namespace relayout::testing {
 
-/// The network with all its f32 tensors, inputs and outputs in f16 or bf16.
+/// The network with all its f32 tensors, Casts, inputs and outputs in f16 or bf16.
 inline test::Network narrowed(test::Network network, int type) {
   const auto narrow = [type](float value) {
     return type == onnx::TensorProto::FLOAT16 ? double_to_half(static_cast<double>(value)) : double_to_bfloat16(static_cast<double>(value));
@@ -24,6 +24,11 @@ inline test::Network narrowed(test::Network network, int type) {
     auto& tensor = *info.mutable_type()->mutable_tensor_type();
     if (tensor.elem_type() == onnx::TensorProto::FLOAT) tensor.set_elem_type(type);
   };
+  for (auto& node : *network.graph().mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (node.op_type() == "Cast" && attribute.name() == "to" && attribute.i() == onnx::TensorProto::FLOAT) attribute.set_i(type);
+    }
+  }
   for (auto& input : *network.graph().mutable_input()) declare(input);
   for (auto& output : *network.graph().mutable_output()) declare(output);
   return network;

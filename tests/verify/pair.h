@@ -54,6 +54,7 @@ inline std::string summary(const VerifyResult& result) {
     out += "  " + o.name + ": " + std::string(to_string(o.outcome)) + " " + o.reason + " | " + o.hint + " | err " +
            std::to_string(o.max_error) + " floor " + std::to_string(o.floor) + " ratio " + std::to_string(o.ratio) + "\n";
   }
+  for (const Unsupported& node : result.unsupported_a) out += "  cannot run " + node.op_type + ": " + node.why + "\n";
   for (const std::string& remark : result.remarks) out += "  " + remark + "\n";
   return out;
 }
