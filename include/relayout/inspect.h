@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "relayout/findings.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 
 namespace relayout {
@@ -36,9 +37,15 @@ struct InspectResult {
   std::vector<ConvolutionSummary> convolutions;
   Findings findings;                     ///< what convert would do, by its own matchers
   std::vector<std::string> unknown_ops;  ///< "domain:Op" that pass through untouched, sorted
+  std::optional<LayoutReport> layout;    ///< of the main graph, where it was asked for
+};
+
+struct InspectOptions {
+  LoadOptions load = {};
+  std::optional<LayoutRequest> layout = {};
 };
 
 /// What is in a model, with the verdicts convert would act on.
-[[nodiscard]] InspectResult inspect(const std::filesystem::path& path, const LoadOptions& options = {});
+[[nodiscard]] InspectResult inspect(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace relayout

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/layout_report.h"
 #include "cli/report.h"
 #include "relayout/findings.h"
 #include "relayout/inspect.h"
@@ -158,6 +159,7 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   }
   out += "  " + outlook(result) + "\n";
   add_refusals(out, result, style);
+  if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
   return out;
 }
@@ -184,6 +186,7 @@ Json inspect_json(const InspectResult& result) {
     convolutions.add(std::move(entry));
   }
   out.set("convolutions", std::move(convolutions)).set("findings", findings_json(result.findings));
+  if (result.layout) out.set("layout", layout_json(*result.layout));
   return out;
 }
 

@@ -45,7 +45,7 @@ int LayoutGuide::number(const Program& program, const std::vector<ValueState>& s
   LayoutValue& made = graph_.values.emplace_back();
   const ValueState& state = states[static_cast<std::size_t>(value)];
   made.value = program.values()[static_cast<std::size_t>(value)];
-  if (state.is_tensor()) {
+  if (state.is_tensor() && is_plannable(state.info->type, state.info->dims)) {
     made.type = state.info->type;
     made.dims = state.info->dims;
     // An earlier plan's result comes as it lies there.

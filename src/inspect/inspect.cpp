@@ -171,8 +171,8 @@ Findings findings_of_convert(Model& model) {
 
 }  // namespace
 
-InspectResult inspect(const std::filesystem::path& path, const LoadOptions& options) {
-  const auto model = Model::load(path, options);
+InspectResult inspect(const std::filesystem::path& path, const InspectOptions& options) {
+  const auto model = Model::load(path, options.load);
   InspectResult result;
   result.path = path;
   add_header(*model, result);
@@ -184,6 +184,7 @@ InspectResult inspect(const std::filesystem::path& path, const LoadOptions& opti
     Shapes shapes(model->graph());
     result.macs = count_macs(model->graph(), shapes);
   }
+  if (options.layout) result.layout = report_layout(model->graph(), *options.layout);
 
   // From here on the graph is what convert would write, and no longer what the file says.
   result.findings = findings_of_convert(*model);

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
+#include "base/checked.h"
 #include "layout/connections.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -14,6 +16,17 @@ namespace relayout {
 
 int64_t LayoutValue::bytes() const {
   return element_count(dims) * static_cast<int64_t>(memory_size(type));
+}
+
+bool is_plannable(DataType type, const Dims& dims) {
+  constexpr int64_t kMostBytes = int64_t{1} << 44;
+  int64_t bytes = static_cast<int64_t>(std::max<std::size_t>(memory_size(type), 1));
+  for (const int64_t dim : dims) {
+    const auto product = checked_mul(bytes, std::max<int64_t>(dim, 1));
+    if (dim < 0 || !product || *product > kMostBytes) return false;
+    bytes = *product;
+  }
+  return true;
 }
 
 std::vector<int> see_through_sequences(LayoutGraph& graph) {

@@ -23,6 +23,9 @@ struct LayoutValue {
   [[nodiscard]] int64_t bytes() const;
 };
 
+/// Whether a tensor's size is one that memory could have: others are as good as unknown.
+[[nodiscard]] bool is_plannable(DataType type, const Dims& dims);
+
 /// A node that runs, with its values by number (-1: absent).
 struct LayoutNode {
   const Node* node = nullptr;

@@ -7,14 +7,9 @@
 
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
+#include "relayout/layout.h"
 
 namespace relayout {
-
-enum class LayoutChoice : uint8_t {
-  automatic,  ///< what is cheapest
-  always,     ///< convolutions in channels-last whatever it costs
-  never,      ///< everything contiguous
-};
 
 /// How a node runs.
 struct NodePlan {

@@ -22,6 +22,7 @@ class Propagation {
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       step(static_cast<int>(i));
+      if (orders_.is_shuffle[i]) continue;  // one copy, whatever order it is in
       const CostModel::Times times = default_costs().times(graph_, graph_.nodes[i], ports_at(i));
       plan_.contiguous_nanoseconds += times.contiguous;
       plan_.nanoseconds += plan_.nodes[i].is_ordered ? times.ordered : times.contiguous;

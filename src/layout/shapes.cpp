@@ -229,7 +229,8 @@ class Builder {
     if (!is_new) return entry->second;
     LayoutValue& made = out_.values.emplace_back();
     made.value = value;
-    if (const DatumInfo* const info = shapes_.find(*value); info != nullptr && info->kind == Datum::Kind::tensor) {
+    if (const DatumInfo* const info = shapes_.find(*value);
+        info != nullptr && info->kind == Datum::Kind::tensor && is_plannable(info->type, info->dims)) {
       made.type = info->type;
       made.dims = info->dims;
     }

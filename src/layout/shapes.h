@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,14 +10,9 @@
 #include "ops/constants.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 
 namespace relayout {
-
-/// Sizes for free dims: by symbol, or all dims of an input. What is not given is taken as 1.
-struct ShapeOptions {
-  std::map<std::string, int64_t> dims;
-  std::map<std::string, Dims> shapes;
-};
 
 /// Types and dims of a graph's values as far as they follow from the inputs, without running anything: contents are followed where they are
 /// small (what shapes are computed from).

@@ -1,0 +1,235 @@
+// Pictures of a layout plan. Colour is never alone: channels-last is a solid line, contiguous a dashed one, both at once a dotted one.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/layout_report.h"
+#include "cli/report.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
+#include "report/markup.h"
+#include "report/page.h"
+
+namespace relayout::cli {
+namespace {
+
+/// A double-quoted string of the DOT language.
+std::string dot_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : escape(std::string(text))) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string_view dot_line(std::string_view layout) {
+  if (layout == "channels-last") return "color=\"#1f6fb4\", style=solid";
+  if (layout == "contiguous") return "color=\"#c45508\", style=dashed";
+  return layout == "both" ? "color=\"#777777\", style=dotted" : "color=\"#2e8540\", style=solid";
+}
+
+/// The reorder that an operator reads a tensor through, or nullptr.
+const TensorReorder* reorder_for(const LayoutReport& report, int tensor, const std::string& node) {
+  for (const TensorReorder& reorder : report.reorders) {
+    if (reorder.tensor == tensor && std::ranges::find(reorder.readers, node) != reorder.readers.end()) return &reorder;
+  }
+  return nullptr;
+}
+
+std::string dims_text(const TensorLayout& tensor) {
+  return tensor.type == DataType::undefined ? "?" : std::string(name_of(tensor.type)) + " " + to_string(tensor.dims);
+}
+
+}  // namespace
+
+std::string layout_dot(const LayoutReport& report, const std::string& model) {
+  constexpr auto kFills = std::to_array<std::string_view>({"#d7e9f7", "#d9f0dc", "#efe0f5", "#fbeccd", "#dcefef"});
+  std::string out = "digraph " + dot_quoted(model) + " {\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  std::vector<int> makers(report.tensors.size(), -1);
+  for (std::size_t i = 0; i < report.operators.size(); ++i) {
+    const OperatorLayout& op = report.operators[i];
+    int region = -1;
+    for (const int tensor : op.outputs) {
+      makers[static_cast<std::size_t>(tensor)] = static_cast<int>(i);
+      if (op.layout != "contiguous") region = std::max(region, report.tensors[static_cast<std::size_t>(tensor)].region);
+    }
+    out += "  n" + std::to_string(i) + " [label=" + dot_quoted(op.node + " (" + op.op_type + ")");
+    if (region >= 0) out += ", style=filled, fillcolor=\"" + std::string(kFills[static_cast<std::size_t>(region) % kFills.size()]) + "\"";
+    if (op.loses) out += ", color=\"#b3261e\", penwidth=2, tooltip=" + dot_quoted(op.reason);
+    out += "];\n";
+  }
+  for (std::size_t i = 0; i < report.tensors.size(); ++i) {
+    const TensorLayout& tensor = report.tensors[i];
+    if (makers[i] < 0) out += "  t" + std::to_string(i) + " [shape=ellipse, label=" + dot_quoted(tensor.name) + "];\n";
+    if (!tensor.is_output || makers[i] < 0) continue;
+    out += "  o" + std::to_string(i) + " [shape=ellipse, label=" + dot_quoted(tensor.name) + "];\n  n" + std::to_string(makers[i]) +
+           " -> o" + std::to_string(i) + ";\n";
+  }
+  for (std::size_t i = 0; i < report.operators.size(); ++i) {
+    for (const int tensor : report.operators[i].inputs) {
+      const auto index = static_cast<std::size_t>(tensor);
+      const TensorReorder* const reorder = reorder_for(report, tensor, report.operators[i].node);
+      out += "  " + (makers[index] < 0 ? "t" + std::to_string(tensor) : "n" + std::to_string(makers[index])) + " -> n" + std::to_string(i) +
+             " [";
+      if (reorder != nullptr) {
+        out += "label=" + dot_quoted("reorder " + format_bytes(reorder->bytes)) + ", penwidth=3, " + std::string(dot_line(reorder->to));
+      } else {
+        out += dot_line(report.tensors[index].layout);
+      }
+      out += "];\n";
+    }
+  }
+  return out + "}\n";
+}
+
+namespace {
+
+constexpr std::size_t kMostRows = 5000;
+constexpr int kLane = 12, kRow = 22, kMargin = 8;
+
+constexpr std::string_view kStyle =
+    R"(.g td{padding:0 .7rem 0 0;height:22px}.g tr:hover{background:color-mix(in srgb,var(--line) 45%,transparent)}
+svg{display:block}svg path{fill:none;stroke-width:2}.cl{stroke:#1f77b4}.co{stroke:#d9630a;stroke-dasharray:4 3}.bo{stroke:#8a8a8a;stroke-dasharray:1 3}
+.ot{stroke:#2e8540;stroke-dasharray:8 3 2 3}circle{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}circle.on{fill:#1f77b4}
+circle.lo{stroke:var(--bad);stroke-width:3}.re{fill:var(--bad)}.key svg{display:inline;vertical-align:middle}
+)";
+
+std::string_view line_class(std::string_view layout) {
+  if (layout == "channels-last") return "cl";
+  if (layout == "contiguous") return "co";
+  return layout == "both" || layout.empty() ? "bo" : "ot";
+}
+
+/// The graph as a column of rows, one per operator, in which tensors are lanes that run down to their last reader.
+class Lanes {
+ public:
+  explicit Lanes(const LayoutReport& report) : report_(report), last_reader_(report.tensors.size(), -1) {
+    for (std::size_t i = 0; i < report.operators.size(); ++i) {
+      for (const int tensor : report.operators[i].inputs) last_reader_[static_cast<std::size_t>(tensor)] = static_cast<int>(i);
+    }
+    for (const TensorReorder& reorder : report.reorders) {
+      for (const std::string& reader : reorder.readers) reordered_[reorder.tensor].push_back(reader);
+    }
+  }
+
+  /// The picture of row `index`, below those drawn so far.
+  std::string row(int index) {
+    const OperatorLayout& op = report_.operators[static_cast<std::size_t>(index)];
+    std::string lines;
+    for (const int tensor : op.inputs) {
+      if (lane_of(tensor) < 0) (void)open(tensor);
+    }
+    const int at = op.inputs.empty() ? free_lane() : lane_of(op.inputs.front());
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const int tensor = lanes_[lane];
+      if (tensor < 0) continue;
+      const bool is_read = std::ranges::find(op.inputs, tensor) != op.inputs.end();
+      const bool ends = last_reader_[static_cast<std::size_t>(tensor)] <= index;
+      const int x = x_of(static_cast<int>(lane));
+      const std::string_view kind = line_class(report_.tensors[static_cast<std::size_t>(tensor)].layout);
+      if (!ends || !is_read) lines += path(kind, x, 0, x, kRow);
+      if (is_read) lines += path(kind, x, 0, x_of(at), kRow / 2);
+      if (is_read && is_reordered(tensor, op.node)) lines += mark(x);
+      if (ends) lanes_[lane] = -1;
+    }
+    for (const int tensor : op.outputs) {
+      if (last_reader_[static_cast<std::size_t>(tensor)] < 0) continue;
+      const int lane = open(tensor);
+      lines += path(line_class(report_.tensors[static_cast<std::size_t>(tensor)].layout), x_of(at), kRow / 2, x_of(lane), kRow);
+    }
+    const std::string_view state = op.loses ? "lo" : op.layout == "channels-last" ? "on" : "";
+    lines += "<circle class=\"" + std::string(state) + "\" cx=\"" + std::to_string(x_of(at)) + "\" cy=\"" + std::to_string(kRow / 2) +
+             "\" r=\"4\"/>";
+    const std::string width =
+        std::to_string(2 * kMargin + kLane * static_cast<int>(std::max(lanes_.size(), static_cast<std::size_t>(at) + 1)));
+    return "<svg width=\"" + width + "\" height=\"" + std::to_string(kRow) + "\" aria-hidden=\"true\">" + lines + "</svg>";
+  }
+
+ private:
+  static int x_of(int lane) { return kMargin + lane * kLane; }
+  static std::string path(std::string_view kind, int x0, int y0, int x1, int y1) {
+    const std::string middle = std::to_string((y0 + y1) / 2);
+    std::string out = "<path class=\"" + std::string(kind) + "\" d=\"M" + std::to_string(x0) + " " + std::to_string(y0);
+    if (x0 == x1) return out + "V" + std::to_string(y1) + "\"/>";
+    return out + "C" + std::to_string(x0) + " " + middle + " " + std::to_string(x1) + " " + middle + " " + std::to_string(x1) + " " +
+           std::to_string(y1) + "\"/>";
+  }
+  static std::string mark(int x) {
+    return "<rect class=\"re\" x=\"" + std::to_string(x - 3) + "\" y=\"1\" width=\"6\" height=\"6\" transform=\"rotate(45 " +
+           std::to_string(x) + " 4)\"/>";
+  }
+
+  [[nodiscard]] int lane_of(int tensor) const {
+    const auto found = std::ranges::find(lanes_, tensor);
+    return found == lanes_.end() ? -1 : static_cast<int>(found - lanes_.begin());
+  }
+  [[nodiscard]] int free_lane() const { return static_cast<int>(std::ranges::find(lanes_, -1) - lanes_.begin()); }
+  int open(int tensor) {
+    const int lane = free_lane();
+    if (static_cast<std::size_t>(lane) == lanes_.size()) lanes_.push_back(-1);
+    lanes_[static_cast<std::size_t>(lane)] = tensor;
+    return lane;
+  }
+  [[nodiscard]] bool is_reordered(int tensor, const std::string& node) const {
+    const auto found = reordered_.find(tensor);
+    return found != reordered_.end() && std::ranges::find(found->second, node) != found->second.end();
+  }
+
+  const LayoutReport& report_;
+  std::vector<int> last_reader_;  ///< per tensor; -1: nobody
+  std::vector<int> lanes_;        ///< tensors; -1: free
+  std::unordered_map<int, std::vector<std::string>> reordered_;
+};
+
+std::string key() {
+  const auto line = [](std::string_view kind, std::string_view text) {
+    return "<svg width=\"28\" height=\"10\"><path class=\"" + std::string(kind) + "\" d=\"M0 5H26\"/></svg> " + std::string(text) +
+           " &nbsp; ";
+  };
+  return "<p class=\"key\">" + line("cl", "channels-last") + line("co", "contiguous") + line("bo", "both at once") +
+         line("ot", "another order") +
+         "<svg width=\"12\" height=\"12\"><rect class=\"re\" x=\"3\" y=\"3\" width=\"6\" height=\"6\" transform=\"rotate(45 6 6)\"/></svg> "
+         "reorder "
+         "&nbsp; <svg width=\"14\" height=\"14\"><circle class=\"lo\" cx=\"7\" cy=\"7\" r=\"4\"/></svg> loses channels-last</p>\n";
+}
+
+std::string html_rows(const LayoutReport& report) {
+  std::string out;
+  Lanes lanes(report);
+  const std::size_t count = std::min(kMostRows, report.operators.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const OperatorLayout& op = report.operators[i];
+    const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[static_cast<std::size_t>(op.outputs.front())];
+    out += "<tr><td>" + lanes.row(static_cast<int>(i)) + "</td><td>" + escape_markup(op.node) + "</td><td>" + escape_markup(op.op_type) +
+           "</td><td>" + escape_markup(op.layout) + "</td><td>" + (made == nullptr ? "" : escape_markup(dims_text(*made))) + "</td><td>" +
+           (made == nullptr ? "" : escape_markup(made->layout)) + "</td><td" + (op.loses ? " class=\"bad\">" : " class=\"faint\">") +
+           escape_markup(op.reason) + "</td></tr>\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string layout_html(const LayoutReport& report, const std::string& model) {
+  std::string body =
+      "<h1>" + escape_markup(model) + "</h1>\n<pre class=\"wide\">" + escape_markup(layout_text(report, {})) + "</pre>\n" + key();
+  if (report.operators.size() > kMostRows) {
+    body += "<p>The first " + format_count(static_cast<int64_t>(kMostRows)) + " of " +
+            format_count(static_cast<int64_t>(report.operators.size())) + " operators.</p>\n";
+  }
+  body +=
+      "<div class=\"wide\"><table class=\"g\"><thead><tr><th></th><th>operator</th><th>type</th><th>runs "
+      "in</th><th>makes</th><th>layout</th>"
+      "<th>why contiguous</th></tr></thead><tbody>\n" +
+      html_rows(report) + "</tbody></table></div>";
+  return html_page("layout of " + model, body, kStyle, layout_json(report));
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,173 @@
+#include "cli/layout_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
+#include "report/json.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::size_t kShown = 8;  ///< lines of each kind, without -v
+
+std::string percent(int64_t part, int64_t whole) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.1f %%", whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+  return out.data();
+}
+
+std::string factor(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.2f ×", value);
+  return out.data();
+}
+
+/// "/conv1", "/conv1 and 3 more", "the caller"
+std::string readers_text(const TensorReorder& reorder) {
+  const std::string& first = reorder.readers.front();
+  std::string out = first.empty() ? "the caller" : escape(first);
+  if (reorder.readers.size() > 1) out += " and " + std::to_string(reorder.readers.size() - 1) + " more";
+  return out;
+}
+
+void add_regions(TextTable& table, const LayoutReport& report, bool all) {
+  for (std::size_t i = 0; i < report.regions.size(); ++i) {
+    if (i >= kShown && !all) return table.line("  … " + std::to_string(report.regions.size() - i) + " more regions (-v)");
+    const LayoutRegion& region = report.regions[i];
+    table.row({"region " + std::to_string(i + 1), escape(region.first) + " … " + escape(region.last),
+               counted(region.operators, "operator") + ", " + counted(region.convolutions, "convolution") + ", " +
+                   percent(region.bytes, report.activation_bytes) + " of activation bytes"});
+  }
+}
+
+void add_reorders(TextTable& table, const LayoutReport& report, bool all) {
+  for (std::size_t i = 0; i < report.reorders.size(); ++i) {
+    if (i >= kShown && !all) return table.line("  … " + std::to_string(report.reorders.size() - i) + " more reorders (-v)");
+    const TensorReorder& reorder = report.reorders[i];
+    table.row({reorder.inner ? "reorder inside" : "reorder",
+               escape(report.tensors[static_cast<std::size_t>(reorder.tensor)].name) + " " + format_bytes(reorder.bytes) + " " +
+                   reorder.from + " → " + reorder.to,
+               "for " + readers_text(reorder) + " (" + escape(reorder.reason) + ")"});
+  }
+}
+
+void add_losses(TextTable& table, const LayoutReport& report, bool all) {
+  const auto losses = std::ranges::count(report.operators, true, &OperatorLayout::loses);
+  std::size_t shown = 0;
+  for (const OperatorLayout& op : report.operators) {
+    if (!op.loses) continue;
+    if (shown++ >= kShown && !all) {
+      return table.line("  … " + std::to_string(static_cast<std::size_t>(losses) - kShown) + " more lose channels-last (-v)");
+    }
+    table.row({"loses channels-last", escape(op.node) + " (" + escape(op.op_type) + ")", escape(op.reason)});
+  }
+}
+
+std::string operator_table(const LayoutReport& report, const ReportStyle& style) {
+  TextTable table({.indent = 2, .gap = 2, .color = style.color});
+  table.row({{"operator", Style::faint},
+             {"type", Style::faint},
+             {"runs in", Style::faint},
+             {"makes", Style::faint},
+             {"layout", Style::faint},
+             {"bytes", Style::faint, Align::right}});
+  for (const OperatorLayout& op : report.operators) {
+    const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[static_cast<std::size_t>(op.outputs.front())];
+    const bool is_known = made != nullptr && made->type != DataType::undefined;
+    table.row({escape(op.node), escape(op.op_type), op.layout + (op.wants && op.layout == "contiguous" ? " (wants channels-last)" : ""),
+               is_known ? std::string(name_of(made->type)) + " " + to_string(made->dims) : "?", is_known ? made->layout : "?",
+               Cell(is_known ? format_bytes(made->bytes) : "?", Style::plain, Align::right)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
+  TextTable table({.indent = 2, .gap = 3, .color = style.color});
+  if (!report.assumed.empty()) {
+    std::string list;
+    for (const std::string& dim : report.assumed) list += (list.empty() ? "" : ", ") + dim;
+    table.line("  layout for " + list + " (--dim, --shape)");
+  }
+  add_regions(table, report, style.verbose);
+  if (report.regions.empty()) table.line("  no tensor lies channels-last");
+  add_reorders(table, report, style.verbose);
+  add_losses(table, report, style.verbose);
+  std::string sum = "  " + counted(report.convolutions, "convolution") + " · " + percent(report.ordered_bytes, report.orderable_bytes) +
+                    " of the bytes that could be are channels-last · " + counted(static_cast<int64_t>(report.reorders.size()), "reorder");
+  if (!report.reorders.empty())
+    sum += " (" + format_bytes(report.reorder_bytes) + ", " + percent(report.reorder_bytes, report.activation_bytes) + ")";
+  sum += " · " + counted(static_cast<int64_t>(report.packs.size()), "pack") + " · predicted gain " + factor(report.predicted_gain);
+  table.line(sum, Style::strong);
+  if (report.propagation) {
+    table.line("  PyTorch's propagation: " + counted(report.propagation->reorders, "reorder") + " (" +
+               format_bytes(report.propagation->bytes) + "), predicted gain " + factor(report.propagation->predicted_gain));
+  }
+  if (report.thrashes) table.line("  thrashing: " + report.thrash_reason, Style::warning);
+  return table.text() + (style.verbose ? operator_table(report, style) : "");
+}
+
+Json layout_json(const LayoutReport& report) {
+  Json tensors = Json::array(), operators = Json::array(), reorders = Json::array(), regions = Json::array();
+  for (const TensorLayout& tensor : report.tensors) {
+    Json entry = Json::object();
+    entry.set("name", tensor.name);
+    if (tensor.type != DataType::undefined) {
+      entry.set("type", name_of(tensor.type)).set("dims", tensor.dims).set("layout", tensor.layout).set("bytes", tensor.bytes);
+    }
+    if (tensor.region >= 0) entry.set("region", tensor.region);
+    if (tensor.is_input) entry.set("input", true);
+    if (tensor.is_output) entry.set("output", true);
+    tensors.add(std::move(entry));
+  }
+  for (const OperatorLayout& op : report.operators) {
+    Json entry = Json::object();
+    entry.set("node", op.node).set("op_type", op.op_type).set("layout", op.layout).set("wants", op.wants).set("loses", op.loses);
+    if (!op.reason.empty()) entry.set("reason", op.reason);
+    entry.set("nanoseconds", op.nanoseconds).set("inputs", op.inputs).set("outputs", op.outputs);
+    operators.add(std::move(entry));
+  }
+  for (const TensorReorder& reorder : report.reorders) {
+    Json entry = Json::object();
+    entry.set("tensor", report.tensors[static_cast<std::size_t>(reorder.tensor)].name).set("from", reorder.from).set("to", reorder.to);
+    entry.set("bytes", reorder.bytes).set("inner", reorder.inner).set("readers", reorder.readers).set("reason", reorder.reason);
+    reorders.add(std::move(entry));
+  }
+  for (const LayoutRegion& region : report.regions) {
+    Json entry = Json::object();
+    entry.set("first", region.first).set("last", region.last).set("operators", region.operators);
+    entry.set("convolutions", region.convolutions).set("bytes", region.bytes);
+    regions.add(std::move(entry));
+  }
+  Json packs = Json::array();
+  for (const int tensor : report.packs) packs.add(report.tensors[static_cast<std::size_t>(tensor)].name);
+  Json out = Json::object();
+  out.set("convolutions", report.convolutions).set("assumed", report.assumed);
+  out.set("activation_bytes", report.activation_bytes).set("ordered_bytes", report.ordered_bytes);
+  out.set("orderable_bytes", report.orderable_bytes).set("reorder_bytes", report.reorder_bytes);
+  out.set("inner_reorder_bytes", report.inner_reorder_bytes).set("predicted_gain", report.predicted_gain);
+  out.set("thrashes", report.thrashes);
+  if (report.thrashes) out.set("thrash_reason", report.thrash_reason);
+  if (report.propagation) {
+    Json compared = Json::object();
+    compared.set("reorders", report.propagation->reorders).set("bytes", report.propagation->bytes);
+    compared.set("predicted_gain", report.propagation->predicted_gain);
+    out.set("propagation", std::move(compared));
+  }
+  out.set("reorders", std::move(reorders)).set("packs", std::move(packs)).set("regions", std::move(regions));
+  out.set("operators", std::move(operators)).set("tensors", std::move(tensors));
+  return out;
+}
+
+}  // namespace relayout::cli
