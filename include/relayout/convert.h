@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "relayout/findings.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
 
@@ -18,6 +19,11 @@ struct ConvertOptions {
   std::vector<std::string> passes = {};  ///< empty: the default pipeline; {"none"}: identity
   std::vector<std::string> skip = {};    ///< dropped from the pipeline
   std::string layout = "channels-last";  ///< channels-last, contiguous, keep
+  /// "nhwc" or "nhwc:NAME,NAME…": graph inputs and outputs are handed over channels-last. Empty: as they are.
+  std::string io = {};
+  std::string emit = {};                        ///< "transposes": the borders of the layout plan are written into the model
+  LayoutChoice when = LayoutChoice::automatic;  ///< of that plan
+  ShapeOptions sizes = {};                      ///< for that plan
   bool fold = true;
   bool include_1d = false, freeze = false;
   std::vector<std::string> only = {}, exclude = {};

@@ -204,13 +204,15 @@ class Graph {
   void freeze(Initializer& initializer);
   /// Gives a value another name wherever it stands. The new name must be unique in the model. Not for graph inputs (IR ≥ 4) and outputs.
   void rename(Value& value, const std::string& name);
+  /// The declared dims of a graph input or output in another order, as far as there are any: result dim i is dim permutation[i].
+  void permute_declared(Value& value, std::span<const int64_t> permutation);
   /// Node attributes may be edited through this; the node counts as modified.
   [[nodiscard]] onnx::NodeProto& edit(Node& node);
 
   /// Whether nodes, initializers, inputs or value_infos differ from the file (nested graphs included).
   [[nodiscard]] bool modified() const noexcept;
-  /// Whether an input's entry was made or changed by a pass (IR 3).
-  [[nodiscard]] bool is_modified(const onnx::ValueInfoProto& input_entry) const noexcept;
+  /// Whether the entry of an input or output was made or changed by a pass.
+  [[nodiscard]] bool is_modified(const onnx::ValueInfoProto& entry) const noexcept;
   /// Whether this entry of value_info is stale because a pass took its value away.
   [[nodiscard]] bool is_stale(const onnx::ValueInfoProto& info) const noexcept;
   /// Rebuilds the repeated fields of the message from the index (for printing and for the ONNX library); payloads stay where they are.

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/failure.h"
+#include "cli/layout_report.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -33,7 +34,7 @@ constexpr char kStream[] = "-";
 struct Request {
   std::vector<std::string> inputs;
   std::string output, out_dir;
-  std::string format = "auto", output_format = "auto";
+  std::string format = "auto", output_format = "auto", when = "auto";
   bool json = false, list_passes = false;
   Assignments dims, shapes;
   ConvertOptions options;
@@ -141,6 +142,8 @@ int run(Request& request, const Common& common) {
   request.options.threads = common.threads;
   request.options.verification.dims = dims_of(request.dims);
   request.options.verification.shapes = shapes_of(request.shapes);
+  request.options.sizes = {request.options.verification.dims, request.options.verification.shapes};
+  request.options.when = choice_of(request.when);
   request.options.load.format = format_of(request.format);
   request.options.output_format = format_of(request.output_format);
   const std::vector<Job> jobs = jobs_of(request);
@@ -174,6 +177,11 @@ void declare_passes(OptionSet& options, Request& request) {
   options.toggle("fold", convert.fold, "fold BatchNormalization into convolutions (default: --fold)");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, convert.layout,
                  "of convolution weights (default: channels-last); contiguous undoes it");
+  options.text("--io", "nhwc[:NAME,...]", convert.io, "inputs and outputs that are images (or those named) are handed over channels-last");
+  options.choice("--emit", {"transposes"}, convert.emit,
+                 "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
+  options.choice("--when", {"auto", "always", "never"}, request.when,
+                 "plan convolutions channels-last where it pays (default), always, or never");
   options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
   options.list("--pass", "NAME", convert.passes, "only these passes (several, or parted by commas); none: copy", ',');
   options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
@@ -184,8 +192,8 @@ void declare_passes(OptionSet& options, Request& request) {
   options.integer("--stop-after", "N", 0, convert.stop_after, "stop after N rewrites");
   options.hide_last();
   options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");
-  options.assignments("--dim", "N=2", request.dims, "with --verify: size of a named dimension");
-  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify: dims of an input");
+  options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: size of a named dimension");
+  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: dims of an input");
   options.flag("--list-passes", request.list_passes, "list the passes and end");
 }
 

@@ -24,11 +24,6 @@ struct Request {
   InspectOptions options;
 };
 
-LayoutChoice choice_of(const std::string& word) {
-  if (word == "always") return LayoutChoice::always;
-  return word == "never" ? LayoutChoice::never : LayoutChoice::automatic;
-}
-
 int run(Request& request, const Common& common) {
   const bool draws = !request.dot.empty() || !request.html.empty();
   if (request.layout || request.compare || draws) {

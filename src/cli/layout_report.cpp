@@ -93,6 +93,11 @@ std::string operator_table(const LayoutReport& report, const ReportStyle& style)
 
 }  // namespace
 
+LayoutChoice choice_of(const std::string& word) {
+  if (word == "always") return LayoutChoice::always;
+  return word == "never" ? LayoutChoice::never : LayoutChoice::automatic;
+}
+
 std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
   TextTable table({.indent = 2, .gap = 3, .color = style.color});
   if (!report.assumed.empty()) {

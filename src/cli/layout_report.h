@@ -8,6 +8,9 @@
 
 namespace relayout::cli {
 
+/// The word of --when.
+[[nodiscard]] LayoutChoice choice_of(const std::string& word);
+
 /// The plan on one screen; -v: every operator.
 [[nodiscard]] std::string layout_text(const LayoutReport& report, const ReportStyle& style);
 [[nodiscard]] Json layout_json(const LayoutReport& report);

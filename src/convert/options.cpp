@@ -35,7 +35,35 @@ bool is_picked(const ConvertOptions& options, const Pass& pass) {
   if (!options.passes.empty()) return contains(options.passes, pass.name);
   if (!options.fold && (pass.name == "fold-batch-norm" || pass.name == "fold-affine")) return false;
   if (options.layout == "keep" && pass.name == "conv-weights-layout") return false;
+  if (pass.name == "export-io") return !options.io.empty() || options.layout == "contiguous";
+  if (pass.name == "export-transposes") return !options.emit.empty() || options.layout == "contiguous";
   return pass.on_by_default;
+}
+
+}  // namespace
+
+namespace {
+
+/// --io and --emit.
+void read_exports(const ConvertOptions& options, PassOptions& out) {
+  if (options.layout == "contiguous" && (!options.io.empty() || !options.emit.empty())) {
+    fail(ErrorKind::usage, "--layout contiguous undoes what --io and --emit do; they exclude each other");
+  }
+  if (!options.emit.empty() && options.emit != "transposes") fail(ErrorKind::usage, "--emit " + quote(options.emit) + ": only transposes");
+  out.choice = options.when;
+  out.sizes = options.sizes;
+  if (options.io.empty()) return;
+  constexpr std::string_view kWord = "nhwc";
+  std::string_view rest = options.io;
+  if (!rest.starts_with(kWord) || (rest.size() > kWord.size() && rest[kWord.size()] != ':')) {
+    fail(ErrorKind::usage, "--io " + quote(options.io) + ": nhwc, or nhwc:NAME,NAME…");
+  }
+  rest.remove_prefix(std::min(rest.size(), kWord.size() + 1));
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (comma > 0) out.io_names.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+  }
 }
 
 }  // namespace
@@ -71,6 +99,7 @@ PassOptions pass_options(const ConvertOptions& options, int threads) {
   } else {
     fail(ErrorKind::usage, "unknown layout " + quote(options.layout) + ": channels-last, contiguous or keep");
   }
+  read_exports(options, out);
   out.include_1d = options.include_1d;
   out.freeze = options.freeze;
   out.only = options.only;

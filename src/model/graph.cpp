@@ -136,8 +136,8 @@ bool Graph::modified() const noexcept {
   return modified_;
 }
 
-bool Graph::is_modified(const onnx::ValueInfoProto& input_entry) const noexcept {
-  return index_->modified_inputs.contains(&input_entry);
+bool Graph::is_modified(const onnx::ValueInfoProto& entry) const noexcept {
+  return index_->modified_entries.contains(&entry);
 }
 
 bool Graph::is_stale(const onnx::ValueInfoProto& info) const noexcept {
@@ -307,7 +307,7 @@ void Graph::add_input_entry(Value& value) {
   auto& type = *entry.mutable_type()->mutable_tensor_type();
   type.set_elem_type(static_cast<int>(value.initializer_->data->type()));
   set_shape(*type.mutable_shape(), value.initializer_->data->dims());
-  index_->modified_inputs.insert(&entry);
+  index_->modified_entries.insert(&entry);
   value.info_ = &entry;
   value.is_input_ = true;
   value.input_slot_ = inputs_.size();
@@ -323,7 +323,7 @@ void Graph::set_data(Initializer& initializer, TensorData data) {
     auto& entry = const_cast<onnx::ValueInfoProto&>(*value.info_);  // the message is this graph's own
     if (entry.type().tensor_type().has_shape()) {
       set_shape(*entry.mutable_type()->mutable_tensor_type()->mutable_shape(), initializer.data->dims());
-      index_->modified_inputs.insert(&entry);
+      index_->modified_entries.insert(&entry);
     }
   }
   touch(nullptr);
@@ -357,7 +357,7 @@ void Graph::move_source(Value& from, Value& to) {
   if (from.is_input_) {
     auto& entry = const_cast<onnx::ValueInfoProto&>(*from.info_);
     entry.set_name(to.name_);
-    index_->modified_inputs.insert(&entry);
+    index_->modified_entries.insert(&entry);
     to.info_ = &entry;
     to.is_input_ = true;
     to.input_slot_ = from.input_slot_;
@@ -403,6 +403,21 @@ void Graph::freeze(Initializer& initializer) {
   touch(nullptr);
 }
 
+void Graph::permute_declared(Value& value, std::span<const int64_t> permutation) {
+  const auto permute = [&](onnx::ValueInfoProto& info) {
+    if (info.name() != value.name_ || !info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return;
+    onnx::TensorShapeProto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
+    if (static_cast<std::size_t>(shape.dim_size()) != permutation.size()) return;
+    const onnx::TensorShapeProto before = shape;
+    for (int i = 0; i < shape.dim_size(); ++i)
+      *shape.mutable_dim(i) = before.dim(static_cast<int>(permutation[static_cast<std::size_t>(i)]));
+    index_->modified_entries.insert(&info);
+  };
+  for (onnx::ValueInfoProto& info : *message_->mutable_input()) permute(info);
+  for (onnx::ValueInfoProto& info : *message_->mutable_output()) permute(info);
+  touch(nullptr);
+}
+
 void Graph::rename(Value& value, const std::string& name) {
   if (value.is_output()) defect("renaming the graph output " + quote(value.name_));
   release_name(value);
@@ -421,7 +436,7 @@ void Graph::rename(Value& value, const std::string& name) {
   if (value.is_input_ && value.info_ != nullptr) {
     auto& entry = const_cast<onnx::ValueInfoProto&>(*value.info_);  // the message is this graph's own
     entry.set_name(name);
-    index_->modified_inputs.insert(&entry);
+    index_->modified_entries.insert(&entry);
   }
   for (const Use& use : value.uses_) {
     use.node->message_->set_input(use.index, name);

@@ -25,7 +25,7 @@ struct Graph::Index {
   /// value_info and output entries of names that passes took away, for the case that the name comes back.
   std::unordered_map<std::string, const onnx::ValueInfoProto*> orphaned_infos;
   std::unordered_set<std::string> gone;  ///< names in value_info that were taken away at least once
-  std::unordered_set<const onnx::ValueInfoProto*> modified_inputs;
+  std::unordered_set<const onnx::ValueInfoProto*> modified_entries;
   /// Messages that no repeated field owns: of inserted nodes and new initializers before sync(), of erased ones after it.
   std::vector<std::unique_ptr<onnx::NodeProto>> loose_nodes;
   std::vector<std::unique_ptr<onnx::TensorProto>> loose_tensors;

@@ -90,8 +90,9 @@ Splicer::List Splicer::value_info_list(const Graph& graph, Items items, int fiel
 Splicer::List Splicer::input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
   std::vector<const onnx::ValueInfoProto*> infos;
   for (const Value* value : graph.inputs()) infos.push_back(value->info());
-  return {items, GraphProto::kInputFieldNumber, infos, originals.inputs,
-          [this, &out, &graph](std::size_t i, const Item* item) { input(out, graph, *graph.inputs()[i], item); }};
+  return {items, GraphProto::kInputFieldNumber, infos, originals.inputs, [this, &out, &graph](std::size_t i, const Item* item) {
+            port(out, graph, GraphProto::kInputFieldNumber, *graph.inputs()[i]->info(), item);
+          }};
 }
 
 Splicer::List Splicer::initializer_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
@@ -131,9 +132,16 @@ Segments Splicer::graph(const Graph& graph) {
   lists.push_back(sparse_list(graph, items, originals, out));
   lists.push_back(input_list(graph, items, originals, out));
   lists.push_back(value_info_list(graph, items, GraphProto::kValueInfoFieldNumber, originals.value_infos, out));
+  int next_output = 0;
   for (const Item& item : items) {
     const auto list = std::ranges::find_if(lists, [&](const List& candidate) { return item.is(candidate.field); });
-    list != lists.end() ? list->at_next_item() : copy(out, item);
+    if (list != lists.end()) {
+      list->at_next_item();
+    } else if (item.is(GraphProto::kOutputFieldNumber)) {
+      port(out, graph, GraphProto::kOutputFieldNumber, message.output(next_output++), &item);
+    } else {
+      copy(out, item);
+    }
   }
   for (List& list : lists) list.at_end();
   return out;
@@ -153,7 +161,7 @@ Segments Splicer::graph_anew(const Graph& graph) {
   for (const Initializer& initial : graph.initializers()) {
     initial.sparse != nullptr ? sparse_initializer(out, initial, nullptr) : initializer(out, initial, nullptr);
   }
-  for (const Value* value : graph.inputs()) input(out, graph, *value, nullptr);
+  for (const Value* value : graph.inputs()) port(out, graph, GraphProto::kInputFieldNumber, *value->info(), nullptr);
   for (const onnx::ValueInfoProto& info : graph.message()->value_info()) {
     if (graph.is_stale(info)) continue;
     Segments body;
@@ -189,13 +197,12 @@ Segments Splicer::function(const Graph& function) {
   return out;
 }
 
-void Splicer::input(Segments& out, const Graph& graph, const Value& value, const Item* item) {
-  const onnx::ValueInfoProto& info = *value.info();
+void Splicer::port(Segments& out, const Graph& graph, int field, const onnx::ValueInfoProto& info, const Item* item) {
   // A change that was taken back leaves the original bytes.
   if (item != nullptr && (!graph.is_modified(info) || encode::is_same(*origin_.file, *item, info))) return copy(out, *item);
   Segments body;
   body.literal(encode::serialized(info));
-  put(out, GraphProto::kInputFieldNumber, item, std::move(body));
+  put(out, field, item, std::move(body));
 }
 
 void Splicer::initializer(Segments& out, const Initializer& initializer, const Item* item) {

@@ -37,7 +37,7 @@ class Splicer {
 
   // One element each, in the place of `item` or as a new one (null).
   void node(Segments& out, int field, const Node& node, const Item* item);
-  void input(Segments& out, const Graph& graph, const Value& value, const Item* item);
+  void port(Segments& out, const Graph& graph, int field, const onnx::ValueInfoProto& info, const Item* item);
   void initializer(Segments& out, const Initializer& initializer, const Item* item);
   void sparse_initializer(Segments& out, const Initializer& initializer, const Item* item);
 

@@ -27,6 +27,7 @@
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/transposes.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -259,17 +260,8 @@ class WeightsPass {
     const std::size_t rank = reorder.data.dims().size();
     const std::string name = graph.model().unique_name(weight.name() + ".channels_last");
     Value& stored = graph.detach(weight, name);
-    onnx::NodeProto message;
-    message.set_name(graph.model().unique_name(name + "/Transpose"));
-    message.set_op_type("Transpose");
-    message.add_input(name);
-    message.add_output(weight.name());
-    onnx::AttributeProto& perm = *message.add_attribute();
-    perm.set_name("perm");
-    perm.set_type(onnx::AttributeProto::INTS);
-    for (const int64_t axis : from_channels_last(rank)) perm.add_ints(axis);
     const auto place = stored.producer() != nullptr ? std::next(graph.position_of(*stored.producer())) : front_of(graph);
-    graph.insert_before(place, message);
+    (void)insert_transpose(graph, place, stored, weight.name(), graph.model().unique_name(name + "/Transpose"), from_channels_last(rank));
     store(stored, std::move(reorder.data));
   }
 

@@ -13,6 +13,7 @@
 #include "ops/constants.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 
 namespace relayout {
 
@@ -22,9 +23,12 @@ enum class WeightsLayout { keep, channels_last, contiguous };
 struct PassOptions {
   WeightsLayout layout = WeightsLayout::channels_last;
   bool include_1d = false;
-  bool freeze = false;                     ///< overridable initializers become constants before the first pass
-  std::vector<std::string> only, exclude;  ///< globs over node names (output names of nodes without one)
-  int64_t stop_after = -1;                 ///< rewrites; -1: no limit
+  std::vector<std::string> io_names;              ///< inputs and outputs to hand over channels-last; empty: all images
+  LayoutChoice choice = LayoutChoice::automatic;  ///< of the plan that is exported
+  ShapeOptions sizes;                             ///< for that plan
+  bool freeze = false;                            ///< overridable initializers become constants before the first pass
+  std::vector<std::string> only, exclude;         ///< globs over node names (output names of nodes without one)
+  int64_t stop_after = -1;                        ///< rewrites; -1: no limit
   int threads = 2;
 };
 

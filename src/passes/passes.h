@@ -8,5 +8,7 @@ namespace relayout {
 void fold_batch_norm(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
 void conv_weights_layout(Graph& graph, PassContext& context);
+void export_io(Graph& graph, PassContext& context);
+void export_transposes(Graph& graph, PassContext& context);
 
 }  // namespace relayout

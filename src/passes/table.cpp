@@ -23,6 +23,9 @@ constexpr Pass kPasses[] = {
     {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
     // Last: a fold changes weights, and a weight in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, true},
+    // Behind everything else: what is exported is how the finished graph is run.
+    {"export-io", "graph inputs and outputs in channels-last order (--io nhwc), or back", export_io, false},
+    {"export-transposes", "the borders of the layout plan as pairs of Transposes (--emit transposes), or back", export_transposes, false},
 };
 
 constexpr bool names_are_unique() {

@@ -1,0 +1,40 @@
+#include "passes/transposes.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <vector>
+
+#include "model/attributes.h"
+
+namespace relayout {
+
+Node* insert_transpose(Graph& graph, std::list<Node>::iterator position, Value& input, const std::string& output, const std::string& name,
+                       std::span<const int64_t> permutation) {
+  onnx::NodeProto message;
+  message.set_name(name);
+  message.set_op_type("Transpose");
+  message.add_input(input.name());
+  message.add_output(output);
+  onnx::AttributeProto& perm = *message.add_attribute();
+  perm.set_name("perm");
+  perm.set_type(onnx::AttributeProto::INTS);
+  for (const int64_t axis : permutation) perm.add_ints(axis);
+  return &graph.insert_before(position, message);
+}
+
+std::size_t permutation_rank(const Node& transpose) {
+  const Attributes attributes(transpose);
+  return attributes.has_reference() ? 0 : attributes.integers("perm").size();
+}
+
+void attach_through(Graph& graph, Node& node) {
+  Value& inner = *node.input(0);
+  Value& outer = *node.output(0);
+  const std::vector<Use> uses(inner.uses().begin(), inner.uses().end());
+  for (const Use& use : uses) {
+    if (use.node != &node) use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &outer);
+  }
+  graph.attach(inner, node);
+}
+
+}  // namespace relayout
