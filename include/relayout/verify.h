@@ -36,6 +36,7 @@ struct VerifyOptions {
   std::filesystem::path save_data;  ///< inputs and a's outputs go there as test_data_set_N; empty: nowhere
   std::optional<Mode> mode;         ///< --data: only this mode
   bool allow_inconclusive = false;
+  bool images_last = false;    ///< b takes and gives images channels-last, as convert --io nhwc writes it
   bool run_identical = false;  ///< execute even when both files are the same
   bool digests = false;        ///< name both files by SHA-256 in the result
   bool layers = false;         ///< compare node by node also when the outputs are the same, with errors by depth

@@ -34,7 +34,7 @@ struct Request {
   std::string data;
   Assignments dims, shapes, inputs;
   int64_t seed = 1;
-  std::string mode, junit, html, resize, save_data;
+  std::string io, mode, junit, html, resize, save_data;
   std::vector<std::string> mean, deviation;
   bool reference = false, json = false, layers = false;
   SuiteRequest suite;
@@ -63,6 +63,7 @@ void read_words(Request& request) {
   VerifyOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.seed);
   options.dims = dims_of(request.dims);
+  options.images_last = !request.io.empty();
   options.shapes = shapes_of(request.shapes);
   for (const auto& [name, value] : request.inputs) options.inputs[name] = value;
   options.images = image_options(request);
@@ -181,6 +182,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.group("Verdict");
   options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");
   options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
+  options.choice("--io", {"nhwc"}, request->io, "B takes and gives images channels-last, as convert --io nhwc wrote it");
   options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
   options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
   options.flag("--reference", request->reference, "--mode reference: own kernels in double precision");

@@ -125,6 +125,7 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   save(model, draft, saving);
   VerifyOptions verification = options.verification;
   verification.load = options.load;
+  verification.images_last = !options.io.empty();
   verification.threads = options.threads;
   VerifyResult out = verify(result.input, draft, verification);
   out.b = result.output.string();

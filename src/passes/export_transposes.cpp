@@ -80,6 +80,7 @@ class PairPass {
     const std::string name = value.name();
     const std::vector<Use> uses(value.uses().begin(), value.uses().end());
     if (for_caller && (value.producer() == nullptr || value.output_count() > 1)) return;
+    if (context_.dry_run) return say(value);
     Value& source = for_caller ? graph_.detach(value, graph_.model().unique_name(name + std::string(kInner))) : value;
     const auto place = source.producer() != nullptr ? std::next(graph_.position_of(*source.producer())) : graph_.nodes().begin();
     const std::string middle = graph_.model().unique_name(name + std::string(kMiddle));
@@ -112,6 +113,7 @@ class PairPass {
     if (result.is_output() &&
         (!source.name().starts_with(result.name() + std::string(kInner)) || source.producer() == nullptr || source.is_output()))
       return;
+    if (context_.dry_run) return say(source);
     graph_.set_input(back, 0, &source);
     graph_.erase(*there);
     if (result.is_output()) {

@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "model/origin.h"
 #include "ops/dtypes.h"
+#include "passes/pass.h"
 #include "relayout/error.h"
 #include "verify/compare.h"
 #include "verify/hints.h"
@@ -50,10 +51,20 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Side load_side(const std::filesystem::path& path, const LoadOptions& options) {
+/// Takes out what `convert --io nhwc` put behind inputs and in front of outputs (exact pairs of dims and a Transpose, see
+/// passes/export_io.cpp), so that both models are asked the same way.
+void take_images_contiguous(Model& model) {
+  PassContext context;
+  context.options.layout = WeightsLayout::contiguous;
+  const Pass* const pass = find_pass("export-io");
+  run_passes(model, std::span(&pass, 1), context);
+}
+
+Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last) {
   Side side;
   side.name = path.string();
   side.model = Model::load(path, options);
+  if (images_last) take_images_contiguous(*side.model);
   side.outputs = output_ports(side.model->graph());
   return side;
 }
@@ -691,8 +702,8 @@ class Verification {
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
   // Without their payloads: weights are read by one Session at a time.
-  Side side_a = load_side(a, options.load);
-  Side side_b = load_side(b, options.load);
+  Side side_a = load_side(a, options.load, false);
+  Side side_b = load_side(b, options.load, options.images_last);
   return Verification(std::move(side_a), std::move(side_b), options).run();
 }
 

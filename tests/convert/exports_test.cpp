@@ -1,0 +1,73 @@
+// Every export is standard ONNX: another runtime gives the same bits, and --layout contiguous gives the file there was.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "relayout/convert.h"
+#include "support/model_cache.h"
+#include "support/process.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Converts for one export alone, and back to the bytes there were.
+void expect_there_and_back(const fs::path& model, const fs::path& result, ConvertOptions options) {
+  options.fold = false;
+  options.skip = {"remove-unused"};
+  ASSERT_TRUE(convert(model, result, options).written);
+  const fs::path back = result.string() + ".back";
+  ConvertOptions undo;
+  undo.fold = false;
+  undo.skip = {"remove-unused"};
+  undo.layout = "contiguous";
+  ASSERT_TRUE(convert(result, back, undo).written);
+  EXPECT_TRUE(test::read_file(back) == test::read_file(model)) << result;
+  fs::remove(back);
+}
+
+void expect_exports(const test::TempFolder& folder, const fs::path& model, const std::string& name) {
+  fs::copy_file(model, folder / (name + ".original.onnx"));
+  ConvertOptions weights, io, transposes;
+  io.layout = transposes.layout = "keep";
+  io.io = "nhwc";
+  transposes.emit = "transposes";
+  expect_there_and_back(model, folder / (name + ".weights.onnx"), weights);
+  expect_there_and_back(model, folder / (name + ".io.onnx"), io);
+  expect_there_and_back(model, folder / (name + ".transposes.onnx"), transposes);
+}
+
+void expect_equal_in_onnxruntime(const test::TempFolder& folder) {
+  const char* const chosen = std::getenv("RELAYOUT_PYTHON");
+  const std::string python = chosen != nullptr ? chosen : "python3";
+  const std::string script = std::string(RELAYOUT_SOURCE_DIR) + "/tests/convert/onnxruntime_equal.py";
+  const test::ProcessResult result = test::run_process({"/usr/bin/env", python, script, folder.path()}, {.timeout = 600});
+  if (result.code == 77 || result.code == 127) {
+    GTEST_SKIP() << "no Python with onnxruntime (RELAYOUT_PYTHON names one): " << result.out << result.err;
+  }
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
+TEST(Exports, OneModelInOnnxRuntime) {
+  const test::TempFolder folder;
+  expect_exports(folder, RELAYOUT_SOURCE_DIR "/testdata/resnet18_eighth/model.onnx", "resnet18_eighth");
+  expect_equal_in_onnxruntime(folder);
+}
+
+TEST(SlowExports, AllModelsInOnnxRuntime) {
+  const auto models = test::cached_models();
+  if (models.empty()) GTEST_SKIP() << test::kNoModels;
+  for (const fs::path& model : models) {
+    const std::string name = model.parent_path().filename();
+    if (name.ends_with("_external")) continue;
+    const test::TempFolder folder;
+    expect_exports(folder, model, name);
+    expect_equal_in_onnxruntime(folder);
+  }
+}
+
+}  // namespace
+}  // namespace relayout
