@@ -9,6 +9,7 @@
 
 #include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 
 namespace relayout {
 
@@ -26,10 +27,14 @@ struct Unsupported {
   std::string why;
 };
 
+class CostModel;
+
 struct ExecuteOptions {
   Mode mode = Mode::optimized;
-  int threads = 0;    ///< 0: available_cpus()
-  uint64_t seed = 1;  ///< of Random* nodes without one
+  int threads = 0;                                ///< 0: available_cpus()
+  LayoutChoice layout = LayoutChoice::automatic;  ///< of the optimized mode's layout plan
+  const CostModel* costs = nullptr;               ///< of that plan; nullptr: the default. Must outlive the executor
+  uint64_t seed = 1;                              ///< of Random* nodes without one
   /// Replaces the contents of an initializer or Constant at load (noise floor): called once per tensor with its value's name.
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
   /// Called after each node with every output as it stands (debug, localization); slows down.

@@ -22,7 +22,8 @@ std::optional<std::vector<int64_t>> integers_of(const KnownConstant& constant) {
 
 }  // namespace
 
-LayoutGuide::LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states) {
+LayoutGuide::LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states,
+                         const PlanningOptions& options) {
   for (const int index : nodes) {
     const ProgramNode& node = program.nodes()[static_cast<std::size_t>(index)];
     nodes_[index] = static_cast<int>(graph_.nodes.size());
@@ -35,7 +36,7 @@ LayoutGuide::LayoutGuide(const Program& program, const std::vector<int>& nodes, 
     }
   }
   answers_ = see_through_sequences(graph_);
-  plan_ = plan_layout(graph_);
+  plan_ = plan_layout(graph_, options);
 }
 
 int LayoutGuide::number(const Program& program, const std::vector<ValueState>& states, int value) {

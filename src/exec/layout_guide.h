@@ -15,7 +15,7 @@ namespace relayout {
 class LayoutGuide {
  public:
   LayoutGuide() = default;
-  LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states);
+  LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states, const PlanningOptions& options);
 
   /// The order that a node needs an operand in; nothing when it takes it as it lies.
   [[nodiscard]] std::optional<AxisOrder> wanted(int node, std::size_t input) const;

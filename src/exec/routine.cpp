@@ -160,7 +160,9 @@ std::unique_ptr<Plan> Routine::compile(int first, std::vector<int> touched) {
   Lowering lowering(program_, states, context_.store,
                     {mode, context_.threads, context_.library, static_cast<bool>(context_.options.observe)}, *plan);
   lowering.skip_folded(first, inference);
-  const LayoutGuide guide = mode == Mode::optimized ? LayoutGuide(program_, inference.nodes, states) : LayoutGuide();
+  const LayoutGuide guide = mode == Mode::optimized
+                                ? LayoutGuide(program_, inference.nodes, states, {context_.options.layout, context_.options.costs})
+                                : LayoutGuide();
   lowering.follow(guide);
   const std::vector<Group> groups = mode == Mode::optimized ? fused_groups(program_, inference.nodes, lowering.stage_context(), guide)
                                                             : single_groups(program_, inference.nodes);

@@ -60,7 +60,9 @@ class LongModel {
 
 PassContext run_all(Model& model) {
   std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) passes.push_back(&pass);
+  for (const Pass& pass : pass_table()) {
+    if (pass.on_by_default) passes.push_back(&pass);
+  }
   PassContext context;
   run_passes(model, passes, context);
   model.graph().validate();
