@@ -101,6 +101,11 @@ class PairSuite {
     } else if (result_.outcome == Outcome::inconclusive) {
       set_inconclusive(one, result_.reason.empty() ? "nothing was tested by at least one output" : result_.reason);
     }
+    for (const LayerResult& layer : result_.layers) {
+      if (layer.outcome != Outcome::different) continue;
+      one.details = "first wrong node: " + layer_label(layer) + ": " + layer.reason;
+      break;
+    }
     if (!result_.proof) return;
     for (const Unexplained& entry : result_.proof->unexplained) one.details += (one.details.empty() ? "" : "\n") + entry.text;
   }

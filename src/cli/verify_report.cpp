@@ -21,6 +21,8 @@ namespace {
 
 /// A ratio to its floor from which on people want to hear of it (the bound is 5).
 constexpr double kRemarkable = 3;
+/// A floor from which on an output tells little.
+constexpr double kCoarse = 0.05;
 
 bool is_exact(DataType type) {
   return !traits(type).is_float && type != DataType::complex64 && type != DataType::complex128;
@@ -68,6 +70,9 @@ void add_output(TextTable& table, const OutputComparison& output) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
   } else if (output.ratio > kRemarkable) {
     table.line("  within the bound of 5 × floor, but above what correct evaluations usually differ by");
+  }
+  if (output.floor > kCoarse && output.outcome == Outcome::same) {
+    table.line("  the floor is " + format("%.0f", 100 * output.floor) + " % of the range: so far may correct evaluations lie apart here");
   }
   for (const SampleMetrics& metrics : output.samples) {
     if (metrics.ties == 0) continue;

@@ -75,6 +75,30 @@ TEST(VerifyReport, ADifferenceSaysWhereAndHowFar) {
   EXPECT_THAT(text, HasSubstr("exit 1\n"));
 }
 
+TEST(VerifyReport, V43ACoarseFloorIsSaid) {
+  VerifyResult result = same();
+  result.outputs.front().floor = 0.18;
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("  the floor is 18 % of the range"));
+}
+
+TEST(VerifyReport, V73TheFirstWrongNodeIsNamed) {
+  VerifyResult result = different();
+  LayerResult layer;
+  layer.node = "/layer3/conv2/Conv";
+  layer.op_type = "Conv";
+  layer.outcome = Outcome::different;
+  layer.error = 4.1e-2;
+  layer.floor = 2e-7;
+  layer.bound = 1e-6;
+  layer.replaces = {"'c' (Conv)", "'n' (BatchNormalization)"};
+  result.layers = {layer, layer};
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text,
+              HasSubstr("first wrong node   /layer3/conv2/Conv (Conv), its inputs agree, its output does not (4.1e-02, floor 2.0e-07)\n"));
+  EXPECT_THAT(text, HasSubstr("it does what these do in resnet50.onnx: 'c' (Conv), 'n' (BatchNormalization)\n"));
+  EXPECT_THAT(text, HasSubstr("1 more node that does so on its own (--layers)\n"));
+}
+
 TEST(VerifyReport, V8InterfaceDifferencesComeFirst) {
   VerifyResult result = different();
   result.interface = {{"output", "logits", "renamed", "logits", "LOGITS", false},

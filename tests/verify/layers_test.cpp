@@ -128,6 +128,14 @@ TEST(Layers, OnRequestEveryValueIsListedWithItsErrorByDepth) {
   EXPECT_EQ(result.layers[1].error, 0) << "a Relu of the same numbers is the same";
 }
 
+TEST(Layers, V21ACorrectFoldOfADeepNetIsSame) {
+  Network a = deep(12, 60), b = a;
+  fold(b);
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_LT(result.outputs.front().ratio, 3);
+}
+
 TEST(Layers, WithoutRequestAGoodResultHasNone) {
   Network a = deep(4, 3), b = a;
   fold(b);
