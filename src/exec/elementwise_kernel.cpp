@@ -50,6 +50,39 @@ static_assert(kMostOperands <= kMostLoopTensors);
   return x != x ? x : result;
 }
 
+/// 1 − erf(x) to 2e-7 of itself (W. Press et al., Numerical Recipes, erfcc); NaN stays NaN.
+[[gnu::always_inline]] inline float error_complement(float x) {
+  const float z = std::fabs(x);
+  const float t = 1.0F / (1.0F + 0.5F * z);
+  float series = 0.17087277F;
+  series = series * t - 0.82215223F;
+  series = series * t + 1.48851587F;
+  series = series * t - 1.13520398F;
+  series = series * t + 0.27886807F;
+  series = series * t - 0.18628806F;
+  series = series * t + 0.09678418F;
+  series = series * t + 0.37409196F;
+  series = series * t + 1.00002368F;
+  series = series * t - 1.26551223F;
+  const float tail = t * exponential(series - z * z);
+  return x < 0 ? 2.0F - tail : tail;
+}
+
+/// erf(x): near 0 its Taylor series, which keeps the relative precision.
+[[gnu::always_inline]] inline float error_function(float x) {
+  const float square = x * x;
+  float series = 1.0F / 9360.0F;
+  series = series * square - 1.0F / 1320.0F;
+  series = series * square + 1.0F / 216.0F;
+  series = series * square - 1.0F / 42.0F;
+  series = series * square + 0.1F;
+  series = series * square - 1.0F / 3.0F;
+  series = series * square + 1.0F;
+  const float near = series * x * 1.12837916709551257F;
+  const float far = 1.0F - error_complement(x);
+  return square < 0.25F ? near : far;
+}
+
 template <class F>
 [[gnu::always_inline]] inline void map(float* out, const float* in, int64_t count, const F& f) {
   for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
@@ -92,6 +125,17 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return map(out, in, count, [](float x) { return 1.0F / (1.0F + exponential(-x)); });
     case Function::swish:
       return map(out, in, count, [=](float x) { return x / (1.0F + exponential(-alpha * x)); });
+    case Function::exp:
+      return map(out, in, count, [](float x) { return exponential(x); });
+    case Function::erf:
+      return map(out, in, count, [](float x) { return error_function(x); });
+    case Function::gelu_erf:
+      return map(out, in, count, [](float x) { return 0.5F * x * error_complement(x * -0.707106781186547524F); });
+    case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x / (1 + e^(−2u))
+      return map(out, in, count, [](float x) {
+        const float u = 0.797884560802865356F * (x + 0.044715F * x * x * x);
+        return x / (1.0F + exponential(-2.0F * u));
+      });
     case Function::abs:
       return map(out, in, count, [](float x) { return std::fabs(x); });
     case Function::sqrt:
@@ -285,6 +329,10 @@ bool is_own(Function function) {
     case Function::hard_swish:
     case Function::sigmoid:
     case Function::swish:
+    case Function::exp:
+    case Function::erf:
+    case Function::gelu_erf:
+    case Function::gelu_tanh:
     case Function::abs:
     case Function::sqrt:
     case Function::linear:

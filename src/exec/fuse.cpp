@@ -16,6 +16,11 @@
 namespace relayout {
 namespace {
 
+/// Functions that the library applies to a convolution's result. Its exp turns NaN into infinity, its gelu infinity into NaN.
+bool is_post_op(Function function) {
+  return function != Function::exp && function != Function::erf && function != Function::gelu_erf && function != Function::gelu_tanh;
+}
+
 class Fuser {
  public:
   Fuser(const Program& program, const std::vector<int>& nodes, const StageContext& context, const LayoutGuide& guide)
@@ -88,7 +93,7 @@ class Fuser {
     const auto stages = stages_of(context_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
     const Stage& stage = stages->front();
-    return !stage.is_binary || (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+    return !stage.is_binary ? is_post_op(stage.function) : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 
   [[nodiscard]] bool follows_elementwise(const std::vector<int>& chain, int node, int through) const {

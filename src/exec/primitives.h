@@ -22,6 +22,7 @@ enum class Function : uint8_t {
   sigmoid,
   tanh,
   elu,  ///< alpha
+  erf,
   gelu_erf,
   gelu_tanh,
   swish,  ///< x · sigmoid(alpha·x)
@@ -65,41 +66,16 @@ struct Matmul {
   std::vector<PostOp> post_ops;
 };
 
-struct Pooling {
-  enum class Kind : uint8_t { maximum, average_exclude, average_include };
-  Kind kind = Kind::maximum;
-  TensorDesc source, destination;
-  Dims kernel, strides, dilations, pads_begin, pads_end;
-};
-
 struct Softmax {
   TensorDesc source, destination;
   int64_t axis = 0;
   bool logarithmic = false;
 };
 
-/// Half-pixel coordinates over the spatial dims.
-struct Resampling {
-  TensorDesc source, destination;
-  bool linear = true;
-};
-
 struct Eltwise {
   TensorDesc source, destination;
   Function function = Function::relu;
   float alpha = 0, beta = 0;
-};
-
-/// Only the second operand may have dims of 1 where the destination has more.
-struct Binary {
-  TensorDesc first, second, destination;
-  BinaryFunction function = BinaryFunction::add;
-};
-
-struct Concat {
-  std::vector<TensorDesc> sources;
-  TensorDesc destination;
-  int64_t axis = 0;
 };
 
 struct Reorder {
@@ -113,7 +89,7 @@ struct Normalization {
   bool has_scale = false, has_shift = false;
 };
 
-using PrimitiveSpec = std::variant<Convolution, Matmul, Pooling, Softmax, Resampling, Eltwise, Binary, Concat, Reorder, Normalization>;
+using PrimitiveSpec = std::variant<Convolution, Matmul, Softmax, Eltwise, Reorder, Normalization>;
 
 enum class Argument : uint8_t { source, weights, bias, destination, operand, scale, shift, scratchpad };
 
@@ -136,7 +112,7 @@ class Primitive {
   [[nodiscard]] virtual int64_t scratchpad_bytes() const noexcept = 0;
   /// nullptr when it has no constant weights.
   [[nodiscard]] virtual const WeightsFormat* weights_format() const noexcept = 0;
-  /// `index`: which source of a Binary or Concat, which post-op for `operand`.
+  /// `index`: which post-op for `operand`.
   virtual void bind(Argument argument, int index, void* data) = 0;
   /// With as many threads as were set when it was made. Everything must be bound. Throws Error{defect} when the library fails.
   virtual void execute() = 0;

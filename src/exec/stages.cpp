@@ -69,6 +69,9 @@ std::optional<Stage> unary(const StageContext& context, const ProgramNode& node)
   if (op == "Tanh") return function(Function::tanh);
   if (op == "Abs") return function(Function::abs);
   if (op == "Sqrt") return function(Function::sqrt);
+  if (op == "Exp") return function(Function::exp);
+  if (op == "Erf") return function(Function::erf);
+  if (op == "Gelu") return function(attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
   if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
   if (op == "Softplus") return function(Function::softplus, 1.0F);
   return std::nullopt;

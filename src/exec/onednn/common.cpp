@@ -52,6 +52,8 @@ dnnl::algorithm algorithm_of(Function function) {
       return eltwise_tanh;
     case Function::elu:
       return eltwise_elu;
+    case Function::erf:  // the library has none
+      return undef;
     case Function::gelu_erf:
       return eltwise_gelu_erf;
     case Function::gelu_tanh:

@@ -92,12 +92,8 @@ void add_operands(std::vector<std::pair<int, dnnl::memory::desc>>& arguments, co
 
 [[nodiscard]] MadePrimitive make(const Convolution& spec);
 [[nodiscard]] MadePrimitive make(const Matmul& spec);
-[[nodiscard]] MadePrimitive make(const Pooling& spec);
 [[nodiscard]] MadePrimitive make(const Softmax& spec);
-[[nodiscard]] MadePrimitive make(const Resampling& spec);
 [[nodiscard]] MadePrimitive make(const Eltwise& spec);
-[[nodiscard]] MadePrimitive make(const Binary& spec);
-[[nodiscard]] MadePrimitive make(const Concat& spec);
 [[nodiscard]] MadePrimitive make(const Reorder& spec);
 [[nodiscard]] MadePrimitive make(const Normalization& spec);
 

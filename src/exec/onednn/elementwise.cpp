@@ -19,16 +19,4 @@ MadePrimitive make(const Eltwise& spec) {
           {}};
 }
 
-MadePrimitive make(const Binary& spec) {
-  const dnnl::memory::desc first = descriptor(spec.first);
-  const dnnl::memory::desc second = descriptor(spec.second);
-  const dnnl::memory::desc destination = descriptor(spec.destination);
-  dnnl::binary::primitive_desc pd(runtime().engine, algorithm_of(spec.function), first, second, destination, attributes({}), true);
-  if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
-  return {std::make_unique<CompiledPrimitive>(pd,
-                                              std::vector<std::pair<int, dnnl::memory::desc>>{
-                                                  {DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, destination}}),
-          {}};
-}
-
 }  // namespace relayout::onednn
