@@ -6,7 +6,8 @@
 
 namespace relayout {
 
-/// The 16-bit float types by their bits. To float is exact; from double rounds once, to nearest even (IEEE 754; overflow gives infinity).
+/// The 16-bit float types by their bits. To float is exact; from float and double rounds once, to nearest even (IEEE 754; overflow gives
+/// infinity).
 
 /// `value` as the float whose further rounding to 16 bits equals rounding `value` itself: round to odd keeps every tie visible.
 [[nodiscard]] inline uint32_t round_to_odd(double value) noexcept {
@@ -26,8 +27,8 @@ namespace relayout {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
 }
 
-[[nodiscard]] inline uint16_t double_to_half(double value) noexcept {
-  const uint32_t bits = round_to_odd(value);
+[[nodiscard]] inline uint16_t float_to_half(float value) noexcept {
+  const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = bits >> 16U & 0x8000U;
   uint32_t magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U | (magnitude >> 13U & 0x1FFU));  // NaN, quiet
@@ -38,6 +39,10 @@ namespace relayout {
   }
   magnitude += 0xC8000000U + 0xFFFU + (magnitude >> 13U & 1U);  // exponent from bias 127 to 15; half of the last place, ties to even
   return static_cast<uint16_t>(sign | magnitude >> 13U);
+}
+
+[[nodiscard]] inline uint16_t double_to_half(double value) noexcept {
+  return float_to_half(std::bit_cast<float>(round_to_odd(value)));
 }
 
 [[nodiscard]] inline float bfloat16_to_float(uint16_t value) noexcept {

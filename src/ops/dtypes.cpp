@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "base/half.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -387,8 +388,11 @@ void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Do
     case DataType::boolean:
       return store_run<Domain, uint8_t>(to, stride, count, from, [](Domain v) { return static_cast<uint8_t>(v != Domain{}); });
     case DataType::float16:
-      return store_run<Domain, uint16_t>(to, stride, count, from,
-                                         [](Domain v) { return encode(kFloat16, to_small_float_source(v), false); });
+      if constexpr (std::is_same_v<Domain, float>)
+        return store_run<float, uint16_t>(to, stride, count, from, float_to_half);
+      else
+        return store_run<Domain, uint16_t>(to, stride, count, from,
+                                           [](Domain v) { return encode(kFloat16, to_small_float_source(v), false); });
     case DataType::bfloat16:
       if constexpr (std::is_same_v<Domain, float>)
         return store_run<float, uint16_t>(to, stride, count, from, encode_bfloat16);
