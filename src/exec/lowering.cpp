@@ -41,11 +41,11 @@ AxisOrder axes_of(Order order, const Dims& dims) {
   return order_of(order == Order::contiguous || dims.size() < 3 ? contiguous_axes(dims.size()) : channels_last_axes(dims.size()), dims);
 }
 
-/// Whether strides have the dims in this order, with gaps or not; those that are repeated (stride 0) do not count.
+/// Whether strides have the dims in this order, with gaps, backwards or not; those that are repeated (stride 0) do not count.
 bool follows(const TensorDesc& desc, const AxisOrder& order) {
   int64_t inner = 0;
   for (std::size_t i = order.size(); i-- > 0;) {
-    const int64_t stride = desc.strides[static_cast<std::size_t>(order[i])];
+    const int64_t stride = std::abs(desc.strides[static_cast<std::size_t>(order[i])]);
     if (stride == 0) continue;
     if (stride < inner) return false;
     inner = stride * desc.dims[static_cast<std::size_t>(order[i])];
