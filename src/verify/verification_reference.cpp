@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "relayout/error.h"
+#include "verify/noise.h"
+#include "verify/save_data.h"
+#include "verify/verification.h"
+
+namespace relayout {
+namespace {
+
+/// The double-precision reference runs plain loops: beyond this many multiply-accumulates per sample it takes too long.
+constexpr int64_t kReferenceMacs = 2'000'000'000;
+/// As written and reference must agree (research: neither exceeds the noise of moved weights by more than 3): beyond this the executor
+/// is wrong, and its error must not pass for a floor.
+constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
+
+}  // namespace
+
+void Verification::run_reference() {
+  const auto start = Clock::now();
+  Session session(a_, execute_options(Mode::as_written));
+  int attempt = 0;
+  for (int number = 0; number < planned_samples_; ++number) {
+    progress("reference");
+    Sample sample{number, {}, 0};
+    Session::Run run;
+    // The first sample finds sizes that the model takes; the others keep to them.
+    do {
+      sample.assignment = inputs_->dims().assign(number, planned_samples_, attempt);
+      run = session.run(inputs_of(sample));
+    } while (!run.rejected.empty() && samples_.empty() && ++attempt < inputs_->dims().attempts());
+    if (samples_.empty() && !run.rejected.empty()) attempt = 0;
+    result_.inputs.push_back({number, sample.assignment.shapes, sample.assignment.dims, run.rejected});
+    if (!run.rejected.empty()) {
+      if (number == 0) first_rejection_ = run.rejected;
+      continue;
+    }
+    sample.macs = session.macs();
+    if (samples_.empty()) check_repeatable(session, sample, run.outputs);
+    for (Tracked& tracked : tracked_) {
+      const Datum& value = run.outputs.at(tracked.index_a);
+      tracked.reference.add(value);
+      tracked.yardsticks.emplace_back().add(value);
+      tracked.stored.push_back(spill_.write(value));
+    }
+    samples_.push_back(std::move(sample));
+  }
+  if (samples_.empty()) report_rejection();
+  result_.samples = static_cast<int>(samples_.size());
+  result_.seconds_a = seconds_since(start);
+}
+
+void Verification::save_samples() {
+  std::vector<std::string> input_names, output_names;
+  for (const Port& port : required_inputs(a_.model->graph())) input_names.push_back(port.name);
+  for (const Port& port : a_.outputs) output_names.push_back(port.name);
+  for (std::size_t s = 0; s < samples_.size(); ++s) {
+    const Inputs made = inputs_of(samples_[s]);
+    std::vector<Datum> inputs, outputs;
+    for (const std::string& name : input_names) inputs.push_back(made.at(name));
+    for (const Tracked& tracked : tracked_) outputs.push_back(spill_.read(tracked.stored[s]));
+    save_data_set(options_->save_data, samples_[s].number, inputs, outputs, input_names, output_names);
+  }
+}
+
+void Verification::report_rejection() {
+  const std::string why = escape(a_.name) + ": " + first_rejection_;
+  if (inputs_->any_from_files()) fail(ErrorKind::invalid, why);
+  const auto guessed = inputs_->dims().guessed();
+  if (!guessed.empty()) {
+    fail(ErrorKind::usage, "no size for dimension " + quote(guessed.front()) + " was found that the model takes; " + why,
+         "--dim NAME=… or --shape INPUT=… gives it");
+  }
+  result_.outcome = Outcome::inconclusive;
+  result_.reason = "the reference cannot run: " + why;
+}
+
+void Verification::check_repeatable(Session& session, const Sample& sample, const Outputs& first) {
+  const Session::Run again = session.run(inputs_of(sample));
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (again.rejected.empty() && bit_equal(first[i], again.outputs.at(i))) continue;
+    const auto random = random_nodes(a_.model->graph());
+    const std::string what = "output " + quote(a_.outputs[i].name) + " of " + escape(a_.name) + " differs between two runs";
+    if (random.empty()) {
+      result_.defect = "not deterministic: " + what;
+    } else {
+      result_.remarks.push_back(what + ", as its random nodes explain");
+    }
+    return;
+  }
+}
+
+void Verification::measure_floors() {
+  const auto start = Clock::now();
+  for (Tracked& tracked : tracked_) {
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+      tracked.floors.push_back(least_floor(tracked.reference.type(), tracked.yardsticks[s], tracked.yardstick(s)));
+    }
+  }
+  draw_noise(0, kNoiseDraws);
+  const bool any = std::ranges::any_of(samples_, [](const Sample& sample) { return sample.macs <= kReferenceMacs; });
+  reference_runs_.assign(samples_.size(), false);
+  if (any) widen_floors(execute_options(Mode::reference), "reference in double precision", /*is_reference=*/true);
+  result_.reference_run = std::ranges::all_of(reference_runs_, [](bool ran) { return ran; });
+  for (Tracked& tracked : tracked_) pool_floors(tracked);
+  result_.seconds_floor = seconds_since(start);
+}
+
+void Verification::draw_noise(int first, int count) {
+  const WeightNoise noise(a_.model->graph());
+  for (int draw = first; draw < first + count; ++draw) {
+    ExecuteOptions options = execute_options(Mode::as_written);
+    options.edit_constant = noise.draw(options_->seed, draw);
+    widen_floors(std::move(options), "noise floor", /*is_reference=*/false);
+  }
+}
+
+void Verification::pool_floors(Tracked& tracked) {
+  const auto count = [](const Yardstick& sample) { return sample.count(); };
+  if (tracked.yardsticks.empty() || std::ranges::max(tracked.yardsticks, {}, count).count() >= kFewElements) return;
+  Floor relative;
+  for (std::size_t s = 0; s < tracked.floors.size(); ++s) {
+    const double magnitude = tracked.yardsticks[s].largest();
+    if (magnitude == 0) continue;
+    relative.max = std::max(relative.max, tracked.floors[s].max / magnitude);
+    relative.rms = std::max(relative.rms, tracked.floors[s].rms / magnitude);
+  }
+  for (std::size_t s = 0; s < tracked.floors.size(); ++s) {
+    const double magnitude = tracked.yardsticks[s].largest();
+    tracked.floors[s] = {std::max(tracked.floors[s].max, relative.max * magnitude),
+                         std::max(tracked.floors[s].rms, relative.rms * magnitude)};
+  }
+}
+
+void Verification::widen_floors(ExecuteOptions options, std::string_view what, bool is_reference) {
+  Session session(a_, std::move(options));
+  for (std::size_t s = 0; s < samples_.size(); ++s) {
+    progress(what);
+    if (is_reference && samples_[s].macs > kReferenceMacs) continue;
+    const Session::Run run = session.run(inputs_of(samples_[s]));
+    if (!run.rejected.empty()) continue;
+    if (is_reference) reference_runs_[s] = true;
+    for (Tracked& tracked : tracked_) {
+      const Datum reference = spill_.read(tracked.stored[s]);
+      const Datum& other = run.outputs.at(tracked.index_a);
+      // Another number of boxes or so: this run says nothing of the distance.
+      if (!structural_difference(reference, other).empty()) continue;
+      const Distance apart = distance(reference, other);
+      const Floor floor{apart.max_abs / tracked.yardstick(s).range(), apart.rms / tracked.yardstick(s).sigma()};
+      if (is_reference) check_reference(tracked, s, floor);
+      tracked.floors[s].max = std::max(tracked.floors[s].max, floor.max);
+      tracked.floors[s].rms = std::max(tracked.floors[s].rms, floor.rms);
+    }
+  }
+}
+
+void Verification::check_reference(const Tracked& tracked, std::size_t s, const Floor& floor) {
+  const double most = std::max(kReferenceFactor * tracked.floors[s].max, kReferenceMinimum * dtype_minimum(tracked.reference.type()));
+  if (floor.max <= most || !result_.defect.empty()) return;
+  result_.defect = "as written and double-precision reference disagree on output " + quote(tracked.reference.name()) + " of " +
+                   escape(a_.name) + " by " + short_number(floor.max) + " of its range, more than any rounding explains";
+}
+
+}  // namespace relayout
