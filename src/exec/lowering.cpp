@@ -43,12 +43,12 @@ AxisOrder axes_of(Order order, const Dims& dims) {
 
 /// Whether strides have the dims in this order, with gaps, backwards or not; those that are repeated (stride 0) do not count.
 bool follows(const TensorDesc& desc, const AxisOrder& order) {
-  int64_t inner = 0;
+  int64_t inner = 0;  // elements from the first to the last of what lies inside
   for (std::size_t i = order.size(); i-- > 0;) {
     const int64_t stride = std::abs(desc.strides[static_cast<std::size_t>(order[i])]);
     if (stride == 0) continue;
     if (stride < inner) return false;
-    inner = stride * desc.dims[static_cast<std::size_t>(order[i])];
+    inner = stride * (desc.dims[static_cast<std::size_t>(order[i])] - 1) + std::max<int64_t>(inner, 1);
   }
   return true;
 }

@@ -431,6 +431,8 @@ TEST_P(AnyLayout, GivesTheSameBits) {
         ASSERT_EQ(outputs[i].tensor.dims(), reference.outputs[i].dims()) << what << to_text(*model);
         ASSERT_EQ(values_of(outputs[i].tensor), values_of(reference.outputs[i])) << what << "output " << i << "\n" << to_text(*model);
       }
+      // Fewer where a value that is repeated lies in every order at once.
+      ASSERT_LE(executor.plan_info().reorders, executor.plan_info().planned_reorders) << what << to_text(*model);
     }
   }
 }
