@@ -158,6 +158,7 @@ struct DataCase {
 struct DataResult {
   std::string model;
   std::vector<DataCase> cases;
+  std::vector<Unsupported> unsupported = {};  ///< nodes that cannot run; then nothing ran
   [[nodiscard]] bool passed() const;
 };
 

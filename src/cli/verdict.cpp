@@ -30,6 +30,11 @@ Failure cannot_run(const std::string& model, const std::vector<Unsupported>& nod
 
 }  // namespace
 
+std::optional<Failure> failure_of(const DataResult& result) {
+  if (result.unsupported.empty()) return std::nullopt;
+  return cannot_run(result.model, result.unsupported);
+}
+
 std::optional<Failure> failure_of(const VerifyResult& result) {
   if (!result.defect.empty()) return defect_failure(result.defect);
   if (!result.unsupported_a.empty()) return cannot_run(result.a, result.unsupported_a);

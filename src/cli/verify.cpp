@@ -116,6 +116,7 @@ int verify_stored(const Request& request, const ReportStyle& style) {
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   write_junit(request, junit_suite(result));
   write_output(request.json ? data_json(result).dump() + "\n" : data_text(result, style));
+  if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
   return exit_code(result);
 }
 

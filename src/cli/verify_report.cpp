@@ -464,7 +464,7 @@ Json data_json(const DataResult& result) {
   for (const char* const status : {"passed", "failed", "pass-loose", "unsupported"}) {
     summary.set(status, std::ranges::count(result.cases, std::string(status), &DataCase::status));
   }
-  out.set("cases", std::move(cases)).set("summary", std::move(summary));
+  out.set("cases", std::move(cases)).set("summary", std::move(summary)).set("unsupported", unsupported_json(result.unsupported, "model"));
   return std::move(out.set("exit_code", exit_code(result)));
 }
 

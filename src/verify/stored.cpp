@@ -156,6 +156,7 @@ class StoredVerification {
     std::ranges::stable_sort(attempts_, {}, &Attempt::set);
     DataResult result;
     result.model = side_.name;
+    result.unsupported = unsupported;
     for (Attempt& attempt : attempts_) {
       judge(attempt);
       result.cases.push_back(std::move(attempt.result));
