@@ -161,38 +161,26 @@ Scale in_source_order(Scale scale, std::span<const int64_t> permutation) {
   return scale;
 }
 
-/// The same factors with other axes as rows and columns; the axes along which `scale` varies must be among them.
-Scale over_axes(const Scale& scale, std::size_t row_axis, std::size_t column_axis) {
-  const auto size_along = [&](std::size_t axis) {
-    if (scale.rows != 1 && scale.row_axis == axis) return scale.rows;
-    return scale.columns != 1 && scale.column_axis == axis ? scale.columns : 1;
-  };
-  Scale out{size_along(row_axis), size_along(column_axis), {}, row_axis, column_axis};
-  const bool swapped = (scale.rows != 1 && scale.row_axis == column_axis) || (scale.columns != 1 && scale.column_axis == row_axis);
-  for (int64_t i = 0; i < out.rows; ++i) {
-    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(swapped ? scale.at(j, i) : scale.at(i, j));
-  }
-  return out;
+/// Whether the factors vary along rows and columns both; a single row or column counts as a vector.
+bool is_matrix(const Scale& scale) {
+  return scale.rows != 1 && scale.columns != 1;
 }
 
-Scale compose(const Scale& first, const Scale& second) {
-  std::vector<std::size_t> axes;
-  for (const Scale* scale : {&first, &second}) {
-    if (scale->rows != 1) axes.push_back(scale->row_axis);
-    if (scale->columns != 1) axes.push_back(scale->column_axis);
-  }
-  std::ranges::sort(axes);
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  if (axes.size() > 2) fail_defect("factors that vary along three dims");
-  const std::size_t row_axis = axes.empty() ? 0 : axes[0];
-  const std::size_t column_axis = axes.size() > 1 ? axes[1] : row_axis + 1;
-  const Scale a = over_axes(first, row_axis, column_axis);
-  const Scale b = over_axes(second, row_axis, column_axis);
-  Scale out{std::max(a.rows, b.rows), std::max(a.columns, b.columns), {}, row_axis, column_axis};
-  out.factors.reserve(static_cast<std::size_t>(out.rows * out.columns));
-  for (int64_t i = 0; i < out.rows; ++i) {
-    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(a.at(i, j) * b.at(i, j));
-  }
+/// The dim along which a vector of factors varies.
+std::size_t axis_of(const Scale& scale) {
+  return scale.columns != 1 ? scale.column_axis : scale.row_axis;
+}
+
+/// Both as one, when that is no larger than the larger of them: vectors along one dim, or matrices over the same two. A factor for all
+/// elements goes with anything.
+std::optional<Scale> merged(const Scale& a, const Scale& b) {
+  const Scale& larger = b.factors.size() > a.factors.size() ? b : a;
+  const Scale& smaller = &larger == &a ? b : a;
+  const bool is_one = smaller.rows == 1 && smaller.columns == 1;
+  const bool same_matrix = is_matrix(a) && is_matrix(b) && a.row_axis == b.row_axis && a.column_axis == b.column_axis;
+  if (!is_one && !same_matrix && (is_matrix(a) || is_matrix(b) || axis_of(a) != axis_of(b))) return std::nullopt;
+  Scale out = larger;
+  for (std::size_t i = 0; i < out.factors.size(); ++i) out.factors[i] *= smaller.factors[is_one ? 0 : i];
   return out;
 }
 
@@ -213,7 +201,13 @@ TensorData TensorData::scaled(Scale scale) const {
   check_scale(scale, type_, dims_);
   Scale mapped = in_source_order(std::move(scale), permutation_);
   TensorData out = *this;
-  out.scale_ = std::make_shared<const Scale>(scale_ ? compose(*scale_, mapped) : std::move(mapped));
+  for (auto& known : out.scales_) {
+    if (auto both = merged(*known, mapped)) {
+      known = std::make_shared<const Scale>(std::move(*both));
+      return out;
+    }
+  }
+  out.scales_.push_back(std::make_shared<const Scale>(std::move(mapped)));
   return out;
 }
 
@@ -264,7 +258,7 @@ void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> ou
 }
 
 void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const {
-  if (!scale_) return;
+  if (scales_.empty()) return;
   const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
   const std::span<const int64_t> dims = source_dims_;
   if (dims.empty()) return scale_run(0, 1, data.data());
@@ -277,18 +271,26 @@ void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> d
 }
 
 void TensorData::scale_run(int64_t first_element, int64_t count, std::byte* data) const {
-  if (!scale_) return;
-  const Scale& scale = *scale_;
+  if (scales_.empty()) return;
   const std::span<const int64_t> dims = source_dims_;
   // Elements from one index of the axis to the next; of an axis along which nothing varies: all.
   const int64_t all = product(dims);
-  const int64_t row_step = scale.rows != 1 ? product(dims.subspan(scale.row_axis + 1)) : all;
-  const int64_t column_step = scale.columns != 1 ? product(dims.subspan(scale.column_axis + 1)) : all;
-  const int64_t run = std::min(row_step, column_step);
+  const auto step = [&](int64_t size, std::size_t axis) { return size != 1 ? product(dims.subspan(axis + 1)) : all; };
+  struct Steps {
+    const Scale& scale;
+    int64_t row, column;
+  };
+  std::vector<Steps> steps;
+  int64_t run = all;
+  for (const auto& scale : scales_) {
+    steps.push_back({*scale, step(scale->rows, scale->row_axis), step(scale->columns, scale->column_axis)});
+    run = std::min({run, steps.back().row, steps.back().column});
+  }
   for (int64_t done = 0; done < count;) {
     const int64_t at = first_element + done;
     const int64_t length = std::min(count - done, run - at % run);
-    const double factor = scale.at(at / row_step % scale.rows, at / column_step % scale.columns);
+    double factor = 1;
+    for (const auto& [scale, row, column] : steps) factor *= scale.at(at / row % scale.rows, at / column % scale.columns);
     // A factor of one leaves the bits as they are, signaling NaNs included.
     if (factor != 1.0) multiply(type_, data + done * static_cast<int64_t>(memory_size(type_)), length, factor);
     done += length;

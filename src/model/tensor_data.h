@@ -37,15 +37,15 @@ class TensorData {
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }  ///< after permutation
   [[nodiscard]] int64_t byte_size() const;
-  [[nodiscard]] bool is_plain() const noexcept { return !scale_ && permutation_.empty(); }
+  [[nodiscard]] bool is_plain() const noexcept { return scales_.empty() && permutation_.empty(); }
   [[nodiscard]] const Bytes& source() const noexcept { return source_; }
   [[nodiscard]] const Dims& source_dims() const noexcept { return source_dims_; }
-  /// Over source_dims().
-  [[nodiscard]] const std::shared_ptr<const Scale>& scale() const noexcept { return scale_; }
+  /// Over source_dims(); an element is multiplied by all of them. Each varies along other dims.
+  [[nodiscard]] std::span<const std::shared_ptr<const Scale>> scales() const noexcept { return scales_; }
   [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< empty = identity
 
   /// The same with every element multiplied; factors compose in double with those already there. The type must be a float type and
-  /// `scale` speaks of dims(); Error{defect} when together with those already there it varies along more than two dims.
+  /// `scale` speaks of dims().
   [[nodiscard]] TensorData scaled(Scale scale) const;
   /// The same with dims permuted: result dim i is dim permutation[i]. Inverse permutations cancel.
   [[nodiscard]] TensorData permuted(std::span<const int64_t> permutation) const;
@@ -72,7 +72,7 @@ class TensorData {
   Dims dims_;
   Dims source_dims_;
   Bytes source_;
-  std::shared_ptr<const Scale> scale_;
+  std::vector<std::shared_ptr<const Scale>> scales_;
   Dims permutation_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,23 +14,14 @@
 
 #include "base/text.h"
 #include "model/attributes.h"
-#include "ops/constants.h"
 #include "passes/numbers.h"
-#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
-#include "relayout/findings.h"
-#include "relayout/graph.h"
-#include "relayout/types.h"
 
 namespace relayout {
 namespace {
 
-constexpr std::array<std::string_view, 5> kOperands = {"input", "scale", "shift", "mean", "variance"};
-
-double at(const std::vector<double>& values, int64_t channel) {
-  return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
-}
+constexpr std::array<std::string_view, 5> kParameters = {"input", "scale", "shift", "mean", "variance"};
 
 bool has_extra_outputs(const Node& node) {
   return node.outputs().size() > 1 && std::ranges::any_of(node.outputs().subspan(1), [](const Value* output) { return output != nullptr; });
@@ -57,34 +49,40 @@ std::optional<Skip> trains(const Node& node, const Attributes& attributes) {
   return std::nullopt;
 }
 
-}  // namespace
+std::optional<Skip> non_finite_channel(const Affine& affine) {
+  for (std::size_t c = 0; c < static_cast<std::size_t>(affine.length()); ++c) {
+    if (!std::isfinite(affine.scale_at(c)) || !std::isfinite(affine.center_at(c)) || !std::isfinite(affine.shift_at(c)))
+      return Skip{Reason::non_finite, "channel " + std::to_string(c)};
+  }
+  return std::nullopt;
+}
 
-std::variant<Affine, Skip> batch_norm_affine(const Node& node, PassContext& context) {
+Match<AffineNode> read_batch_norm(Node& node, PassContext& context) {
   Obstacles obstacles;
   const Attributes attributes(node);
   if (attributes.has_reference()) return Skip{Reason::not_constant, "an attribute is given by the caller of the function"};
   if (auto skip = trains(node, attributes)) obstacles.note(std::move(*skip));
-  if (attributes.integer("spatial", 1) == 0) obstacles.note(Reason::per_activation, "spatial is 0");
+  if (node.opset() < 9 && attributes.integer("spatial", 1) == 0) obstacles.note(Reason::per_activation, "spatial is 0");
 
   std::array<std::vector<double>, 5> parameters;
   for (std::size_t i = 1; i < parameters.size(); ++i) {
     const Value* const operand = node.input(i);
-    if (operand == nullptr) fail(ErrorKind::invalid, "input " + std::to_string(i) + " (" + std::string(kOperands[i]) + ") is missing");
+    if (operand == nullptr) fail(ErrorKind::invalid, "input " + std::to_string(i) + " (" + std::string(kParameters[i]) + ") is missing");
     const auto found = context.constants.find(*operand);
     if (const auto* const reason = std::get_if<Reason>(&found)) {
-      obstacles.note(*reason, std::string(kOperands[i]) + " " + quote(operand->name()));
+      obstacles.note(*reason, std::string(kParameters[i]) + " " + quote(operand->name()));
       continue;
     }
     const Constant& constant = std::get<Constant>(found);
     if (!is_scalable(constant.type))
       fail(ErrorKind::invalid,
-           std::string(kOperands[i]) + " " + quote(operand->name()) + " is of type " + std::string(name_of(constant.type)));
+           std::string(kParameters[i]) + " " + quote(operand->name()) + " is of type " + std::string(name_of(constant.type)));
     if (constant.dims.size() != 1)
-      obstacles.note(Reason::per_activation, std::string(kOperands[i]) + " has dims " + to_string(constant.dims));
+      obstacles.note(Reason::per_activation, std::string(kParameters[i]) + " has dims " + to_string(constant.dims));
     if (obstacles.any()) continue;
     parameters[i] = to_doubles(constant.load());
     if (parameters[i].size() != parameters[1].size()) {
-      fail(ErrorKind::invalid, std::string(kOperands[i]) + " " + quote(operand->name()) + " has " + std::to_string(parameters[i].size()) +
+      fail(ErrorKind::invalid, std::string(kParameters[i]) + " " + quote(operand->name()) + " has " + std::to_string(parameters[i].size()) +
                                    " elements, scale has " + std::to_string(parameters[1].size()));
     }
   }
@@ -92,34 +90,163 @@ std::variant<Affine, Skip> batch_norm_affine(const Node& node, PassContext& cont
 
   // The default is a float in ONNX: 1e-5f is not 1e-5.
   const auto epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
-  Affine out{std::move(parameters[1]), std::move(parameters[3]), std::move(parameters[2])};
-  for (std::size_t c = 0; c < out.scale.size(); ++c) {
+  Affine affine{std::move(parameters[1]), std::move(parameters[3]), std::move(parameters[2])};
+  for (std::size_t c = 0; c < affine.scale.size(); ++c) {
     const double variance = parameters[4][c] + epsilon;
-    out.scale[c] /= std::sqrt(variance);
-    const bool is_finite =
-        std::isfinite(variance) && std::isfinite(out.scale[c]) && std::isfinite(out.center[c]) && std::isfinite(out.shift[c]);
-    if (variance <= 0 || !is_finite) return Skip{Reason::non_finite, "channel " + std::to_string(c)};
+    affine.scale[c] /= std::sqrt(variance);
+    if (variance <= 0 || !std::isfinite(variance)) return Skip{Reason::non_finite, "channel " + std::to_string(c)};
   }
-  return out;
+  if (auto skip = non_finite_channel(affine)) return std::move(*skip);
+  return AffineNode{&node, 0, std::make_shared<const Affine>(std::move(affine)), Axis{1, false}};
 }
 
-std::vector<double> composed_scale(const std::vector<Affine>& chain, int64_t channels) {
-  std::vector<double> out(static_cast<std::size_t>(channels), 1.0);
-  for (const Affine& affine : chain) {
-    for (int64_t c = 0; c < channels; ++c) out[static_cast<std::size_t>(c)] *= at(affine.scale, c);
-  }
-  return out;
-}
-
-std::vector<double> carried_through(const std::vector<Affine>& chain, std::vector<double> bias) {
-  // a · (B − μ) + β rather than a · B + (β − a · μ): the former survives large means.
-  for (const Affine& affine : chain) {
-    for (std::size_t c = 0; c < bias.size(); ++c) {
-      const auto channel = static_cast<int64_t>(c);
-      bias[c] = at(affine.scale, channel) * (bias[c] - at(affine.center, channel)) + at(affine.shift, channel);
+/// Where a constant operand lies over the data: for each of its dims that is not 1, the axis of the data it meets.
+class Alignment {
+ public:
+  /// Before opset 7 only the second operand broadcasts, where `broadcast` says so, from `axis` on or as a suffix (ONNX Add-6).
+  Alignment(const Node& node, std::size_t constant_at, const Dims& dims, const std::optional<Dims>& data) : data_(data) {
+    const auto rank = static_cast<int64_t>(dims.size());
+    int64_t first = -1;  // axis of the data that the constant's first dim meets; −1: the last dims meet
+    if (node.opset() < 7 && !node.is("Sum")) {
+      const Attributes attributes(node);
+      const bool broadcasts = attributes.integer("broadcast", 0) != 0;
+      grows_ = broadcasts && constant_at == 0 && (!data || *data != dims);
+      if (broadcasts) first = attributes.integer("axis", -1);
+    }
+    for (int64_t i = 0; i < rank; ++i) {
+      if (dims[static_cast<std::size_t>(i)] == 1) continue;
+      varying_.push_back(first >= 0 ? Axis{first + i, false} : Axis{rank - 1 - i, true});
+      sizes_.push_back(dims[static_cast<std::size_t>(i)]);
+    }
+    if (data) {
+      grows_ = grows_ || rank > static_cast<int64_t>(data->size());
+    } else {
+      needs_rank_ = rank > 1;
+    }
+    for (std::size_t i = 0; i < varying_.size(); ++i) {
+      const int64_t size = data_size(varying_[i]);
+      grows_ = grows_ || size == 1;
+      may_grow_ = may_grow_ || size < 0;
     }
   }
-  return bias;
+
+  /// Puts the axis into `out`, or says why the constant is not per channel.
+  [[nodiscard]] std::optional<Skip> place(AffineNode& out, const std::string& name) const {
+    if (grows_) return Skip{Reason::broadcast_grows, name};
+    if (needs_rank_) return Skip{Reason::rank_unknown, name};
+    out.misplaced = may_grow_ ? Reason::broadcast_grows : Reason::not_per_channel;
+    if (varying_.size() > 1) return Skip{out.misplaced, name};
+    if (varying_.empty()) return std::nullopt;
+    out.axis = varying_[0];
+    out.is_sized = data_size(varying_[0]) == sizes_[0];
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] int64_t data_size(Axis axis) const {
+    if (!data_) return -1;
+    const int64_t at = from_front(axis, static_cast<int64_t>(data_->size()));
+    return at < 0 ? 1 : (*data_)[static_cast<std::size_t>(at)];
+  }
+
+  const std::optional<Dims>& data_;
+  std::vector<Axis> varying_;
+  std::vector<int64_t> sizes_;
+  bool grows_ = false, may_grow_ = false, needs_rank_ = false;
+};
+
+Affine affine_of(const Node& node, std::size_t constant_at, std::vector<double> values) {
+  Affine out;
+  if (node.is("Mul") || node.is("Div")) {
+    if (node.is("Div")) {
+      for (double& value : values) value = 1 / value;
+    }
+    out.scale = std::move(values);
+  } else if (node.is("Sub") && constant_at == 1) {
+    out.center = std::move(values);
+  } else {
+    if (node.is("Sub")) out.scale = {-1};
+    out.shift = std::move(values);
+  }
+  return out;
+}
+
+/// Add, Sub, Mul, Div, Sum: one operand constant, the other not.
+Match<AffineNode> read_binary(Node& node, PassContext& context) {
+  if (node.inputs().size() != 2 || node.input(0) == nullptr || node.input(1) == nullptr) return NotApplicable{};
+  std::array found = {context.constants.find(*node.input(0)), context.constants.find(*node.input(1))};
+  const bool is_left = std::holds_alternative<Constant>(found[0]);
+  const std::size_t at = is_left ? 0 : 1;
+  const std::string name = quote(node.input(at)->name());
+  if (const auto* const reason = std::get_if<Reason>(&found[at])) {
+    // An initializer that a caller may replace would be the constant if it could.
+    const bool is_stored = node.input(0)->initializer() != nullptr || node.input(1)->initializer() != nullptr;
+    if (!is_stored) return NotApplicable{};
+    const std::size_t stored = node.input(0)->initializer() != nullptr ? 0 : 1;
+    const auto* const why = std::get_if<Reason>(&found[stored]);
+    return Skip{why != nullptr ? *why : *reason, quote(node.input(stored)->name())};
+  }
+  if (is_left && std::holds_alternative<Constant>(found[1])) return NotApplicable{};
+  const Constant& constant = std::get<Constant>(found[at]);
+  if (!is_scalable(constant.type)) return NotApplicable{};
+  const Attributes attributes(node);
+  if (attributes.has_reference()) return Skip{Reason::not_constant, "an attribute is given by the caller of the function"};
+  if (is_left && node.is("Div")) return Skip{Reason::not_affine, "divides " + name};
+
+  AffineNode out{&node, 1 - at, {}, {}};
+  const auto data = context.shapes.of(*node.input(1 - at), context.constants);
+  if (auto skip = Alignment(node, at, constant.dims, data).place(out, name)) return std::move(*skip);
+  if (element_count(constant.dims) == 0) return Skip{out.misplaced, name};
+  Affine affine = affine_of(node, at, to_doubles(constant.load()));
+  if (auto skip = non_finite_channel(affine)) return std::move(*skip);
+  out.affine = std::make_shared<const Affine>(std::move(affine));
+  return out;
+}
+
+Match<AffineNode> read(Node& node, PassContext& context) {
+  if (!is_affine_operator(node) || node.output(0) == nullptr) return NotApplicable{};
+  if (node.is("BatchNormalization")) return node.input(0) != nullptr ? read_batch_norm(node, context) : NotApplicable{};
+  if (!node.is("Neg")) return read_binary(node, context);
+  if (node.input(0) == nullptr || std::holds_alternative<Constant>(context.constants.find(*node.input(0)))) return NotApplicable{};
+  Affine affine;
+  affine.scale = {-1};
+  return AffineNode{&node, 0, std::make_shared<const Affine>(std::move(affine)), {}};
+}
+
+}  // namespace
+
+int64_t from_front(Axis axis, int64_t rank) {
+  if (!axis.from_back) return rank < 0 || axis.index < rank ? axis.index : -1;
+  return axis.index < rank ? rank - 1 - axis.index : -1;
+}
+
+bool is_same(Axis a, Axis b, int64_t rank) {
+  if (a.from_back == b.from_back) return a.index == b.index;
+  const int64_t place = from_front(a, rank);
+  return rank >= 0 && place >= 0 && place == from_front(b, rank);
+}
+
+int64_t Affine::length() const {
+  return static_cast<int64_t>(std::max({scale.size(), center.size(), shift.size()}));
+}
+
+bool Affine::shifts() const {
+  for (std::size_t c = 0; c < static_cast<std::size_t>(length()); ++c) {
+    if (apply(c, 0) != 0) return true;
+  }
+  return false;
+}
+
+bool is_affine_operator(const Node& node) {
+  constexpr auto kOperators = std::to_array<std::string_view>({"Add", "BatchNormalization", "Div", "Mul", "Neg", "Sub", "Sum"});
+  static_assert(std::ranges::is_sorted(kOperators));
+  return node.domain().empty() && std::ranges::binary_search(kOperators, std::string_view(node.op_type()));
+}
+
+const Match<AffineNode>& read_affine(Node& node, PassContext& context) {
+  const auto known = context.affines.find(&node);
+  if (known != context.affines.end()) return *known->second;
+  return *context.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(read(node, context))).first->second;
 }
 
 }  // namespace relayout

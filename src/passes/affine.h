@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,19 +11,49 @@
 
 namespace relayout {
 
+/// An axis of a value, counted from the front or from the back (0 is the last): the rank is not always known.
+struct Axis {
+  int64_t index = 0;
+  bool from_back = false;
+};
+/// Counted from the front; −1 when that needs a rank that is not known (−1), or there is no such axis.
+[[nodiscard]] int64_t from_front(Axis axis, int64_t rank);
+[[nodiscard]] bool is_same(Axis a, Axis b, int64_t rank);
+
 /// y = scale · (x − center) + shift along one axis of the data: each vector has one number per channel, or one for all.
 struct Affine {
-  std::vector<double> scale, center, shift;
+  std::vector<double> scale = {1}, center = {0}, shift = {0};
+  [[nodiscard]] int64_t length() const;  ///< numbers of the longest
+  /// The numbers of channel c.
+  [[nodiscard]] double scale_at(std::size_t c) const { return scale[scale.size() == 1 ? 0 : c]; }
+  [[nodiscard]] double center_at(std::size_t c) const { return center[center.size() == 1 ? 0 : c]; }
+  [[nodiscard]] double shift_at(std::size_t c) const { return shift[shift.size() == 1 ? 0 : c]; }
+  /// What becomes of x in channel c. Evaluated as written: a · (B − μ) + β survives large means, a · B + (β − a · μ) does not.
+  [[nodiscard]] double apply(std::size_t c, double x) const { return scale_at(c) * (x - center_at(c)) + shift_at(c); }
+  /// Whether it moves zero in some channel.
+  [[nodiscard]] bool shifts() const;
 };
 
-/// What a BatchNormalization of any version does in inference: scale = γ / √(σ² + ε), center = μ, shift = β, along axis 1. Or why it is
-/// no affine of constants: it is in training mode, its parameters are not constant, or the factors are not finite.
-/// Error{invalid} for parameters of different lengths.
-[[nodiscard]] std::variant<Affine, Skip> batch_norm_affine(const Node& batch_norm, PassContext& context);
+/// A node that is an affine function of one operand.
+struct AffineNode {
+  Node* node = nullptr;
+  std::size_t data = 0;  ///< number of that operand
+  std::shared_ptr<const Affine> affine;
+  std::optional<Axis> axis;  ///< of the data; none: the same for all elements
+  /// Whether the data's dim along the axis is certain to be as long as the affine. Where it is not, a constant could make the data
+  /// grow from 1.
+  bool is_sized = true;
+  /// Each number stands for a run of neighbours along the axis: channels and what lay behind them have become one axis.
+  bool is_merged = false;
+  Reason misplaced = Reason::channel_axis_moved;  ///< what to say when the axis turns out not to be the channels'
+};
 
-/// Several affines, the first next to the operator, as one factor per channel.
-[[nodiscard]] std::vector<double> composed_scale(const std::vector<Affine>& chain, int64_t channels);
-/// `bias` (one number per channel) sent through all of them, in double.
-[[nodiscard]] std::vector<double> carried_through(const std::vector<Affine>& chain, std::vector<double> bias);
+/// Operators that may be affine: BatchNormalization, Add, Sub, Mul, Div, Neg, and Sum of two.
+[[nodiscard]] bool is_affine_operator(const Node& node);
+/// Reads one. BatchNormalization of any version is in inference scale = γ / √(σ² + ε), center = μ, shift = β along axis 1. The others
+/// need a constant operand that is one number, or varies along one axis of the data and does not make it grow (CASES §1: the
+/// broadcasting test). A refusal says why; not applicable: not an affine at all (integers, two constants, two run-time operands).
+/// Error{invalid} for parameters of different lengths. Answers are remembered while a pass runs.
+[[nodiscard]] const Match<AffineNode>& read_affine(Node& node, PassContext& context);
 
 }  // namespace relayout

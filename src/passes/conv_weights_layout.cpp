@@ -117,7 +117,7 @@ struct MovedAxis {
 /// A weight that changes its order.
 struct Reorder {
   std::vector<Node*> taken;
-  Node* anchor = nullptr;
+  std::vector<Node*> anchors;
   std::string detail;
   Value* stored = nullptr;
   TensorData data;            ///< in the new order
@@ -188,7 +188,7 @@ class WeightsPass {
     Readers readers = readers_of(stored);
     if (!direct && readers.others) return Skip{Reason::shared_use, name};
     return Reorder{
-        std::move(readers.convolutions), nullptr, what, &stored, constant.data.permuted(relayout::to_channels_last(rank)), nullptr, {}};
+        std::move(readers.convolutions), {}, what, &stored, constant.data.permuted(relayout::to_channels_last(rank)), nullptr, {}};
   }
 
   [[nodiscard]] ReorderMatch to_contiguous(const Origin& origin, const Constant& constant) {
@@ -208,7 +208,7 @@ class WeightsPass {
     }
     Readers readers = readers_of(*transpose.output(0));
     return Reorder{std::move(readers.convolutions),
-                   nullptr,
+                   {},
                    name + " " + to_string(constant.dims),
                    &stored,
                    constant.data.permuted(permutation),

@@ -1,8 +1,10 @@
 #include "passes/fold.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,155 +12,220 @@
 #include <vector>
 
 #include "base/text.h"
-#include "passes/affine.h"
+#include "passes/absorb.h"
 #include "passes/cleanup.h"
-#include "passes/linear_operator.h"
-#include "passes/neighbours.h"
-#include "passes/numbers.h"
 #include "passes/operands.h"
-#include "passes/pass.h"
 #include "passes/skips.h"
-#include "relayout/error.h"
-#include "relayout/findings.h"
-#include "relayout/graph.h"
+#include "relayout/model.h"
 
 namespace relayout {
 namespace {
 
-bool is_affine(const Node& node) {
-  return node.is("BatchNormalization");
+std::string detail_of(const std::vector<Absorption>& parts) {
+  std::string out = "into " + parts.front().target.node->label();
+  if (parts.size() == 2) out += " and " + parts.back().target.node->label();
+  if (parts.size() > 2) out += " and " + std::to_string(parts.size() - 1) + " more";
+  return out;
 }
 
-/// A chain behind a linear operator that is still growing.
-struct Chain {
-  std::vector<Node*> path, taken;
-  std::vector<Affine> affines;
-};
-
-/// Adds one affine; its channels must be the operator's.
-void add(Chain& chain, Node& node, Affine affine, const LinearOperator& target) {
-  const auto length = static_cast<int64_t>(affine.scale.size());
-  if (length != target.channels) {
-    fail(ErrorKind::invalid, node.label() + " has " + std::to_string(length) + " channels, " + target.node->label() +
-                                 " in front of it has " + std::to_string(target.channels));
-  }
-  chain.path.push_back(&node);
-  chain.taken.push_back(&node);
-  chain.affines.push_back(std::move(affine));
-}
-
-/// Takes up the affines that follow the chain's end, through nodes that hand their input on.
-void extend(Chain& chain, const LinearOperator& target, PassContext& context) {
-  std::vector<Node*> between;
-  for (const Node* last = chain.path.back();;) {
-    const Value& value = *last->output(0);
-    if (value.uses().size() != 1 || value.is_output() || value.is_captured() || value.uses().front().index != 0) return;
-    Node& next = *value.uses().front().node;
-    if (next.output(0) == nullptr) return;
-    if (passes_through(next, context) && next.output(1) == nullptr) {
-      between.push_back(&next);
-    } else if (is_affine(next) && !is_excluded(next, context.options)) {
-      auto affine = batch_norm_affine(next, context);
-      if (std::holds_alternative<Skip>(affine)) return;
-      chain.path.insert(chain.path.end(), between.begin(), between.end());
-      between.clear();
-      add(chain, next, std::get<Affine>(std::move(affine)), target);
+/// All branches of one side, or why not all of them.
+std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool is_behind, PassContext& context) {
+  Obstacles obstacles = side.obstacles;
+  AffineFold fold;
+  for (const Branch& branch : side.branches) {
+    auto part = is_behind ? absorb_behind(branch, context) : absorb_in_front(branch, context);
+    if (auto* const skip = std::get_if<Skip>(&part)) {
+      const bool is_one_of_several = side.branches.size() > 1 && skip->reason != Reason::excluded;
+      const Reason shared = is_behind ? Reason::concat_branch : Reason::bn_output_shared;
+      if (is_one_of_several) obstacles.note(shared, branch.target->label() + ": " + std::string(to_string(skip->reason)));
+      if (!is_one_of_several || !is_behind) obstacles.note(std::move(*skip));
     } else {
-      return;
+      fold.parts.push_back(std::get<Absorption>(std::move(part)));
     }
-    last = &next;
-  }
-}
-
-/// What the operator's operands become, or why they cannot.
-std::variant<AffineFold, Skip> compose(const Chain& chain, const LinearOperator& target, PassContext& context) {
-  const std::vector<double> factors = composed_scale(chain.affines, target.channels);
-  std::vector<double> bias(static_cast<std::size_t>(target.channels), 0.0);
-  if (target.bias) bias = to_doubles(target.bias->load());
-  bias = carried_through(chain.affines, std::move(bias));
-  Obstacles obstacles;
-  for (std::size_t c = 0; c < bias.size(); ++c) {
-    if (!std::isfinite(bias[c]) || !std::isfinite(factors[c])) obstacles.note(Reason::non_finite, "channel " + std::to_string(c));
-    if (std::isinf(rounded(target.weight.type, bias[c]))) obstacles.note(Reason::overflow, "bias of channel " + std::to_string(c));
-  }
-  AffineFold fold{target,      chain.path, chain.taken, target.node, "into " + target.node->label(), over_outputs(target, factors),
-                  std::nullopt};
-  if (!obstacles.any()) {
-    if (auto skip = leaves_range(target, fold.scale, context.options.threads)) obstacles.note(std::move(*skip));
   }
   if (obstacles.any()) return obstacles.first();
-  const bool is_needed = target.bias || std::ranges::any_of(bias, [](double b) { return b != 0; });
-  if (is_needed) fold.bias = from_doubles(target.weight.type, {target.channels}, bias);
+  fold.is_behind = is_behind;
+  fold.path = std::move(side.path);
+  fold.taken = std::move(side.taken);
+  fold.detail = detail_of(fold.parts);
+  for (const Absorption& part : fold.parts) fold.anchors.push_back(part.target.node);
   return fold;
+}
+
+/// Whether something is gained: an Add in place of an Add is not.
+bool is_worth_it(const AffineFold& fold) {
+  const auto added = std::ranges::count_if(fold.parts, &Absorption::adds_node);
+  const bool has_batch_norm = std::ranges::any_of(fold.taken, [](const Node* node) { return node->is("BatchNormalization"); });
+  return has_batch_norm || added < static_cast<std::ptrdiff_t>(fold.taken.size());
+}
+
+/// Looks on both sides, behind first.
+class Matcher {
+ public:
+  explicit Matcher(PassContext& context) : context_(context) {}
+
+  Match<AffineFold> match(const AffineNode& affine) {
+    const AffineNode last = last_in_row(affine, context_);
+    bool is_pointless = false;
+    // What a later affine spoils must not keep this one from folding.
+    for (const AffineNode* end : {&last, &affine}) {
+      if (end == &affine && last.node == affine.node) break;
+      auto side = look_behind(*end, context_);
+      if (auto fold = try_side(side, true, end == &affine, is_pointless)) return std::move(*fold);
+    }
+    if (last.node == affine.node) {
+      auto side = look_behind(affine, context_);
+      if (auto fold = try_side(side, true, true, is_pointless)) return std::move(*fold);
+    }
+    auto side = look_ahead(affine, context_);
+    if (auto fold = try_side(side, false, true, is_pointless)) return std::move(*fold);
+    if (is_pointless) return NotApplicable{};
+    if (!found_) return Skip{Reason::no_linear_neighbour, {}};
+    return obstacles_.first();
+  }
+
+ private:
+  /// A fold, or nothing, with what was in the way noted when it `counts`.
+  std::optional<AffineFold> try_side(Neighbours& side, bool is_behind, bool counts, bool& is_pointless) {
+    if (!side.found) return std::nullopt;
+    found_ = true;
+    auto fold = fold_into(side, is_behind, context_);
+    if (auto* const skip = std::get_if<Skip>(&fold)) {
+      if (counts) obstacles_.note(std::move(*skip));
+      return std::nullopt;
+    }
+    if (is_worth_it(std::get<AffineFold>(fold))) return std::get<AffineFold>(std::move(fold));
+    is_pointless = is_pointless || counts;
+    return std::nullopt;
+  }
+
+  PassContext& context_;
+  Obstacles obstacles_;
+  bool found_ = false;
+};
+
+/// Of what reads like an affine but is none, next to a linear operator: x·x, c / x, a gate, statistics of the data.
+Match<AffineFold> match_other(const Node& node, PassContext& context) {
+  std::size_t data = node.inputs().size();
+  for (std::size_t i = std::min<std::size_t>(node.inputs().size(), 2); i-- > 0;) {
+    if (is_right_behind_linear(node, i, context)) data = i;
+  }
+  if (data == node.inputs().size()) return NotApplicable{};
+  if (!is_affine_operator(node)) return Skip{Reason::not_affine, node.op_type()};
+  const bool is_squared = node.inputs().size() == 2 && node.input(0) == node.input(1);
+  const Value& value = *node.input(data);
+  if (node.is("Add") || node.is("Sum")) {
+    if (is_squared) return Skip{Reason::conv_output_shared, quote(value.name()) + " is read twice"};
+    return NotApplicable{};
+  }
+  if (node.is("Sub") && value.uses().size() > 1) return Skip{Reason::conv_output_shared, quote(value.name())};
+  if (is_squared) return Skip{Reason::not_affine, node.op_type()};
+  if (node.inputs().size() != 2 || node.input(1 - data) == nullptr) return NotApplicable{};
+  if (std::holds_alternative<Constant>(context.constants.find(*node.input(1 - data)))) return NotApplicable{};
+  return Skip{Reason::not_constant, quote(node.input(1 - data)->name())};
+}
+
+/// An affine of constants that cannot be one: what else is in its way comes first if it is worse.
+Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& context) {
+  std::size_t data = 0;
+  if (node.inputs().size() == 2 && node.input(0) != nullptr && std::holds_alternative<Constant>(context.constants.find(*node.input(0))))
+    data = 1;
+  const Neighbours behind = look_behind(node, data, context);
+  const Neighbours ahead = look_ahead(node, context);
+  if (!behind.found && !ahead.found) {
+    return node.is("BatchNormalization") ? Skip{std::min(own.reason, Reason::no_linear_neighbour), own.detail}
+                                         : Match<AffineFold>(NotApplicable{});
+  }
+  Obstacles obstacles;
+  obstacles.note(own);
+  for (const Neighbours* side : {&behind, &ahead}) {
+    if (side->found) obstacles.note(side->obstacles);
+  }
+  return obstacles.first();
+}
+
+/// An Add of the new bias behind a MatMul, which has no place for one.
+void add_bias_node(Absorption& part, const std::string& name, PassContext& context) {
+  Node& matmul = *part.target.node;
+  Graph& graph = matmul.graph();
+  Model& model = graph.model();
+  Value& result = *matmul.output(0);
+  Value& bias = add_constant(graph, matmul, model.unique_name(name), std::move(*part.bias), nullptr);
+  Value& product = graph.detach(result, model.unique_name(result.name() + ".product"));
+  onnx::NodeProto add;
+  add.set_op_type("Add");
+  if (!matmul.name().empty()) add.set_name(matmul.name() + ".bias");
+  add.add_input(product.name());
+  add.add_input(bias.name());
+  add.add_output(result.name());
+  if (matmul.opset() < 7) {
+    onnx::AttributeProto& broadcast = *add.add_attribute();
+    broadcast.set_name("broadcast");
+    broadcast.set_type(onnx::AttributeProto::INT);
+    broadcast.set_i(1);
+  }
+  Node& node = graph.insert_before(std::next(graph.position_of(matmul)), add);
+  context.exact_biases[&matmul] = {node.input(1), std::move(part.exact)};
+}
+
+/// β = 1: the new C has the factor in it.
+void set_beta(Node& gemm) {
+  for (onnx::AttributeProto& attribute : *gemm.graph().edit(gemm).mutable_attribute()) {
+    if (attribute.name() == "beta") attribute.set_f(1.0F);
+  }
+}
+
+void apply(Absorption& part, PassContext& context) {
+  LinearOperator& target = part.target;
+  // The old bias goes first: what it was computed from may be the weight's dims.
+  const std::string name = target.node->input(target.weight_input)->name() + ".bias";
+  if (part.adds_node()) {
+    add_bias_node(part, name, context);
+  } else if (part.bias) {
+    set_constant_input(*target.bias_node, target.bias_input, std::move(*part.bias), name, context);
+    context.exact_biases[target.node] = {target.bias_node->input(target.bias_input), std::move(part.exact)};
+    if (target.node->is("Gemm") && target.beta != 1) set_beta(*target.node);
+  }
+  if (part.scale) scale_constant_input(*target.node, target.weight_input, target.weight.data, *part.scale, context);
+}
+
+/// What the node reads takes the name of what it makes (behind an operator), or the place (in front of one).
+void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
+  Node& node = *gone.node;
+  Graph& graph = node.graph();
+  Value& from = *node.input(gone.data);
+  Value& to = *node.output(0);
+  if (is_behind) {
+    graph.set_input(node, gone.data, nullptr);
+    graph.take_output(*from.producer(), static_cast<std::size_t>(from.output_index()), to);
+  } else {
+    graph.replace_uses(to, from);
+  }
+  erase_node(node, freed);
 }
 
 }  // namespace
 
-Match<AffineFold> match_affine(Node& affine, PassContext& context) {
-  if (!affine.domain().empty()) return Skip{Reason::unknown_op_between, "its domain is " + quote(affine.domain())};
-  if (affine.input(0) == nullptr || affine.output(0) == nullptr) return NotApplicable{};
-  Obstacles obstacles;
-  auto own = batch_norm_affine(affine, context);
-  if (auto* const skip = std::get_if<Skip>(&own)) obstacles.note(std::move(*skip));
-  const Behind behind = look_behind(affine, context);
-  if (behind.target == nullptr) {
-    const Ahead ahead = look_ahead(affine, context);
-    if (ahead.found) {
-      obstacles.note(ahead.obstacles);
-      if (!ahead.obstacles.any()) obstacles.note(Reason::nonlinear_between, "stands in front of its operator");
-    } else {
-      obstacles.note(Reason::no_linear_neighbour, {});
-    }
-    return obstacles.first();
+Match<AffineFold> match_affine(Node& node, PassContext& context) {
+  if (!node.domain().empty()) return Skip{Reason::unknown_op_between, "its domain is " + quote(node.domain())};
+  if (node.output(0) == nullptr || biased_matmul(node, context) != nullptr) return NotApplicable{};
+  const auto& read = read_affine(node, context);
+  if (const auto* const skip = std::get_if<Skip>(&read)) return match_refused(node, *skip, context);
+  if (const auto* const affine = std::get_if<AffineNode>(&read)) {
+    auto found = Matcher(context).match(*affine);
+    const auto* const skip = std::get_if<Skip>(&found);
+    if (skip != nullptr && skip->reason == Reason::no_linear_neighbour && !node.is("BatchNormalization")) return NotApplicable{};
+    return found;
   }
-  if (behind.obstacles.any()) {
-    obstacles.note(behind.obstacles);
-    const Ahead ahead = look_ahead(affine, context);
-    if (ahead.found) obstacles.note(ahead.obstacles);
-    return obstacles.first();
-  }
-  auto target = linear_operator(*behind.target, context);
-  if (auto* const skip = std::get_if<Skip>(&target)) obstacles.note(std::move(*skip));
-
-  Chain chain;
-  for (Node* node : behind.path) {
-    if (!is_affine(*node)) {
-      chain.path.push_back(node);
-      continue;
-    }
-    if (is_excluded(*node, context.options)) obstacles.note(Reason::excluded, node->label());
-    auto earlier = batch_norm_affine(*node, context);
-    if (auto* const skip = std::get_if<Skip>(&earlier)) obstacles.note(Skip{skip->reason, node->label() + ": " + skip->detail});
-    if (!obstacles.any()) add(chain, *node, std::get<Affine>(std::move(earlier)), std::get<LinearOperator>(target));
-  }
-  if (obstacles.any()) return obstacles.first();
-
-  add(chain, affine, std::get<Affine>(std::move(own)), std::get<LinearOperator>(target));
-  Chain longest = chain;
-  extend(longest, std::get<LinearOperator>(target), context);
-  auto fold = compose(longest, std::get<LinearOperator>(target), context);
-  // What a later affine spoils must not keep this one from folding.
-  if (std::holds_alternative<Skip>(fold) && longest.taken.size() > chain.taken.size())
-    fold = compose(chain, std::get<LinearOperator>(target), context);
-  if (auto* const skip = std::get_if<Skip>(&fold)) return std::move(*skip);
-  return std::get<AffineFold>(std::move(fold));
+  return match_other(node, context);
 }
 
 void apply(AffineFold& fold, PassContext& context) {
-  Node& target = *fold.target.node;
-  Graph& graph = target.graph();
   // All operands have been read by the matcher: one initializer may be bias, mean and shift at once.
-  Node& first = *fold.path.front();
-  Node& last = *fold.path.back();
-  graph.set_input(first, 0, nullptr);
-  graph.take_output(target, 0, *last.output(0));
   std::vector<Value*> freed;
-  for (auto node = fold.path.rbegin(); node != fold.path.rend(); ++node) erase_node(**node, freed);
+  for (const Bypass& gone : fold.path) bypass(gone, fold.is_behind, freed);
   for (Value* value : freed) release(*value, context);
-  // The old bias goes first: what it was computed from may be the weight's dims.
-  const std::string bias_name = target.input(1)->name() + ".bias";
-  if (fold.bias) set_constant_input(target, 2, std::move(*fold.bias), bias_name, context);
-  scale_constant_input(target, 1, fold.target.weight.data, fold.scale, context);
+  for (Absorption& part : fold.parts) apply(part, context);
 }
 
 }  // namespace relayout

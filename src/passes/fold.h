@@ -1,35 +1,46 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "passes/affine.h"
 #include "passes/linear_operator.h"
+#include "passes/neighbours.h"
 #include "passes/pass.h"
 
 namespace relayout {
 
-/// A chain of affines behind a linear operator, composed: everything that absorbing it needs.
+/// What one linear operator becomes.
+struct Absorption {
+  LinearOperator target;
+  std::optional<Scale> scale;      ///< of the weight
+  std::optional<TensorData> bias;  ///< new one
+  std::vector<double> exact;       ///< the same before rounding
+  [[nodiscard]] bool adds_node() const { return bias && target.is_bias_missing; }
+};
+
+/// Chains of affines on one side of linear operators, composed: everything that absorbing them needs.
 ///
 ///     y = Conv (x, W, B)                          y2 = Conv (x, W', B')
 ///     y1 = BatchNormalization (y, γ, β, μ, σ²)    W' = W · a[o],  a = γ / √(σ² + ε)
-///     y2 = BatchNormalization (y1, …)             B' = a · (B − μ) + β, and so through each of the chain; one rounding at the end
+///     y2 = Mul (y1, c)                            B' = a · (B − μ) + β, and so through each of the chain; one rounding at the end
 ///
-/// (Jacob et al., arXiv:1712.05877, §3.2; for ConvTranspose the channel o runs over axis 1 within each group.)
+///     x1 = BatchNormalization (x, γ, β, μ, σ²)    y = Conv (x, W', B')
+///     y = Conv (x1, W, B)                         W' = W · a[i],  B' = B + Σ W · t[i],  t = β − a · μ
+///
+/// (Jacob et al., arXiv:1712.05877, §3.2. What o and i are for ConvTranspose, Gemm and MatMul: linear_operator.h.)
 struct AffineFold {
-  LinearOperator target;
-  std::vector<Node*> path;   ///< from the reader of the target's output to the last affine; goes
-  std::vector<Node*> taken;  ///< the affines among them
-  Node* anchor = nullptr;    ///< the target
+  std::vector<Absorption> parts;
+  bool is_behind = true;
+  std::vector<Bypass> path;    ///< goes
+  std::vector<Node*> taken;    ///< the affines among them
+  std::vector<Node*> anchors;  ///< the operators
   std::string detail;
-  Scale scale;                     ///< of the weight
-  std::optional<TensorData> bias;  ///< none: no bias before, and none needed
 };
 
-/// Folds BatchNormalization `affine` and whatever affines stand before and behind it into the operator they belong to.
-[[nodiscard]] Match<AffineFold> match_affine(Node& affine, PassContext& context);
+/// Folds an affine, with whatever affines stand before and behind it, into the operators they belong to: those in front of it if they
+/// can take it up, else those behind it.
+[[nodiscard]] Match<AffineFold> match_affine(Node& node, PassContext& context);
 void apply(AffineFold& fold, PassContext& context);
 
 }  // namespace relayout

@@ -1,11 +1,8 @@
 #include "passes/linear_operator.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,98 +11,25 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "base/threads.h"
 #include "model/attributes.h"
-#include "model/tensor_data.h"
 #include "passes/numbers.h"
-#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
-#include "relayout/findings.h"
-#include "relayout/graph.h"
-#include "relayout/types.h"
 
 namespace relayout {
 namespace {
-
-constexpr int64_t kBlockBytes = int64_t{1} << 20;  ///< of weights read at once while scanning
 
 [[noreturn]] void invalid(const std::string& what) {
   fail(ErrorKind::invalid, what);
 }
 
-/// Largest finite |w| and |w · factor| per output channel.
-class RangeScan {
- public:
-  RangeScan(const LinearOperator& target, const Scale& scale)
-      : target_(target), scale_(scale), type_(target.weight.type), dims_(target.weight.dims) {
-    found_.resize(static_cast<std::size_t>(target.channels));
-  }
+bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
+  return std::ranges::all_of(values, [&](int64_t value) { return value == wanted; });
+}
 
-  void run(int threads) {
-    if (element_count(dims_) == 0) return;
-    row_bytes_ = target_.weight.data.byte_size() / dims_[0];
-    const int64_t rows = std::max<int64_t>(1, kBlockBytes / row_bytes_);
-    const int64_t blocks = (dims_[0] + rows - 1) / rows;
-    parallel_for(blocks, threads, [&](int64_t block) { scan_rows(block * rows, std::min(rows, dims_[0] - block * rows)); });
-  }
-
-  [[nodiscard]] std::optional<Skip> verdict() const {
-    Obstacles obstacles;
-    for (std::size_t c = 0; c < found_.size() && !obstacles.any(); ++c) {
-      if (std::isinf(rounded(type_, found_[c].product))) obstacles.note(Reason::overflow, "channel " + std::to_string(c));
-    }
-    for (std::size_t c = 0; c < found_.size() && !obstacles.any(); ++c) {
-      const auto [magnitude, product] = found_[c];
-      const bool vanishes = magnitude >= smallest_normal(type_) && product != 0 && rounded(type_, product) < smallest_normal(type_);
-      if (vanishes) obstacles.note(Reason::underflow, "channel " + std::to_string(c));
-    }
-    if (!obstacles.any()) return std::nullopt;
-    return obstacles.first();
-  }
-
- private:
-  struct Largest {
-    double magnitude = 0, product = 0;
-
-    void note(double magnitude_of_cell, double factor) {
-      magnitude = std::max(magnitude, magnitude_of_cell);
-      product = std::max(product, magnitude_of_cell * std::fabs(factor));
-    }
-  };
-
-  void scan_rows(int64_t begin, int64_t count) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(row_bytes_ * count));
-    target_.weight.data.read_rows(begin, count, bytes);
-    if (!target_.transposed && scale_.columns == 1) {
-      for (int64_t i = 0; i < count; ++i) scan_cell(begin + i, 0, i * row_bytes_, row_bytes_, bytes, found_);
-      return;
-    }
-    const int64_t cell_bytes = row_bytes_ / dims_[1];
-    std::vector<Largest> found(found_.size());
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t j = 0; j < dims_[1]; ++j) scan_cell(begin + i, j, i * row_bytes_ + j * cell_bytes, cell_bytes, bytes, found);
-    }
-    const std::lock_guard lock(mutex_);
-    for (std::size_t c = 0; c < found.size(); ++c) {
-      found_[c].magnitude = std::max(found_[c].magnitude, found[c].magnitude);
-      found_[c].product = std::max(found_[c].product, found[c].product);
-    }
-  }
-
-  void scan_cell(int64_t i, int64_t j, int64_t offset, int64_t size, std::span<const std::byte> bytes, std::vector<Largest>& found) const {
-    const double magnitude = largest_magnitude(type_, bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)));
-    found[static_cast<std::size_t>(output_channel(target_, i, j))].note(magnitude, scale_.at(i, j));
-  }
-
-  const LinearOperator& target_;
-  const Scale& scale_;
-  DataType type_;
-  const Dims& dims_;
-  int64_t row_bytes_ = 0;
-  std::mutex mutex_;
-  std::vector<Largest> found_;
-};
+std::string label_of(const Node& node, std::size_t input) {
+  return quote(node.input(input)->name()) + " of " + node.label();
+}
 
 /// The constant behind input `index`, noting why it is none.
 std::optional<Constant> constant_operand(const Node& node, std::size_t index, std::string_view what, PassContext& context,
@@ -119,10 +43,188 @@ std::optional<Constant> constant_operand(const Node& node, std::size_t index, st
   return std::get<Constant>(std::move(found));
 }
 
+/// Whether auto_pad = SAME_* adds nothing: max(0, (⌈H/s⌉ − 1)·s + extent − H) elements, none for every H only when the kernel is a point.
+bool same_pads_nothing(const Node& node, const Attributes& attributes, const Dims& kernel, PassContext& context) {
+  if (all_are(kernel, 1)) return true;
+  const auto data = context.shapes.of(*node.input(0), context.constants);
+  if (!data || data->size() != kernel.size() + 2) return false;
+  const auto strides = attributes.integers("strides");
+  const auto dilations = attributes.integers("dilations");
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t size = (*data)[i + 2];
+    const int64_t stride = i < strides.size() ? strides[i] : 1;
+    const int64_t dilation = i < dilations.size() ? dilations[i] : 1;
+    const auto extent = checked_mul(kernel[i] - 1, dilation);
+    if (size < 1 || stride < 1 || !extent || *extent < 0) return false;
+    if ((size - 1) / stride * stride + *extent + 1 > size) return false;
+  }
+  return true;
+}
+
+/// Whether no output element of a convolution misses a tap.
+bool sums_all_taps(const Node& node, const Attributes& attributes, const Dims& weight, PassContext& context) {
+  const Dims kernel(weight.begin() + 2, weight.end());
+  const std::string padding = attributes.text("auto_pad", "NOTSET");
+  const bool is_unpadded = all_are(attributes.integers("pads"), 0);
+  if (node.is("Conv")) {
+    if (padding == "VALID" || (padding == "NOTSET" && is_unpadded)) return true;
+    return padding.starts_with("SAME") && same_pads_nothing(node, attributes, kernel, context);
+  }
+  // An output element of a transposed convolution is reached by a number and choice of taps that depends on where it is (borders, phases
+  // of the stride) unless each element has one tap.
+  return all_are(kernel, 1) && all_are(attributes.integers("strides"), 1) && is_unpadded &&
+         all_are(attributes.integers("output_padding"), 0) && !attributes.has("output_shape") && padding != "SAME_UPPER" &&
+         padding != "SAME_LOWER";
+}
+
+void read_convolution(LinearOperator& out, const Attributes& attributes, PassContext& context) {
+  const Dims& dims = out.weight.dims;
+  if (dims.size() < 3) invalid("weight " + label_of(*out.node, 1) + " has dims " + to_string(dims));
+  out.groups = attributes.integer("group", 1);
+  if (out.groups < 1 || dims[0] % out.groups != 0)
+    invalid(out.node->label() + " has " + std::to_string(out.groups) + " groups for a weight of dims " + to_string(dims));
+  const auto across = checked_mul(dims[1], out.groups);
+  if (!across) invalid(out.node->label() + " has too many groups");
+  out.outputs_in_rows = out.node->is("Conv");
+  out.outputs = out.outputs_in_rows ? dims[0] : *across;
+  out.inputs = out.outputs_in_rows ? *across : dims[0];
+  out.rank = out.data_rank = static_cast<int64_t>(dims.size());
+  out.output_axis = out.input_axis = {1, false};
+  out.takes_shift = sums_all_taps(*out.node, attributes, dims, context);
+}
+
+void read_gemm(LinearOperator& out, const Attributes& attributes) {
+  const Dims& dims = out.weight.dims;
+  if (dims.size() != 2) invalid("weight " + label_of(*out.node, 1) + " has dims " + to_string(dims));
+  out.outputs_in_rows = attributes.integer("transB", 0) != 0;
+  out.outputs = dims[out.outputs_in_rows ? 0 : 1];
+  out.inputs = dims[out.outputs_in_rows ? 1 : 0];
+  out.rank = out.data_rank = 2;
+  out.output_axis = {1, false};
+  out.input_axis = {attributes.integer("transA", 0) != 0 ? 0 : 1, false};
+  out.alpha = static_cast<double>(attributes.real("alpha", 1.0F));
+  out.beta = static_cast<double>(attributes.real("beta", 1.0F));
+}
+
+/// numpy.matmul: of the weight on the right the last dim is the result's, on the left the one before.
+std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
+  const Dims& dims = out.weight.dims;
+  const bool is_right = out.weight_input == 1;
+  if (dims.size() < 2) return Skip{Reason::channel_axis_moved, "weight " + label_of(*out.node, out.weight_input) + " is a vector"};
+  const auto data = context.shapes.of(*out.node->input(out.data_input), context.constants);
+  if (!is_right && !data) return Skip{Reason::rank_unknown, quote(out.node->input(out.data_input)->name())};
+  if (!is_right && data->size() < 2)
+    return Skip{Reason::channel_axis_moved, quote(out.node->input(out.data_input)->name()) + " is a vector"};
+  out.row_axis = dims.size() - 2;
+  out.column_axis = dims.size() - 1;
+  out.outputs_in_rows = !is_right;
+  out.outputs = dims[is_right ? out.column_axis : out.row_axis];
+  out.inputs = dims[is_right ? out.row_axis : out.column_axis];
+  out.output_axis = out.input_axis = {is_right ? 0 : 1, true};
+  if (data) {
+    out.data_rank = static_cast<int64_t>(data->size());
+    out.rank = data->size() < 2 ? static_cast<int64_t>(dims.size()) - 1 : std::max(out.data_rank, static_cast<int64_t>(dims.size()));
+  }
+  return std::nullopt;
+}
+
+/// The Add behind a MatMul that is its bias: of one constant per channel, and nobody else sees what lies between.
+Node* bias_add(const Node& matmul, PassContext& context) {
+  const Value* const result = matmul.output(0);
+  if (result == nullptr || result->uses().size() != 1 || result->is_output()) return nullptr;
+  Node& add = *result->uses().front().node;
+  const bool is_add = add.is("Add") && add.opset() >= 7 && &add.graph() == &matmul.graph() && add.output(0) != nullptr;
+  return is_add && !is_excluded(add, context.options) ? &add : nullptr;
+}
+
+void find_matmul_bias(LinearOperator& out, PassContext& context) {
+  out.is_bias_missing = true;
+  Node* const add = bias_add(*out.node, context);
+  if (add == nullptr) return;
+  const auto& read = read_affine(*add, context);
+  const auto* const affine = std::get_if<AffineNode>(&read);
+  if (affine == nullptr) return;
+  const bool fits = !affine->axis || (is_same(*affine->axis, out.output_axis, out.rank) && affine->affine->length() == out.outputs);
+  if (!fits || affine->affine->length() == 0) return;
+  out.bias = std::get<Constant>(context.constants.find(*add->input(1 - affine->data)));
+  out.bias_node = add;
+  out.bias_input = 1 - affine->data;
+  out.is_bias_missing = false;
+}
+
+void check_bias(const LinearOperator& out) {
+  if (!out.bias) return;
+  const Dims& dims = out.bias->dims;
+  bool fits = is_scalable(out.bias->type);
+  if (out.node->is("Gemm")) {
+    fits = fits && dims.size() <= 2 && (dims.empty() || dims.back() == 1 || dims.back() == out.outputs);
+  } else if (!out.node->is("MatMul")) {
+    fits = fits && dims == Dims{out.outputs};
+  }
+  if (fits) return;
+  invalid("bias " + label_of(*out.bias_node, out.bias_input) + " has dims " + to_string(dims) + " for " + std::to_string(out.outputs) +
+          " channels");
+}
+
+/// The bias spread over [bias_rows, outputs]. What an earlier fold has computed is more exact than what it stored.
+void load_bias(LinearOperator& out, PassContext& context) {
+  if (out.node->is("Gemm") && out.bias && out.bias->dims.size() == 2) out.bias_rows = out.bias->dims[0];
+  const auto count = checked_mul(out.bias_rows, out.outputs);
+  if (!count) invalid(out.node->label() + " has a bias that is too large");
+  const auto exact = context.exact_biases.find(out.node);
+  if (out.bias && exact != context.exact_biases.end() && exact->second.value == out.bias_node->input(out.bias_input)) {
+    out.bias_values = exact->second.values;
+    return;
+  }
+  out.bias_values.assign(static_cast<std::size_t>(*count), 0.0);
+  if (!out.bias || out.beta == 0 || *count == 0) return;
+  const std::vector<double> stored = to_doubles(out.bias->load());
+  const Dims& dims = out.bias->dims;
+  const std::size_t columns = out.node->is("Gemm") ? (dims.empty() ? 1 : static_cast<std::size_t>(dims.back())) : stored.size();
+  for (std::size_t i = 0; i < out.bias_values.size(); ++i) {
+    const std::size_t row = i / static_cast<std::size_t>(out.outputs);
+    out.bias_values[i] = out.beta * stored[row * columns + (columns == 1 ? 0 : i % static_cast<std::size_t>(out.outputs))];
+  }
+}
+
 }  // namespace
 
-bool is_convolution(const Node& node) {
-  return node.is("Conv") || node.is("ConvTranspose");
+Scale LinearOperator::over(bool along_rows, std::span<const double> factors) const {
+  Scale out{1, 1, {factors.begin(), factors.end()}, row_axis, column_axis};
+  if (factors.size() == 1) return out;
+  if (along_rows) {
+    out.rows = rows();
+  } else {
+    out.columns = columns();
+  }
+  if (along_rows || groups == 1) return out;
+  out.rows = rows();
+  out.factors.clear();
+  out.factors.reserve(static_cast<std::size_t>(out.rows * out.columns));
+  for (int64_t i = 0; i < out.rows; ++i) {
+    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(factors[static_cast<std::size_t>(across(i, j))]);
+  }
+  return out;
+}
+
+Scale LinearOperator::over_outputs(std::span<const double> factors) const {
+  return over(outputs_in_rows, factors);
+}
+
+Scale LinearOperator::over_inputs(std::span<const double> factors) const {
+  return over(!outputs_in_rows, factors);
+}
+
+Dims LinearOperator::bias_dims() const {
+  if (node->is("MatMul")) {
+    if (bias && std::ranges::count(bias->dims, outputs) == 1 && element_count(bias->dims) == outputs) return bias->dims;
+    return outputs_in_rows ? Dims{outputs, 1} : Dims{outputs};
+  }
+  return bias && bias->dims.size() == 2 ? Dims{bias_rows, outputs} : Dims{outputs};
+}
+
+bool is_linear(const Node& node) {
+  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
 }
 
 std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& context) {
@@ -130,49 +232,44 @@ std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& cont
   const Attributes attributes(node);
   if (attributes.has_reference())
     return Skip{Reason::not_constant, "an attribute of " + node.label() + " is given by the caller of the function"};
-  if (node.input(1) == nullptr) invalid(node.label() + " has no weight");
-  LinearOperator out{&node, node.is("ConvTranspose"), {}, {}, attributes.integer("group", 1), 0};
-  auto weight = constant_operand(node, 1, "weight", context, obstacles);
-  if (node.input(2) != nullptr) out.bias = constant_operand(node, 2, "bias", context, obstacles);
+  if (node.input(0) == nullptr || node.input(1) == nullptr) invalid(node.label() + " has no weight");
+  LinearOperator out;
+  out.node = &node;
+  if (node.is("MatMul") && !std::holds_alternative<Constant>(context.constants.find(*node.input(1)))) {
+    if (std::holds_alternative<Constant>(context.constants.find(*node.input(0)))) std::swap(out.weight_input, out.data_input);
+  } else if (!node.is("MatMul")) {
+    out.bias_node = &node;
+  }
+  auto weight = constant_operand(node, out.weight_input, "weight", context, obstacles);
+  if (!node.is("MatMul") && node.input(2) != nullptr) out.bias = constant_operand(node, 2, "bias", context, obstacles);
   if (weight && !is_scalable(weight->type))
-    obstacles.note(Reason::quantized, "weight " + quote(node.input(1)->name()) + " is of type " + std::string(name_of(weight->type)));
+    obstacles.note(Reason::quantized,
+                   "weight " + quote(node.input(out.weight_input)->name()) + " is of type " + std::string(name_of(weight->type)));
   if (obstacles.any()) return obstacles.first();
   out.weight = std::move(*weight);
-  const Dims& dims = out.weight.dims;
-  if (dims.size() < 3) invalid("weight " + quote(node.input(1)->name()) + " of " + node.label() + " has dims " + to_string(dims));
-  if (out.groups < 1 || dims[0] % out.groups != 0)
-    invalid(node.label() + " has " + std::to_string(out.groups) + " groups for a weight of dims " + to_string(dims));
-  const auto channels = out.transposed ? checked_mul(dims[1], out.groups) : std::optional(dims[0]);
-  if (!channels) invalid(node.label() + " has too many groups");
-  out.channels = *channels;
-  if (out.bias && (out.bias->dims != Dims{out.channels} || !is_scalable(out.bias->type))) {
-    invalid("bias " + quote(node.input(2)->name()) + " of " + node.label() + " has dims " + to_string(out.bias->dims) + " for " +
-            std::to_string(out.channels) + " channels");
+  if (node.is("Gemm")) {
+    read_gemm(out, attributes);
+  } else if (node.is("MatMul")) {
+    if (auto skip = read_matmul(out, context)) return std::move(*skip);
+    find_matmul_bias(out, context);
+  } else {
+    read_convolution(out, attributes, context);
   }
+  check_bias(out);
+  load_bias(out, context);
   return out;
 }
 
-int64_t output_channel(const LinearOperator& target, int64_t i, int64_t j) {
-  if (!target.transposed) return i;
-  const int64_t inputs_per_group = target.weight.dims[0] / target.groups;
-  return i / inputs_per_group * target.weight.dims[1] + j;
-}
-
-Scale over_outputs(const LinearOperator& target, std::span<const double> factors) {
-  if (!target.transposed) return {target.channels, 1, {factors.begin(), factors.end()}};
-  if (target.groups == 1) return {1, target.channels, {factors.begin(), factors.end()}};
-  Scale out{target.weight.dims[0], target.weight.dims[1], {}};
-  out.factors.reserve(static_cast<std::size_t>(out.rows * out.columns));
-  for (int64_t i = 0; i < out.rows; ++i) {
-    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(factors[static_cast<std::size_t>(output_channel(target, i, j))]);
+Node* biased_matmul(const Node& add, PassContext& context) {
+  if (!add.is("Add")) return nullptr;
+  for (const Value* input : add.inputs()) {
+    Node* const matmul = input != nullptr ? input->producer() : nullptr;
+    if (matmul == nullptr || !matmul->is("MatMul") || bias_add(*matmul, context) != &add) continue;
+    const auto target = linear_operator(*matmul, context);
+    const auto* const found = std::get_if<LinearOperator>(&target);
+    if (found != nullptr && found->bias_node == &add) return matmul;
   }
-  return out;
-}
-
-std::optional<Skip> leaves_range(const LinearOperator& target, const Scale& scale, int threads) {
-  RangeScan scan(target, scale);
-  scan.run(threads);
-  return scan.verdict();
+  return nullptr;
 }
 
 }  // namespace relayout

@@ -1,34 +1,70 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <variant>
+#include <string>
 #include <vector>
 
+#include "passes/affine.h"
 #include "passes/pass.h"
 
 namespace relayout {
 
-/// A Conv or ConvTranspose with constant weight and bias, as far as an affine behind it is concerned.
+/// Conv, ConvTranspose, Gemm or MatMul with a constant weight: the seam between operators and the one arithmetic of a fold. An Add of
+/// one constant per channel right behind a MatMul is its bias.
+///
+/// Each element of the weight stands in one row and one column (two of its dims) and leads from one input channel to one output
+/// channel, which follow from row and column alone:
+///
+///                     weight         rows → columns               per group
+///     Conv            [O, I/g, k…]   outputs → inputs of a group   yes
+///     ConvTranspose   [I, O/g, k…]   inputs → outputs of a group   yes
+///     Gemm            [K, N] or [N, K] (transB)
+///     MatMul          […, K, O] on the right, […, O, K] on the left
 struct LinearOperator {
   Node* node = nullptr;
-  bool transposed = false;
-  Constant weight;                   ///< [O, I/g, k…], transposed [I, O/g, k…]
-  std::optional<Constant> bias;      ///< [O]
-  int64_t groups = 1, channels = 0;  ///< channels: O
+  std::size_t weight_input = 1;
+  std::size_t data_input = 0;
+  Constant weight;
+  std::size_t row_axis = 0, column_axis = 1;  ///< of the weight
+  bool outputs_in_rows = true;
+  int64_t groups = 1;
+  int64_t outputs = 0, inputs = 0;  ///< channels
+  Axis output_axis, input_axis;     ///< where they lie in result and data
+  int64_t rank = -1;                ///< of the result, and of the data but for broadcasting; −1: not known
+  int64_t data_rank = -1;           ///< of the data
+  double alpha = 1, beta = 1;       ///< Gemm
+  bool takes_shift = true;          ///< every output element sums all taps: a shift of the data is a shift of the result
+  bool is_bias_missing = false;     ///< MatMul: a bias would be another node
+  Node* bias_node = nullptr;        ///< has the bias among its operands; null without a place for one
+  std::size_t bias_input = 2;       ///< of that node
+  std::optional<Constant> bias;     ///< none: 0
+  std::vector<double> bias_values;  ///< row-major over [bias_rows, outputs], in full precision; with β applied
+  int64_t bias_rows = 1;            ///< Gemm: 1 or the rows of the result
+
+  [[nodiscard]] int64_t rows() const { return weight.dims[row_axis]; }
+  [[nodiscard]] int64_t columns() const { return weight.dims[column_axis]; }
+  [[nodiscard]] int64_t output_channel(int64_t row, int64_t column) const { return outputs_in_rows ? row : across(row, column); }
+  [[nodiscard]] int64_t input_channel(int64_t row, int64_t column) const { return outputs_in_rows ? across(row, column) : row; }
+  /// One factor per output or input channel, or one for all, as factors of the weight.
+  [[nodiscard]] Scale over_outputs(std::span<const double> factors) const;
+  [[nodiscard]] Scale over_inputs(std::span<const double> factors) const;
+  /// Dims of a bias that has a number per output channel, in the form of the one there is.
+  [[nodiscard]] Dims bias_dims() const;
+
+ private:
+  [[nodiscard]] int64_t across(int64_t row, int64_t column) const {
+    return groups == 1 ? column : row / (rows() / groups) * columns() + column;
+  }
+  [[nodiscard]] Scale over(bool along_rows, std::span<const double> factors) const;
 };
 
-[[nodiscard]] bool is_convolution(const Node& node);
+/// Whether the node is one of the four, whatever its operands are.
+[[nodiscard]] bool is_linear(const Node& node);
 /// Reads one, or says why it cannot be changed. Error{invalid} for a weight or bias that does not fit.
 [[nodiscard]] std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& context);
-/// The output channel that weight element [i, j, …] belongs to.
-[[nodiscard]] int64_t output_channel(const LinearOperator& target, int64_t i, int64_t j);
-/// One factor per output channel as factors of the weight.
-[[nodiscard]] Scale over_outputs(const LinearOperator& target, std::span<const double> factors);
-/// Whether products of the weight's elements with these factors leave the range of their type, per output channel: `overflow` when a
-/// finite weight would become infinite, `underflow` when a channel whose largest weight was normal would be left with subnormal ones
-/// or zeros. Reads the weight once,
-/// in parallel, without holding it.
-[[nodiscard]] std::optional<Skip> leaves_range(const LinearOperator& target, const Scale& scale, int threads);
+/// The MatMul whose bias this Add is, or nullptr.
+[[nodiscard]] Node* biased_matmul(const Node& add, PassContext& context);
 
 }  // namespace relayout

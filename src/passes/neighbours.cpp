@@ -4,9 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
-#include "model/attributes.h"
+#include "passes/carry.h"
 #include "passes/linear_operator.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
@@ -17,55 +18,55 @@
 namespace relayout {
 namespace {
 
-constexpr int kNearby = 8;  ///< operators beyond an obstacle that are looked at for a linear one: keeps a walk short
+/// Operators beyond an obstacle that are looked at for a linear one.
+constexpr int kNearby = 8;
+/// Nodes on a way, and Concats within Concats: what is further away is reached by folding what is nearer first.
+constexpr int kLongestWay = 16;
+/// Affines that follow one another.
+constexpr int kLongestRow = 8;
+constexpr int kDeepestConcat = 8;
 
 constexpr auto kQuantizedOperators = std::to_array<std::string_view>({"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"});
-constexpr auto kMovesChannels = std::to_array<std::string_view>({
-    "DepthToSpace",
-    "Flatten",
-    "Reshape",
-    "SpaceToDepth",
-    "Squeeze",
-    "Transpose",
-    "Unsqueeze",
-});
-constexpr auto kPads = std::to_array<std::string_view>({"Pad"});
 
-template <std::size_t N>
-bool is_one_of(const Node& node, const std::array<std::string_view, N>& names) {
-  return node.domain().empty() && std::ranges::find(names, node.op_type()) != names.end();
+bool is_quantized_operator(const Node* node) {
+  return node != nullptr && node->domain().empty() && std::ranges::find(kQuantizedOperators, node->op_type()) != kQuantizedOperators.end();
 }
 
-bool is_linear(const Node& node) {
-  return is_convolution(node) || node.is("Gemm") || node.is("MatMul") || is_one_of(node, kQuantizedOperators);
+bool is_any_linear(const Node* node) {
+  return node != nullptr && (is_linear(*node) || is_quantized_operator(node));
 }
 
-/// Why an affine does not go through this operator.
-Reason reason_between(const Node& node) {
-  if (!node.domain().empty()) return Reason::unknown_op_between;
-  if (is_one_of(node, kMovesChannels)) return Reason::channel_axis_moved;
-  if (is_one_of(node, kPads)) return Reason::pads_with_shift;
-  if (node.is("Dropout")) return Reason::training_mode;
-  if (node.is("Concat")) return Reason::concat_branch;
-  if (node.is("Add")) return Reason::residual;
-  return Reason::nonlinear_between;
+/// Whether one of the few operators in front of `value` is linear.
+bool has_linear_behind(const Value* value) {
+  for (int left = kNearby; value != nullptr && left > 0; --left) {
+    const Node* const producer = value->producer();
+    if (producer == nullptr) return false;
+    if (is_any_linear(producer)) return true;
+    for (const Value* input : producer->inputs()) {
+      if (input != nullptr && is_any_linear(input->producer())) return true;
+    }
+    value = producer->input(0);
+  }
+  return false;
 }
 
-}  // namespace
-
-bool passes_through(const Node& node, PassContext& context) {
-  if (node.is("Identity")) return node.input(0) != nullptr && node.output(0) != nullptr;
-  if (!node.is("Dropout") || node.input(0) == nullptr || node.output(0) == nullptr) return false;
-  const Attributes attributes(node);
-  if (attributes.has_reference()) return false;
-  const int64_t opset = node.opset();
-  if (opset < 7) return attributes.integer("is_test", 0) != 0;
-  if (opset < 12 || node.input(2) == nullptr) return true;
-  const auto training = context.constants.value(*node.input(2));
-  return training && training->type() == DataType::boolean && training->element_count() == 1 && *training->data<bool>() == false;
+/// Whether one of the few operators behind `value` is linear. A few readers tell enough: the walk stays short where many affines end in
+/// one busy value.
+bool has_linear_ahead(const Value* value) {
+  for (int left = kNearby; value != nullptr && left > 0; --left) {
+    const auto readers = value->uses().first(std::min<std::size_t>(value->uses().size(), kNearby));
+    if (std::ranges::any_of(readers, [](const Use& use) { return is_any_linear(use.node); })) return true;
+    value = readers.empty() ? nullptr : readers.front().node->output(0);
+  }
+  return false;
 }
 
+/// What is in the way of changing `value` for `reader` alone.
 void note_other_readers(const Value& value, const Node& reader, Obstacles& obstacles) {
+  if (&value.graph() != &reader.graph()) {
+    obstacles.note(Reason::other_scope, value.producer() != nullptr ? value.producer()->label() : quote(value.name()));
+    return;
+  }
   if (value.uses().size() == 1 && !value.is_output()) return;
   if (value.is_captured()) obstacles.note(Reason::conv_output_captured, quote(value.name()));
   if (value.is_own_output()) obstacles.note(Reason::conv_output_visible, quote(value.name()));
@@ -78,68 +79,251 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
   }
 }
 
-Behind look_behind(const Node& affine, PassContext& context) {
-  Behind out;
-  const Node* reader = &affine;
-  bool is_blocked = false;  // by an operator: what lies beyond it says nothing any more
-  int left = kNearby;
-  for (const Value* value = affine.input(0); value != nullptr && left > 0;) {
-    Node* const producer = value->producer();
-    if (producer == nullptr) return {};
-    if (!is_blocked) {
-      if (&value->graph() != &affine.graph()) out.obstacles.note(Reason::other_scope, producer->label());
-      note_other_readers(*value, *reader, out.obstacles);
-    }
-    if (is_linear(*producer)) {
-      if (!is_blocked && !is_convolution(*producer)) {
-        out.obstacles.note(is_one_of(*producer, kQuantizedOperators) ? Reason::quantized : Reason::nonlinear_between, producer->label());
-      }
-      out.target = producer;
-      std::ranges::reverse(out.path);
-      return out;
-    }
-    const auto known = context.skipped.find(producer);
-    if (!is_blocked && known != context.skipped.end() && known->second.reason < Reason::non_finite) {
-      // What stops the affine before this one stops this one; and that one has looked whether there is an operator at all.
-      if (known->second.reason == Reason::no_linear_neighbour) return {};
-      out.obstacles.note(known->second.reason, known->second.detail.empty() ? producer->label() : known->second.detail);
-      out.target = producer;
-      return out;
-    }
-    if (!is_blocked && !passes_through(*producer, context) && !producer->is("BatchNormalization")) {
-      out.obstacles.note(reason_between(*producer), producer->label());
-      is_blocked = true;
-    }
-    if (!is_blocked && producer->is("Dropout") && producer->output(1) != nullptr)
-      note_other_readers(*producer->output(1), *reader, out.obstacles);
-    if (out.obstacles.any()) --left;
-    out.path.push_back(producer);
-    reader = producer;
-    value = producer->input(0);
-  }
-  return {};
+Reason blocking_reason(const Node& node) {
+  const bool may_end_quantized = node.is("DequantizeLinear") || node.is("Cast");
+  if (may_end_quantized && node.input(0) != nullptr && is_quantized_operator(node.input(0)->producer())) return Reason::quantized;
+  return reason_between(node);
 }
 
-Ahead look_ahead(const Node& affine, PassContext& context) {
-  Ahead out;
-  const Node* last = &affine;
-  bool is_blocked = false;
-  for (int left = kNearby; left > 0; --left) {
-    const Value* const value = last->output(0);
-    if (value == nullptr || value->uses().empty()) return {};
-    // Further away a few readers tell enough: the walk stays short where many affines end in one busy value.
-    const auto readers = value->uses().first(last == &affine ? value->uses().size() : std::min<std::size_t>(value->uses().size(), kNearby));
-    out.found = std::ranges::any_of(readers, [](const Use& use) { return use.index == 0 && is_linear(*use.node); });
-    if (!is_blocked && (value->uses().size() > 1 || value->is_output())) out.obstacles.note(Reason::bn_output_shared, quote(value->name()));
-    if (out.found) return out;
-    Node* const next = value->uses().front().node;
-    if (!is_blocked && !passes_through(*next, context)) {
-      out.obstacles.note(reason_between(*next), next->label());
-      is_blocked = true;
+class Behind {
+ public:
+  Behind(PassContext& context, int depth) : context_(context), depth_(depth) {}
+
+  /// `affines` are applied to `value`, the last of them first; `reader` is who reads it on the way.
+  void climb(const Value* value, const Node* reader, std::vector<AffineNode> affines) {
+    for (int steps = 0; value != nullptr && steps < (out_.obstacles.any() ? kNearby : kLongestWay); ++steps) {
+      Node* const producer = value->producer();
+      if (producer == nullptr) break;
+      note_other_readers(*value, *reader, out_.obstacles);
+      if (is_linear(*producer)) return arrive(*producer, std::move(affines));
+      if (Node* const matmul = biased_matmul(*producer, context_)) return arrive(*matmul, std::move(affines));
+      if (inherits(*producer)) return;
+      std::optional<std::size_t> input;
+      if (is_affine_operator(*producer)) {
+        const std::optional<bool> passed = take(*producer, affines, input);
+        if (passed && !*passed) return;
+      }
+      if (!input && producer->is("Concat")) return branch(*producer, affines);
+      if (!input) {
+        if (auto skip = carry_up(*producer, affines, context_)) return stop(*producer, blocking(*producer, std::move(*skip)));
+        if (producer->output(1) != nullptr) note_other_readers(*producer->output(1), *reader, out_.obstacles);
+        if (passes_through(*producer, context_)) out_.path.push_back({producer, 0});
+        input = 0;
+      }
+      reader = producer;
+      value = producer->input(*input);
     }
-    last = next;
+    out_.found = out_.found || has_linear_behind(value);
+    out_.obstacles.note(Reason::no_linear_neighbour, {});
   }
-  return {};
+
+  [[nodiscard]] Neighbours result() { return std::move(out_); }
+
+ private:
+  void arrive(Node& target, std::vector<AffineNode> affines) {
+    out_.found = true;
+    std::ranges::reverse(affines);
+    out_.branches.push_back({&target, std::move(affines)});
+  }
+
+  void stop(const Node& node, Skip skip) {
+    out_.obstacles.note(std::move(skip));
+    for (const Value* input : node.inputs()) out_.found = out_.found || (input != nullptr && is_any_linear(input->producer()));
+    out_.found = out_.found || has_linear_behind(node.input(0));
+  }
+
+  static Skip blocking(const Node& node, Skip skip) {
+    if (skip.reason == reason_between(node)) skip.reason = blocking_reason(node);
+    return skip;
+  }
+
+  /// What stops the affine before this one stops this one; and that one has looked whether there is an operator at all.
+  bool inherits(const Node& producer) {
+    const auto known = context_.skipped.find(&producer);
+    if (known == context_.skipped.end() || known->second.reason >= Reason::non_finite) return false;
+    // What stops it on its other side is its own.
+    const Skip& skip = known->second;
+    if (skip.reason == Reason::no_linear_neighbour) {
+      out_.obstacles.note(skip);
+      return true;
+    }
+    if (skip.reason == Reason::bn_output_shared || skip.reason == Reason::pads_with_shift) return false;
+    out_.found = true;
+    out_.obstacles.note(skip.reason, skip.detail.empty() ? producer.label() : skip.detail);
+    return true;
+  }
+
+  /// Adds an affine on the way; false: it ends here. Nothing when it is none.
+  std::optional<bool> take(Node& node, std::vector<AffineNode>& affines, std::optional<std::size_t>& input) {
+    if (is_excluded(node, context_.options)) {
+      stop(node, {Reason::excluded, node.label()});
+      return false;
+    }
+    const auto& read = read_affine(node, context_);
+    if (const auto* const skip = std::get_if<Skip>(&read)) {
+      stop(node, {skip->reason, node.label() + (skip->detail.empty() ? "" : ": " + skip->detail)});
+      return false;
+    }
+    const auto* const affine = std::get_if<AffineNode>(&read);
+    if (affine == nullptr) return std::nullopt;
+    input = affine->data;
+    out_.path.push_back({&node, affine->data});
+    out_.taken.push_back(&node);
+    affines.push_back(*affine);
+    return true;
+  }
+
+  /// Every operand of a Concat has to take up its part.
+  void branch(Node& concat, const std::vector<AffineNode>& affines) {
+    auto parts = cut(concat, affines, context_);
+    if (auto* const skip = std::get_if<Skip>(&parts)) return stop(concat, std::move(*skip));
+    if (depth_ == kDeepestConcat) return stop(concat, {Reason::concat_branch, concat.label()});
+    for (std::size_t i = 0; i < concat.inputs().size(); ++i) {
+      const Value* const operand = concat.input(i);
+      // Beyond an obstacle a few operands tell enough.
+      if (operand == nullptr || (out_.obstacles.any() && i >= kNearby)) break;
+      Behind part(context_, depth_ + 1);
+      part.climb(operand, &concat, std::move(std::get<0>(parts)[i]));
+      out_.found = out_.found || part.out_.found;
+      out_.path.insert(out_.path.end(), part.out_.path.begin(), part.out_.path.end());
+      out_.taken.insert(out_.taken.end(), part.out_.taken.begin(), part.out_.taken.end());
+      for (Branch& reached : part.out_.branches) out_.branches.push_back(std::move(reached));
+      if (!part.out_.obstacles.any()) continue;
+      const Skip& first = part.out_.obstacles.first();
+      const Reason reason = first.reason == Reason::excluded ? Reason::excluded : Reason::concat_branch;
+      out_.obstacles.note(reason,
+                          "operand " + quote(operand->name()) + " of " + concat.label() + ": " + std::string(to_string(first.reason)));
+    }
+  }
+
+  PassContext& context_;
+  int depth_;
+  Neighbours out_;
+};
+
+class Ahead {
+ public:
+  explicit Ahead(PassContext& context) : context_(context) {}
+
+  /// `affines` have been applied to what became `value`, in this order.
+  void descend(const Value& value, const std::vector<AffineNode>& affines, int steps) {
+    if (steps == kLongestWay) return stop(&value, {Reason::no_linear_neighbour, {}});
+    Obstacles obstacles;
+    std::swap(obstacles, out_.obstacles);
+    if (value.is_output()) out_.obstacles.note(Reason::bn_output_shared, quote(value.name()) + " is a graph output");
+    for (const Use& use : value.uses()) follow(value, use, affines, steps);
+    if (value.uses().size() > 1 && out_.obstacles.any()) out_.obstacles.note(Reason::bn_output_shared, quote(value.name()));
+    if (value.uses().empty()) out_.obstacles.note(Reason::no_linear_neighbour, {});
+    out_.obstacles.note(obstacles);
+  }
+
+  [[nodiscard]] Neighbours result() { return std::move(out_); }
+
+ private:
+  void follow(const Value& value, const Use& use, std::vector<AffineNode> affines, int steps) {
+    Node& node = *use.node;
+    if (&node.graph() != &value.graph()) {
+      out_.found = out_.found || is_linear(node);
+      out_.obstacles.note(Reason::other_scope, node.label());
+      return;
+    }
+    if (is_linear(node)) {
+      out_.found = true;
+      const bool is_data = use.index == 0 || (node.is("MatMul") && use.index == 1);
+      if (!is_data) out_.obstacles.note(Reason::not_constant, node.label());
+      out_.branches.push_back({&node, std::move(affines)});
+      return;
+    }
+    if (is_affine_operator(node)) {
+      if (is_excluded(node, context_.options)) return stop(node.output(0), {Reason::excluded, node.label()});
+      const auto& read = read_affine(node, context_);
+      if (const auto* const skip = std::get_if<Skip>(&read)) return stop(node.output(0), {skip->reason, node.label()});
+      if (const auto* const affine = std::get_if<AffineNode>(&read); affine != nullptr && static_cast<int>(affine->data) == use.index) {
+        out_.path.push_back({&node, affine->data});
+        out_.taken.push_back(&node);
+        affines.push_back(*affine);
+        return descend(*node.output(0), affines, steps + 1);
+      }
+    }
+    if (use.index != 0) return stop(node.output(0), {reason_between(node), node.label()});
+    if (auto skip = carry_down(node, affines, context_)) return stop(node.output(0), std::move(*skip));
+    descend(*node.output(0), affines, steps + 1);
+  }
+
+  void stop(const Value* value, Skip skip) {
+    out_.obstacles.note(std::move(skip));
+    out_.found = out_.found || has_linear_ahead(value);
+  }
+
+  PassContext& context_;
+  Neighbours out_;
+};
+
+}  // namespace
+
+Neighbours look_behind(const AffineNode& affine, PassContext& context) {
+  Behind search(context, 0);
+  search.climb(affine.node->input(affine.data), affine.node, {affine});
+  Neighbours out = search.result();
+  out.path.push_back({affine.node, affine.data});
+  out.taken.push_back(affine.node);
+  return out;
+}
+
+Neighbours look_behind(const Node& node, std::size_t data, PassContext& context) {
+  Behind search(context, 0);
+  search.climb(node.input(data), &node, {});
+  return search.result();
+}
+
+Neighbours look_ahead(const AffineNode& affine, PassContext& context) {
+  Ahead search(context);
+  search.descend(*affine.node->output(0), {affine}, 0);
+  Neighbours out = search.result();
+  out.path.push_back({affine.node, affine.data});
+  out.taken.push_back(affine.node);
+  return out;
+}
+
+Neighbours look_ahead(const Node& node, PassContext& context) {
+  Ahead search(context);
+  if (node.output(0) != nullptr) search.descend(*node.output(0), {}, 0);
+  return search.result();
+}
+
+AffineNode last_in_row(const AffineNode& affine, PassContext& context) {
+  AffineNode last = affine;
+  const Node* at = affine.node;
+  for (int steps = 0; steps < kLongestRow; ++steps) {
+    const Value& value = *at->output(0);
+    if (value.uses().size() != 1 || value.is_output()) break;
+    const Use use = value.uses().front();
+    Node& next = *use.node;
+    if (&next.graph() != &value.graph() || next.output(0) == nullptr) break;
+    if (use.index == 0 && passes_through(next, context) && next.output(1) == nullptr) {
+      at = &next;
+      continue;
+    }
+    if (!is_affine_operator(next) || is_excluded(next, context.options)) break;
+    const auto& read = read_affine(next, context);
+    const auto* const found = std::get_if<AffineNode>(&read);
+    if (found == nullptr || static_cast<int>(found->data) != use.index) break;
+    last = *found;
+    at = &next;
+  }
+  return last;
+}
+
+bool is_right_behind_linear(const Node& node, std::size_t data, PassContext& context) {
+  const Value* value = node.input(data);
+  for (int steps = 0; value != nullptr && steps < kNearby; ++steps) {
+    const Node* const producer = value->producer();
+    if (producer == nullptr) return false;
+    if (is_linear(*producer)) return true;
+    if (!passes_through(*producer, context)) return false;
+    value = producer->input(0);
+  }
+  return false;
 }
 
 }  // namespace relayout

@@ -87,6 +87,37 @@ std::vector<double> to_doubles(const Tensor& tensor) {
   return out;
 }
 
+void widen(DataType type, std::span<const std::byte> bytes, std::span<double> out) {
+  dispatch(type, [&]<class T>(T, const auto& widen_one, const auto&) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      T element{};
+      std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
+      out[i] = widen_one(element);
+    }
+  });
+}
+
+double sum_of(DataType type, std::span<const std::byte> bytes) {
+  double sum = 0;
+  dispatch(type, [&]<class T>(T, const auto& widen_one, const auto&) {
+    for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+      T element{};
+      std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
+      sum += widen_one(element);
+    }
+  });
+  return sum;
+}
+
+double spacing_at(DataType type, double magnitude) noexcept {
+  int fraction_bits = 23;
+  if (type == DataType::float64) fraction_bits = 52;
+  if (type == DataType::float16) fraction_bits = 10;
+  if (type == DataType::bfloat16) fraction_bits = 7;
+  const int lowest = std::ilogb(smallest_normal(type));
+  return std::ldexp(1.0, std::max(magnitude > 0 ? std::ilogb(magnitude) : lowest, lowest) - fraction_bits);
+}
+
 TensorData from_doubles(DataType type, Dims dims, std::span<const double> values) {
   std::vector<std::byte> bytes;
   dispatch(type, [&]<class T>(T, const auto&, const auto& round) {

@@ -18,6 +18,12 @@ namespace relayout {
 [[nodiscard]] std::vector<double> to_doubles(const Tensor& tensor);
 /// A tensor of a scalable type, each element rounded once.
 [[nodiscard]] TensorData from_doubles(DataType type, Dims dims, std::span<const double> values);
+/// Elements as a file stores them, widened exactly; `out` has one place for each.
+void widen(DataType type, std::span<const std::byte> bytes, std::span<double> out);
+/// Their sum in double.
+[[nodiscard]] double sum_of(DataType type, std::span<const std::byte> bytes);
+/// The distance between `magnitude` (not negative) and the next larger number of a scalable type.
+[[nodiscard]] double spacing_at(DataType type, double magnitude) noexcept;
 /// The largest finite |element| among `bytes` of elements as a file stores them; 0 when there is none.
 [[nodiscard]] double largest_magnitude(DataType type, std::span<const std::byte> bytes);
 

@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <string>
@@ -27,12 +28,14 @@ uint64_t hash_of(const Value& original, const Scale& scale) {
   add(std::bit_cast<uintptr_t>(&original));
   add(static_cast<uint64_t>(scale.rows));
   add(static_cast<uint64_t>(scale.columns));
+  add(scale.row_axis);
+  add(scale.column_axis);
   for (const double factor : scale.factors) add(std::bit_cast<uint64_t>(factor));
   return hash;
 }
 
 bool is_equal(const Scale& a, const Scale& b) {
-  return a.rows == b.rows && a.columns == b.columns && a.factors == b.factors;
+  return a.rows == b.rows && a.columns == b.columns && a.row_axis == b.row_axis && a.column_axis == b.column_axis && a.factors == b.factors;
 }
 
 /// The copy made for another reader of `original` with these factors, if it still is that.
@@ -41,7 +44,8 @@ Value* find_copy(const Value& original, const Scale& scale, uint64_t hash, const
   for (auto at = begin; at != end; ++at) {
     const WeightCopy& known = at->second;
     const Initializer* const initializer = known.copy->initializer();
-    if (known.original != &original || initializer == nullptr || !initializer->data || initializer->data->scale() != known.stored) continue;
+    if (known.original != &original || initializer == nullptr || !initializer->data) continue;
+    if (!std::ranges::equal(initializer->data->scales(), known.stored)) continue;
     if (is_equal(known.scale, scale) && reader.graph().find(known.copy->name()) == known.copy) return known.copy;
   }
   return nullptr;
@@ -103,7 +107,8 @@ void scale_constant_input(Node& node, std::size_t index, const TensorData& data,
   set_constant_input(node, index, data.scaled(scale), {}, context);
   Value& now = *node.input(index);
   if (&now != &old && now.initializer() != nullptr) {
-    context.weight_copies.emplace(hash, WeightCopy{&old, scale, &now, now.initializer()->data->scale()});
+    const auto scales = now.initializer()->data->scales();
+    context.weight_copies.emplace(hash, WeightCopy{&old, scale, &now, {scales.begin(), scales.end()}});
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ops/constants.h"
+#include "passes/shapes.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
@@ -41,6 +42,8 @@ struct Skip {
 /// Not a candidate at all: no finding is written.
 struct NotApplicable {};
 
+struct AffineNode;
+
 /// Everything a rewrite needs, or why not. Matchers only read; applying cannot refuse.
 template <class Rewrite>
 using Match = std::variant<Rewrite, Skip, NotApplicable>;
@@ -50,19 +53,29 @@ struct WeightCopy {
   const Value* original;
   Scale scale;
   Value* copy;
-  std::shared_ptr<const Scale> stored;  ///< what the copy's data held then: it is not the same copy any more when that differs
+  std::vector<std::shared_ptr<const Scale>> stored;  ///< what the copy's data held then: it is not the same copy when that differs
+};
+
+/// A bias that folds have computed, before it was rounded, so that a chain of folds rounds once.
+struct ExactBias {
+  const Value* value = nullptr;  ///< that holds it; when the operator reads another, this says nothing
+  std::vector<double> values;
 };
 
 /// One run's state that passes share.
 struct PassContext {
   PassOptions options;
   Constants constants;
+  Shapes shapes;
   Findings findings;
   bool dry_run = false;                                         ///< match only
   int64_t rewrites = 0;                                         ///< done so far, over all passes
   std::string_view pass;                                        ///< running now
   std::unordered_map<const Node*, Skip> skipped;                ///< refusals so far of the running pass
   std::unordered_multimap<uint64_t, WeightCopy> weight_copies;  ///< by a hash of original and factors
+
+  std::unordered_map<const Node*, ExactBias> exact_biases;                            ///< by linear operator
+  std::unordered_map<const Node*, std::shared_ptr<const Match<AffineNode>>> affines;  ///< see affine.h
 
   std::unordered_map<const Graph*, std::unordered_set<std::string>> annotated;  ///< see cleanup.cpp
 

@@ -98,7 +98,7 @@ class Driver {
     ++context_.rewrites;
     if (context_.dry_run) return;
     rewritable.apply();
-    if (rewritable.anchor != nullptr) look_around(*rewritable.anchor);
+    for (const Node* anchor : rewritable.anchors) look_around(*anchor);
   }
 
   /// Refused candidates beside a rewritten node: what was in their way may be gone.

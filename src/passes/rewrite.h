@@ -11,15 +11,15 @@ namespace relayout {
 /// What every rewrite tells its driver.
 template <class Rewrite>
 concept Rewriting = requires(Rewrite rewrite) {
-  { rewrite.taken } -> std::convertible_to<std::vector<Node*>>;  ///< candidates it takes up, each of which is `done`
-  { rewrite.anchor } -> std::convertible_to<Node*>;              ///< node whose neighbours are looked at again; may be null
-  { rewrite.detail } -> std::convertible_to<std::string>;        ///< of the findings
+  { rewrite.taken } -> std::convertible_to<std::vector<Node*>>;    ///< candidates it takes up, each of which is `done`
+  { rewrite.anchors } -> std::convertible_to<std::vector<Node*>>;  ///< nodes whose neighbours are looked at again
+  { rewrite.detail } -> std::convertible_to<std::string>;          ///< of the findings
 };
 
 /// A match whose kind of rewrite is forgotten.
 struct Rewritable {
   std::vector<Node*> taken;
-  Node* anchor = nullptr;
+  std::vector<Node*> anchors;
   std::string detail;
   std::function<void()> apply;
 };
@@ -43,7 +43,7 @@ void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(c
     if (auto* const skip = std::get_if<Skip>(&found)) return std::move(*skip);
     if (std::holds_alternative<NotApplicable>(found)) return NotApplicable{};
     const auto rewrite = std::make_shared<Rewrite>(std::move(std::get<0>(found)));
-    return Rewritable{rewrite->taken, rewrite->anchor, rewrite->detail, [&context, &apply, rewrite] { apply(*rewrite, context); }};
+    return Rewritable{rewrite->taken, rewrite->anchors, rewrite->detail, [&context, &apply, rewrite] { apply(*rewrite, context); }};
   });
 }
 

@@ -18,7 +18,9 @@ namespace relayout {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"fold-batch-norm", "BatchNormalization into the convolution in front of it", fold_batch_norm, true},
+    {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, true},
+    // Behind it: what a BatchNormalization takes along needs no look of its own.
+    {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, true},
     // Behind the folds: what only their operands needed is unused then.
     {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
     // Last: a fold changes weights, and a weight in channels-last order is read through a Transpose.

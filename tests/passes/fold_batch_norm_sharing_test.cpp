@@ -40,7 +40,7 @@ TEST(FoldBatchNormSharing, F51ConvOutputCaptured) {
   expect_skip(kFoldBatchNorm,
               "g (bool k, float[1,4,5,5] x) => (" + kYZ + ") <float[4,4,3,3] W, " + parameters(4) +
                   R"(> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)
-    z = If (k) <then_branch = t () => (float[1,4,3,3] p) { p = Relu (c) }, else_branch = e () => (float[1,4,3,3] q) { q = Neg (x) }> })",
+    z = If (k) <then_branch = t () => (float[1,4,3,3] p) { p = Relu (c) }, else_branch = e () => (float[1,4,3,3] q) { q = Abs (x) }> })",
               Reason::conv_output_captured);
 }
 
@@ -59,7 +59,7 @@ TEST(FoldBatchNormSharing, F53OneWeightOneFold) {
 
 TEST(FoldBatchNormSharing, F53Siamese) {
   const auto result = expect_fold(two(kYZ,
-                                      "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  n = Neg (x)  d = Conv (n, W)  z = "
+                                      "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  n = Abs (x)  d = Conv (n, W)  z = "
                                       "BatchNormalization (d, s, b, m, var)"),
                                   2);
   int weights = 0;

@@ -166,7 +166,7 @@ TEST(FoldBatchNorm, F15OutputIsGraphOutputAndUsed) {
 TEST(FoldBatchNorm, F16OutputCapturedByIf) {
   expect_fold("g (bool k, float[1,4,5,5] x) => (float[1,4,3,3] z) <float[4,4,3,3] W, " + parameters(4) +
                   R"(> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)
-    z = If (k) <then_branch = t () => (float[1,4,3,3] p) { p = Relu (y) }, else_branch = e () => (float[1,4,3,3] q) { q = Neg (y) }> })",
+    z = If (k) <then_branch = t () => (float[1,4,3,3] p) { p = Relu (y) }, else_branch = e () => (float[1,4,3,3] q) { q = Abs (y) }> })",
               1);
 }
 

@@ -16,7 +16,7 @@
 namespace relayout::test {
 
 /// The passes that fold.
-inline const std::vector<std::string> kFolds = {"fold-batch-norm"};
+inline const std::vector<std::string> kFolds = {"fold-batch-norm", "fold-affine"};
 
 /// A model after passes, loaded again from what saving it would write, and what the passes said.
 struct PassResult {

@@ -1,0 +1,199 @@
+#include "passes/absorb.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "passes/numbers.h"
+#include "passes/skips.h"
+#include "passes/weight_scan.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// The channels that affines must have.
+struct Channels {
+  Axis axis;
+  int64_t count, rank;
+};
+
+/// Gives an affine one number per channel, or one for all.
+std::optional<Skip> fit(AffineNode& affine, const Channels& channels, const LinearOperator& target) {
+  if (!affine.axis) return std::nullopt;
+  const bool needs_rank = channels.rank < 0 && affine.axis->from_back != channels.axis.from_back;
+  if (needs_rank) return Skip{Reason::rank_unknown, target.node->label()};
+  if (!is_same(*affine.axis, channels.axis, channels.rank)) return Skip{affine.misplaced, affine.node->label()};
+  const int64_t length = affine.affine->length();
+  if (affine.is_merged) {
+    if (length == 0 || channels.count % length != 0) return Skip{Reason::channel_axis_moved, affine.node->label()};
+    const auto each = static_cast<std::size_t>(channels.count / length);
+    Affine spread = *affine.affine;
+    for (std::vector<double>* values : {&spread.scale, &spread.center, &spread.shift}) {
+      if (values->size() == 1) continue;
+      std::vector<double> repeated;
+      for (const double value : *values) repeated.insert(repeated.end(), each, value);
+      *values = std::move(repeated);
+    }
+    affine.affine = std::make_shared<const Affine>(std::move(spread));
+  } else if (length != channels.count) {
+    if (!affine.node->is("BatchNormalization")) return Skip{affine.misplaced, affine.node->label()};
+    fail(ErrorKind::invalid, affine.node->label() + " has " + std::to_string(length) + " channels, " + target.node->label() +
+                                 " beside it has " + std::to_string(channels.count));
+  }
+  return std::nullopt;
+}
+
+std::optional<Skip> fit_all(std::vector<AffineNode>& affines, const Channels& channels, const LinearOperator& target) {
+  Obstacles obstacles;
+  for (AffineNode& affine : affines) {
+    if (auto skip = fit(affine, channels, target)) obstacles.note(std::move(*skip));
+  }
+  return obstacles.any() ? std::optional(obstacles.first()) : std::nullopt;
+}
+
+/// The product of all scales: one per channel, or one for all.
+std::vector<double> composed_scale(const std::vector<AffineNode>& affines, int64_t channels) {
+  const bool varies = std::ranges::any_of(affines, [](const AffineNode& affine) { return affine.affine->scale.size() != 1; });
+  std::vector<double> out(varies ? static_cast<std::size_t>(channels) : 1, 1.0);
+  for (const AffineNode& affine : affines) {
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] *= affine.affine->scale_at(c);
+  }
+  return out;
+}
+
+/// A shift of zero, as far as anybody can tell: what is left of β − a·μ when β was computed to be a·μ and rounded.
+struct Shift {
+  double value = 0, magnitude = 0;
+  [[nodiscard]] bool is_nothing(DataType type) const { return value == 0 || std::fabs(value) <= spacing_at(type, magnitude); }
+};
+
+Shift composed_shift(const std::vector<AffineNode>& affines, std::size_t channel) {
+  Shift out;
+  for (const AffineNode& affine : affines) {
+    const Affine& one = *affine.affine;
+    out.magnitude =
+        std::fabs(one.scale_at(channel)) * (out.magnitude + std::fabs(one.center_at(channel))) + std::fabs(one.shift_at(channel));
+    out.value = one.apply(channel, out.value);
+  }
+  return out;
+}
+
+/// Σ W·t is over one matrix: a stack of them would need a bias each.
+bool is_stack(const LinearOperator& target) {
+  int64_t matrices = 1;
+  for (std::size_t i = 0; i < std::min(target.row_axis, target.column_axis); ++i) matrices *= target.weight.dims[i];
+  return target.node->is("MatMul") && matrices != 1;
+}
+
+bool is_one(const std::vector<double>& factors) {
+  return std::ranges::all_of(factors, [](double factor) { return factor == 1; });
+}
+
+std::string channel_text(const char* what, std::size_t index, const LinearOperator& target) {
+  return what + std::to_string(index % static_cast<std::size_t>(std::max<int64_t>(target.outputs, 1)));
+}
+
+/// Puts the new bias into `out` where it is another, or says why it cannot be stored.
+std::optional<Skip> set_bias(Absorption& out, std::vector<double> bias) {
+  const LinearOperator& target = out.target;
+  Obstacles obstacles;
+  for (std::size_t i = 0; i < bias.size(); ++i) {
+    if (!std::isfinite(bias[i])) obstacles.note(Reason::non_finite, channel_text("channel ", i, target));
+    if (std::isinf(rounded(target.weight.type, bias[i]))) obstacles.note(Reason::overflow, channel_text("bias of channel ", i, target));
+  }
+  if (obstacles.any()) return obstacles.first();
+  const bool is_needed = target.bias || std::ranges::any_of(bias, [](double b) { return b != 0; });
+  if (!is_needed || bias == target.bias_values) return std::nullopt;
+  out.bias = from_doubles(target.weight.type, target.bias_dims(), bias);
+  out.exact = std::move(bias);
+  return std::nullopt;
+}
+
+std::optional<Skip> non_finite_factor(const std::vector<double>& factors) {
+  for (std::size_t c = 0; c < factors.size(); ++c) {
+    if (!std::isfinite(factors[c])) return Skip{Reason::non_finite, "channel " + std::to_string(c)};
+  }
+  return std::nullopt;
+}
+
+/// Puts the scale into `out`; gives Σ W·t when there are shifts.
+std::variant<std::vector<double>, Skip> set_scale(Absorption& out, Scale scale, std::span<const double> shifts, PassContext& context) {
+  const bool changes = !is_one(scale.factors);
+  if (!changes && shifts.empty()) return std::vector<double>();
+  auto sums = scan_weight(out.target, scale, shifts, context.options.threads);
+  if (changes && std::holds_alternative<std::vector<double>>(sums)) out.scale = std::move(scale);
+  return sums;
+}
+
+/// What is wrong with the operator itself; the two Skips of a branch are told apart by nothing else.
+std::variant<Absorption, Skip> open_target(const Branch& branch, PassContext& context) {
+  auto target = linear_operator(*branch.target, context);
+  if (auto* const skip = std::get_if<Skip>(&target)) return std::move(*skip);
+  return Absorption{std::get<LinearOperator>(std::move(target)), {}, {}, {}};
+}
+
+}  // namespace
+
+std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& context) {
+  auto opened = open_target(branch, context);
+  if (std::holds_alternative<Skip>(opened)) return opened;
+  Absorption& out = std::get<Absorption>(opened);
+  const LinearOperator& target = out.target;
+  std::vector<AffineNode> affines = branch.affines;
+  if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return std::move(*skip);
+
+  const std::vector<double> factors = composed_scale(affines, target.outputs);
+  std::vector<double> bias = target.bias_values;
+  for (const AffineNode& affine : affines) {
+    for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = affine.affine->apply(i % static_cast<std::size_t>(target.outputs), bias[i]);
+  }
+  if (auto skip = non_finite_factor(factors)) return std::move(*skip);
+  if (auto skip = set_bias(out, std::move(bias))) return std::move(*skip);
+  auto scanned = set_scale(out, target.over_outputs(factors), {}, context);
+  if (auto* const skip = std::get_if<Skip>(&scanned)) return std::move(*skip);
+  return opened;
+}
+
+std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext& context) {
+  auto opened = open_target(branch, context);
+  if (auto* const skip = std::get_if<Skip>(&opened)) {
+    // Whoever may replace the weight: for what stands in front it is no constant.
+    if (skip->reason == Reason::overridable) skip->reason = Reason::not_constant;
+    return opened;
+  }
+  Absorption& out = std::get<Absorption>(opened);
+  const LinearOperator& target = out.target;
+  std::vector<AffineNode> affines = branch.affines;
+  Obstacles obstacles;
+  for (const AffineNode& affine : affines) {
+    if (affine.axis && !affine.is_sized) obstacles.note(Reason::broadcast_grows, affine.node->label());
+  }
+  if (auto skip = fit_all(affines, {target.input_axis, target.inputs, target.data_rank}, target)) obstacles.note(std::move(*skip));
+  if (obstacles.any()) return obstacles.first();
+
+  const std::vector<double> factors = composed_scale(affines, target.inputs);
+  if (auto skip = non_finite_factor(factors)) return std::move(*skip);
+  const bool varies = std::ranges::any_of(affines, [](const AffineNode& affine) { return affine.affine->length() != 1; });
+  std::vector<double> shifts;
+  bool is_shifted = false;
+  for (std::size_t c = 0; c < (varies ? static_cast<std::size_t>(target.inputs) : 1); ++c) {
+    const Shift shift = composed_shift(affines, c);
+    const bool is_noise = !target.takes_shift && shift.is_nothing(target.weight.type);
+    shifts.push_back(is_noise ? 0 : shift.value);
+    is_shifted = is_shifted || shifts.back() != 0;
+  }
+  if (is_shifted && !target.takes_shift) return Skip{Reason::pads_with_shift, target.node->label()};
+  if (is_shifted && is_stack(target)) return Skip{Reason::not_per_channel, target.node->label() + " has a stack of weights"};
+  if (!is_shifted) shifts.clear();
+  auto sums = set_scale(out, target.over_inputs(factors), shifts, context);
+  if (auto* const skip = std::get_if<Skip>(&sums)) return std::move(*skip);
+  if (!is_shifted) return opened;
+  std::vector<double> bias = target.bias_values;
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += target.alpha * std::get<0>(sums)[i % static_cast<std::size_t>(target.outputs)];
+  if (auto skip = set_bias(out, std::move(bias))) return std::move(*skip);
+  return opened;
+}
+
+}  // namespace relayout

@@ -1,0 +1,342 @@
+#include "passes/carry.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/checked.h"
+#include "model/attributes.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+constexpr auto kMovesAxes =
+    std::to_array<std::string_view>({"DepthToSpace", "Flatten", "Reshape", "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"});
+constexpr auto kQuantized = std::to_array<std::string_view>({"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"});
+static_assert(std::ranges::is_sorted(kMovesAxes) && std::ranges::is_sorted(kQuantized));
+
+template <std::size_t N>
+bool is_one_of(const Node& node, const std::array<std::string_view, N>& names) {
+  return node.domain().empty() && std::ranges::binary_search(names, std::string_view(node.op_type()));
+}
+
+std::optional<Dims> shape_of(const Value* value, PassContext& context) {
+  return value != nullptr ? context.shapes.of(*value, context.constants) : std::nullopt;
+}
+
+/// Contents of a constant of integers, from an input of the node.
+std::optional<std::vector<int64_t>> integers(const Node& node, std::size_t input, PassContext& context) {
+  const Value* const value = node.input(input);
+  const auto tensor = value != nullptr ? context.constants.value(*value) : std::nullopt;
+  if (!tensor || tensor->type() != DataType::int64 || tensor->rank() > 1) return std::nullopt;
+  const Tensor dense = contiguous(*tensor);
+  return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + dense.element_count());
+}
+
+bool is_zero(const std::vector<int64_t>& values) {
+  return std::ranges::all_of(values, [](int64_t value) { return value == 0; });
+}
+
+/// Product of dims [begin, end); −1 when one is not known.
+int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
+  int64_t out = 1;
+  for (std::size_t i = begin; i < end; ++i) {
+    const auto next = dims[i] < 0 || out < 0 ? std::nullopt : checked_mul(out, dims[i]);
+    out = next.value_or(-1);
+  }
+  return out;
+}
+
+/// Where an axis of one side of a Transpose lies on the other.
+std::optional<Axis> transposed(const Node& node, Axis axis, bool is_up) {
+  const Dims permutation = Attributes(node).integers("perm");
+  if (permutation.empty()) return Axis{axis.index, !axis.from_back};  // all axes in reverse order
+  const int64_t at = from_front(axis, static_cast<int64_t>(permutation.size()));
+  if (at < 0 || at >= static_cast<int64_t>(permutation.size())) return std::nullopt;
+  if (is_up) return Axis{permutation[static_cast<std::size_t>(at)], false};
+  const auto found = std::ranges::find(permutation, at);
+  if (found == permutation.end()) return std::nullopt;
+  return Axis{found - permutation.begin(), false};
+}
+
+/// Where an axis of one side of a Squeeze or Unsqueeze lies on the other.
+std::optional<Axis> squeezed(const Node& node, Axis axis, bool is_up, PassContext& context) {
+  const bool longer_is_input = node.is("Squeeze");
+  const auto longer = shape_of(longer_is_input ? node.input(0) : node.output(0), context);
+  if (!longer) return std::nullopt;
+  const auto rank = static_cast<int64_t>(longer->size());
+  std::optional<std::vector<int64_t>> axes;
+  if (node.opset() < 13) {
+    axes = Attributes(node).integers("axes");
+  } else if (node.input(1) != nullptr) {
+    axes = integers(node, 1, context);
+    if (!axes) return std::nullopt;
+  }
+  std::vector<char> is_kept(longer->size(), 1);
+  if (axes && !axes->empty()) {
+    for (const int64_t given : *axes) {
+      const int64_t at = given < 0 ? given + rank : given;
+      if (at < 0 || at >= rank) return std::nullopt;
+      is_kept[static_cast<std::size_t>(at)] = 0;
+    }
+  } else {
+    // Squeeze without axes: all that are 1.
+    for (std::size_t i = 0; i < longer->size(); ++i) {
+      if ((*longer)[i] < 0) return std::nullopt;
+      is_kept[i] = (*longer)[i] != 1 ? 1 : 0;
+    }
+  }
+  const auto shorter = static_cast<int64_t>(std::ranges::count(is_kept, 1));
+  const bool from_longer = is_up != longer_is_input;
+  const int64_t at = from_front(axis, from_longer ? rank : shorter);
+  int64_t place = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    const bool kept = is_kept[static_cast<std::size_t>(i)] != 0;
+    if (from_longer && i == at) return kept ? std::optional(Axis{place, false}) : std::nullopt;
+    if (!from_longer && kept && place == at) return Axis{i, false};
+    place += kept ? 1 : 0;
+  }
+  return std::nullopt;
+}
+
+/// Both sides of a Reshape or Flatten.
+struct Reshaping {
+  Dims before, after;         ///< −1: not known
+  std::vector<char> is_kept;  ///< per dim of the result: it is the operand's of the same index, whatever that is
+  [[nodiscard]] bool keeps_in_front_of(std::size_t axis) const {
+    if (axis >= before.size() || axis >= after.size()) return false;
+    for (std::size_t i = 0; i < axis; ++i) {
+      if (is_kept[i] == 0 && (before[i] < 0 || before[i] != after[i])) return false;
+    }
+    return true;
+  }
+};
+
+std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
+  auto before = shape_of(node.input(0), context);
+  auto after = shape_of(node.output(0), context);
+  if (!before || !after) return std::nullopt;
+  Reshaping out{std::move(*before), std::move(*after), {}};
+  out.is_kept.assign(out.after.size(), 0);
+  const Attributes attributes(node);
+  if (node.is("Flatten")) {
+    const int64_t axis = attributes.integer("axis", 1);
+    if (axis == 1 || axis + static_cast<int64_t>(out.before.size()) == 1) out.is_kept[0] = 1;
+    return out;
+  }
+  const auto wanted = node.opset() < 5 ? std::optional(attributes.integers("shape")) : integers(node, 1, context);
+  const bool zero_keeps = attributes.integer("allowzero", 0) == 0;
+  for (std::size_t i = 0; wanted && i < wanted->size() && i < out.is_kept.size(); ++i) {
+    out.is_kept[i] = zero_keeps && (*wanted)[i] == 0 && i < out.before.size() ? 1 : 0;
+  }
+  return out;
+}
+
+/// The axis of `to` that is the whole of axis `at` of `from`, which has `length` elements, more than one. Elements keep their order, so
+/// it is enough that as many lie in front, or as many behind.
+std::optional<int64_t> whole_axis(const Reshaping& shapes, const Dims& from, const Dims& to, std::size_t at, int64_t length) {
+  if (shapes.keeps_in_front_of(at) && to[at] == length) return static_cast<int64_t>(at);
+  const int64_t behind = product(from, at + 1, from.size());
+  const int64_t in_front = product(from, 0, at);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i] != length) continue;
+    const bool same_behind = behind > 0 && behind == product(to, i + 1, to.size());
+    const bool same_in_front = in_front > 0 && in_front == product(to, 0, i);
+    if (same_behind || same_in_front) return static_cast<int64_t>(i);
+  }
+  return std::nullopt;
+}
+
+bool reshape(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
+  const auto shapes = reshaping(node, context);
+  if (!shapes || affine.is_merged) return false;
+  const Dims& from = is_up ? shapes->after : shapes->before;
+  const Dims& to = is_up ? shapes->before : shapes->after;
+  const int64_t length = affine.affine->length();
+  const int64_t at = from_front(*affine.axis, static_cast<int64_t>(from.size()));
+  if (at < 0 || at >= static_cast<int64_t>(from.size()) || length < 2) return false;
+  const auto place = static_cast<std::size_t>(at);
+  // What the affine is as long as: its own axis. A constant that could make it grow is not carried.
+  if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return false;
+  if (const auto whole = whole_axis(*shapes, from, to, place, length)) {
+    affine.axis = Axis{*whole, false};
+    return true;
+  }
+  // Down only: channels and everything behind them become the last axis.
+  if (is_up || !shapes->keeps_in_front_of(place) || place + 1 != to.size()) return false;
+  affine.axis = Axis{at, false};
+  affine.is_merged = true;
+  return true;
+}
+
+/// Paddings per axis, beginnings and then ends; nothing when they are not constant.
+std::optional<std::vector<int64_t>> paddings(const Node& node, std::size_t rank, PassContext& context) {
+  const Attributes attributes(node);
+  if (node.opset() < 2) return attributes.integers("paddings");
+  if (node.opset() < 11) return attributes.integers("pads");
+  auto pads = integers(node, 1, context);
+  if (!pads || node.input(3) == nullptr) return pads;
+  const auto axes = integers(node, 3, context);
+  if (!axes || pads->size() != 2 * axes->size()) return std::nullopt;
+  std::vector<int64_t> out(2 * rank, 0);
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + static_cast<int64_t>(rank) : (*axes)[i];
+    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+    out[static_cast<std::size_t>(axis)] = (*pads)[i];
+    out[static_cast<std::size_t>(axis) + rank] = (*pads)[axes->size() + i];
+  }
+  return out;
+}
+
+/// The number that a Pad of constants adds; nothing when it is not constant.
+std::optional<double> pad_value(const Node& node, PassContext& context) {
+  if (node.opset() < 11) return static_cast<double>(Attributes(node).real("value", 0));
+  if (node.input(2) == nullptr) return 0.0;
+  const auto tensor = context.constants.value(*node.input(2));
+  if (!tensor || tensor->element_count() != 1) return std::nullopt;
+  switch (tensor->type()) {
+    case DataType::float32:
+      return static_cast<double>(*contiguous(*tensor).data<float>());
+    case DataType::float64:
+      return *contiguous(*tensor).data<double>();
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Skip> through_pad(const Node& node, const AffineNode& affine, PassContext& context) {
+  const auto dims = shape_of(node.input(0), context);
+  const auto pads = dims ? paddings(node, dims->size(), context) : std::nullopt;
+  if (affine.axis) {
+    const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
+    const int64_t at = from_front(*affine.axis, rank);
+    const bool is_whole = pads && pads->size() == 2 * dims->size() && at >= 0 && at < rank && (*pads)[static_cast<std::size_t>(at)] == 0 &&
+                          (*pads)[static_cast<std::size_t>(at + rank)] == 0;
+    if (!is_whole) return Skip{Reason::channel_axis_moved, node.label()};
+  }
+  if (Attributes(node).text("mode", "constant") != "constant") return std::nullopt;
+  const auto value = pad_value(node, context);
+  bool is_same = value.has_value();
+  for (std::size_t c = 0; is_same && c < static_cast<std::size_t>(affine.affine->length()); ++c)
+    is_same = affine.affine->apply(c, *value) == *value;
+  return is_same ? std::nullopt : std::optional(Skip{Reason::pads_with_shift, node.label()});
+}
+
+/// Whether every element of the average is a mean of elements, so that a shift of all is a shift of the mean.
+bool is_mean(const Attributes& attributes) {
+  if (attributes.integer("count_include_pad", 0) == 0) return true;
+  const std::string padding = attributes.text("auto_pad", "NOTSET");
+  return is_zero(attributes.integers("pads")) && (padding == "NOTSET" || padding == "VALID") && attributes.integer("ceil_mode", 0) == 0;
+}
+
+std::optional<Skip> through_average(const Node& node, const AffineNode& affine, PassContext& context) {
+  if (affine.axis) {
+    const auto dims = shape_of(node.input(0), context);
+    const int64_t at = from_front(*affine.axis, dims ? static_cast<int64_t>(dims->size()) : -1);
+    if (at != 0 && at != 1) return Skip{Reason::channel_axis_moved, node.label()};
+  }
+  if (node.is("GlobalAveragePool") || !affine.affine->shifts() || is_mean(Attributes(node))) return std::nullopt;
+  return Skip{Reason::pads_with_shift, node.label()};
+}
+
+std::optional<Skip> carry_one(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
+  if (node.is("Pad")) return through_pad(node, affine, context);
+  if (node.is("AveragePool") || node.is("GlobalAveragePool")) return through_average(node, affine, context);
+  affine.misplaced = Reason::channel_axis_moved;
+  // The only channel is everything.
+  if (affine.affine->length() == 1) affine.axis.reset();
+  if (!affine.axis) return std::nullopt;
+  std::optional<Axis> moved;
+  if (node.is("Transpose")) moved = transposed(node, *affine.axis, is_up);
+  if (node.is("Squeeze") || node.is("Unsqueeze")) moved = squeezed(node, *affine.axis, is_up, context);
+  if (node.is("Reshape") || node.is("Flatten")) {
+    if (reshape(node, affine, is_up, context)) moved = affine.axis;
+  }
+  if (!moved) return Skip{Reason::channel_axis_moved, node.label()};
+  affine.axis = moved;
+  return std::nullopt;
+}
+
+std::optional<Skip> carry(const Node& node, std::vector<AffineNode>& affines, bool is_up, PassContext& context) {
+  if (passes_through(node, context)) return std::nullopt;
+  constexpr auto kCarriers = std::to_array<std::string_view>(
+      {"AveragePool", "Flatten", "GlobalAveragePool", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
+  static_assert(std::ranges::is_sorted(kCarriers));
+  const bool is_known = is_one_of(node, kCarriers) && node.input(0) != nullptr && node.output(0) != nullptr;
+  if (!is_known || Attributes(node).has_reference()) return Skip{reason_between(node), node.label()};
+  for (AffineNode& affine : affines) {
+    if (auto skip = carry_one(node, affine, is_up, context)) return skip;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool passes_through(const Node& node, PassContext& context) {
+  if (node.is("Identity")) return node.input(0) != nullptr && node.output(0) != nullptr;
+  if (!node.is("Dropout") || node.input(0) == nullptr || node.output(0) == nullptr) return false;
+  const Attributes attributes(node);
+  if (attributes.has_reference()) return false;
+  const int64_t opset = node.opset();
+  if (opset < 7) return attributes.integer("is_test", 0) != 0;
+  if (opset < 12 || node.input(2) == nullptr) return true;
+  const auto training = context.constants.value(*node.input(2));
+  return training && training->type() == DataType::boolean && training->element_count() == 1 && !*training->data<bool>();
+}
+
+Reason reason_between(const Node& node) {
+  if (!node.domain().empty()) return Reason::unknown_op_between;
+  if (is_one_of(node, kMovesAxes)) return Reason::channel_axis_moved;
+  if (is_one_of(node, kQuantized)) return Reason::quantized;
+  if (node.is("Pad")) return Reason::pads_with_shift;
+  if (node.is("Dropout")) return Reason::training_mode;
+  if (node.is("Concat")) return Reason::concat_branch;
+  if (node.is("Add") || node.is("Sum")) return Reason::residual;
+  return Reason::nonlinear_between;
+}
+
+std::optional<Skip> carry_up(const Node& node, std::vector<AffineNode>& affines, PassContext& context) {
+  return carry(node, affines, true, context);
+}
+
+std::optional<Skip> carry_down(const Node& node, std::vector<AffineNode>& affines, PassContext& context) {
+  return carry(node, affines, false, context);
+}
+
+std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat, const std::vector<AffineNode>& affines,
+                                                             PassContext& context) {
+  const Attributes attributes(concat);
+  const Skip refusal{Reason::concat_branch, concat.label()};
+  if (attributes.has_reference()) return refusal;
+  std::vector<std::vector<AffineNode>> out;
+  int64_t begin = 0;
+  for (const Value* operand : concat.inputs()) {
+    const auto dims = shape_of(operand, context);
+    const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
+    int64_t axis = attributes.integer("axis", 1);
+    if (axis < 0) axis += rank;
+    const int64_t size = axis >= 0 && axis < rank ? (*dims)[static_cast<std::size_t>(axis)] : -1;
+    std::vector<AffineNode>& branch = out.emplace_back(affines);
+    for (AffineNode& affine : branch) {
+      if (!affine.axis) continue;
+      const int64_t at = from_front(*affine.axis, rank);
+      if (rank < 0 || at < 0) return refusal;
+      if (at != axis) continue;
+      const int64_t length = affine.affine->length();
+      // A constant that could make the whole grow is not cut.
+      if (begin < 0 || size < 0 || begin > length - size || !affine.is_sized) return refusal;
+      Affine part = *affine.affine;
+      for (std::vector<double>* values : {&part.scale, &part.center, &part.shift}) {
+        if (values->size() > 1) *values = std::vector<double>(values->begin() + begin, values->begin() + begin + size);
+      }
+      affine.affine = std::make_shared<const Affine>(std::move(part));
+      affine.misplaced = Reason::channel_axis_moved;
+    }
+    begin = size < 0 || begin < 0 ? -1 : checked_add(begin, size).value_or(-1);
+  }
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,31 @@
+// Mul, Add, Sub, Div and Neg by constants per channel into the linear operators around them: see fold.h for the picture and the formula.
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "passes/affine.h"
+#include "passes/fold.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace relayout {
+namespace {
+
+/// What looks like an affine but is none has a verdict too where it follows a linear operator.
+bool is_candidate(const Node& node) {
+  constexpr auto kOthers =
+      std::to_array<std::string_view>({"GroupNormalization", "InstanceNormalization", "LayerNormalization", "Pow", "Sqrt"});
+  static_assert(std::ranges::is_sorted(kOthers));
+  if (node.op_type() == "BatchNormalization") return false;
+  return is_affine_operator(node) || (node.domain().empty() && std::ranges::binary_search(kOthers, std::string_view(node.op_type())));
+}
+
+}  // namespace
+
+void fold_affine(Graph& graph, PassContext& context) {
+  rewrite_each(graph, context, is_candidate, match_affine, apply);
+  context.affines.clear();
+}
+
+}  // namespace relayout

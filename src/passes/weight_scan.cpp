@@ -1,0 +1,233 @@
+#include "passes/weight_scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/threads.h"
+#include "passes/numbers.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+/// Of weights read at once: what stays in a core's cache between reading and looking.
+constexpr int64_t kPieceBytes = int64_t{1} << 17;
+/// Threads cost more than they save below this.
+constexpr int64_t kSharedBytes = int64_t{4} << 20;
+
+/// Factors by row and column of the weight.
+class Factors {
+ public:
+  Factors(std::size_t row_axis, std::size_t column_axis) : row_axis_(row_axis), column_axis_(column_axis) {}
+
+  /// `scale` over axes of the stored tensor.
+  void add(const Scale& scale) {
+    if (scale.rows == 1 && scale.columns == 1) {
+      all_ *= scale.factors[0];
+    } else if (scale.rows == 1 || scale.columns == 1) {
+      const std::size_t axis = scale.rows == 1 ? scale.column_axis : scale.row_axis;
+      if (axis != row_axis_ && axis != column_axis_) fail(ErrorKind::defect, "a weight's factors along another axis");
+      (axis == row_axis_ ? by_row_ : by_column_).push_back(&scale);
+    } else {
+      if (std::min(scale.row_axis, scale.column_axis) != std::min(row_axis_, column_axis_) ||
+          std::max(scale.row_axis, scale.column_axis) != std::max(row_axis_, column_axis_))
+        fail(ErrorKind::defect, "a weight's factors along other axes");
+      by_both_.push_back(&scale);
+    }
+  }
+  [[nodiscard]] double at(int64_t row, int64_t column) const {
+    double out = all_;
+    for (const Scale* scale : by_row_) out *= scale->factors[static_cast<std::size_t>(row)];
+    for (const Scale* scale : by_column_) out *= scale->factors[static_cast<std::size_t>(column)];
+    for (const Scale* scale : by_both_) out *= scale->row_axis == row_axis_ ? scale->at(row, column) : scale->at(column, row);
+    return out;
+  }
+  [[nodiscard]] bool vary_by_row() const { return !by_row_.empty() || !by_both_.empty(); }
+  [[nodiscard]] bool vary_by_column() const { return !by_column_.empty() || !by_both_.empty(); }
+
+ private:
+  std::size_t row_axis_, column_axis_;
+  double all_ = 1;
+  std::vector<const Scale*> by_row_, by_column_, by_both_;
+};
+
+/// Largest finite |w| and |w · factor| of an output channel.
+struct Largest {
+  double magnitude = 0, product = 0;
+  bool has_factor = false;  ///< one that is not zero
+
+  void note(double found, double factor) {
+    magnitude = std::max(magnitude, found);
+    product = std::max(product, found * std::fabs(factor));
+    has_factor = has_factor || factor != 0;
+  }
+  void note(const Largest& other) {
+    magnitude = std::max(magnitude, other.magnitude);
+    product = std::max(product, other.product);
+    has_factor = has_factor || other.has_factor;
+  }
+};
+
+class Scanner {
+ public:
+  Scanner(const LinearOperator& target, const Scale& scale, std::span<const double> shifts)
+      : target_(target),
+        data_(target.weight.data),
+        shifts_(shifts),
+        row_axis_(stored_axis(target.row_axis)),
+        column_axis_(stored_axis(target.column_axis)),
+        scale_(scale),
+        before_(row_axis_, column_axis_),
+        after_(row_axis_, column_axis_) {
+    scale_.row_axis = stored_axis(scale.row_axis);
+    scale_.column_axis = stored_axis(scale.column_axis);
+    for (const auto& known : data_.scales()) {
+      before_.add(*known);
+      after_.add(*known);
+    }
+    after_.add(scale_);
+    largest_.resize(static_cast<std::size_t>(target.outputs));
+    if (!shifts.empty()) sums_.assign(static_cast<std::size_t>(target.outputs), 0.0);
+  }
+
+  void run(int threads) {
+    const int64_t count = element_count(data_.source_dims());
+    if (count == 0) return;
+    set_steps();
+    const auto size = static_cast<int64_t>(memory_size(data_.type()));
+    const int64_t piece = std::max<int64_t>(kPieceBytes / size, 1);
+    // Sums are in the order of the elements, whatever the number of threads.
+    const bool is_shared = shifts_.empty() && count * size >= kSharedBytes;
+    const int64_t pieces = (count + piece - 1) / piece;
+    const int64_t tasks = is_shared ? std::min<int64_t>(pieces, threads) : 1;
+    parallel_for(tasks, threads, [&](int64_t task) {
+      const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(std::min(piece, count) * size));
+      std::vector<Largest> found(largest_.size());
+      for (int64_t i = task * pieces / tasks; i < (task + 1) * pieces / tasks; ++i) {
+        const int64_t first = i * piece;
+        const int64_t here = std::min(piece, count - first);
+        const std::span bytes(buffer.get(), static_cast<std::size_t>(here * size));
+        data_.source().read(first * size, bytes);
+        look_at(first, here, bytes, found);
+      }
+      const std::lock_guard lock(mutex_);
+      for (std::size_t c = 0; c < found.size(); ++c) largest_[c].note(found[c]);
+    });
+  }
+
+  [[nodiscard]] std::optional<Skip> verdict() const {
+    const DataType type = data_.type();
+    for (std::size_t c = 0; c < largest_.size(); ++c) {
+      if (std::isinf(rounded(type, largest_[c].product))) return Skip{Reason::overflow, "channel " + std::to_string(c)};
+    }
+    for (std::size_t c = 0; c < largest_.size(); ++c) {
+      const auto& [magnitude, product, has_factor] = largest_[c];
+      if (magnitude >= smallest_normal(type) && has_factor && product_vanishes(product)) {
+        return Skip{Reason::underflow, "channel " + std::to_string(c)};
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::vector<double> sums() { return std::move(sums_); }
+
+ private:
+  [[nodiscard]] bool product_vanishes(double product) const { return rounded(data_.type(), product) < smallest_normal(data_.type()); }
+
+  [[nodiscard]] std::size_t stored_axis(std::size_t axis) const {
+    const Dims& permutation = data_.permutation();
+    return axis < permutation.size() ? static_cast<std::size_t>(permutation[axis]) : axis;
+  }
+
+  /// How many stored elements in a row are of one row and column, as far as these matter.
+  void set_steps() {
+    const Dims& dims = data_.source_dims();
+    const auto step = [&](std::size_t axis) {
+      int64_t out = 1;
+      for (std::size_t i = axis + 1; i < dims.size(); ++i) out *= dims[i];
+      return out;
+    };
+    row_step_ = step(row_axis_);
+    column_step_ = step(column_axis_);
+    const bool sums = !shifts_.empty();
+    const bool rows_matter = target_.outputs_in_rows || target_.groups > 1 || sums || after_.vary_by_row();
+    const bool columns_matter = !target_.outputs_in_rows || sums || after_.vary_by_column();
+    run_ = element_count(dims);
+    if (rows_matter) run_ = std::min(run_, row_step_);
+    if (columns_matter) run_ = std::min(run_, column_step_);
+  }
+
+  void look_at(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<Largest>& found) {
+    if (run_ == 1) return look_at_each(first, count, bytes, found);
+    const std::size_t size = memory_size(data_.type());
+    for (int64_t done = 0; done < count;) {
+      const int64_t at = first + done;
+      const int64_t length = std::min(count - done, run_ - at % run_);
+      const int64_t row = at / row_step_ % target_.rows();
+      const int64_t column = at / column_step_ % target_.columns();
+      const auto run = bytes.subspan(static_cast<std::size_t>(done) * size, static_cast<std::size_t>(length) * size);
+      const auto output = static_cast<std::size_t>(target_.output_channel(row, column));
+      found[output].note(largest_magnitude(data_.type(), run), after_.at(row, column));
+      if (!sums_.empty()) {
+        const double shift = shift_of(row, column);
+        if (shift != 0) sums_[output] += sum_of(data_.type(), run) * before_.at(row, column) * shift;
+      }
+      done += length;
+    }
+  }
+
+  /// The same where neighbours differ in row or column: without a division for each.
+  void look_at_each(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<Largest>& found) {
+    std::vector<double> values(static_cast<std::size_t>(count));
+    widen(data_.type(), bytes, values);
+    const bool by_column = column_step_ == 1;
+    const int64_t inner = by_column ? target_.columns() : target_.rows();
+    for (int64_t done = 0; done < count;) {
+      const int64_t at = first + done;
+      const int64_t length = std::min(count - done, inner - at % inner);
+      int64_t row = at / row_step_ % target_.rows();
+      int64_t column = at / column_step_ % target_.columns();
+      for (int64_t i = done; i < done + length; ++i) {
+        const auto output = static_cast<std::size_t>(target_.output_channel(row, column));
+        const double value = values[static_cast<std::size_t>(i)];
+        if (std::isfinite(value)) found[output].note(std::fabs(value), after_.at(row, column));
+        if (!sums_.empty()) {
+          const double shift = shift_of(row, column);
+          if (shift != 0) sums_[output] += value * before_.at(row, column) * shift;
+        }
+        ++(by_column ? column : row);
+      }
+      done += length;
+    }
+  }
+
+  [[nodiscard]] double shift_of(int64_t row, int64_t column) const {
+    return shifts_[shifts_.size() == 1 ? 0 : static_cast<std::size_t>(target_.input_channel(row, column))];
+  }
+
+  const LinearOperator& target_;
+  const TensorData& data_;
+  std::span<const double> shifts_;
+  std::size_t row_axis_, column_axis_;  ///< of the stored tensor
+  Scale scale_;
+  Factors before_, after_;
+  int64_t row_step_ = 1, column_step_ = 1, run_ = 1;
+  std::mutex mutex_;
+  std::vector<Largest> largest_;
+  std::vector<double> sums_;
+};
+
+}  // namespace
+
+std::variant<std::vector<double>, Skip> scan_weight(const LinearOperator& target, const Scale& scale, std::span<const double> shifts,
+                                                    int threads) {
+  Scanner scanner(target, scale, shifts);
+  scanner.run(threads);
+  if (auto skip = scanner.verdict()) return std::move(*skip);
+  return scanner.sums();
+}
+
+}  // namespace relayout
