@@ -106,7 +106,9 @@ class Behind {
       if (!input && producer->is("Concat")) return branch(*producer, affines);
       if (!input) {
         if (auto skip = carry_up(*producer, affines, context_)) return stop(*producer, blocking(*producer, std::move(*skip)));
-        if (producer->output(1) != nullptr) note_other_readers(*producer->output(1), *reader, out_.obstacles);
+        const Value* const second = producer->output(1);  // the mask of a Dropout
+        if (second != nullptr && (!second->uses().empty() || second->is_output()))
+          out_.obstacles.note(Reason::conv_output_shared, quote(second->name()) + " is read");
         if (passes_through(*producer, context_)) out_.path.push_back({producer, 0});
         input = 0;
       }

@@ -36,6 +36,7 @@ class Driver {
     for (Candidate& candidate : candidates_) {
       if (candidate.has_finding) context_.findings.push_back(std::move(candidate.finding));
     }
+    for (Finding& finding : beside_) context_.findings.push_back(std::move(finding));
     context_.skipped.clear();
   }
 
@@ -87,7 +88,12 @@ class Driver {
   void rewrite(const Rewritable& rewritable) {
     for (Node* taken : rewritable.taken) {
       const auto number = numbers_.find(taken);
-      if (number == numbers_.end()) continue;
+      if (number == numbers_.end()) {
+        // Another pass's candidate that this one takes along.
+        beside_.push_back(
+            {std::string(context_.pass), taken->op_type(), name_in_findings(*taken), Verdict::done, Reason::count_, rewritable.detail});
+        continue;
+      }
       Candidate& candidate = candidates_[number->second];
       candidate.has_finding = true;
       candidate.finding.verdict = Verdict::done;
@@ -119,6 +125,7 @@ class Driver {
   const std::function<bool(const Node&)>& is_candidate_;
   const std::function<AnyMatch(Node&)>& match_;
   std::vector<Candidate> candidates_;
+  Findings beside_;
   std::unordered_map<const Node*, std::size_t> numbers_;
   std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
 };

@@ -32,22 +32,40 @@ bool has_usable_size(const Dims& dims) {
   return element_count(dims) > 0 || std::ranges::all_of(dims, [](int64_t dim) { return dim <= kMost; });
 }
 
-/// No output element misses a tap: no padding whatever the size of the data.
-bool sums_all_taps(const Linear& linear, const AttributeReader& attributes) {
+/// Whether windows of a SAME padding fit into data of these sizes without any: max(0, (⌈H/s⌉ − 1)·s + (k − 1)·d + 1 − H) is 0.
+bool fits_without_padding(const Dims& kernel, const std::optional<Dims>& data, const AttributeReader& attributes) {
+  if (!data || data->size() != kernel.size() + 2) return false;
+  const auto strides = attributes.integers("strides");
+  const auto dilations = attributes.integers("dilations");
+  constexpr int64_t kMost = int64_t{1} << 31;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t size = (*data)[i + 2];
+    const int64_t stride = i < strides.size() ? strides[i] : 1;
+    const int64_t dilation = i < dilations.size() ? dilations[i] : 1;
+    const bool is_sane = size > 0 && size < kMost && stride > 0 && stride < kMost && dilation > 0 && dilation < kMost && kernel[i] < kMost;
+    if (!is_sane) return false;
+    const int64_t outputs = size / stride + (size % stride != 0 ? 1 : 0);
+    if ((outputs - 1) * stride + (kernel[i] - 1) * dilation + 1 > size) return false;
+  }
+  return true;
+}
+
+/// No output element misses a tap: no padding for data of this shape.
+bool sums_all_taps(const Linear& linear, const AttributeReader& attributes, Shapes& shapes) {
   const Dims kernel(linear.weight.dims.begin() + 2, linear.weight.dims.end());
   const std::string padding = attributes.text("auto_pad", "NOTSET");
   const bool unpadded = all_are(attributes.integers("pads"), 0);
   if (linear.kind == Linear::Kind::conv) {
     if (padding == "VALID" || (padding == "NOTSET" && unpadded)) return true;
     // SAME pads by max(0, (⌈H/s⌉ − 1)·s + kernel − H): nothing for every H only when the kernel is a point.
-    return padding.starts_with("SAME") && all_are(kernel, 1);
+    return padding.starts_with("SAME") && (all_are(kernel, 1) || fits_without_padding(kernel, shapes.of(linear.data), attributes));
   }
   // A transposed convolution reaches its output elements by differing taps unless each tap has one element of its own.
   return all_are(kernel, 1) && all_are(attributes.integers("strides"), 1) && unpadded &&
          all_are(attributes.integers("output_padding"), 0) && !attributes.has("output_shape") && padding == "NOTSET";
 }
 
-bool read_convolution(Linear& linear, const AttributeReader& attributes) {
+bool read_convolution(Linear& linear, const AttributeReader& attributes, Shapes& shapes) {
   const Dims& dims = linear.weight.dims;
   linear.groups = attributes.integer("group", 1);
   if (dims.size() < 3 || linear.groups < 1 || dims[0] % linear.groups != 0) return false;
@@ -59,7 +77,7 @@ bool read_convolution(Linear& linear, const AttributeReader& attributes) {
   linear.inputs = is_transposed ? dims[0] : dims[1] * linear.groups;
   linear.rank = static_cast<int64_t>(dims.size());
   linear.output_axis = linear.input_axis = {1, false};
-  linear.takes_shift = sums_all_taps(linear, attributes);
+  linear.takes_shift = sums_all_taps(linear, attributes, shapes);
   return true;
 }
 
@@ -158,7 +176,7 @@ std::optional<Linear> read_linear(Side& side, Shapes& shapes, Ref output) {
   bool read = false;
   if (node->is("Conv") || node->is("ConvTranspose")) {
     linear.kind = node->is("Conv") ? Linear::Kind::conv : Linear::Kind::conv_transpose;
-    read = read_convolution(linear, attributes);
+    read = read_convolution(linear, attributes, shapes);
   } else if (node->is("Gemm")) {
     linear.kind = Linear::Kind::gemm;
     read = read_gemm(linear, attributes);

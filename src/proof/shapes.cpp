@@ -53,6 +53,27 @@ int64_t times(int64_t a, int64_t b) {
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &out) ? -1 : out;
 }
 
+/// Positions of a convolution's window along one dim of the data (ONNX Conv); −1 when they are not certain.
+int64_t window_positions(const AttributeReader& attributes, std::size_t i, std::size_t spatial_rank, int64_t size, int64_t kernel) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto entry = [&](std::string_view name, std::size_t at, int64_t otherwise) {
+    const auto values = attributes.integers(name);
+    return values.empty() ? otherwise : at < values.size() ? values[at] : -1;
+  };
+  const int64_t stride = entry("strides", i, 1);
+  const int64_t dilation = entry("dilations", i, 1);
+  const auto is_sane = [&](int64_t number) { return number >= 0 && number < kMost; };
+  if (!is_sane(size) || !is_sane(kernel) || !is_sane(stride) || !is_sane(dilation) || kernel < 1 || stride < 1) return -1;
+  const std::string padding = attributes.text("auto_pad", "NOTSET");
+  if (padding.starts_with("SAME")) return (size + stride - 1) / stride;
+  const bool is_padded = padding != "VALID";
+  const int64_t begin = is_padded ? entry("pads", i, 0) : 0;
+  const int64_t end = is_padded ? entry("pads", i + spatial_rank, 0) : 0;
+  if (!is_sane(begin) || !is_sane(end)) return -1;
+  const int64_t room = size + begin + end - (kernel - 1) * dilation - 1;
+  return room < 0 ? -1 : room / stride + 1;
+}
+
 }  // namespace
 
 std::optional<Dims> Shapes::of(Ref ref) {
@@ -119,7 +140,11 @@ Shapes::Shape Shapes::convolution(Ref output) {
   const AttributeReader attributes(*output.value->producer(), output.call);
   const int64_t group = attributes.integer("group", 1);
   if (attributes.is_open()) return dims;
-  dims[1] = output.value->producer()->is("Conv") ? weight->dims[0] : times(weight->dims[1], group);
+  const bool is_conv = output.value->producer()->is("Conv");
+  dims[1] = is_conv ? weight->dims[0] : times(weight->dims[1], group);
+  for (std::size_t i = 2; is_conv && data && data->size() == dims.size() && i < dims.size(); ++i) {
+    dims[i] = window_positions(attributes, i - 2, dims.size() - 2, (*data)[i], weight->dims[i]);
+  }
   return dims;
 }
 

@@ -146,6 +146,35 @@ std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::
   return at;
 }
 
+/// The number of elements behind an axis; −1 when it is not known.
+int64_t behind(const Dims& dims, std::size_t axis) {
+  int64_t out = 1;
+  for (std::size_t i = axis + 1; i < dims.size(); ++i) {
+    if (dims[i] < 0 || __builtin_mul_overflow(out, dims[i], &out)) return -1;
+  }
+  return out;
+}
+
+/// Where an axis of as many elements as there are lanes lies on the other side of a Reshape: as many elements stand behind it.
+std::optional<int64_t> moved_axis(const Dims& from, const Dims& to, Axis axis, int64_t lanes) {
+  const int64_t at = from_front(axis, static_cast<int64_t>(from.size()));
+  if (at < 0 || at >= static_cast<int64_t>(from.size()) || from[static_cast<std::size_t>(at)] != lanes) return std::nullopt;
+  const int64_t rest = behind(from, static_cast<std::size_t>(at));
+  for (std::size_t i = 0; i < to.size() && rest > 0 && lanes > 1; ++i) {
+    if (to[i] == lanes && behind(to, i) == rest) return static_cast<int64_t>(i);
+  }
+  return std::nullopt;
+}
+
+bool move_through_reshape(Shapes& shapes, Ref from, Ref to, Step& step) {
+  const auto dims_from = shapes.of(from);
+  const auto dims_to = shapes.of(to);
+  const auto moved =
+      dims_from && dims_to ? moved_axis(*dims_from, *dims_to, step.axis, static_cast<int64_t>(step.lanes.size())) : std::nullopt;
+  if (moved) step.axis = {*moved, false};
+  return moved.has_value();
+}
+
 bool pull_reshape(Side& side, Shapes& shapes, Ref output, Step& step) {
   const auto wanted = wanted_dims(side, output);
   const auto dims = shapes.of(side.operand(output, 0));
@@ -241,7 +270,7 @@ bool pull(Side& side, Shapes& shapes, Ref output, Step& step) {
   if (step.lanes.size() == 1) return true;
   if (node.is("Transpose")) return pull_transpose(shapes, output, step);
   if (node.is("Squeeze") || node.is("Unsqueeze")) return pass_squeeze(side, shapes, output, true, step);
-  return pull_reshape(side, shapes, output, step);
+  return pull_reshape(side, shapes, output, step) || move_through_reshape(shapes, output, side.operand(output, 0), step);
 }
 
 bool push(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) {
@@ -252,7 +281,10 @@ bool push(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) 
   if (step.lanes.size() == 1) return true;
   if (node.is("Transpose")) return push_transpose(shapes, output, step);
   if (node.is("Squeeze") || node.is("Unsqueeze")) return pass_squeeze(side, shapes, output, false, step);
-  return push_reshape(side, shapes, output, channels, step);
+  const Step before = step;
+  if (push_reshape(side, shapes, output, channels, step)) return true;
+  step = before;
+  return move_through_reshape(shapes, side.operand(output, 0), output, step);
 }
 
 std::vector<Steps> cut(Side& side, Shapes& shapes, Ref output, const Steps& steps) {

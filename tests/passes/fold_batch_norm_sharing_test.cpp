@@ -361,7 +361,7 @@ TEST(FoldBatchNormForm, F139NamesInFindings) {
 TEST(FoldBatchNormForm, F140NamesAreTaken) {
   TextModel before("g (bool k, float[1,4,5,5] x) => (float[1,4,3,3] z) <float[4,4,3,3] W, " + parameters(4) +
                    R"(> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)
-    z = If (k) <then_branch = t () => (float[1,4,3,3] p) { q = Relu (y)  p = Neg (q) }, else_branch = e () => (float[1,4,3,3] r) { r = Neg (y) }> })");
+    z = If (k) <then_branch = t () => (float[1,4,3,3] p) { q = Relu (y)  p = Abs (q) }, else_branch = e () => (float[1,4,3,3] r) { r = Abs (y) }> })");
   const auto result = expect_fold(before.rename("q", "W.bias"), 1);
   EXPECT_NE(result.model->graph().find("W.bias_2"), nullptr);
 }

@@ -1,5 +1,8 @@
 #include "support/fold_models.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -34,6 +37,26 @@ TextModel with_initializers_as_inputs(TextModel model) {
       for (const int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
     }
   });
+}
+
+void PrintTo(const FoldCase& row, std::ostream* out) {
+  *out << row.name;
+}
+
+void expect_case(const FoldCase& row) {
+  const TextModel model(row.model, head(row.opset));
+  if (!row.kept && !row.is_skipped_silently) {
+    expect_fold(model, row.folded);
+    return;
+  }
+  const PassResult result = run(kFolds, model);
+  EXPECT_TRUE(result.bytes == model.bytes()) << "changed to\n" << to_text(*result.model);
+  const std::vector<Reason> reasons = result.reasons();
+  if (row.kept) {
+    EXPECT_TRUE(std::ranges::find(reasons, *row.kept) != reasons.end()) << "not " << to_string(*row.kept) << ":\n" << result.details();
+  } else {
+    EXPECT_TRUE(reasons.empty()) << result.details();
+  }
 }
 
 std::vector<double> old_values(const TextModel& model, const std::string& name) {

@@ -41,6 +41,14 @@ bool is_linear(const Node& node) {
   return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
 }
 
+/// A linear operator, or the Add that is a MatMul's bias.
+bool may_change_operand(const Node& node) {
+  const auto is_product = [](const Value* input) {
+    return input != nullptr && input->producer() != nullptr && input->producer()->is("MatMul");
+  };
+  return is_linear(node) || (node.is("Add") && std::ranges::any_of(node.inputs(), is_product));
+}
+
 int64_t count_nodes(const Model& model, const std::function<bool(const Node&)>& matches) {
   int64_t count = 0;
   for_each_node(model, [&](const Node& node) { count += matches(node) ? 1 : 0; });
@@ -92,7 +100,8 @@ void expect_shared_operands_untouched(const Model& before, const Model& after) {
   for (const Initializer& old : before.graph().initializers()) {
     if (!old.data) continue;
     const Value* const now = after.graph().find(old.value->name());
-    if (now == nullptr || (!now->is_output() && std::ranges::all_of(now->uses(), [](const Use& use) { return is_linear(*use.node); })))
+    if (now == nullptr ||
+        (!now->is_output() && std::ranges::all_of(now->uses(), [](const Use& use) { return may_change_operand(*use.node); })))
       continue;
     if (now->initializer() == nullptr || now->initializer()->data->dims() != old.data->dims()) continue;
     const Tensor a = old.data->load();
