@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -57,12 +58,33 @@ std::string layout_text(const Group& group, const PassReport& report) {
   return out;
 }
 
-/// "53 of 53 BatchNormalizations", "159 initializers, 3 Constants"
-std::string done_text(std::string_view pass, const Group& group) {
-  if (pass.starts_with("fold-")) {
-    const std::string_view noun = group.done.empty() ? group.skipped.begin()->second.front()->op_type : group.done.begin()->first;
-    return format_count(group.done_count) + " of " + counted(group.all, escape(noun));
+/// Folds of BatchNormalizations take along what stands between them and their operators.
+bool is_taken_along(std::string_view op_type) {
+  constexpr auto kAffines = std::to_array<std::string_view>({"Add", "Div", "Mul", "Neg", "Sub", "Sum"});
+  return std::ranges::find(kAffines, op_type) != kAffines.end();
+}
+
+/// "53 of 53 BatchNormalizations, 2 affines with them"
+std::string batch_norms_text(const Group& group) {
+  int64_t along = 0;
+  std::string_view noun;
+  for (const auto& [op_type, count] : group.done) {
+    if (is_taken_along(op_type)) {
+      along += count;
+    } else {
+      noun = op_type;
+    }
   }
+  if (noun.empty() && !group.skipped.empty()) noun = group.skipped.begin()->second.front()->op_type;
+  std::string out = format_count(group.done_count - along) + " of " + counted(group.all - along, escape(noun));
+  if (along > 0) out += ", " + counted(along, "affine") + " with them";
+  return out;
+}
+
+/// "53 of 53 BatchNormalizations", "3 of 4 affines", "159 initializers, 3 Constants"
+std::string done_text(std::string_view pass, const Group& group) {
+  if (pass == "fold-batch-norm") return batch_norms_text(group);
+  if (pass == "fold-affine") return format_count(group.done_count) + " of " + counted(group.all, "affine");
   std::string out;
   for (const auto& [noun, count] : group.done) out += (out.empty() ? "" : ", ") + counted(count, escape(noun));
   return out;
@@ -107,7 +129,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
-    if (group.all == 0 && pass != kLayoutPass && !pass.starts_with("fold-")) continue;
+    if (group.all == 0 && pass != kLayoutPass && pass != "fold-batch-norm") continue;
     table.row({pass, what_text(pass, group, report)});
     for (const auto& [reason, skipped] : group.skipped) add_refusals(table, reason, skipped, style);
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,12 +84,15 @@ std::string operators(const InspectResult& result, bool all) {
 
 /// What convert would do, by the number.
 std::string outlook(const InspectResult& result) {
-  int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0;
+  int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
   for (const Finding& finding : result.findings) {
     const bool done = finding.verdict == Verdict::done;
     if (finding.pass == "fold-batch-norm" && finding.op_type == "BatchNormalization") {
       ++batch_norms;
       folds += done ? 1 : 0;
+    } else if (finding.pass == "fold-batch-norm" || finding.pass == "fold-affine") {
+      ++affines;
+      affine_folds += done ? 1 : 0;
     } else if (finding.pass == "conv-weights-layout") {
       ++weights;
       moves += done ? 1 : 0;
@@ -100,23 +104,17 @@ std::string outlook(const InspectResult& result) {
   } else {
     out = "no BatchNormalization to fold";
   }
+  if (affines > 0) out += " · " + format_count(affine_folds) + " of " + counted(affines, "affine") + (batch_norms > 0 ? "" : " will fold");
   if (weights > 0) out += " · " + format_count(moves) + " of " + counted(weights, "weight") + " would move to channels-last";
   return out;
 }
 
-/// The BatchNormalizations that stay, by reason; with -v the ones that fold too.
-Findings batch_norm_findings(const InspectResult& result) {
-  Findings out;
-  for (const Finding& finding : result.findings) {
-    if (finding.op_type == "BatchNormalization" && finding.pass == "fold-batch-norm") out.push_back(finding);
-  }
-  return out;
-}
-
-void add_refusals(std::string& out, const InspectResult& result, const ReportStyle& style) {
-  const Findings findings = batch_norm_findings(result);
+/// What a pass leaves alone, by reason; with -v by name.
+void add_refusals(std::string& out, const InspectResult& result, const std::string& pass, const ReportStyle& style) {
+  Findings findings;
+  std::ranges::copy_if(result.findings, std::back_inserter(findings), [&](const Finding& finding) { return finding.pass == pass; });
   if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return;
-  const std::string lines = findings_text(findings, {.passes = {"fold-batch-norm"}, .will = true}, style);
+  const std::string lines = findings_text(findings, {.passes = {pass}, .will = true}, style);
   out += lines.substr(lines.find('\n') + 1);  // its first line is ours above
 }
 
@@ -158,7 +156,7 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
     out += "\n";
   }
   out += "  " + outlook(result) + "\n";
-  add_refusals(out, result, style);
+  for (const char* const pass : {"fold-batch-norm", "fold-affine"}) add_refusals(out, result, pass, style);
   if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
   return out;

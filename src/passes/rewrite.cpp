@@ -45,6 +45,7 @@ class Driver {
     Node* node;
     Finding finding;
     bool has_finding = false;
+    bool is_seen = false;
   };
 
   void collect(Graph& graph) {
@@ -62,6 +63,7 @@ class Driver {
     const bool is_settled = candidates_[number].has_finding && candidates_[number].finding.verdict != Verdict::skipped;
     if (node.erased() || is_settled || !context_.may_rewrite()) return;
     check_interrupt();
+    candidates_[number].is_seen = true;
     const std::string place = std::string(context_.pass) + " at node " + node.label();  // a rewrite may take the node's outputs
     try {
       AnyMatch found = is_excluded(node, context_.options) ? AnyMatch(Skip{Reason::excluded, {}}) : match_(node);
@@ -107,17 +109,17 @@ class Driver {
     for (const Node* anchor : rewritable.anchors) look_around(*anchor);
   }
 
-  /// Refused candidates beside a rewritten node: what was in their way may be gone.
+  /// Candidates beside a rewritten node that were refused, or were none where they stood: what was in their way may be gone.
   void look_around(const Node& anchor) {
-    const auto look = [&](const Node* node) {
-      if (node != nullptr && context_.skipped.contains(node)) again_.push_back(numbers_.at(node));
-    };
     for (const Value* output : anchor.outputs()) {
       if (output == nullptr) continue;
-      for (const Use& use : output->uses()) look(use.node);
+      for (const Use& use : output->uses()) {
+        if (context_.skipped.contains(use.node)) again_.push_back(numbers_.at(use.node));
+      }
     }
     for (const Value* input : anchor.inputs()) {
-      if (input != nullptr) look(input->producer());
+      const auto number = input != nullptr ? numbers_.find(input->producer()) : numbers_.end();
+      if (number != numbers_.end() && candidates_[number->second].is_seen) again_.push_back(number->second);
     }
   }
 

@@ -142,6 +142,26 @@ TEST(FoldAffine, F116bScaleGoesShiftStays) {
   expect_same(before, result, kFolds, {});
 }
 
+TEST(FoldAffine, F110LongChains) {
+  constexpr int kLength = 40;
+  for (const bool is_behind : {true, false}) {
+    std::string body, listed;
+    for (int i = 0; i < kLength; ++i) {
+      const std::string at = std::to_string(i);
+      body += "v" + std::to_string(i + 1) + " = " + (i % 2 == 0 ? "Mul" : "Add") + " (v" + at + ", k" + at + ")  ";
+      listed += std::string(", float[3,1,1] k") + at + (i % 2 == 0 ? " = {1.1,0.9,-1.0}" : "");
+    }
+    const std::string last = std::to_string(kLength);
+    const std::string graph =
+        is_behind
+            ? "g (float[2,3,5,6] x) => (float[2,3,5,6] v" + last + ") <float[3,3,1,1] W" + listed + "> { v0 = Conv (x, W)  " + body + "}"
+            : "g (float[2,3,5,6] v0) => (float[2,3,5,6] y) <float[3,3,1,1] W" + listed + "> { " + body + "y = Conv (v" + last + ", W) }";
+    const PassResult result = run(kFolds, graph);
+    EXPECT_EQ(result.model->graph().nodes().size(), 1U) << result.details();
+    expect_same(graph, result, kFolds, {});
+  }
+}
+
 TEST(FoldAffine, F120OverflowOfFloat16) {
   TextModel before(conv("y = Mul (c, k)", "float[4,1,1] k = {60000.0,1.0,1.0,1.0}"));
   before.cast(DataType::float16).set("W", std::vector<double>(108, 4.0));
