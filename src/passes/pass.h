@@ -66,7 +66,7 @@ struct ExactBias {
 struct PassContext {
   PassOptions options;
   Constants constants;
-  Shapes shapes;
+  CertainShapes shapes;
   Findings findings;
   bool dry_run = false;                                         ///< match only
   int64_t rewrites = 0;                                         ///< done so far, over all passes

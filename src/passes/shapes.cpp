@@ -301,7 +301,7 @@ Shape of_source(const Value& value) {
 
 }  // namespace
 
-Shape Shapes::of(const Value& value, Constants& constants) {
+Shape CertainShapes::of(const Value& value, Constants& constants) {
   struct Open {
     const Value* value;
     std::size_t next = 0;

@@ -10,7 +10,7 @@ namespace relayout {
 
 /// What is certain about the dims of values: from declared inputs of the main graph (those are contracts), constants and operators,
 /// never from what is declared of an inner value. Folds change no dims, so answers are remembered by value.
-class Shapes {
+class CertainShapes {
  public:
   /// Dims, −1 for each that is not certain; nothing when the rank is not.
   [[nodiscard]] std::optional<Dims> of(const Value& value, Constants& constants);
