@@ -100,10 +100,16 @@ TEST(ScaledData, FactorsComposeInDouble) {
   EXPECT_EQ(whole(third.scaled({1, 1, {1.0 / 3}}).scaled({1, 1, {3.0}})), std::vector<float>{1.0F});
 }
 
-TEST(ScaledData, ThreeDimsAreRefused) {
-  const TensorData data = counting(kDims).scaled(factors_over(kDims, 0, 1, true, true));
-  EXPECT_THROW(static_cast<void>(data.scaled(factors_over(kDims, 2, 3, true, false))), Error);
-  EXPECT_THROW(static_cast<void>(data.scaled({2, 1, {1, 2}})), Error);
+TEST(ScaledData, FactorsAlongThreeDims) {
+  const Scale both = factors_over(kDims, 0, 1, true, true);
+  const Scale third = factors_over(kDims, 2, 3, true, false);
+  EXPECT_EQ(whole(counting(kDims).scaled(both).scaled(third)), by_definition(kDims, {both, third}, {0, 1, 2, 3}));
+}
+
+TEST(ScaledData, FactorsThatDoNotFitAreRefused) {
+  EXPECT_THROW(
+      static_cast<void>(counting(kDims).scaled({kDims[0] + 1, 1, std::vector<double>(static_cast<std::size_t>(kDims[0]) + 1, 2.0)})),
+      Error);
 }
 
 }  // namespace
