@@ -25,6 +25,7 @@ struct ConvertOptions {
   LayoutChoice when = LayoutChoice::automatic;  ///< of that plan
   ShapeOptions sizes = {};                      ///< for that plan
   bool fold = true;
+  bool simplify = false;  ///< fold-constants and remove-identity too
   bool include_1d = false, freeze = false;
   std::vector<std::string> only = {}, exclude = {};
   bool require_all_folded = false, dry_run = false;

@@ -47,7 +47,7 @@ struct Job {
 std::string list_of_passes() {
   TextTable table;
   for (const PassInfo& pass : available_passes()) {
-    table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (only with --pass)")});
+    table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (only with --simplify or --pass)")});
   }
   return table.text();
 }
@@ -114,12 +114,14 @@ int convert_one(const Request& request, const Job& job, const ReportStyle& style
     options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
     result = convert(job.input, job.output, options);
   }
+  // Whoever wants all folded wants to know what was not.
+  const bool lists_all = style.verbose || (request.options.require_all_folded && !result.all_folded);
   if (request.json) {
     documents.add(convert_json(result));
   } else if (job.output == kStream) {
-    write_error(convert_text(result, {style.verbose, false}));
+    write_error(convert_text(result, {lists_all, false}));
   } else {
-    write_output(convert_text(result, style));
+    write_output(convert_text(result, {lists_all, style.color}));
   }
   print_refusal(request, job, result, style.verbose);
   return exit_code(result, request.options);
@@ -175,6 +177,7 @@ void declare_passes(OptionSet& options, Request& request) {
   ConvertOptions& convert = request.options;
   options.group("What is done");
   options.toggle("fold", convert.fold, "fold BatchNormalization into convolutions (default: --fold)");
+  options.flag("--simplify", convert.simplify, "evaluate what constants alone make, remove nodes that do nothing");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, convert.layout,
                  "of convolution weights (default: channels-last); contiguous undoes it");
   options.text("--io", "nhwc[:NAME,...]", convert.io, "inputs and outputs that are images (or those named) are handed over channels-last");

@@ -22,6 +22,7 @@
 #include "model/save.h"
 #include "ops/unknown.h"
 #include "passes/pass.h"
+#include "passes/patterns.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
@@ -160,6 +161,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.nodes_before = before.nodes;
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
+  check_patterns(*model, passing);
   warn_about_unknown(*model);
   watch.stage("load");
   check_interrupt();

@@ -37,6 +37,7 @@ bool is_picked(const ConvertOptions& options, const Pass& pass) {
   if (options.layout == "keep" && pass.name == "conv-weights-layout") return false;
   if (pass.name == "export-io") return !options.io.empty() || options.layout == "contiguous";
   if (pass.name == "export-transposes") return !options.emit.empty() || options.layout == "contiguous";
+  if (options.simplify && (pass.name == "fold-constants" || pass.name == "remove-identity")) return true;
   return pass.on_by_default;
 }
 

@@ -7,6 +7,8 @@ namespace relayout {
 // What the lines of the pass table point to, a file each.
 void fold_batch_norm(Graph& graph, PassContext& context);
 void fold_affine(Graph& graph, PassContext& context);
+void fold_constants(Graph& graph, PassContext& context);
+void remove_identity(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
 void conv_weights_layout(Graph& graph, PassContext& context);
 void export_io(Graph& graph, PassContext& context);

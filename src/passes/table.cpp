@@ -18,11 +18,14 @@ namespace relayout {
 namespace {
 
 constexpr Pass kPasses[] = {
+    // First: a reader that nobody needs is in nobody's way. What the passes behind it make superfluous they take along themselves.
+    {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
+    {"remove-identity", "nodes that hand their operand on as it is", remove_identity, false},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, true},
     // Behind it: what a BatchNormalization takes along needs no look of its own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, true},
-    // Behind the folds: what only their operands needed is unused then.
-    {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
+    // Behind the folds: what only they need is never stored.
+    {"fold-constants", "what constants alone make, where that does not enlarge the model", fold_constants, false},
     // Last: a fold changes weights, and a weight in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, true},
     // Behind everything else: what is exported is how the finished graph is run.

@@ -155,11 +155,10 @@ std::vector<int64_t> AttributeReader::integers(std::string_view name) const {
   return {found->ints().begin(), found->ints().end()};
 }
 
-bool is_identity(Side& side, Ref output) {
+namespace {
+
+bool drops_nothing(Side& side, Ref output) {
   const Node* const node = output.value->producer();
-  if (node == nullptr || output.value->output_index() != 0 || node->input(0) == nullptr) return false;
-  if (node->is("Identity")) return true;
-  if (!node->is("Dropout")) return false;
   const AttributeReader attributes(*node, output.call);
   if (node->opset() < 7) return attributes.integer("is_test", 0) != 0 && !attributes.is_open();
   if (node->opset() < 12) return true;
@@ -167,6 +166,39 @@ bool is_identity(Side& side, Ref output) {
   if (!training) return true;
   const auto mode = side.constant(training);
   return mode && mode->type == DataType::boolean && element_count(mode->dims) == 1 && *mode->load().bytes() == std::byte{0};
+}
+
+bool moves_nothing(Ref output) {
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const std::vector<int64_t> permutation = attributes.integers("perm");
+  bool in_place = !permutation.empty() && !attributes.is_open();
+  for (std::size_t i = 0; i < permutation.size(); ++i) in_place = in_place && permutation[i] == static_cast<int64_t>(i);
+  return in_place;
+}
+
+/// The type that a Cast makes; undefined where the caller decides.
+DataType type_after(Side& side, Ref output) {
+  const Node& node = *output.value->producer();
+  if (node.is("CastLike")) return node.input(1) != nullptr ? side.type_of(side.operand(output, 1)) : DataType::undefined;
+  const AttributeReader attributes(node, output.call);
+  const int64_t to = attributes.integer("to", 0);
+  if (attributes.is_open() || to < 0 || to > INT32_MAX) return DataType::undefined;
+  const DataTypeTraits* const type = find_traits(static_cast<int32_t>(to));
+  return type != nullptr ? type->type : DataType::undefined;
+}
+
+}  // namespace
+
+bool is_identity(Side& side, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || output.value->output_index() != 0 || node->input(0) == nullptr) return false;
+  if (node->is("Identity")) return true;
+  if (node->is("Dropout")) return drops_nothing(side, output);
+  if (node->is("Transpose")) return moves_nothing(output);
+  if (node->is("Concat") || node->is("Sum") || node->is("Max") || node->is("Min") || node->is("Mean")) return node->inputs().size() == 1;
+  if (!node->is("Cast") && !node->is("CastLike")) return false;
+  const DataType before = side.type_of(side.operand(output, 0));
+  return before != DataType::undefined && before == type_after(side, output);
 }
 
 }  // namespace relayout::proof

@@ -66,6 +66,8 @@ class Side {
   [[nodiscard]] std::optional<std::vector<double>> reals(Ref ref, int64_t limit);
   /// Elements of a constant of an integer type.
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(Ref ref);
+  /// Element type of a value; undefined where it does not follow from the model.
+  [[nodiscard]] DataType type_of(Ref ref) { return constants_.type_of(*resolve(ref).value); }
   /// Whether `ref` is a constant whose elements lie in the file: an initializer or Constant, also behind Identity and Transpose. The
   /// nodes on the way are appended to `path`, and the value of initializer or Constant is the result; else nullptr.
   [[nodiscard]] const Value* stored(Ref ref, std::vector<const Node*>* path = nullptr) const;
@@ -102,7 +104,8 @@ class AttributeReader {
   mutable bool open_ = false;
 };
 
-/// Whether the node passes its first input on unchanged as its first output: Identity, Dropout where it does not drop.
+/// Whether the node passes its first input on unchanged as its first output: Identity, Dropout where it does not drop, Transpose that
+/// moves nothing, Concat, Sum, Max, Min, Mean of one operand, Cast to the type that is there.
 [[nodiscard]] bool is_identity(Side& side, Ref output);
 
 }  // namespace relayout::proof

@@ -41,7 +41,15 @@ TEST(SelectedPasses, DefaultsAreTheTablesOwn) {
 }
 
 TEST(SelectedPasses, RunInTheOrderOfTheTable) {
-  EXPECT_THAT(names_of({.passes = {"remove-unused", "fold-batch-norm"}}), ElementsAre("fold-batch-norm", "remove-unused"));
+  EXPECT_THAT(names_of({.passes = {"conv-weights-layout", "fold-batch-norm"}}), ElementsAre("fold-batch-norm", "conv-weights-layout"));
+}
+
+TEST(SelectedPasses, SimplifyAddsWhatIsNotDoneOtherwise) {
+  EXPECT_THAT(names_of({}), Not(Contains("fold-constants")));
+  EXPECT_THAT(names_of({.simplify = true}), Contains("fold-constants"));
+  EXPECT_THAT(names_of({.simplify = true}), Contains("remove-identity"));
+  EXPECT_THAT(names_of({.skip = {"fold-constants"}, .simplify = true}), Not(Contains("fold-constants")));
+  EXPECT_THAT(names_of({.passes = {"fold-batch-norm"}, .simplify = true}), ElementsAre("fold-batch-norm"));
 }
 
 TEST(SelectedPasses, NoneIsIdentity) {

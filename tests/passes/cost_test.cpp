@@ -116,7 +116,8 @@ TEST(Cost, LongChainThatCannotFold) {
       model.node("Relu", {"x"}, "y0");
     }
     for (int i = 1; i <= kLength; ++i) model.node("BatchNormalization", {name("y", i - 1), "s", "b", "m", "v"}, name("y", i));
-    const auto loaded = model.load(name("y", kLength));
+    model.node("Add", {name("y", kLength), has_convolution ? "z" : "x"}, "out");
+    const auto loaded = model.load("out");
     run_all(*loaded);
     EXPECT_EQ(count(*loaded, "BatchNormalization"), static_cast<std::size_t>(kLength));
   }
@@ -195,6 +196,55 @@ TEST(Cost, TypesThroughALongChain) {
   run_all(*loaded);
   EXPECT_EQ(count(*loaded, "CastLike"), 0U);
   EXPECT_EQ(count(*loaded, "BatchNormalization"), 0U);
+}
+
+// What simplifies: 100,000 nodes each.
+
+TEST(Cost, LongChainOfIdentities) {
+  constexpr int kLength = 100'000;
+  LongModel model;
+  for (int i = 1; i <= kLength; ++i) model.node("Identity", {i == 1 ? "x" : name("d", i - 1)}, name("d", i));
+  model.node("Relu", {name("d", kLength)}, "y");
+  const auto loaded = model.load("y");
+  run_all(*loaded);
+  EXPECT_EQ(loaded->graph().nodes().size(), 1U);
+}
+
+TEST(Cost, IdentitiesOfOneValue) {
+  // Each removal hands one more reader on to the same value.
+  constexpr int kReaders = 100'000;
+  LongModel model;
+  for (int i = 0; i < kReaders; ++i) model.node("Identity", {"x"}, name("d", i));
+  auto& last = model.node("Sum", {}, "y");
+  for (int i = 0; i < kReaders; ++i) last.add_input(name("d", i));
+  const auto loaded = model.load("y");
+  run_all(*loaded);
+  EXPECT_EQ(loaded->graph().nodes().size(), 1U);
+}
+
+TEST(Cost, LongLiveChainOfConstants) {
+  constexpr int kLength = 100'000;
+  LongModel model;
+  model.tensor("w0", {2}, 0.5F);
+  for (int i = 1; i <= kLength; ++i) model.node("Neg", {name("w", i - 1)}, name("w", i));
+  model.node("Max", {"x", name("w", kLength)}, "y");
+  const auto loaded = model.load("y");
+  EXPECT_LE(run_all(*loaded).rewrites, 2);
+  EXPECT_EQ(loaded->graph().nodes().size(), 1U);
+}
+
+TEST(Cost, LongChainOfConstantsReadEverywhere) {
+  constexpr int kLength = 50'000;
+  LongModel model;
+  model.tensor("w0", {2}, 0.5F);
+  for (int i = 1; i <= kLength; ++i) {
+    model.node("Neg", {name("w", i - 1)}, name("w", i));
+    model.node("Max", {i == 1 ? "x" : name("y", i - 1), name("w", i)}, name("y", i));
+  }
+  const auto loaded = model.load(name("y", kLength));
+  run_all(*loaded);
+  EXPECT_EQ(count(*loaded, "Neg"), 0U);
+  EXPECT_EQ(loaded->graph().initializers().size(), static_cast<std::size_t>(kLength));
 }
 
 }  // namespace

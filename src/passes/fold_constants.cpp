@@ -1,0 +1,199 @@
+// What constants alone make is a constant:
+//
+//     c = Constant ()
+//     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone
+//     y = Clip (x, d)
+//
+// A chain goes as a whole: only what others read is stored; a Constant alone becomes an initializer. The evaluator decides what is
+// constant: no random values, no quantized ones, nothing that a caller or the training may replace. So that a model does not grow, a
+// result is stored when it is small, or no larger than what goes with it.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "passes/cleanup.h"
+#include "passes/operands.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kSmall = int64_t{64} << 10;  ///< bytes of a result that may be stored in any case
+// What is evaluated stays in memory until it is written.
+constexpr Constants::Options kLimits{.budget = int64_t{1} << 20};  ///< operands and results of one node
+constexpr int64_t kMostInAll = int64_t{64} << 20;                  ///< bytes of results
+
+struct Replacement {
+  Node* node = nullptr;
+  std::vector<std::pair<Value*, TensorData>> contents;  ///< of the outputs that are read
+  std::vector<Node*> taken;
+  Node* anchor = nullptr;
+  std::string detail;
+};
+
+bool is_stored(const Value* value) {
+  return value != nullptr && (value->initializer() != nullptr || (value->producer() != nullptr && value->producer()->is("Constant")));
+}
+
+/// Whether a Transpose is how a convolution reads a weight that is stored in another order, quantized or not: that order is meant.
+bool is_stored_order(const Node& node) {
+  if (!node.is("Transpose") || !is_stored(node.input(0))) return false;
+  const auto is_weight = [](const Use& use) {
+    const Node& reader = *use.node;
+    const bool is_convolution = reader.is("Conv") || reader.is("ConvTranspose") || reader.is("ConvInteger");
+    const bool is_quantizer = reader.is("QuantizeLinear") || reader.is("DequantizeLinear");
+    return (is_convolution && use.index == 1) || (reader.is("QLinearConv") && use.index == 3) || (is_quantizer && use.index == 0);
+  };
+  return std::ranges::any_of(node.output(0)->uses(), is_weight);
+}
+
+/// Whether the graph can hold initializers that are nobody's business: in IR 3 each is a graph input.
+bool takes_initializers(const Graph& graph) {
+  return !graph.is_function() && graph.model().ir_version() >= 4;
+}
+
+class ConstantFolding {
+ public:
+  /// Whether it makes constants only, of any size.
+  bool is_candidate(const Node& node) {
+    const auto* const reason = std::get_if<Reason>(&decide(node));
+    return reason == nullptr || *reason == Reason::too_large;
+  }
+
+  Match<Replacement> match(Node& node) {
+    if (std::holds_alternative<Reason>(decide(node))) return Skip{Reason::too_large, {}};
+    if (!is_read_by_others(node)) return NotApplicable{};
+    Replacement out{&node, {}, {&node}, nullptr, {}};
+    for (Value* output : node.outputs()) {
+      if (output == nullptr || output->uses().empty()) continue;
+      out.contents.emplace_back(output, std::get<Constant>(constants_.find(*output)).data);
+    }
+    return out;
+  }
+
+ private:
+  struct Yes {};
+  using Answer = std::variant<Yes, Reason>;
+
+  /// Whether all that a node makes can be stored. Remembered: a node is asked for by the makers of all its operands.
+  const Answer& decide(const Node& node) {
+    const auto known = answers_.find(&node);
+    return known != answers_.end() ? known->second : answers_.emplace(&node, look_at(node)).first->second;
+  }
+
+  Answer look_at(const Node& node) {
+    const bool is_given = node.is("Constant");
+    if ((is_given && !takes_initializers(node.graph())) || is_stored_order(node)) return Reason::not_constant;
+    int64_t bytes = 0;
+    bool has_output = false;
+    for (const Value* output : node.outputs()) {
+      if (output == nullptr) continue;
+      // A graph output keeps the node that makes it.
+      if (output->is_output()) return Reason::not_constant;
+      if (made_ > kMostInAll) return Reason::not_constant;
+      const auto found = constants_.find(*output);
+      if (const auto* const reason = std::get_if<Reason>(&found)) return *reason;
+      const auto& constant = std::get<Constant>(found);
+      if (constant.strings) return Reason::not_constant;
+      bytes += constant.data.byte_size();
+      has_output = true;
+    }
+    if (!has_output) return Reason::not_constant;
+    const bool is_evaluated = !is_given && !node.is("Transpose") && !node.is("Identity");
+    if (is_evaluated) made_ += bytes;
+    if (!is_given && bytes > kSmall && bytes > owned_bytes(node)) return Reason::too_large;
+    return Yes{};
+  }
+
+  bool is_read_by_others(const Node& node) {
+    for (const Value* output : node.outputs()) {
+      if (output == nullptr) continue;
+      for (const Use& use : output->uses()) {
+        if (!std::holds_alternative<Yes>(decide(*use.node))) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Bytes of stored constants that only this node needs, directly or through others.
+  int64_t owned_bytes(const Node& node) {
+    std::vector<const Node*> open = {&node};
+    while (!open.empty()) {
+      const Node& top = *open.back();
+      if (owned_.contains(&top)) {
+        open.pop_back();
+        continue;
+      }
+      const std::size_t before = open.size();
+      int64_t bytes = 0;
+      for (const Value* input : top.inputs()) {
+        if (input == nullptr || input->uses().size() != 1 || input->is_output()) continue;
+        if (const Node* const producer = input->producer(); producer != nullptr && !producer->is("Constant")) {
+          const auto known = owned_.find(producer);
+          if (known == owned_.end()) {
+            open.push_back(producer);
+          } else {
+            bytes += known->second;
+          }
+        } else {
+          const auto found = constants_.find(*input);
+          if (const auto* const constant = std::get_if<Constant>(&found); constant != nullptr && !constant->strings) {
+            bytes += constant->data.byte_size();
+          }
+        }
+      }
+      if (open.size() == before) owned_.emplace(&top, bytes);
+    }
+    return owned_.at(&node);
+  }
+
+  Constants constants_{kLimits};
+  int64_t made_ = 0;  ///< bytes of results so far
+  std::unordered_map<const Node*, Answer> answers_;
+  std::unordered_map<const Node*, int64_t> owned_;
+};
+
+/// The value goes on under its name as a constant of its graph; what made it makes nothing any more.
+void store(Value& value, TensorData data) {
+  Graph& graph = value.graph();
+  Model& model = graph.model();
+  Node& node = *value.producer();
+  const std::string name = value.name();
+  graph.detach(value, model.unique_name(name + ".computed"));
+  if (graph.is_function() || (graph.outer() != nullptr && model.ir_version() < 4)) {
+    (void)add_constant(graph, node, name, std::move(data), nullptr);
+    return;
+  }
+  // An initializer has its own value; it takes the name and the readers from a node that hands it on.
+  Value& stored = add_constant(graph, node, model.unique_name(name + ".stored"), std::move(data), nullptr);
+  onnx::NodeProto identity;
+  identity.set_op_type("Identity");
+  identity.add_input(stored.name());
+  identity.add_output(name);
+  graph.attach(stored, graph.insert_before(graph.position_of(node), identity));
+}
+
+void apply(Replacement& replacement, PassContext& context) {
+  for (auto& [value, data] : replacement.contents) {
+    store(*value, std::move(data));
+    context.constants.forget(*value);
+  }
+  std::vector<Value*> freed;
+  erase_node(*replacement.node, freed);
+  for (Value* value : freed) release(*value, context);
+}
+
+}  // namespace
+
+void fold_constants(Graph& graph, PassContext& context) {
+  ConstantFolding folding;
+  rewrite_each(
+      graph, context, [&](const Node& node) { return folding.is_candidate(node); },
+      [&](Node& node, PassContext&) { return folding.match(node); }, apply);
+}
+
+}  // namespace relayout

@@ -1,0 +1,172 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/fold_models.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string kPass = "fold-constants";
+
+void expect_unchanged(const TextModel& model) {
+  const auto result = run({kPass}, model);
+  EXPECT_TRUE(result.bytes == model.bytes()) << to_text(*result.model);
+  EXPECT_TRUE(result.findings.empty()) << result.details();
+}
+
+TEST(FoldConstants, ChainsGoAsAWhole) {
+  const auto result = expect_rewrite(kPass,
+                                     "g (float[2,3] x) => (float[2,3] y) <float[3] w = {1, 4, 9}> { k = Constant <value = float {2}> () "
+                                     " a = Sqrt (w)  b = Mul (a, k)  y = Add (x, b) }",
+                                     "g (float[2,3] x) => (float[2,3] y) <float[3] b> { y = Add (x, b) }");
+  EXPECT_THAT(result.initializer("b"), ElementsAre(2, 4, 6));
+  EXPECT_EQ(result.findings.size(), 1U) << result.details();
+  EXPECT_EQ(result.findings.front().node, "b");
+}
+
+TEST(FoldConstants, WhatSeveralReadIsStoredOnce) {
+  const auto result = expect_rewrite(kPass,
+                                     "g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1, 4, 9}> { a = Sqrt (w)  b = Neg (a) "
+                                     " y = Add (x, b)  t = Mul (x, a)  z = Mul (t, b) }",
+                                     "g (float[3] x) => (float[3] y, float[3] z) <float[3] a, float[3] b> { y = Add (x, b)  t = Mul (x, a) "
+                                     " z = Mul (t, b) }");
+  EXPECT_THAT(result.initializer("b"), ElementsAre(-1, -2, -3));
+}
+
+TEST(FoldConstants, TypeOfAnActivationIsEnough) {
+  const auto result =
+      expect_rewrite(kPass,
+                     "g (float[3] x) => (float[3] y) { k = Constant <value = double {6}> ()  r = Relu (x)  c = CastLike (k, r) "
+                     " y = Min (r, c) }",
+                     "g (float[3] x) => (float[3] y) <float c> { r = Relu (x)  y = Min (r, c) }");
+  EXPECT_THAT(result.initializer("c"), ElementsAre(6));
+}
+
+TEST(FoldConstants, SeveralOutputs) {
+  const auto result = expect_rewrite(
+      kPass, "g (float[2] x) => (float[2] y) <float[4] w = {1, 2, 3, 4}> { a, b = Split <axis = 0> (w)  s = Mul (x, a)  y = Add (s, b) }",
+      "g (float[2] x) => (float[2] y) <float[2] a, float[2] b> { s = Mul (x, a)  y = Add (s, b) }");
+  EXPECT_THAT(result.initializer("a"), ElementsAre(1, 2));
+  EXPECT_THAT(result.initializer("b"), ElementsAre(3, 4));
+}
+
+TEST(FoldConstants, OutputThatNobodyReadsIsNotStored) {
+  const auto result = run({kPass}, "g (float[2] x) => (float[2] y) <float[4] w> { a, b = Split <axis = 0> (w)  y = Mul (x, a) }");
+  EXPECT_EQ(result.model->graph().initializers().size(), 1U);
+  EXPECT_EQ(result.count("Split"), 0);
+}
+
+TEST(FoldConstants, GraphOutputsKeepWhatMakesThem) {
+  expect_unchanged("g (float[2] x) => (float[2] y, float[2] a) <float[2] w> { a = Neg (w)  y = Mul (x, a) }");
+  // What only makes it is stored all the same.
+  const auto result =
+      expect_rewrite(kPass, "g (float[2] x) => (float[2] y, float[2] b) <float[2] w> { a = Neg (w)  b = Abs (a)  y = Relu (x) }",
+                     "g (float[2] x) => (float[2] y, float[2] b) <float[2] a> { b = Abs (a)  y = Relu (x) }");
+  EXPECT_EQ(result.findings.size(), 1U);
+}
+
+TEST(FoldConstants, NestedGraphsAndCaptures) {
+  const auto result = expect_rewrite(
+      kPass,
+      "g (bool k, float[2] x) => (float[2] y) <float[2] w> { a = Neg (w)  y = If (k) <then_branch = t () => (float[2] p) { b = Abs (a) "
+      " p = Mul (x, b) }, else_branch = e () => (float[2] q) { q = Add (x, a) }> }",
+      "g (bool k, float[2] x) => (float[2] y) <float[2] a> { y = If (k) <then_branch = t () => (float[2] p) <float[2] b> { p = Mul (x, b) "
+      "}, "
+      "else_branch = e () => (float[2] q) { q = Add (x, a) }> }");
+  EXPECT_EQ(result.findings.size(), 2U) << result.details();
+}
+
+TEST(FoldConstants, NestedGraphBeforeIr4) {
+  const auto result =
+      run({kPass}, with_initializers_as_inputs(
+                       TextModel("g (bool k, float[2] x) => (float[2] y) <float[2] w> { y = If (k) <then_branch = t () => (float[2] p) "
+                                 "{ b = Abs (w)  p = Mul (x, b) }, else_branch = e () => (float[2] q) { q = Add (x, w) }> }",
+                                 head(13, 3))));
+  EXPECT_EQ(result.count("Abs"), 0);
+  EXPECT_EQ(result.count("Constant"), 1);
+}
+
+TEST(FoldConstants, FunctionsGetConstants) {
+  const std::string functions = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>)";
+  const auto result =
+      run({kPass}, TextModel("g (float[2] x) => (float[2] y) { y = local.f (x) } <opset_import: [\"\" : 17], domain: \"local\"> "
+                             "f (p) => (q) { k = Constant <value = float[2] {1, 4}> ()  r = Sqrt (k)  q = Mul (p, r) }",
+                             functions));
+  const Graph& function = *result.model->functions().front();
+  ASSERT_EQ(function.nodes().size(), 2U) << to_text(*result.model);
+  EXPECT_EQ(function.nodes().front().op_type(), "Constant");
+  EXPECT_EQ(function.nodes().front().output(0)->name(), "r");
+}
+
+TEST(FoldConstants, Ir3InputsFollow) {
+  const auto result =
+      run({kPass},
+          with_initializers_as_inputs(TextModel("g (float[2] x) => (float[2] y) <float[2] w> { a = Neg (w)  y = Mul (x, a) }", head(8))));
+  EXPECT_EQ(result.model->graph().inputs().size(), 2U);
+  EXPECT_EQ(result.model->graph().inputs().back()->name(), "a");
+  EXPECT_EQ(result.model->graph().initializers().size(), 1U);
+}
+
+TEST(FoldConstants, WhatMayChangeIsNoConstant) {
+  expect_unchanged("g (float[2] x, float[2] w) => (float[2] y) <float[2] w> { a = Neg (w)  y = Mul (x, a) }");
+  expect_unchanged("g (float[2] x) => (float[2] y) { a = RandomNormal <shape = [2], seed = 1.0> ()  y = Mul (x, a) }");
+  expect_unchanged("g (float[2] x) => (float[2] y) <float[2] w> { a = RandomNormalLike (w)  y = Mul (x, a) }");
+  expect_unchanged(TextModel("g (float[2] x) => (float[2] y) <float[2] w> { a = other.Neg (w)  y = Mul (x, a) }",
+                             R"(<ir_version: 8, opset_import: ["" : 17, "other" : 1]>)"));
+}
+
+TEST(FoldConstants, QuantizedWeightsStayQuantized) {
+  expect_unchanged("g (float[1,2] x) => (float[1,2] y) <int8[2,2] w, float s = {0.5}> { a = DequantizeLinear (w, s)  y = MatMul (x, a) }");
+}
+
+TEST(FoldConstants, OrderOfStoredWeightsIsMeant) {
+  expect_unchanged(
+      "g (float[1,2,5,5] x) => (float[1,4,3,3] y) <float[4,3,3,2] w> { t = Transpose <perm = [0, 3, 1, 2]> (w)  y = Conv (x, t) }");
+}
+
+TEST(FoldConstants, LargeResultsOfLittleStay) {
+  const TextModel grows(
+      "g (float[300,300] x) => (float[300,300] y) <float[300] w, int64[2] s = {300, 300}> { a = Expand (w, s)  y = Mul (x, a) }");
+  const auto result = run({kPass}, grows);
+  EXPECT_EQ(result.count("Expand"), 1);
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::too_large));
+  EXPECT_TRUE(run({kPass}, grows).bytes == grows.bytes());
+}
+
+TEST(FoldConstants, LargeResultsOfAsMuchAreStored) {
+  const auto result =
+      expect_rewrite(kPass, "g (float[200,200] x) => (float[200,200] y) <float[200,200] w> { a = Neg (w)  b = Abs (a)  y = Mul (x, b) }",
+                     "g (float[200,200] x) => (float[200,200] y) <float[200,200] b> { y = Mul (x, b) }");
+  // Where the operand stays for another reader, the model would grow.
+  const auto shared =
+      run({kPass}, "g (float[200,200] x) => (float[200,200] y) <float[200,200] w> { a = Neg (w)  t = Mul (x, a)  y = Mul (t, w) }");
+  EXPECT_EQ(shared.count("Neg"), 1);
+  EXPECT_THAT(shared.reasons(), Each(Reason::too_large));
+}
+
+TEST(FoldConstants, ExcludedNodesStay) {
+  PassOptions options;
+  options.exclude = {"a*"};
+  const auto result = run({kPass}, "g (float[2] x) => (float[2] y) <float[2] w> { abs = Abs (w)  y = Mul (x, abs) }", options);
+  EXPECT_EQ(result.count("Abs"), 1);
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::excluded));
+}
+
+TEST(FoldConstants, ConstantsBecomeInitializers) {
+  const TextModel model("g (float[2] x) => (float[2] y) { k = Constant <value_floats = [1.0, 2.0]> ()  y = Mul (x, k) }");
+  const auto result = expect_rewrite(kPass, model, "g (float[2] x) => (float[2] y) <float[2] k> { y = Mul (x, k) }");
+  EXPECT_THAT(result.initializer("k"), ElementsAre(1, 2));
+  // In IR 3 an initializer is a graph input.
+  expect_unchanged(TextModel("g (float[2] x) => (float[2] y) { k = Constant <value = float[2] {1, 2}> ()  y = Mul (x, k) }", head(8, 3)));
+}
+
+TEST(FoldConstants, NothingToDo) {
+  expect_unchanged("g (float[2] x) => (float[2] y) <float[2] w> { a = Mul (x, w)  y = Add (a, w) }");
+}
+
+}  // namespace
+}  // namespace relayout::test
