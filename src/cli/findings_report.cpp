@@ -19,11 +19,6 @@ namespace {
 constexpr std::size_t kNamesShown = 2;  ///< of each group of refusals, without -v
 constexpr std::string_view kLayoutPass = "conv-weights-layout";
 
-/// Whether a pass has candidates that people count: the others only tell what they did.
-bool counts_candidates(std::string_view pass) {
-  return pass.starts_with("fold-") && pass != "fold-constants";
-}
-
 /// One pass's findings: what was done by operator, what was not by reason.
 struct Group {
   std::map<std::string, int64_t> done;
@@ -134,7 +129,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
-    if (group.all == 0 && pass != kLayoutPass && !counts_candidates(pass)) continue;
+    if (group.all == 0 && pass != kLayoutPass && pass != "fold-batch-norm") continue;
     table.row({pass, what_text(pass, group, report)});
     for (const auto& [reason, skipped] : group.skipped) add_refusals(table, reason, skipped, style);
   }

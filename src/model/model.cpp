@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/model_builder.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {
@@ -81,6 +82,11 @@ const Graph& Model::graph() const noexcept {
 const std::vector<std::unique_ptr<Graph>>& Model::functions() const noexcept {
   return impl_->functions;
 }
+
+void ModelBuilder::erase_function(Model& model, const Graph& function) {
+  std::erase_if(model.impl_->functions, [&](const std::unique_ptr<Graph>& graph) { return graph.get() == &function; });
+}
+
 int64_t Model::ir_version() const noexcept {
   return impl_->message->ir_version();
 }

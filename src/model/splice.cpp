@@ -87,13 +87,17 @@ Segments Splicer::model() {
   const Items items = items_of(model_.message());
   OwnFields own(origin_, items, model_.message());
   Segments out;
-  std::size_t next_function = 0;
+  int next_function = 0;
+  std::size_t kept = 0;
   bool graph_done = false;
   for (const Item& item : items) {
     if (item.is(ModelProto::kGraphFieldNumber) && touched(model_.graph())) {
       if (!std::exchange(graph_done, true)) put(out, ModelProto::kGraphFieldNumber, &item, graph(model_.graph()));
     } else if (item.is(ModelProto::kFunctionsFieldNumber)) {
-      const Graph& called = *model_.functions().at(next_function++);
+      // Functions that passes erased are missing in between.
+      const auto* const message = &model_.message().functions(next_function++);
+      if (kept == model_.functions().size() || model_.functions()[kept]->function() != message) continue;
+      const Graph& called = *model_.functions()[kept++];
       touched(called) ? put(out, ModelProto::kFunctionsFieldNumber, &item, function(called)) : copy(out, item);
     } else if (!own.put(out, item.field)) {
       copy(out, item);

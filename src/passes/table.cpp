@@ -20,6 +20,7 @@ namespace {
 constexpr Pass kPasses[] = {
     // First: a reader that nobody needs is in nobody's way. What the passes behind it make superfluous they take along themselves.
     {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
+    {"inline-functions", "calls of functions that stand between a BatchNormalization and what it folds into", inline_functions, true},
     {"remove-identity", "nodes that hand their operand on as it is", remove_identity, false},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, true},
     // Behind it: what a BatchNormalization takes along needs no look of its own.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/op_version.h"
 #include "proof/affine.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
@@ -52,6 +53,16 @@ Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes
   return side.operand(between, 0);
 }
 
+/// Whether the same ones of their outputs have a name.
+bool makes_same_outputs(const Node& a, const Node& b) {
+  const auto is_made = [](const Value* output) { return output != nullptr; };
+  const auto trimmed = [&](std::span<Value* const> outputs) {
+    while (!outputs.empty() && !is_made(outputs.back())) outputs = outputs.first(outputs.size() - 1);
+    return outputs;
+  };
+  return std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made);
+}
+
 /// Weight and bias of a linear operator are called so.
 Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
   if (reader == nullptr) return Unexplained::Kind::tensor;
@@ -86,7 +97,10 @@ void Prover::examine_plain(Claim claim, Look& look) {
     if (examine_leaves(claim, look)) return;
     const Node* const node_a = claim.a.value->producer();
     const Node* const node_b = claim.b.value->producer();
-    const bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
+    bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
+    // One that does nothing is not the other model's that does, nor one of two in a row the other model's only one.
+    const bool hands_on = same && is_identity(a_, claim.a);
+    same = same && hands_on == is_identity(b_, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
     if (same && is_linear(*node_a) && examine_linear(claim, look)) return;
     const bool is_constant = !same && a_.constant(claim.a) && b_.constant(claim.b);
     if (is_constant) return compare_tensors(claim, look, nullptr);
@@ -204,19 +218,16 @@ void Prover::compare_heads(const Claim& claim, std::string_view ignored, Look& l
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
   const std::size_t issues = look.issues.size();
-  if (a.opset() != b.opset()) {
+  // Nodes of a function that stand in the graph now follow its imports.
+  const bool is_expanded = claim.a.call != nullptr && b.domain().empty() && is_same_operator(b.op_type(), a.opset(), b.opset());
+  if (a.opset() != b.opset() && !is_expanded) {
     const std::string domain = b.domain().empty() ? "the default domain" : "domain " + quote(b.domain());
     look.issues.push_back(
         {{Unexplained::Kind::node_changed, std::string(b.domain()),
           "operators of " + domain + " are of opset " + std::to_string(b.opset()) + ", were of " + std::to_string(a.opset()), 0, 0, false},
          b_.order_of(b)});
   }
-  const auto is_made = [](const Value* output) { return output != nullptr; };
-  const auto trimmed = [&](std::span<Value* const> outputs) {
-    while (!outputs.empty() && !is_made(outputs.back())) outputs = outputs.first(outputs.size() - 1);
-    return outputs;
-  };
-  if (!std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made)) {
+  if (!makes_same_outputs(a, b)) {
     look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, b, false, "makes other outputs than before"));
   }
   if (claim.a.value->output_index() != claim.b.value->output_index()) {

@@ -49,6 +49,27 @@ class LongModel {
   void parameters() {
     for (const char* const name : {"s", "b", "m", "v"}) tensor(name, {2}, 1.0F);
   }
+  /// local.Block: a convolution and a BatchNormalization of its inputs.
+  void function() {
+    message_.set_ir_version(8);
+    auto& import = *message_.add_opset_import();
+    import.set_domain("local");
+    import.set_version(1);
+    onnx::FunctionProto& function = *message_.add_functions();
+    function.set_name("Block");
+    function.set_domain("local");
+    function.add_opset_import()->set_version(17);
+    for (const char* const input : {"p", "w", "g", "h", "i", "j"}) function.add_input(input);
+    function.add_output("q");
+    onnx::NodeProto& convolution = *function.add_node();
+    convolution.set_op_type("Conv");
+    for (const char* const input : {"p", "w"}) convolution.add_input(input);
+    convolution.add_output("c");
+    onnx::NodeProto& norm = *function.add_node();
+    norm.set_op_type("BatchNormalization");
+    for (const char* const input : {"c", "g", "h", "i", "j"}) norm.add_input(input);
+    norm.add_output("q");
+  }
   std::unique_ptr<Model> load(const std::string& output) {
     message_.mutable_graph()->add_output()->set_name(output);
     return Model::from_bytes(message_.SerializeAsString());
@@ -245,6 +266,22 @@ TEST(Cost, LongChainOfConstantsReadEverywhere) {
   run_all(*loaded);
   EXPECT_EQ(count(*loaded, "Neg"), 0U);
   EXPECT_EQ(loaded->graph().initializers().size(), static_cast<std::size_t>(kLength));
+}
+
+TEST(Cost, CallsOfOneFunction) {
+  constexpr int kCalls = 20'000;
+  LongModel model;
+  model.parameters();
+  for (int i = 0; i < kCalls; ++i) {
+    model.tensor(name("W", i), {2, 2, 1, 1}, 0.5F);
+    model.node("Block", {i == 0 ? "x" : name("y", i - 1), name("W", i), "s", "b", "m", "v"}, name("y", i)).set_domain("local");
+  }
+  model.function();
+  const auto loaded = model.load(name("y", kCalls - 1));
+  run_all(*loaded);
+  EXPECT_EQ(count(*loaded, "Conv"), static_cast<std::size_t>(kCalls));
+  EXPECT_EQ(count(*loaded, "BatchNormalization"), 0U);
+  EXPECT_TRUE(loaded->functions().empty());
 }
 
 }  // namespace

@@ -152,9 +152,13 @@ std::string interface_of(const Model& model) {
   return out;
 }
 
+/// Those that run: of a function once per call.
 int64_t count_linear(const Graph& graph) {
   int64_t out = 0;
   for (const Node& node : graph.nodes()) {
+    for (const auto& function : graph.model().functions()) {
+      if (node.domain() == "local" && function->function()->name() == node.op_type()) out += count_linear(*function);
+    }
     out += node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul") ? 1 : 0;
     for (const auto& nested : node.subgraphs()) out += count_linear(*nested);
   }

@@ -257,4 +257,51 @@ void RandomNetwork::branch(const Entry& x) {
   made(y, x.dims);
 }
 
+/// A call of a model-local function: a BatchNormalization of its parameters, or a convolution of one point in front of one.
+void RandomNetwork::call(const Entry& x) {
+  if (!is_image(x.dims) || model_.ir_version() < 8) return unary(x);
+  const bool convolves = dice_.one_in(2);
+  const int64_t channels = x.dims[1];
+  const Dims each{channels};
+  const std::vector<double> variance(static_cast<std::size_t>(channels), 0.75);
+  std::vector<std::string> inputs{x.name};
+  std::vector<std::string> names{"p"};
+  if (convolves) {
+    Dims weight(x.dims.size(), 1);
+    weight[0] = weight[1] = channels;
+    inputs.push_back(constant("weight", weight, normal_values(weight, 0.5)));
+    names.emplace_back("w");
+  }
+  inputs.insert(inputs.end(), {constant("scale", each, normal_values(each, 1)), constant("shift", each, normal_values(each, 0.5)),
+                               constant("mean", each, normal_values(each, 0.5)), constant("variance", each, variance)});
+  names.insert(names.end(), {"s", "b", "m", "v"});
+  const std::string name = convolves ? "Block" : "Norm", y = fresh();
+  node(name, inputs, {y}).set_domain("local");
+  made(y, x.dims);
+  for (const auto& known : model_.functions()) {
+    if (known.name() == name) return;
+  }
+  if (model_.functions_size() == 0) {
+    model_.add_opset_import()->set_domain("local");
+    model_.mutable_opset_import(1)->set_version(1);
+  }
+  onnx::FunctionProto& function = *model_.add_functions();
+  function.set_name(name);
+  function.set_domain("local");
+  function.add_opset_import()->set_version(opset_);
+  for (const std::string& input : names) function.add_input(input);
+  function.add_output("q");
+  if (convolves) {
+    onnx::NodeProto& convolution = *function.add_node();
+    convolution.set_op_type("Conv");
+    convolution.add_input("p");
+    convolution.add_input("w");
+    convolution.add_output("c");
+  }
+  onnx::NodeProto& norm = *function.add_node();
+  norm.set_op_type("BatchNormalization");
+  for (const char* const input : {convolves ? "c" : "p", "s", "b", "m", "v"}) norm.add_input(input);
+  norm.add_output("q");
+}
+
 }  // namespace relayout::test

@@ -250,7 +250,7 @@ void RandomNetwork::add_movement(const Entry& x) {
 }
 
 void RandomNetwork::add_other(const Entry& x) {
-  switch (dice_.from(1, 6)) {
+  switch (dice_.from(1, 7)) {
     case 1:
       return pad(x);
     case 2:
@@ -261,6 +261,8 @@ void RandomNetwork::add_other(const Entry& x) {
       return residual(x);
     case 5:
       return branch(x);
+    case 6:
+      return call(x);
     default:
       return unary(x);
   }

@@ -104,6 +104,7 @@ class RandomNetwork {
   void unary(const Entry& x);
   void residual(const Entry& x);
   void branch(const Entry& x);
+  void call(const Entry& x);
 
   Dice dice_;
   int64_t opset_ = 17;

@@ -1,0 +1,121 @@
+#include "model/function_body.h"
+
+#include <google/protobuf/unknown_field_set.h>
+#include <onnx/onnx_pb.h>
+
+#include "model/wire.h"
+#include "relayout/model.h"
+
+namespace relayout {
+namespace {
+
+/// Saving copies what a record says from the file; a copy of a node is not what stands there.
+void forget_record(google::protobuf::Message& message) {
+  auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
+  if (!unknown.empty()) unknown.DeleteByNumber(wire::kMarkerField);
+}
+
+void forget_records(onnx::NodeProto& node);
+
+void forget_records(onnx::GraphProto& graph) {
+  forget_record(graph);
+  for (auto& node : *graph.mutable_node()) forget_records(node);
+  for (auto& tensor : *graph.mutable_initializer()) forget_record(tensor);
+  for (auto& sparse : *graph.mutable_sparse_initializer()) forget_record(sparse);
+}
+
+void forget_records(onnx::NodeProto& node) {
+  forget_record(node);
+  for (auto& attribute : *node.mutable_attribute()) {
+    forget_record(attribute);
+    if (attribute.has_t()) forget_record(*attribute.mutable_t());
+    if (attribute.has_sparse_tensor()) forget_record(*attribute.mutable_sparse_tensor());
+    if (attribute.has_g()) forget_records(*attribute.mutable_g());
+    for (auto& tensor : *attribute.mutable_tensors()) forget_record(tensor);
+    for (auto& graph : *attribute.mutable_graphs()) forget_records(graph);
+  }
+}
+
+}  // namespace
+
+std::string FunctionBody::unique(const std::string& inner) {
+  return model_.unique_name(prefix_ + "/" + inner);
+}
+
+const std::string& FunctionBody::name_of(const std::string& inner) {
+  const auto known = names_.find(inner);
+  return known != names_.end() ? known->second : names_.emplace(inner, unique(inner)).first->second;
+}
+
+onnx::NodeProto FunctionBody::node(const onnx::NodeProto& inner) {
+  onnx::NodeProto out = inner;
+  forget_records(out);
+  resolve(out);
+  rename(out);
+  return out;
+}
+
+const onnx::AttributeProto* FunctionBody::given(const std::string& reference) const {
+  for (const auto& attribute : call_.attribute()) {
+    if (attribute.name() == reference) return &attribute;
+  }
+  for (const auto& attribute : function_.attribute_proto()) {
+    if (attribute.name() == reference) return &attribute;
+  }
+  return nullptr;
+}
+
+void FunctionBody::resolve(onnx::NodeProto& node) const {
+  auto& attributes = *node.mutable_attribute();
+  for (int i = attributes.size(); i-- > 0;) {
+    onnx::AttributeProto& attribute = attributes[i];
+    if (attribute.has_g()) {
+      for (auto& nested : *attribute.mutable_g()->mutable_node()) resolve(nested);
+    }
+    for (auto& graph : *attribute.mutable_graphs()) {
+      for (auto& nested : *graph.mutable_node()) resolve(nested);
+    }
+    if (attribute.ref_attr_name().empty()) continue;
+    const std::string name = attribute.name();
+    if (const onnx::AttributeProto* const value = given(attribute.ref_attr_name())) {
+      attribute = *value;
+      attribute.set_name(name);
+      forget_record(attribute);
+      if (attribute.has_t()) forget_record(*attribute.mutable_t());
+    } else {
+      attributes.DeleteSubrange(i, 1);
+    }
+  }
+}
+
+void FunctionBody::rename(onnx::NodeProto& node) {
+  if (!node.name().empty()) node.set_name(unique(node.name()));
+  for (auto* const list : {node.mutable_input(), node.mutable_output()}) {
+    for (std::string& name : *list) {
+      if (!name.empty()) name = name_of(name);
+    }
+  }
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) rename(*attribute.mutable_g());
+    for (auto& graph : *attribute.mutable_graphs()) rename(graph);
+  }
+}
+
+/// Names within a function's nested graphs are unique in the function: they may share one table with it.
+void FunctionBody::rename(onnx::GraphProto& graph) {
+  const auto each = [&](auto& entries) {
+    for (auto& entry : entries) entry.set_name(name_of(entry.name()));
+  };
+  each(*graph.mutable_input());
+  each(*graph.mutable_initializer());
+  for (auto& sparse : *graph.mutable_sparse_initializer()) sparse.mutable_values()->set_name(name_of(sparse.values().name()));
+  each(*graph.mutable_output());
+  each(*graph.mutable_value_info());
+  for (auto& annotation : *graph.mutable_quantization_annotation()) {
+    annotation.set_tensor_name(name_of(annotation.tensor_name()));
+    for (auto& entry : *annotation.mutable_quant_parameter_tensor_names()) entry.set_value(name_of(entry.value()));
+  }
+  for (auto& node : *graph.mutable_node()) rename(node);
+}
+
+}  // namespace relayout

@@ -1,0 +1,23 @@
+#include "ops/op_version.h"
+
+#include <gtest/gtest.h>
+
+namespace relayout::test {
+namespace {
+
+TEST(OpVersion, ChangesOfTheSpecification) {
+  EXPECT_TRUE(is_same_operator("Conv", 11, 21));
+  EXPECT_FALSE(is_same_operator("Conv", 10, 11));
+  EXPECT_FALSE(is_same_operator("BatchNormalization", 13, 14));
+  EXPECT_TRUE(is_same_operator("BatchNormalization", 15, 20));
+  EXPECT_FALSE(is_same_operator("Squeeze", 11, 13));
+}
+
+TEST(OpVersion, WhatNobodyKnows) {
+  EXPECT_FALSE(is_same_operator("NoSuchOperator", 11, 12));
+  EXPECT_FALSE(is_same_operator("Conv", 0, 12));
+  EXPECT_TRUE(is_same_operator("NoSuchOperator", 12, 12)) << "the same opset, whatever it is";
+}
+
+}  // namespace
+}  // namespace relayout::test
