@@ -47,7 +47,7 @@ struct Job {
 std::string list_of_passes() {
   TextTable table;
   for (const PassInfo& pass : available_passes()) {
-    table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (only with --simplify or --pass)")});
+    table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (on request)")});
   }
   return table.text();
 }

@@ -68,11 +68,13 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
   for (const Node& node : model->graph().nodes()) EXPECT_EQ(node.name().find(".channels_last"), std::string::npos);
 }
 
-/// Nodes that are left when everything there is has run.
+/// Nodes that are left when everything that simplifies has run.
 int64_t nodes_simplified(const std::filesystem::path& path) {
   const auto model = Model::load(path);
   std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) passes.push_back(&pass);
+  for (const Pass& pass : pass_table()) {
+    if (!pass.name.starts_with("export-")) passes.push_back(&pass);
+  }
   PassContext context;
   run_passes(*model, passes, context);
   model->graph().validate();
