@@ -31,7 +31,7 @@ struct Replacement {
   Node* node = nullptr;
   std::vector<std::pair<Value*, TensorData>> contents;  ///< of the outputs that are read
   std::vector<Node*> taken;
-  Node* anchor = nullptr;
+  std::vector<Node*> anchors;
   std::string detail;
 };
 
@@ -67,7 +67,7 @@ class ConstantFolding {
   Match<Replacement> match(Node& node) {
     if (std::holds_alternative<Reason>(decide(node))) return Skip{Reason::too_large, {}};
     if (!is_read_by_others(node)) return NotApplicable{};
-    Replacement out{&node, {}, {&node}, nullptr, {}};
+    Replacement out{&node, {}, {&node}, {}, {}};
     for (Value* output : node.outputs()) {
       if (output == nullptr || output->uses().empty()) continue;
       out.contents.emplace_back(output, std::get<Constant>(constants_.find(*output)).data);

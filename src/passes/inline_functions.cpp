@@ -20,6 +20,7 @@
 #include "model/function_body.h"
 #include "model/model_builder.h"
 #include "ops/op_version.h"
+#include "passes/carry.h"
 #include "passes/cleanup.h"
 #include "passes/neighbours.h"
 #include "passes/pass.h"

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "model/attributes.h"
+#include "passes/carry.h"
 #include "passes/cleanup.h"
-#include "passes/neighbours.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -25,7 +25,7 @@ constexpr auto kOfOneOperand = std::to_array<std::string_view>({"Concat", "Max",
 struct Removal {
   Node* node = nullptr;
   std::vector<Node*> taken;
-  Node* anchor = nullptr;
+  std::vector<Node*> anchors;
   std::string detail;
 };
 
@@ -71,7 +71,7 @@ Match<Removal> match_identity(Node& node, PassContext& /*context*/) {
   } else if (!is_visible_to_readers(to, from)) {
     return NotApplicable{};
   }
-  return Removal{&node, {&node}, nullptr, {}};
+  return Removal{&node, {&node}, {}, {}};
 }
 
 void apply(Removal& removal, PassContext& context) {

@@ -89,6 +89,8 @@ class WeightCheck {
     const auto count = static_cast<std::size_t>(a_.outputs);
     return {std::vector<long double>(count), std::vector<long double>(count)};
   }
+  /// Whether all weights of a row are multiplied by the same.
+  [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
   /// What a weight of `a` between two channels is multiplied by to give b's.
   [[nodiscard]] long double ratio(int64_t output, int64_t input) const {
     const auto of = [](const Composed& composed, int64_t channel) {
@@ -113,7 +115,8 @@ class WeightCheck {
   double tolerance_ = 0.501;
   Difference difference_;
   TapSums sums_a_, sums_b_;
-  std::vector<uint64_t> largest_a_, largest_b_;  ///< per output channel: magnitudes as bits, which are in order of the values
+  /// Per output channel: magnitudes as bits, which are in order of the values; of A without what a factor of 0 takes away.
+  std::vector<uint64_t> largest_a_, largest_b_;
 };
 
 /// Rows of a weight seen as [rows, row elements], read in pieces of about a MiB: of stored bytes any number, of permuted ones as many as
@@ -161,8 +164,7 @@ void WeightCheck::run_as(bool thorough) {
 
 template <class Format>
 void WeightCheck::compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
-  const bool one_factor = a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0;
-  if (one_factor) return compare_run<Format>(a, b, a_.columns * a_.inner, ratio(a_.output_channel(row, 0), 0));
+  if (has_one_factor()) return compare_run<Format>(a, b, a_.columns * a_.inner, ratio(a_.output_channel(row, 0), 0));
   for (int64_t column = 0; column < a_.columns; ++column, a += a_.inner, b += a_.inner) {
     compare_run<Format>(a, b, a_.inner, ratio(a_.output_channel(row, column), a_.input_channel(row, column)));
   }
@@ -195,11 +197,13 @@ void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, c
     for (int64_t i = 0; i < count; ++i) out = std::max(out, static_cast<Magnitude>(std::bit_cast<Magnitude>(from[i]) & kMask));
     return static_cast<uint64_t>(out);
   };
-  const int64_t columns = a_.output_by_row() ? 1 : a_.columns;
+  const bool one_factor = has_one_factor();
+  const int64_t columns = one_factor ? 1 : a_.columns;
   const int64_t count = a_.columns * a_.inner / columns;
   for (int64_t column = 0; column < columns; ++column) {
     const auto channel = static_cast<std::size_t>(a_.output_channel(row, column));
-    largest_a_[channel] = std::max(largest_a_[channel], largest(a + column * count, count));
+    const bool is_meant_to_vanish = ratio(a_.output_channel(row, column), one_factor ? 0 : a_.input_channel(row, column)) == 0;
+    if (!is_meant_to_vanish) largest_a_[channel] = std::max(largest_a_[channel], largest(a + column * count, count));
     largest_b_[channel] = std::max(largest_b_[channel], largest(b + column * count, count));
   }
 }
@@ -224,8 +228,7 @@ std::string WeightCheck::range_left() const {
   const uint64_t infinity = (uint64_t{1} << (static_cast<unsigned>(traits(a_.weight.type).bits) - 1U)) - smallest_normal;
   for (std::size_t o = 0; o < largest_a_.size(); ++o) {
     if (largest_a_[o] < infinity && largest_b_[o] >= infinity) return "a weight leaves the range of its type";
-    const bool is_zero = behind_a_.steps > 0 && behind_a_.lanes[o].factor == 0;
-    if (largest_a_[o] >= smallest_normal && largest_b_[o] < smallest_normal && !is_zero) {
+    if (largest_a_[o] >= smallest_normal && largest_b_[o] < smallest_normal) {
       return "the weights of a channel sink below the normal numbers of their type";
     }
   }
