@@ -3,9 +3,13 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {
@@ -50,20 +54,20 @@ FunctionTable::FunctionTable(const Model& model) {
   }
 }
 
-std::optional<FunctionBody> FunctionTable::find(const Node& node) const {
+std::optional<FunctionDefinition> FunctionTable::find(const Node& node) const {
   if (functions_.empty()) return std::nullopt;
   const auto found = functions_.find({std::string(node.domain()), node.op_type(), node.message().overload()});
   if (found == functions_.end()) return std::nullopt;
   const onnx::FunctionProto& function = *found->second;
-  return FunctionBody{&function, {function.attribute_proto().begin(), function.attribute_proto().end()}};
+  return FunctionDefinition{&function, {function.attribute_proto().begin(), function.attribute_proto().end()}};
 }
 
-std::optional<FunctionBody> find_operator_body(const Node& node) {
+std::optional<FunctionDefinition> find_operator_body(const Node& node) {
   if (!node.domain().empty()) return std::nullopt;
   const auto opset = static_cast<int>(node.opset());
   const onnx::OpSchema* const schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
   if (schema == nullptr || schema->deprecated() || !schema->HasFunction()) return std::nullopt;
-  FunctionBody body{schema->GetFunction(opset), {}};
+  FunctionDefinition body{schema->GetFunction(opset), {}};
   if (body.message == nullptr) return std::nullopt;
   for (const auto& [name, attribute] : schema->attributes()) {
     if (attribute.default_value.name().empty()) continue;
@@ -72,7 +76,7 @@ std::optional<FunctionBody> find_operator_body(const Node& node) {
   return body;
 }
 
-std::unique_ptr<FunctionInstance> instantiate(const FunctionBody& body, const Node& call) {
+std::unique_ptr<FunctionInstance> instantiate(const FunctionDefinition& body, const Node& call) {
   auto instance = std::make_unique<FunctionInstance>();
   instance->message = std::make_unique<onnx::FunctionProto>(*body.message);
   GivenAttributes given;

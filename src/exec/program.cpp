@@ -101,7 +101,7 @@ class Survey {
   }
 
   /// Each function once, whoever calls it.
-  void visit_function(const FunctionBody& body, const Node& call) {
+  void visit_function(const FunctionDefinition& body, const Node& call) {
     if (!seen_.insert(body.message).second) return;
     if (++level_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
     visit(*instantiate(body, call)->graph);
@@ -168,7 +168,7 @@ void Program::add_node(const Node& node) {
 }
 
 /// The nodes of a fresh copy of the body; its inputs and outputs are the call's.
-void Program::add_call(const Node& node, const FunctionBody& body) {
+void Program::add_call(const Node& node, const FunctionDefinition& body) {
   instances_.push_back(instantiate(body, node));
   const Graph& graph = *instances_.back()->graph;
   own_graphs_.insert(&graph);

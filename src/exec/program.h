@@ -61,7 +61,7 @@ class Program {
   int number_output(const Value* value, std::size_t index);
   void add_nodes(const Graph& graph);
   void add_node(const Node& node);
-  void add_call(const Node& node, const FunctionBody& body);
+  void add_call(const Node& node, const FunctionDefinition& body);
   void find_captures();
   void count_readers();
   const Graph* graph_;
