@@ -66,6 +66,12 @@ struct LayoutRegion {
   int64_t operators = 0, convolutions = 0, bytes = 0;
 };
 
+/// What PyTorch's propagation does to a graph.
+struct LayoutPropagation {
+  int64_t reorders = 0, bytes = 0;
+  double predicted_gain = 1;
+};
+
 /// A whole layout plan, for people.
 struct LayoutReport {
   std::vector<TensorLayout> tensors;
@@ -81,12 +87,7 @@ struct LayoutReport {
   double predicted_gain = 1;  ///< predicted time of everything contiguous over that of the plan
   bool thrashes = false;      ///< changes of layout inside cost more than they should
   std::string thrash_reason;
-  /// What PyTorch's propagation does to the same graph.
-  struct Propagation {
-    int64_t reorders = 0, bytes = 0;
-    double predicted_gain = 1;
-  };
-  std::optional<Propagation> propagation;
+  std::optional<LayoutPropagation> propagation;
 };
 
 /// Plans the layouts of one graph (nested graphs are planned on their own when they run) as the executor does.

@@ -6,13 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/layout_graph.h"
 #include "layout/plan.h"
 #include "layout/ports.h"
 #include "layout/shapes.h"
+#include "ops/op.h"
+#include "relayout/graph.h"
 #include "relayout/layout.h"
 
 namespace relayout {
@@ -220,7 +221,7 @@ LayoutReport report_layout(const Graph& graph, const LayoutRequest& request) {
   out.assumed = shapes.assumed();
   if (request.compare) {
     const LayoutPlan followed = propagate_layout(planned);
-    LayoutReport::Propagation& compared = out.propagation.emplace();
+    LayoutPropagation& compared = out.propagation.emplace();
     compared.reorders = static_cast<int64_t>(followed.copies.size());
     for (const PlannedCopy& copy : followed.copies) compared.bytes += planned.values[static_cast<std::size_t>(copy.value)].bytes();
     if (followed.nanoseconds > 0) {
