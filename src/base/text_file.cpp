@@ -1,13 +1,16 @@
 #include "base/text_file.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/text.h"
@@ -20,17 +23,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail_at(const fs::path& path, int error) {
   fail(ErrorKind::io, escape(path.string()) + ": cannot write: " + std::generic_category().message(error));
-}
-
-/// 0, or the error number.
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
 }
 
 /// Writes and closes.
@@ -49,6 +41,16 @@ mode_t mode_of(const fs::path& path) {
 }
 
 }  // namespace
+
+int write_all(int descriptor, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
 
 void write_text_file(const fs::path& path, std::string_view text) {
   std::error_code ignored;

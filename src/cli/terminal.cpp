@@ -10,23 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/text_file.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {
 namespace {
 
 ColorChoice g_color = ColorChoice::automatic;
-
-/// 0, or errno.
-int write_all(int descriptor, std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <string>
@@ -17,11 +18,14 @@
 #include "model/save.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/compute.h"
 #include "support/process.h"
 #include "support/random_network.h"
@@ -238,8 +242,8 @@ TEST_P(AnyNetwork, StaysTheSameFunction) {
   for (const auto& [what, count] : shortcomings) {
     if (!what.empty()) std::cout << what << ": " << count << " of " << kSeeds / kParts << "\n";
   }
-  EXPECT_LE(shortcomings["left to a second time"], static_cast<int64_t>(kSeeds / kParts / 100));
-  EXPECT_LE(shortcomings["not proved"], static_cast<int64_t>(kSeeds / kParts / 25));
+  EXPECT_LE(shortcomings["left to a second time"], 2);
+  EXPECT_LE(shortcomings["not proved"], 18);
   // Networks where nothing folds test nothing.
   EXPECT_GT(rewritten, failures > 0 ? 0 : static_cast<int64_t>(kSeeds / kParts / 5));
 }
