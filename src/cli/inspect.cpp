@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 
 namespace relayout::cli {

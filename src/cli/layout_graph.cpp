@@ -5,12 +5,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/layout_report.h"
-#include "cli/report.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
 #include "report/markup.h"

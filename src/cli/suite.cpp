@@ -5,16 +5,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/terminal.h"
+#include "cli/report.h"
 #include "relayout/error.h"
+#include "relayout/suite.h"
 #include "relayout/version.h"
+#include "report/json.h"
+#include "report/junit.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -25,6 +25,8 @@
 #include "cli/verify_junit.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
+#include "relayout/suite.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/report.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "report/svg.h"
+#include "report/table.h"
 #include "report/verdict_page.h"
 
 namespace relayout::cli {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
+#include <utility>
 
-#include "base/text.h"
 #include "cli/report.h"
 #include "cli/verdict.h"
-#include "relayout/error.h"
+#include "relayout/proof.h"
+#include "relayout/verify.h"
 #include "relayout/version.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {

@@ -3,11 +3,21 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/interrupt.h"
+#include "ops/op.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

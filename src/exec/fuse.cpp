@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/layout_guide.h"
 #include "exec/lower.h"
 #include "exec/lowering.h"
 #include "exec/primitives.h"

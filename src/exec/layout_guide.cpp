@@ -1,11 +1,19 @@
 #include "exec/layout_guide.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "exec/constant_store.h"
+#include "exec/inference.h"
+#include "exec/program.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
+#include "layout/plan.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "exec/lower.h"
 #include "exec/lowering.h"

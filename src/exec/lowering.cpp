@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "layout/axis_order.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -2,14 +2,30 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/threads.h"
+#include "exec/constant_store.h"
 #include "exec/control_flow.h"
 #include "exec/fuse.h"
+#include "exec/inference.h"
+#include "exec/kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lowering.h"
+#include "exec/plan.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

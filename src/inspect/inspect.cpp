@@ -27,6 +27,7 @@
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 

@@ -1,9 +1,15 @@
 #include "layout/axis_order.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
 
 #include "ops/strided.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,10 @@
 #include "layout/connections.h"
 
+#include <cstddef>
+#include <vector>
+
+#include "layout/layout_graph.h"
+
 namespace relayout {
 
 Connections::Connections(const LayoutGraph& graph)

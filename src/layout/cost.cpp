@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "base/checked.h"
+#include "layout/axis_order.h"
+#include "layout/layout_graph.h"
 #include "layout/permutation.h"
+#include "layout/ports.h"
 #include "model/attributes.h"
+#include "ops/op.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "layout/axis_order.h"
+#include "layout/connections.h"
+#include "layout/layout_graph.h"
 #include "layout/permutation.h"
+#include "layout/plan.h"
 #include "layout/ports.h"
+#include "ops/op.h"
 #include "ops/strided.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -4,6 +4,8 @@
 #include "layout/labelling.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "layout/min_cut.h"
 

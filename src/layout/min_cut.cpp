@@ -4,7 +4,9 @@
 #include "layout/min_cut.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace relayout {
 namespace {

@@ -1,10 +1,19 @@
 #include "layout/orders.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "layout/axis_order.h"
+#include "layout/connections.h"
+#include "layout/layout_graph.h"
 #include "layout/permutation.h"
+#include "layout/ports.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

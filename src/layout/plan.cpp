@@ -1,15 +1,22 @@
 #include "layout/plan.h"
 
 #include <algorithm>
-#include <deque>
-#include <limits>
-#include <unordered_map>
+#include <cstddef>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "layout/axis_order.h"
 #include "layout/connections.h"
+#include "layout/cost.h"
 #include "layout/gaps.h"
 #include "layout/labelling.h"
+#include "layout/layout_graph.h"
 #include "layout/orders.h"
+#include "layout/ports.h"
+#include "ops/op.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "layout/axis_order.h"
+#include "layout/layout_graph.h"
 #include "layout/permutation.h"
 #include "model/attributes.h"
+#include "ops/op.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,16 @@
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <variant>
 
+#include "layout/axis_order.h"
 #include "layout/connections.h"
+#include "layout/cost.h"
+#include "layout/layout_graph.h"
 #include "layout/orders.h"
 #include "layout/plan.h"
+#include "layout/ports.h"
 
 namespace relayout {
 namespace {

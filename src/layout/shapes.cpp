@@ -1,14 +1,27 @@
 #include "layout/shapes.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "layout/layout_graph.h"
 #include "model/attributes.h"
-#include "model/tensor_data.h"
+#include "ops/constants.h"
 #include "ops/op.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/layout.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -3,6 +3,8 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 
+#include <string>
+
 #include "model/wire.h"
 #include "relayout/model.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "base/threads.h"

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "ops/regex_parser.h"
 #include "ops/unicode.h"

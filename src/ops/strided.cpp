@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/threads.h"
 #include "ops/dtypes.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,14 +1,24 @@
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "ops/dtypes.h"
 #include "ops/kernels.h"
+#include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/regex.h"
 #include "ops/strided.h"
 #include "ops/unicode.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::kernels {
 namespace {

@@ -1,9 +1,14 @@
 #include "ops/unicode.h"
 
+#include <locale.h>
+#include <wctype.h>
+
 #include <clocale>
 #include <cstddef>
 #include <cstdint>
 #include <cwctype>
+#include <string>
+#include <string_view>
 
 namespace relayout {
 namespace {

@@ -2,13 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "model/tensor_data.h"
+#include "passes/affine.h"
+#include "passes/fold.h"
+#include "passes/linear_operator.h"
+#include "passes/neighbours.h"
 #include "passes/numbers.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
 #include "passes/weight_scan.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

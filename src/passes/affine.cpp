@@ -14,9 +14,14 @@
 
 #include "base/text.h"
 #include "model/attributes.h"
+#include "ops/constants.h"
 #include "passes/numbers.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -2,12 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/checked.h"
 #include "model/attributes.h"
-#include "relayout/error.h"
+#include "passes/affine.h"
+#include "passes/pass.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

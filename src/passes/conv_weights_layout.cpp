@@ -10,9 +10,11 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <list>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>

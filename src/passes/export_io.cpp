@@ -17,14 +17,19 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "layout/permutation.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/transposes.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,10 @@
 #include "layout/permutation.h"
 #include "layout/plan.h"
 #include "layout/shapes.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/transposes.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

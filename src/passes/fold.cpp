@@ -12,10 +12,17 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/constants.h"
 #include "passes/absorb.h"
+#include "passes/affine.h"
 #include "passes/cleanup.h"
+#include "passes/linear_operator.h"
+#include "passes/neighbours.h"
 #include "passes/operands.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

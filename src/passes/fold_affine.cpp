@@ -6,8 +6,10 @@
 
 #include "passes/affine.h"
 #include "passes/fold.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

@@ -11,12 +11,22 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "model/tensor_data.h"
+#include "ops/constants.h"
 #include "passes/cleanup.h"
 #include "passes/operands.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

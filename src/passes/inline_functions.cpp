@@ -9,20 +9,22 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "model/function_body.h"
 #include "model/model_builder.h"
+#include "ops/constants.h"
 #include "ops/op_version.h"
 #include "passes/carry.h"
 #include "passes/cleanup.h"
-#include "passes/neighbours.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "relayout/graph.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,9 +13,16 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "ops/constants.h"
+#include "passes/affine.h"
 #include "passes/numbers.h"
+#include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

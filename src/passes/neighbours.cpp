@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/text.h"
+#include "passes/affine.h"
 #include "passes/carry.h"
 #include "passes/linear_operator.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
-#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -9,13 +9,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/attributes.h"
 #include "passes/carry.h"
 #include "passes/cleanup.h"
+#include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

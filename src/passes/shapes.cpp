@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -10,9 +11,13 @@
 
 #include "base/checked.h"
 #include "model/attributes.h"
+#include "ops/constants.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -2,9 +2,14 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <list>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "model/attributes.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 

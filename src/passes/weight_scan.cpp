@@ -5,11 +5,22 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/threads.h"
+#include "model/tensor_data.h"
+#include "passes/linear_operator.h"
 #include "passes/numbers.h"
+#include "passes/pass.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,9 +1,17 @@
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "base/sha256.h"
 #include "base/threads.h"
 #include "model/origin.h"
 #include "proof/prover.h"
+#include "relayout/proof.h"
 
 namespace relayout {
 namespace {

@@ -3,15 +3,20 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <limits>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "proof/interface.h"
-#include "proof/nodes.h"
-#include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
 
 namespace relayout::proof {
 namespace {
@@ -134,7 +139,7 @@ void Prover::accept(Look look) {
   for (const auto& [a, b] : look.equal_nodes) {
     accounted_a_.insert(a);
     accounted_b_.insert(b);
-    const bool is_first = partners_b_.emplace(b, a).second & partners_a_.emplace(a, b).second;
+    const bool is_first = partners_b_.emplace(b, a).second && partners_a_.emplace(a, b).second;
     const bool is_other = partners_b_.at(b) != a || partners_a_.at(a) != b;
     if (look.is_exclusive && !is_first && is_other) {
       issues_.push_back(issue_of_node(Unexplained::Kind::node_changed, *b, false,

@@ -1,8 +1,14 @@
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "proof/nodes.h"
 #include "proof/prover.h"
+#include "proof/side.h"
 #include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -4,15 +4,23 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/half.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "model/tensor_data.h"
+#include "proof/affine.h"
+#include "proof/linear.h"
 #include "proof/numbers.h"
-#include "proof/tensors.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

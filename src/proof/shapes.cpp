@@ -2,7 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -3,9 +3,20 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "ops/constants.h"
 #include "proof/numbers.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

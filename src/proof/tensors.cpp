@@ -1,12 +1,22 @@
 #include "proof/tensors.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 
 #include "base/interrupt.h"
+#include "model/bytes.h"
+#include "model/tensor_data.h"
+#include "ops/constants.h"
 #include "proof/numbers.h"
+#include "proof/recompute.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

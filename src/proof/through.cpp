@@ -2,6 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proof/affine.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

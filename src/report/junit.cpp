@@ -5,6 +5,10 @@
 #include <charconv>
 #include <ctime>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "report/markup.h"
 

@@ -1,6 +1,9 @@
 #include "report/markup.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace relayout {
 namespace {

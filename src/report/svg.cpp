@@ -4,6 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "report/markup.h"
 

@@ -1,7 +1,12 @@
 #include "report/verdict_page.h"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "report/markup.h"
 #include "report/page.h"
+#include "report/table.h"
 
 namespace relayout {
 namespace {

@@ -5,11 +5,20 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/half.h"
 #include "base/text.h"
-#include "relayout/error.h"
+#include "ops/dtypes.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/elements.h"
 
 namespace relayout {

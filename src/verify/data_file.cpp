@@ -4,12 +4,18 @@
 #include <onnx/onnx_pb.h>
 
 #include <climits>
+#include <cstddef>
+#include <filesystem>
+#include <span>
 #include <string>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "model/origin.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
+#include "verify/port.h"
 
 namespace relayout {
 namespace {

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstddef>
+#include <filesystem>
+#include <istream>
 #include <span>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"

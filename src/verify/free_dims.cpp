@@ -4,11 +4,22 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <initializer_list>
+#include <map>
 #include <optional>
-#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/port.h"
+#include "verify/roles.h"
 
 namespace relayout {
 namespace {

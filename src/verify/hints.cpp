@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdio>
 #include <numeric>
-#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/half.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/compare.h"
 #include "verify/elements.h"
 

@@ -1,7 +1,9 @@
 #include "verify/identical.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/file.h"

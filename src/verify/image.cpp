@@ -4,13 +4,21 @@
 #include <array>
 #include <climits>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "ops/dtypes.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/port.h"
 
 // The decoders of stb (https://github.com/nothings/stb), without file access: bytes come from memory.
 #define STB_IMAGE_IMPLEMENTATION

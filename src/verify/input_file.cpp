@@ -2,17 +2,23 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/data_file.h"
 #include "verify/image.h"
+#include "verify/port.h"
 #include "verify/zip.h"
 
 namespace relayout {

@@ -1,10 +1,22 @@
 #include "verify/inputs.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/free_dims.h"
 #include "verify/input_file.h"
+#include "verify/port.h"
+#include "verify/roles.h"
 
 namespace relayout {
 namespace {

@@ -1,10 +1,20 @@
 #include "verify/interface.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/port.h"
 
 namespace relayout {
 namespace {

@@ -2,6 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
 
 namespace relayout {
 namespace {

@@ -3,12 +3,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "model/attributes.h"
 #include "model/tensor_data.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/noise.h"
+#include "verify/pairing.h"
+#include "verify/session.h"
+#include "verify/spill.h"
 
 namespace relayout {
 namespace {

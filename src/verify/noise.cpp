@@ -4,15 +4,21 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/random.h"
 #include "model/attributes.h"
 #include "ops/dtypes.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

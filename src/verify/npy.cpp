@@ -1,12 +1,20 @@
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/data_file.h"
 
 namespace relayout {

@@ -2,8 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
+#include "ops/dtypes.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/elements.h"
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string_view>
 
 #include "relayout/error.h"
 #include "relayout/verify.h"

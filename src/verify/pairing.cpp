@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <vector>
+
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

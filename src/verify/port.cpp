@@ -2,7 +2,14 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "base/text.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

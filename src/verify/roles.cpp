@@ -5,16 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <deque>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/dtypes.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

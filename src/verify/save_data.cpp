@@ -2,13 +2,21 @@
 
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
+#include <stdlib.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/text.h"
 #include "base/text_file.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,14 @@
 #include "verify/session.h"
 
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -9,7 +18,6 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "model/attributes.h"
 #include "relayout/error.h"
 #include "verify/noise.h"
 

@@ -1,15 +1,18 @@
 #include "verify/spill.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <system_error>
 
 #include "base/temporary.h"
 #include "base/text.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

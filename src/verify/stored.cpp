@@ -1,19 +1,33 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <fstream>
+#include <cstddef>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "report/json.h"
 #include "verify/compare.h"
 #include "verify/data_file.h"
 #include "verify/noise.h"
 #include "verify/official.h"
+#include "verify/port.h"
 #include "verify/session.h"
 #include "verify/spill.h"
 

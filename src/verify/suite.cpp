@@ -1,11 +1,18 @@
 #include "relayout/suite.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/threads.h"

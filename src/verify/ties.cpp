@@ -3,15 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "model/attributes.h"
 #include "ops/constants.h"
+#include "ops/dtypes.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/noise.h"
+#include "verify/session.h"
 
 namespace relayout {
 namespace {

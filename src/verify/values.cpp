@@ -1,12 +1,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
+#include <string>
+#include <string_view>
 
 #include "base/random.h"
 #include "ops/dtypes.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/elements.h"
 #include "verify/inputs.h"
+#include "verify/roles.h"
 
 namespace relayout {
 namespace {

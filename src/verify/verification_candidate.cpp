@@ -1,8 +1,20 @@
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "ops/dtypes.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
 #include "verify/hints.h"
+#include "verify/judge.h"
+#include "verify/port.h"
+#include "verify/session.h"
 #include "verify/ties.h"
 #include "verify/verification.h"
 

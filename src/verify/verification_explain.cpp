@@ -1,7 +1,15 @@
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/layers.h"
 #include "verify/verification.h"
 

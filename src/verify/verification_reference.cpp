@@ -1,9 +1,18 @@
 #include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
 #include "verify/noise.h"
+#include "verify/port.h"
 #include "verify/save_data.h"
+#include "verify/session.h"
 #include "verify/verification.h"
 
 namespace relayout {

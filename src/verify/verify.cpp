@@ -2,15 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/origin.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "verify/free_dims.h"
 #include "verify/identical.h"
 #include "verify/interface.h"
-#include "verify/layers.h"
+#include "verify/port.h"
+#include "verify/session.h"
 #include "verify/verification.h"
 
 namespace relayout {

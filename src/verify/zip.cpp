@@ -3,10 +3,14 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
+#include <cstddef>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "relayout/error.h"
 

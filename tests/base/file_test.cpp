@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <ctime>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
-
-#include "base/random.h"
 
 namespace relayout {
 namespace {

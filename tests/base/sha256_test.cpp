@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "base/file.h"
 
 namespace relayout {
 namespace {

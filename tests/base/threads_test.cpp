@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstddef>
 #include <stdexcept>
 #include <vector>
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "relayout/error.h"
 

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
-#include "report/table.h"
+#include <string>
 
 namespace relayout::cli {
 namespace {

@@ -5,7 +5,10 @@
 #include <pty.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
+#include <string>
 #include <thread>
 
 #include "base/log.h"

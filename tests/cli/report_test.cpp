@@ -4,6 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
+#include "relayout/convert.h"
+#include "relayout/findings.h"
+#include "relayout/inspect.h"
+#include "report/json.h"
+
 namespace relayout::cli {
 namespace {
 

@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <cstdlib>
 #include <string>
 
 #include "relayout/error.h"
+#include "relayout/suite.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {

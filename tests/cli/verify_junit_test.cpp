@@ -4,6 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include "relayout/verify.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {

@@ -2,8 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 
 #include "cli/report.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {

@@ -1,8 +1,14 @@
 // CASES §3, B7 to B48: files that no command takes, and those that only look as if.
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "command/command_test.h"
 #include "support/bad_models.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

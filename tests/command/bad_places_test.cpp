@@ -1,13 +1,17 @@
 // CASES §3, B1 to B6 and B49 to B54: files that cannot be read, places that cannot be written.
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <string>
+#include <utility>
 
 #include "command/command_test.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

@@ -1,8 +1,14 @@
 // README's section "In CI": what it proposes is run as it stands there.
+#include <cstddef>
+#include <filesystem>
 #include <regex>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "command/command_test.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

@@ -1,8 +1,16 @@
 // What DESIGN §7 promises of every command: streams, exit codes, help, version, configuration, colors, progress.
 #include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"
+#include "support/golden.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

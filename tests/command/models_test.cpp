@@ -1,9 +1,15 @@
 // The real architectures, when they are there: what folds, there and back, twice as once, and what verify says to right and wrong.
 #include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"
 #include "support/model_cache.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

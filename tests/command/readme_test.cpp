@@ -1,10 +1,16 @@
 // The examples of README.md: every command of a ```console block is run, and must print what stands there.
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <regex>
+#include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "command/command_test.h"
 #include "support/model_cache.h"
+#include "support/process.h"
 
 namespace relayout::test {
 namespace {

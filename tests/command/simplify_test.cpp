@@ -1,10 +1,14 @@
 // What a user says about which nodes are folded, and what is said back: --simplify, --only, --exclude, --freeze, --require-all-folded.
+#include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"
 #include "support/fold_models.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

@@ -1,7 +1,10 @@
 // What verify writes into files.
 #include <csignal>
+#include <filesystem>
 
 #include "command_test.h"
+#include "support/process.h"
+#include "support/small_models.h"
 
 namespace relayout::test {
 namespace {

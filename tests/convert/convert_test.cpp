@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
 #include "relayout/error.h"
 #include "support/process.h"
 #include "support/small_models.h"

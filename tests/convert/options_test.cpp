@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "model/save.h"
+#include "passes/pass.h"
+#include "relayout/convert.h"
 #include "relayout/error.h"
 
 namespace relayout {

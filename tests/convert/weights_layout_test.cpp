@@ -5,10 +5,17 @@
 
 #include <cstring>
 #include <fstream>
+#include <ios>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "model/tensor_data.h"
 #include "relayout/convert.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/process.h"
 #include "support/small_models.h"
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,7 +9,12 @@
 #include <vector>
 
 #include "exec/model_builder.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/text_model.h"
 
 namespace relayout::test {

@@ -1,10 +1,21 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "exec/model_builder.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

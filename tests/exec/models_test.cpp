@@ -3,10 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <ios>
+#include <string>
+#include <vector>
 
 #include "exec/model_builder.h"
 #include "model/origin.h"
+#include "relayout/execute.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/model_cache.h"
 
 namespace relayout::test {

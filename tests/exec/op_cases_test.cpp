@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

@@ -4,8 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "exec/model_builder.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+
+#include "relayout/findings.h"
 #include "support/process.h"
 #include "support/small_models.h"
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
+#include "layout/shapes.h"
 #include "relayout/model.h"
 
 namespace relayout {

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/random.h"
 

@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 #include "support/network.h"
 #include "support/text_model.h"
 

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <optional>
+
+#include "relayout/types.h"
 #include "support/text_model.h"
 
 namespace relayout::test {

@@ -5,9 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "layout/axis_order.h"
+#include "layout/layout_graph.h"
 #include "layout/shapes.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "support/model_cache.h"
 #include "support/text_model.h"

@@ -5,7 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cctype>
-#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 

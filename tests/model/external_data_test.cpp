@@ -2,22 +2,25 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "model/bytes.h"
 #include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 #include "support/model_cache.h"
 #include "support/temporary_folder.h"
-#include "support/wire_writer.h"
 
 namespace relayout {
 namespace {

@@ -4,13 +4,19 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/log.h"
+#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

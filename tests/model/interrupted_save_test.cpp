@@ -1,16 +1,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "model/save.h"
+#include "model/segments.h"
 #include "model/stream.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"

@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -15,6 +18,7 @@
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "support/encodings.h"
 #include "support/model_cache.h"
 #include "support/temporary_folder.h"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "base/random.h"

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -11,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 #include "support/encodings.h"
 #include "support/model_cache.h"
 #include "support/temporary_folder.h"

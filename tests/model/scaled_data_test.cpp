@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -4,14 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
-#include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
+#include "base/file.h"
 #include "base/half.h"
+#include "model/bytes.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "relayout/datum.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

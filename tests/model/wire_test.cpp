@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "relayout/error.h"
 #include "support/wire_writer.h"
 

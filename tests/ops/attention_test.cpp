@@ -1,11 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/evaluate.h"
 #include "support/op_cases.h"
 #include "support/text_model.h"

@@ -4,8 +4,20 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/bytes.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/text_model.h"
 
 namespace relayout::test {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <vector>
+
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

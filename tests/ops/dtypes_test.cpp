@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <vector>
+
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -5,9 +5,15 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "ops/dtypes.h"
+#include "ops/op.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/evaluate.h"
 #include "support/op_cases.h"
 

@@ -1,10 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "ops/dtypes.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/op_cases.h"
 
 namespace relayout::test {

@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <numeric>
+#include <vector>
 
 #include "base/random.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/op_cases.h"
 
 namespace relayout::test {

@@ -1,10 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "base/random.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/op_cases.h"
 
 namespace relayout::test {

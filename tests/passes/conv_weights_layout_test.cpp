@@ -3,7 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "passes/pass.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

@@ -5,8 +5,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "passes/pass.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout::test {

@@ -7,10 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "ops/strided.h"
+#include "passes/pass.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/compute.h"
 #include "support/pass_fixture.h"
 #include "support/text_model.h"

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "relayout/findings.h"
+#include "relayout/types.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

@@ -4,10 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "passes/pass.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "base/half.h"
+#include "relayout/findings.h"
+#include "relayout/types.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"
 

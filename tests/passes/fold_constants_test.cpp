@@ -1,7 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "passes/pass.h"
+#include "relayout/findings.h"
+#include "relayout/model.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

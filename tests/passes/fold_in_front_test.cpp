@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "relayout/findings.h"
 #include "support/fold_models.h"
 
 namespace relayout::test {

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "relayout/findings.h"
+#include "relayout/model.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
 
 namespace relayout::test {
 namespace {

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "relayout/findings.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
 
 namespace relayout::test {
 namespace {

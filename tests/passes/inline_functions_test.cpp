@@ -2,13 +2,18 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "passes/pass.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

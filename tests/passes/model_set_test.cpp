@@ -6,8 +6,12 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
+#include <vector>
 
 #include "passes/pass.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 #include "support/model_cache.h"
 

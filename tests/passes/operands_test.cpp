@@ -7,6 +7,7 @@
 
 #include "passes/numbers.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 #include "support/text_model.h"
 
 namespace relayout::test {

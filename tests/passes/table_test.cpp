@@ -1,9 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "passes/rewrite.h"
+#include <span>
+
+#include "passes/pass.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "support/fold_models.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "relayout/proof.h"
+#include "relayout/types.h"
 #include "support/proof_example.h"
 
 namespace relayout::test {

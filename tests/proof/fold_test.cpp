@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 
+#include "relayout/proof.h"
+#include "relayout/types.h"
 #include "support/proof_example.h"
 
 namespace relayout::test {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "relayout/proof.h"
 #include "support/proof_example.h"
 
 namespace relayout::test {

@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "relayout/proof.h"
+#include "relayout/types.h"
 #include "support/proof_example.h"
 
 namespace relayout::test {

@@ -2,13 +2,25 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iostream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "model/save.h"
 #include "passes/pass.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/compute.h"
 #include "support/proof_example.h"
 

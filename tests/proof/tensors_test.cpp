@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "relayout/proof.h"
+#include "relayout/types.h"
 #include "support/proof_example.h"
 
 namespace relayout::test {

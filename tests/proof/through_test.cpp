@@ -1,5 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relayout/proof.h"
+#include "relayout/types.h"
 #include "support/proof_example.h"
 
 namespace relayout::test {

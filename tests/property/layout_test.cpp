@@ -1,12 +1,16 @@
 // Random graphs in which all dims are different (primes), or many are 1: whatever order each operator runs in, results are those of plain
 // loops, bit for bit, because all values are small integers. Costs are drawn from the seed, so that operators run in both orders and the
 // borders lie anywhere.
+#include "relayout/layout.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,8 +18,11 @@
 #include "base/random.h"
 #include "exec/model_builder.h"
 #include "layout/cost.h"
+#include "layout/layout_graph.h"
+#include "layout/ports.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/table.h"
+
 namespace relayout {
 namespace {
 

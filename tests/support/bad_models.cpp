@@ -3,6 +3,14 @@
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/random.h"
 #include "support/process.h"
 #include "support/small_models.h"

@@ -2,12 +2,18 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <map>
 #include <stdexcept>
 #include <unordered_map>
+#include <vector>
 
 #include "model/tensor_data.h"
 #include "ops/constants.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/evaluate.h"
 
 namespace relayout::test {

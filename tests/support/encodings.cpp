@@ -2,6 +2,9 @@
 
 #include <array>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "support/wire_writer.h"
 

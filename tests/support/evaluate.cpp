@@ -1,12 +1,22 @@
 #include "support/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "model/tensor_data.h"
+#include "ops/dtypes.h"
+#include "ops/op.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

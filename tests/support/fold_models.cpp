@@ -4,7 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <ostream>
 #include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "relayout/findings.h"
+#include "relayout/model.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 

@@ -1,6 +1,10 @@
 #include "support/golden.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <regex>
+#include <string>
 
 #include "support/process.h"
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "base/random.h"
 

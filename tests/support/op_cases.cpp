@@ -1,12 +1,20 @@
 #include "support/op_cases.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "ops/dtypes.h"
 #include "ops/strided.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/evaluate.h"
 
 namespace relayout::test {

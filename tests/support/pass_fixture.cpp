@@ -2,16 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "model/save.h"
 #include "passes/numbers.h"
-#include "relayout/error.h"
+#include "passes/pass.h"
+#include "relayout/datum.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "support/compute.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {

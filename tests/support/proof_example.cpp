@@ -2,11 +2,21 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/half.h"
 #include "base/random.h"
 #include "model/text_format.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
 
+#include "relayout/types.h"
 #include "support/random_network.h"
 
 namespace relayout::test {

@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
 
+#include "relayout/types.h"
 #include "support/random_network.h"
 
 namespace relayout::test {

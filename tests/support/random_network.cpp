@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "passes/numbers.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 

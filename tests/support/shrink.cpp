@@ -1,11 +1,17 @@
 #include "support/shrink.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "passes/numbers.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

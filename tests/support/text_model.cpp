@@ -4,14 +4,20 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/half.h"
 #include "base/random.h"
 #include "model/tensor_data.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

@@ -3,10 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <random>
+#include <utility>
+#include <vector>
 
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "tensors.h"
 
 namespace relayout {

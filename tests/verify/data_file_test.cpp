@@ -7,11 +7,18 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <ios>
+#include <string>
+#include <vector>
 
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
 #include "tensors.h"
 #include "verify/compare.h"
+#include "verify/port.h"
 
 namespace relayout {
 namespace {

@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relayout/types.h"
+#include "verify/port.h"
+
 namespace relayout {
 namespace {
 

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "base/half.h"
+#include "relayout/tensor.h"
 #include "tensors.h"
 
 namespace relayout {

@@ -5,11 +5,18 @@
 #include <zlib.h>
 
 #include <bit>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
 #include "support/process.h"
 #include "tensors.h"
-#include "verify/zip.h"
+#include "verify/port.h"
 
 namespace relayout {
 namespace {

@@ -5,12 +5,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "relayout/error.h"
+#include "relayout/execute.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/verify.h"
 #include "tensors.h"
 #include "verify/compare.h"
+#include "verify/roles.h"
 
 namespace relayout {
 namespace {

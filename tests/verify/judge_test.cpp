@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "relayout/datum.h"
+#include "relayout/verify.h"
 #include "tensors.h"
 
 namespace relayout {

@@ -3,12 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/half.h"
 #include "narrow.h"
 #include "networks.h"
 #include "pair.h"
+#include "relayout/verify.h"
+#include "support/network.h"
 
 namespace relayout {
 namespace {

@@ -3,10 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "tensors.h"
 
 namespace relayout {

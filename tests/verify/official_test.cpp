@@ -5,7 +5,10 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "relayout/datum.h"
+#include "relayout/types.h"
 #include "tensors.h"
 
 namespace relayout {

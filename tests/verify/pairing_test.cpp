@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "networks.h"
 #include "relayout/model.h"
+#include "support/network.h"
 
 namespace relayout {
 namespace {

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
 #include "support/process.h"
 #include "tensors.h"
 #include "verify/compare.h"

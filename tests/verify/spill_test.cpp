@@ -1,10 +1,15 @@
 #include "verify/spill.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "relayout/datum.h"
 #include "relayout/error.h"
 #include "tensors.h"
 #include "verify/compare.h"

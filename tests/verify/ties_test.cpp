@@ -4,9 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "pair.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "support/network.h"
 #include "tensors.h"
 
 namespace relayout {

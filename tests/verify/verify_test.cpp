@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/half.h"
 #include "networks.h"
 #include "pair.h"
 #include "relayout/error.h"
+#include "support/network.h"
 
 namespace relayout {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "exec/onednn/common.h"
 #include "exec/primitives.h"
-#include "relayout/tensor.h"
 
 namespace relayout::onednn {
 
