@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ class Graph::Builder {
   [[nodiscard]] std::string place() const;
   [[nodiscard]] std::string source_of(const Value& value) const;
   void reserve(int names);
-  Value& define(const std::string& name, const std::string& what);
+  Value& define(const std::string& name, std::string_view what, const Node* node = nullptr);
   void add_input(const std::string& name, const onnx::ValueInfoProto* info);
   void add_initializers(onnx::GraphProto& message);
   void add_initializer(Initializer initializer, const std::string& name);
@@ -129,12 +130,15 @@ void Graph::Builder::build(onnx::FunctionProto& message) {
   check_scopes(graph_);
 }
 
-Value& Graph::Builder::define(const std::string& name, const std::string& what) {
+Value& Graph::Builder::define(const std::string& name, std::string_view what, const Node* node) {
   Value& value = index_.values.emplace_back();
   value.graph_ = &graph_;
   value.name_ = name;
-  const auto [found, is_new] = index_.by_name.emplace(value.name_, &value);
-  if (!is_new) invalid(place() + what + " " + quote(name) + " is already " + source_of(*found->second));
+  const auto [found, is_new] = index_.by_name.try_emplace(value.name_, &value);
+  if (!is_new) {
+    const std::string of = node != nullptr ? " of node " + node->label() : "";
+    invalid(place() + std::string(what) + " " + quote(name) + of + " is already " + source_of(*found->second));
+  }
   return value;
 }
 
@@ -198,11 +202,7 @@ void Graph::Builder::define_outputs(Node& node) {
       node.outputs_.push_back(nullptr);
       continue;
     }
-    const auto known = index_.by_name.find(name);
-    if (known != index_.by_name.end()) {
-      invalid(place() + "output " + quote(name) + " of node " + node.label() + " is already " + source_of(*known->second));
-    }
-    Value& value = define(name, "output");
+    Value& value = define(name, "output", &node);
     value.producer_ = &node;
     value.output_index_ = static_cast<int>(node.outputs_.size());
     node.outputs_.push_back(&value);

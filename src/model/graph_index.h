@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,7 +20,8 @@ namespace relayout {
 /// Storage and lookup of a Graph. Values and erased nodes are never freed before the graph, so that pointers to them stay valid.
 struct Graph::Index {
   std::deque<Value> values;
-  std::unordered_map<std::string_view, Value*> by_name;  ///< keys are Value::name()
+  std::pmr::monotonic_buffer_resource memory;                          ///< of by_name
+  std::pmr::unordered_map<std::string_view, Value*> by_name{&memory};  ///< keys are Value::name()
   std::list<Node> erased_nodes;
   std::list<Initializer> erased_initializers;
   /// value_info and output entries of names that passes took away, for the case that the name comes back.

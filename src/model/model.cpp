@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,42 +21,47 @@ std::string_view canonical_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view{} : domain;
 }
 
-using Names = std::unordered_set<std::string>;
+/// Names by their hash: one that collides is taken for taken, which costs a number at the end of a new name.
+using Names = std::pmr::unordered_set<std::size_t>;
+
+std::size_t hash(std::string_view name) {
+  return std::hash<std::string_view>()(name);
+}
 
 void collect(const onnx::NodeProto& node, Names& names);
 
+/// What a node reads is defined by another name of the model: only what defines is collected.
 void collect(const onnx::GraphProto& graph, Names& names) {
   for (const auto& node : graph.node()) collect(node, names);
-  for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) names.insert(tensor.values().name());
+  for (const auto& tensor : graph.initializer()) names.insert(hash(tensor.name()));
+  for (const auto& tensor : graph.sparse_initializer()) names.insert(hash(tensor.values().name()));
   for (const auto* infos : {&graph.input(), &graph.output(), &graph.value_info()}) {
-    for (const auto& info : *infos) names.insert(info.name());
+    for (const auto& info : *infos) names.insert(hash(info.name()));
   }
 }
 
 void collect(const onnx::NodeProto& node, Names& names) {
-  names.insert(node.name());
-  names.insert(node.input().begin(), node.input().end());
-  names.insert(node.output().begin(), node.output().end());
+  names.insert(hash(node.name()));
+  for (const auto& output : node.output()) names.insert(hash(output));
   for (const auto& attribute : node.attribute()) {
     if (attribute.has_g()) collect(attribute.g(), names);
     for (const auto& graph : attribute.graphs()) collect(graph, names);
   }
 }
 
-Names all_names(const onnx::ModelProto& model) {
-  Names names;
+void collect(const onnx::ModelProto& model, Names& names) {
+  names.reserve(2 * static_cast<std::size_t>(model.graph().node_size() + model.graph().initializer_size()));
   collect(model.graph(), names);
   for (const auto& function : model.functions()) {
-    names.insert(function.input().begin(), function.input().end());
-    names.insert(function.output().begin(), function.output().end());
+    for (const auto* formals : {&function.input(), &function.output()}) {
+      for (const auto& formal : *formals) names.insert(hash(formal));
+    }
     for (const auto& node : function.node()) collect(node, names);
   }
   for (const auto& training : model.training_info()) {
     collect(training.initialization(), names);
     collect(training.algorithm(), names);
   }
-  return names;
 }
 
 }  // namespace
@@ -119,13 +125,13 @@ int64_t Model::file_size() const noexcept {
 }
 
 std::string Model::unique_name(std::string_view base) {
-  if (impl_->names.empty()) impl_->names = all_names(*impl_->message);
+  if (impl_->names.empty()) collect(*impl_->message, impl_->names);
   std::string name(base);
-  if (impl_->names.insert(name).second) return name;
+  if (impl_->names.insert(hash(name)).second) return name;
   int64_t& number = impl_->next_number.try_emplace(name, 2).first->second;
   do {
     name = std::string(base) + "_" + std::to_string(number++);
-  } while (!impl_->names.insert(name).second);
+  } while (!impl_->names.insert(hash(name)).second);
   return name;
 }
 

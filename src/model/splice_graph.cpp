@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <memory_resource>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,7 +24,8 @@ using onnx::GraphProto;
 /// For each element now, its number in the file or -1.
 template <class Message>
 std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const std::vector<const Message*>& originals) {
-  std::unordered_map<const Message*, int64_t> known;
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_map<const Message*, int64_t> known(&memory);
   known.reserve(originals.size());
   for (std::size_t i = 0; i < originals.size(); ++i) known.emplace(originals[i], static_cast<int64_t>(i));
   std::vector<int64_t> out;
