@@ -19,6 +19,7 @@
 #include "base/interrupt.h"
 #include "base/temporary.h"
 #include "base/text.h"
+#include "base/text_file.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -46,16 +47,6 @@ int open_for_reading(const std::filesystem::path& path) {
   }
   errno = EMFILE;
   return -1;
-}
-
-void write_all(int descriptor, const char* data, std::size_t size, const std::string& name) {
-  while (size > 0) {
-    const ssize_t written = ::write(descriptor, data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_at(name, "cannot write a temporary file: " + system_message());
-    data += written;
-    size -= static_cast<std::size_t>(written);
-  }
 }
 
 }  // namespace
@@ -94,7 +85,8 @@ std::shared_ptr<File> File::from_standard_input() {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_at(file->name_, system_message());
     if (got == 0) break;
-    write_all(file->descriptor_, buffer.data(), static_cast<std::size_t>(got), file->name_);
+    const int error = write_all(file->descriptor_, {buffer.data(), static_cast<std::size_t>(got)});
+    if (error != 0) fail_at(file->name_, "cannot write a temporary file: " + std::generic_category().message(error));
   }
   file->note_state();
   return file;

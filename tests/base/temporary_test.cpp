@@ -36,7 +36,7 @@ class Temporary : public testing::Test {
 
 TEST_F(Temporary, TheFileHasNoName) {
   const int descriptor = open_temporary_file();
-  EXPECT_THAT(folder_.names(), IsEmpty());
+  EXPECT_THAT(folder_.entries(), IsEmpty());
   ASSERT_EQ(::pwrite(descriptor, "text", 4, 0), 4);
   char text[5] = {};
   ASSERT_EQ(::pread(descriptor, text, 4, 0), 4);
@@ -53,7 +53,7 @@ TEST_F(Temporary, TheFolderIsPrivateAndGoesWithWhatIsInIt) {
     EXPECT_EQ(state.st_mode & 0777U, 0700U);
     test::write_file(folder.path() / "draft.onnx", "bytes");
   }
-  EXPECT_THAT(folder_.names(), IsEmpty());
+  EXPECT_THAT(folder_.entries(), IsEmpty());
 }
 
 TEST_F(Temporary, AMissingFolderIsNamed) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "relayout/error.h"
-#include "support/process.h"
+#include "support/temporary_folder.h"
 
 namespace relayout {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(TextFile, WritesAndReplacesKeepingTheMode) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const fs::path path = folder / "report.xml";
   write_text_file(path, "one\n");
   EXPECT_EQ(test::read_file(path), "one\n");
@@ -28,7 +28,7 @@ TEST(TextFile, WritesAndReplacesKeepingTheMode) {
 }
 
 TEST(TextFile, FollowsALinkThatIsThere) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   test::write_file(folder / "real", "old");
   fs::create_symlink("real", folder / "link");
   write_text_file(folder / "link", "new");
@@ -42,7 +42,7 @@ TEST(TextFile, DevicesAreWrittenToDirectly) {
 }
 
 TEST(TextFile, WhatCannotBeWrittenIsNamedAndLeavesNothing) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   try {
     write_text_file(folder / "no\nfolder" / "report.xml", "x");
     ADD_FAILURE();

@@ -9,6 +9,7 @@
 #include "support/bad_models.h"
 #include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {
@@ -40,7 +41,7 @@ class BadInput : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(BadInput, IsRefused) {
   const BadModel& bad = bad_models()[GetParam()];
-  const TempFolder outer;
+  const TemporaryFolder outer;
   const auto inside = outer / "in";
   std::filesystem::create_directory(inside);
   bad.make(inside);

@@ -9,6 +9,7 @@
 #include "support/golden.h"
 #include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 
@@ -23,7 +24,7 @@ class CommandTest : public testing::Test {
 
   static std::string golden(const std::string& name) { return RELAYOUT_SOURCE_DIR "/testdata/golden/" + name; }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 /// The contract of a refusal: its exit code, nothing on standard output, one line on standard error that begins "relayout: " behind

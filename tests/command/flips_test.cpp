@@ -158,7 +158,7 @@ class Flips : public testing::Test {
     }
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(Flips, TheModelsThemselvesAreRight) {

@@ -16,6 +16,7 @@
 #include "command/command_test.h"
 #include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {

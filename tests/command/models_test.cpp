@@ -10,6 +10,7 @@
 #include "support/model_cache.h"
 #include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {

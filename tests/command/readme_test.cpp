@@ -11,6 +11,7 @@
 #include "command/command_test.h"
 #include "support/model_cache.h"
 #include "support/process.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {

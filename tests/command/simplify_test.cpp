@@ -9,6 +9,7 @@
 #include "support/fold_models.h"
 #include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {

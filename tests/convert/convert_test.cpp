@@ -9,8 +9,8 @@
 #include <string>
 
 #include "relayout/error.h"
-#include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout {
 namespace {
@@ -29,7 +29,7 @@ class ConvertTest : public testing::Test {
 
   ConvertResult run(const ConvertOptions& options = {}) { return convert(folder_ / "in.onnx", folder_ / "out.onnx", options); }
 
-  test::TempFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST(DefaultOutput, ReplacesKnownExtensionsOnly) {

@@ -8,6 +8,7 @@
 #include "relayout/convert.h"
 #include "support/model_cache.h"
 #include "support/process.h"
+#include "support/temporary_folder.h"
 
 namespace relayout {
 namespace {
@@ -29,7 +30,7 @@ void expect_there_and_back(const fs::path& model, const fs::path& result, Conver
   fs::remove(back);
 }
 
-void expect_exports(const test::TempFolder& folder, const fs::path& model, const std::string& name) {
+void expect_exports(const test::TemporaryFolder& folder, const fs::path& model, const std::string& name) {
   fs::copy_file(model, folder / (name + ".original.onnx"));
   ConvertOptions weights, io, transposes;
   io.layout = transposes.layout = "keep";
@@ -40,7 +41,7 @@ void expect_exports(const test::TempFolder& folder, const fs::path& model, const
   expect_there_and_back(model, folder / (name + ".transposes.onnx"), transposes);
 }
 
-void expect_equal_in_onnxruntime(const test::TempFolder& folder) {
+void expect_equal_in_onnxruntime(const test::TemporaryFolder& folder) {
   const char* const chosen = std::getenv("RELAYOUT_PYTHON");
   const std::string python = chosen != nullptr ? chosen : "python3";
   const std::string script = std::string(RELAYOUT_SOURCE_DIR) + "/tests/convert/onnxruntime_equal.py";
@@ -52,7 +53,7 @@ void expect_equal_in_onnxruntime(const test::TempFolder& folder) {
 }
 
 TEST(Exports, OneModelInOnnxRuntime) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   expect_exports(folder, RELAYOUT_SOURCE_DIR "/testdata/resnet18_eighth/model.onnx", "resnet18_eighth");
   expect_equal_in_onnxruntime(folder);
 }
@@ -63,7 +64,7 @@ TEST(SlowExports, AllModelsInOnnxRuntime) {
   for (const fs::path& model : models) {
     const std::string name = model.parent_path().filename();
     if (name.ends_with("_external")) continue;
-    const test::TempFolder folder;
+    const test::TemporaryFolder folder;
     expect_exports(folder, model, name);
     expect_equal_in_onnxruntime(folder);
   }

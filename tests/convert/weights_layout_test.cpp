@@ -16,8 +16,8 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout {
 namespace {
@@ -98,7 +98,7 @@ class ExternalWeights : public testing::Test {
     return {tensor.data<float>(), tensor.data<float>() + tensor.element_count()};
   }
 
-  test::TempFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(ExternalWeights, L50And51OnlyTheMovedTensorsGetAnotherPlace) {

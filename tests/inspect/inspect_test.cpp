@@ -6,8 +6,8 @@
 #include <initializer_list>
 
 #include "relayout/findings.h"
-#include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout {
 namespace {
@@ -21,7 +21,7 @@ using testing::IsEmpty;
 using testing::Pair;
 
 InspectResult inspect_model(const onnx::ModelProto& model) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   save_model(model, folder / "m.onnx");
   return inspect(folder / "m.onnx");
 }

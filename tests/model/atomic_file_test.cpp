@@ -46,7 +46,7 @@ TEST(AtomicFile, AppearsOnCommit) {
   EXPECT_FALSE(fs::exists(folder / "out"));
   file.commit(false);
   EXPECT_EQ(read_file(folder / "out"), "new");
-  EXPECT_THAT(folder.names(), ElementsAre("out"));
+  EXPECT_THAT(folder.entries(), ElementsAre("out"));
 }
 
 TEST(AtomicFile, VanishesWithoutCommit) {
@@ -55,7 +55,7 @@ TEST(AtomicFile, VanishesWithoutCommit) {
     AtomicFile file(folder / "out");
     put(file, "new");
   }
-  EXPECT_THAT(folder.names(), IsEmpty());
+  EXPECT_THAT(folder.entries(), IsEmpty());
 }
 
 TEST(AtomicFile, ReplacesWholeAndKeepsTheMode) {
@@ -71,7 +71,7 @@ TEST(AtomicFile, ReplacesWholeAndKeepsTheMode) {
   struct stat state{};
   ASSERT_EQ(::stat((folder / "out").c_str(), &state), 0);
   EXPECT_EQ(state.st_mode & 07777U, 0640U);
-  EXPECT_THAT(folder.names(), ElementsAre("out"));
+  EXPECT_THAT(folder.entries(), ElementsAre("out"));
 }
 
 TEST(AtomicFile, ANewFileObeysTheMask) {
@@ -109,7 +109,7 @@ TEST(AtomicFile, TwoOfOneTargetAtOnce) {
   a.commit(false);
   b.commit(false);
   EXPECT_EQ(read_file(folder / "out"), "bbb");
-  EXPECT_THAT(folder.names(), ElementsAre("out"));
+  EXPECT_THAT(folder.entries(), ElementsAre("out"));
 }
 
 TEST(AtomicFile, B49BadPlaces) {
@@ -155,7 +155,7 @@ TEST(AtomicFile, B52NoRoomIsSaidBeforeAnythingIsWritten) {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  EXPECT_THAT(folder.names(), IsEmpty());
+  EXPECT_THAT(folder.entries(), IsEmpty());
 }
 
 }  // namespace

@@ -390,8 +390,8 @@ TEST(ExternalDataTensors, TheExternalModelOfTheCacheInAnotherFolder) {
     const TemporaryFolder folder;
     const auto model = Model::load(path);
     save(*model, folder / "model.onnx");
-    for (const std::string& name : folder.names()) EXPECT_TRUE(read_file(folder / name) == read_file(path.parent_path() / name)) << name;
-    EXPECT_EQ(folder.names().size(), 2U);
+    for (const std::string& name : folder.entries()) EXPECT_TRUE(read_file(folder / name) == read_file(path.parent_path() / name)) << name;
+    EXPECT_EQ(folder.entries().size(), 2U);
     return;
   }
   GTEST_SKIP() << test::kNoModels;

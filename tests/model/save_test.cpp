@@ -523,7 +523,7 @@ TEST(SaveFile, B6ASourceThatChangedMeanwhile) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
     EXPECT_THAT(error.what(), HasSubstr("changed"));
   }
-  EXPECT_THAT(folder.names(), ElementsAre("m.onnx"));
+  EXPECT_THAT(folder.entries(), ElementsAre("m.onnx"));
 }
 
 TEST(SaveFile, ThreadsAndBlocksMakeNoDifference) {

@@ -10,8 +10,8 @@
 #include "relayout/convert.h"
 #include "relayout/proof.h"
 #include "support/model_cache.h"
-#include "support/process.h"
 #include "support/proof_example.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {
@@ -27,7 +27,7 @@ void PrintTo(const Expected& expected, std::ostream* out) {
   *out << expected.name;
 }
 
-std::filesystem::path converted(const std::filesystem::path& model, const TempFolder& folder, const std::string& layout) {
+std::filesystem::path converted(const std::filesystem::path& model, const TemporaryFolder& folder, const std::string& layout) {
   ConvertOptions options;
   options.layout = layout;
   const std::filesystem::path out = folder / ("converted." + layout + ".onnx");
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Cached, ProofOfModels,
 TEST_P(ProofOfModels, ConversionIsProved) {
   const std::filesystem::path path = cached_model(GetParam().name);
   if (path.empty()) GTEST_SKIP() << kNoModels;
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto model = Model::load(path);
   const auto result = relayout::prove(*model, *Model::load(converted(path, folder, "channels-last")));
   EXPECT_TRUE(is_proved(result));
@@ -63,7 +63,7 @@ TEST_P(ProofOfModels, ConversionIsProved) {
 TEST(ProofOfModel, OneBitOfAnyTensorIsNamed) {
   const std::filesystem::path path = cached_model("mobilenet_v3_small");
   if (path.empty()) GTEST_SKIP() << kNoModels;
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto model = Model::load(path);
   const std::filesystem::path right = converted(path, folder, "channels-last");
   onnx::ModelProto message;

@@ -30,6 +30,7 @@
 #include "support/process.h"
 #include "support/random_network.h"
 #include "support/shrink.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {
@@ -252,7 +253,7 @@ TEST(RandomNetworks, AgreeInAnIndependentEvaluator) {
   constexpr uint64_t kCompared = 300;
   const char* const chosen = std::getenv("RELAYOUT_PYTHON");
   const std::string python = chosen != nullptr ? chosen : "python3";
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (uint64_t seed = 0; seed < kCompared; ++seed) {
     const std::string bytes = RandomNetwork(seed).model().SerializeAsString(), name = std::to_string(seed);
     write_file(folder / (name + ".before.onnx"), bytes);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "support/process.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 #include "support/wire_writer.h"
 
 namespace relayout::test {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <string>
 
-#include "support/process.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {

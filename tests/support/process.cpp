@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +16,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <ios>
 #include <stdexcept>
 #include <string>
@@ -150,51 +148,6 @@ int watch(pid_t pid, const Prepared& child, const ProcessOptions& options, Proce
 }
 
 }  // namespace
-
-TempFolder::TempFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "relayout-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-  path_ = std::filesystem::canonical(name);
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::vector<std::string> TempFolder::entries() const {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-    out.push_back(entry.path().filename().string() + (entry.symlink_status().type() == std::filesystem::file_type::directory ? "/" : ""));
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  std::string out;
-  if (descriptor < 0) return out;
-  std::size_t filled = 0;
-  while (true) {
-    // /proc files have no size, all others say theirs.
-    struct stat info = {};
-    fstat(descriptor, &info);
-    out.resize(std::max<std::size_t>(static_cast<std::size_t>(info.st_size) + 1, filled + 4096));
-    const ssize_t got = read(descriptor, out.data() + filled, out.size() - filled);
-    if (got <= 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  close(descriptor);
-  out.resize(filled);
-  return out;
-}
-
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
-}
 
 ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
   Prepared child;

@@ -12,26 +12,6 @@
 
 namespace relayout::test {
 
-/// A folder of its own for one test, gone with everything in it when the object ends.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  /// Names of what is in it, hidden files too, sorted; folders as "name/".
-  [[nodiscard]] std::vector<std::string> entries() const;
-
- private:
-  std::filesystem::path path_;
-};
-
-/// Whole files. Reading one that is not there gives "".
-[[nodiscard]] std::string read_file(const std::filesystem::path& path);
-void write_file(const std::filesystem::path& path, std::string_view bytes);
-
 struct ProcessOptions {
   std::filesystem::path directory = {};                               ///< empty: this process's
   std::string input = {};                                             ///< of standard input

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "support/process.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 

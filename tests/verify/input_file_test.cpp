@@ -14,7 +14,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "support/process.h"
+#include "support/temporary_folder.h"
 #include "tensors.h"
 #include "verify/port.h"
 
@@ -107,7 +107,7 @@ class InputFile : public ::testing::Test {
     return ErrorKind::defect;
   }
 
-  test::TempFolder folder_;
+  test::TemporaryFolder folder_;
   VerifyOptions options_;
 };
 

@@ -10,7 +10,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
-#include "support/process.h"
+#include "support/temporary_folder.h"
 #include "tensors.h"
 #include "verify/compare.h"
 #include "verify/data_file.h"
@@ -22,7 +22,7 @@ using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the
 using ::testing::ElementsAre;
 
 TEST(SaveData, WhatIsWrittenReadsBackEqual) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const std::vector<Datum> data{floats({2, 2}, {1, -2, 3, 4}),
                                 integers({3}, {1, 0, 1}, DataType::boolean),
                                 integers({5}, {-8, 7, 1, -1, 3}, DataType::int4),
@@ -42,7 +42,7 @@ TEST(SaveData, WhatIsWrittenReadsBackEqual) {
 }
 
 TEST(SaveData, NothingIsWrittenOver) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const std::vector<Datum> data{floats({1}, {1})};
   save_data_set(folder.path(), 0, data, data, {"x"}, {"y"});
   EXPECT_THROW(save_data_set(folder.path(), 0, data, data, {"x"}, {"y"}), Error);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "relayout/error.h"
-#include "support/process.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {
@@ -48,7 +48,7 @@ class SuiteTest : public testing::Test {
     for (const SuiteCase& one : result.cases) out[one.name] = one.status;
     return out;
   }
-  TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(SuiteTest, EachCaseEndsInItsOwnWay) {
