@@ -71,11 +71,12 @@ void Verification::explain_flipped(std::size_t i, Mode mode) {
   const auto decider = decider_of(*a_.model->graph().outputs()[tracked.index_a]);
   if (!decider) return;
   for (const auto& [s, stored] : tracked.flipped) {
-    const auto inputs = [&, s = s] { return inputs_of(samples_[s]); };
+    const Sample& sample = samples_[s];
+    const auto inputs = [&] { return inputs_of(sample); };
     const auto operands = decider_operands(a_, *decider, inputs, execute_options(Mode::as_written), kNoiseDraws);
     const TieVerdict verdict = explain_ties(*decider, operands, spill_.read(tracked.stored[s]).tensor, spill_.read(stored).tensor);
     for (SampleMetrics& metrics : figures(i, mode)) {
-      if (metrics.sample != samples_[s].number) continue;
+      if (metrics.sample != sample.number) continue;
       if (verdict.explained) {
         metrics.outcome = Outcome::same;
         metrics.ties = verdict.ties;

@@ -16,6 +16,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "support/many.h"
 
 namespace relayout::test {
 namespace {
@@ -299,7 +300,7 @@ TEST(Executor, HundredThousandNodes) {
   ModelBuilder builder;
   builder.input("x", {2, 3});
   std::string last = "x";
-  for (int i = 0; i < 100'000; ++i) {
+  for (int i = 0; i < kMany; ++i) {
     const std::string next = "v" + std::to_string(i);
     builder.node(i % 3 == 0 ? "Relu" : i % 3 == 1 ? "Sigmoid" : "Identity", {last}, {next});
     last = next;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "support/many.h"
 
 namespace relayout::test {
 namespace {
@@ -119,7 +120,7 @@ TEST(Labelling, Nothing) {
 
 /// Chains, dense blocks and far edges of 100,000 operators; the same labels again.
 TEST(Labelling, L95LargeProblems) {
-  constexpr int kOps = 100'000;
+  constexpr int kOps = kMany;
   const RandomStream random(1, "large");
   const auto chain = [&](int64_t gain, int64_t noise, int64_t cost) {
     Labelling out;

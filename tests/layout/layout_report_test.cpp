@@ -9,6 +9,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
+#include "support/many.h"
 #include "support/network.h"
 #include "support/text_model.h"
 
@@ -79,7 +80,7 @@ TEST(LayoutReport, AbsurdSizes) {
 
 /// 100,000 nodes: chains with residuals, blocks that concatenate everything before them.
 TEST(LayoutReport, L95HundredThousandNodes) {
-  constexpr int kNodes = 100'000;
+  constexpr int kNodes = kMany;
   Network network(1);
   network.input("x", {"1", "8", "16", "16"});
   network.normal("W", {8, 8, 3, 3}).normal("V", {8, 1, 3, 3});

@@ -17,6 +17,7 @@
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
+#include "support/many.h"
 
 namespace relayout {
 namespace {
@@ -465,7 +466,7 @@ onnx::ModelProto wide_model(int readers) {
 }
 
 TEST(Graph, ManyReadersOfOneValueAreErasedInLinearTime) {
-  constexpr int kReaders = 100'000;
+  constexpr int kReaders = kMany;
   const auto model = Model::from_bytes(wide_model(kReaders).SerializeAsString());
   Graph& graph = model->graph();
   const Value& x = *graph.find("x");
@@ -476,7 +477,7 @@ TEST(Graph, ManyReadersOfOneValueAreErasedInLinearTime) {
 }
 
 TEST(Graph, ReversedChainIsSortedInLinearTimeWithoutDeepRecursion) {
-  constexpr int kLength = 100'000;
+  constexpr int kLength = kMany;
   onnx::ModelProto message;
   message.set_ir_version(8);
   message.add_opset_import()->set_version(17);

@@ -14,6 +14,7 @@
 #include "passes/pass.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "support/many.h"
 
 namespace relayout::test {
 namespace {
@@ -105,7 +106,7 @@ std::string name(const char* base, int number) {
 }
 
 TEST(Cost, PairsOfConvolutionAndBatchNormalization) {
-  constexpr int kPairs = 50'000;
+  constexpr int kPairs = kMany / 2;
   LongModel model;
   model.parameters();
   for (int i = 0; i < kPairs; ++i) {
@@ -119,7 +120,7 @@ TEST(Cost, PairsOfConvolutionAndBatchNormalization) {
 }
 
 TEST(Cost, LongChainBehindOneConvolution) {
-  constexpr int kLength = 50'000;
+  constexpr int kLength = kMany / 2;
   LongModel model;
   model.parameters();
   model.tensor("W", {2, 2, 1, 1}, 0.5F);
@@ -131,7 +132,7 @@ TEST(Cost, LongChainBehindOneConvolution) {
 }
 
 TEST(Cost, LongChainThatCannotFold) {
-  constexpr int kLength = 50'000;
+  constexpr int kLength = kMany / 2;
   for (const bool has_convolution : {false, true}) {
     LongModel model;
     model.parameters();
@@ -151,7 +152,7 @@ TEST(Cost, LongChainThatCannotFold) {
 }
 
 TEST(Cost, ManyReadersOfOneConvolution) {
-  constexpr int kReaders = 50'000;
+  constexpr int kReaders = kMany / 2;
   LongModel model;
   model.parameters();
   model.tensor("W", {2, 2, 1, 1}, 0.5F);
@@ -166,7 +167,7 @@ TEST(Cost, ManyReadersOfOneConvolution) {
 }
 
 TEST(Cost, ManyConvolutionsWithOneWeight) {
-  constexpr int kReaders = 50'000;
+  constexpr int kReaders = kMany / 2;
   LongModel model;
   model.parameters();
   model.tensor("W", {2, 2, 3, 3}, 0.5F);
@@ -183,7 +184,7 @@ TEST(Cost, ManyConvolutionsWithOneWeight) {
 }
 
 TEST(Cost, LongChainOfConstants) {
-  constexpr int kLength = 50'000;
+  constexpr int kLength = kMany / 2;
   LongModel model;
   model.parameters();
   model.tensor("w0", {2, 2, 1, 1}, 0.5F);
@@ -197,7 +198,7 @@ TEST(Cost, LongChainOfConstants) {
 }
 
 TEST(Cost, LongDeadChain) {
-  constexpr int kLength = 50'000;
+  constexpr int kLength = kMany / 2;
   LongModel model;
   for (int i = 1; i <= kLength; ++i) model.node("Relu", {i == 1 ? "x" : name("d", i - 1)}, name("d", i));
   model.node("Relu", {"x"}, "y");
@@ -208,7 +209,7 @@ TEST(Cost, LongDeadChain) {
 
 TEST(Cost, TypesThroughALongChain) {
   // Each parameter is cast like an activation further down.
-  constexpr int kLength = 20'000;
+  constexpr int kLength = kMany / 5;
   LongModel model;
   model.parameters();
   for (int i = 0; i < kLength; ++i) {
@@ -228,7 +229,7 @@ TEST(Cost, TypesThroughALongChain) {
 // What simplifies: 100,000 nodes each.
 
 TEST(Cost, LongChainOfIdentities) {
-  constexpr int kLength = 100'000;
+  constexpr int kLength = kMany;
   LongModel model;
   for (int i = 1; i <= kLength; ++i) model.node("Identity", {i == 1 ? "x" : name("d", i - 1)}, name("d", i));
   model.node("Relu", {name("d", kLength)}, "y");
@@ -239,7 +240,7 @@ TEST(Cost, LongChainOfIdentities) {
 
 TEST(Cost, IdentitiesOfOneValue) {
   // Each removal hands one more reader on to the same value.
-  constexpr int kReaders = 100'000;
+  constexpr int kReaders = kMany;
   LongModel model;
   for (int i = 0; i < kReaders; ++i) model.node("Identity", {"x"}, name("d", i));
   auto& last = model.node("Sum", {}, "y");
@@ -250,7 +251,7 @@ TEST(Cost, IdentitiesOfOneValue) {
 }
 
 TEST(Cost, LongLiveChainOfConstants) {
-  constexpr int kLength = 100'000;
+  constexpr int kLength = kMany;
   LongModel model;
   model.tensor("w0", {2}, 0.5F);
   for (int i = 1; i <= kLength; ++i) model.node("Neg", {name("w", i - 1)}, name("w", i));
@@ -261,7 +262,7 @@ TEST(Cost, LongLiveChainOfConstants) {
 }
 
 TEST(Cost, LongChainOfConstantsReadEverywhere) {
-  constexpr int kLength = 50'000;
+  constexpr int kLength = kMany / 2;
   LongModel model;
   model.tensor("w0", {2}, 0.5F);
   for (int i = 1; i <= kLength; ++i) {
@@ -275,7 +276,7 @@ TEST(Cost, LongChainOfConstantsReadEverywhere) {
 }
 
 TEST(Cost, CallsOfOneFunction) {
-  constexpr int kCalls = 20'000;
+  constexpr int kCalls = kMany / 5;
   LongModel model;
   model.parameters();
   for (int i = 0; i < kCalls; ++i) {

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "relayout/convert.h"
 #include "relayout/proof.h"
+#include "support/many.h"
 #include "support/model_cache.h"
 #include "support/proof_example.h"
 #include "support/temporary_folder.h"
@@ -116,9 +117,9 @@ Example chain(int length, bool folded) {
 }
 
 TEST(ProofOfModel, F19LongChains) {
-  const ProofResult result = prove(chain(20000, false), chain(20000, true));
+  const ProofResult result = prove(chain(kMany / 5, false), chain(kMany / 5, true));
   EXPECT_TRUE(is_proved(result));
-  EXPECT_EQ(result.folds, 20000);
+  EXPECT_EQ(result.folds, kMany / 5);
 }
 
 }  // namespace
