@@ -22,6 +22,7 @@
 namespace relayout {
 namespace {
 
+using test::kMany;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
