@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -250,16 +251,20 @@ void add_graphs(std::vector<BadModel>& out) {
       "function");
 }
 
-/// `levels` graphs in each other: graph { node { If attribute { graph … } } }.
+/// `levels` graphs in each other: graph { node { If attribute { graph … } } }. From the inside out: each level needs the length of what
+/// is in it, and nothing follows it.
 std::string nested_graphs(int levels) {
-  std::string graph;
+  std::vector<std::string> heads;
+  std::size_t length = 0;
   for (int level = 0; level < levels; ++level) {
-    WireWriter attribute, if_node;
-    attribute.bytes(1, "then_branch").varint(20, 5).bytes(6, graph);
-    if_node.bytes(4, "If").bytes(5, attribute.str());
-    graph = WireWriter().bytes(1, if_node.str()).str();
+    const std::string attribute = WireWriter().bytes(1, "then_branch").varint(20, 5).tag(6, 2).number(length, 0).str();
+    const std::string in_node = WireWriter().bytes(4, "If").tag(5, 2).number(attribute.size() + length, 0).str() + attribute;
+    heads.push_back(WireWriter().tag(1, 2).number(in_node.size() + length, 0).str() + in_node);
+    length += heads.back().size();
   }
-  return graph;
+  std::string out;
+  for (const std::string& head : heads | std::views::reverse) out += head;
+  return out;
 }
 
 void add_wire(std::vector<BadModel>& out) {
