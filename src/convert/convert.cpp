@@ -52,20 +52,21 @@ struct Counts {
   int64_t nodes = 0, initializers = 0, batch_norms = 0;
 };
 
-void count(const Graph& graph, Counts& counts) {
+/// BatchNormalizations that the user left out are where they are wanted.
+void count(const Graph& graph, const PassOptions& options, Counts& counts) {
   counts.nodes += static_cast<int64_t>(graph.nodes().size());
   counts.initializers += static_cast<int64_t>(graph.initializers().size());
   for (const Node& node : graph.nodes()) {
-    if (node.is("BatchNormalization")) ++counts.batch_norms;
-    for (const auto& nested : node.subgraphs()) count(*nested, counts);
+    if (node.is("BatchNormalization") && !is_excluded(node, options)) ++counts.batch_norms;
+    for (const auto& nested : node.subgraphs()) count(*nested, options, counts);
   }
 }
 
 /// Of the main graph, nested graphs and functions.
-Counts count(const Model& model) {
+Counts count(const Model& model, const PassOptions& options) {
   Counts counts;
-  count(model.graph(), counts);
-  for (const auto& function : model.functions()) count(*function, counts);
+  count(model.graph(), options, counts);
+  for (const auto& function : model.functions()) count(*function, options, counts);
   return counts;
 }
 
@@ -158,7 +159,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 
   // From here on the model is valid, its nodes are in order, and payloads are references into the file: nothing large is in memory.
   auto model = Model::load(input, options.load);
-  const Counts before = count(*model);
+  const Counts before = count(*model, passing);
   result.nodes_before = before.nodes;
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
@@ -175,7 +176,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     result.findings = std::move(context.findings);
     // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
   }
-  const Counts after = count(*model);
+  const Counts after = count(*model, passing);
   result.nodes_after = after.nodes;
   result.initializers_after = after.initializers;
   result.all_folded = after.batch_norms == 0;

@@ -172,11 +172,7 @@ std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& 
 
 std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext& context) {
   auto opened = open_target(branch, context);
-  if (auto* const skip = std::get_if<Skip>(&opened)) {
-    // Whoever may replace the weight: for what stands in front it is no constant.
-    if (skip->reason == Reason::overridable) skip->reason = Reason::not_constant;
-    return opened;
-  }
+  if (std::holds_alternative<Skip>(opened)) return opened;
   Absorption& out = std::get<Absorption>(opened);
   const LinearOperator& target = out.target;
   std::vector<AffineNode> affines = branch.affines;

@@ -50,13 +50,15 @@ bool is_zero(const std::vector<int64_t>& values) {
   return std::ranges::all_of(values, [](int64_t value) { return value == 0; });
 }
 
+/// −1 when one is not known.
+int64_t times(int64_t a, int64_t b) {
+  return a < 0 || b < 0 ? -1 : checked_mul(a, b).value_or(-1);
+}
+
 /// Product of dims [begin, end); −1 when one is not known.
 int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
   int64_t out = 1;
-  for (std::size_t i = begin; i < end; ++i) {
-    const auto next = dims[i] < 0 || out < 0 ? std::nullopt : checked_mul(out, dims[i]);
-    out = next.value_or(-1);
-  }
+  for (std::size_t i = begin; i < end; ++i) out = times(out, dims[i]);
   return out;
 }
 
@@ -141,6 +143,13 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
   const bool zero_keeps = attributes.integer("allowzero", 0) == 0;
   for (std::size_t i = 0; wanted && i < wanted->size() && i < out.is_kept.size(); ++i) {
     out.is_kept[i] = zero_keeps && (*wanted)[i] == 0 && i < out.before.size() ? 1 : 0;
+  }
+  // What −1 stands for is the operand's dim when all the others make as much as before.
+  const std::size_t open = wanted ? static_cast<std::size_t>(std::ranges::find(*wanted, -1) - wanted->begin()) : out.before.size();
+  if (open < std::min(out.before.size(), out.after.size())) {
+    const int64_t before_others = times(product(out.before, 0, open), product(out.before, open + 1, out.before.size()));
+    const int64_t after_others = times(product(out.after, 0, open), product(out.after, open + 1, out.after.size()));
+    if (before_others > 0 && before_others == after_others) out.is_kept[open] = 1;
   }
   return out;
 }
@@ -272,11 +281,7 @@ std::optional<Skip> carry_one(const Node& node, AffineNode& affine, bool is_up, 
 
 std::optional<Skip> carry(const Node& node, std::vector<AffineNode>& affines, bool is_up, PassContext& context) {
   if (passes_through(node, context)) return std::nullopt;
-  constexpr auto kCarriers = std::to_array<std::string_view>(
-      {"AveragePool", "Flatten", "GlobalAveragePool", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
-  static_assert(std::ranges::is_sorted(kCarriers));
-  const bool is_known = is_one_of(node, kCarriers) && node.input(0) != nullptr && node.output(0) != nullptr;
-  if (!is_known || Attributes(node).has_reference()) return Skip{reason_between(node), node.label()};
+  if (!may_carry(node) || Attributes(node).has_reference()) return Skip{reason_between(node), node.label()};
   for (AffineNode& affine : affines) {
     if (auto skip = carry_one(node, affine, is_up, context)) return skip;
   }
@@ -295,6 +300,13 @@ bool passes_through(const Node& node, PassContext& context) {
   if (opset < 12 || node.input(2) == nullptr) return true;
   const auto training = context.constants.value(*node.input(2));
   return training && training->type() == DataType::boolean && training->element_count() == 1 && !*training->data<bool>();
+}
+
+bool may_carry(const Node& node) {
+  constexpr auto kCarriers = std::to_array<std::string_view>(
+      {"AveragePool", "Flatten", "GlobalAveragePool", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
+  static_assert(std::ranges::is_sorted(kCarriers));
+  return is_one_of(node, kCarriers) && node.input(0) != nullptr && node.output(0) != nullptr;
 }
 
 Reason reason_between(const Node& node) {

@@ -12,6 +12,9 @@ namespace relayout {
 /// Whether the node hands its first input on unchanged: Identity, Dropout in inference.
 [[nodiscard]] bool passes_through(const Node& node, PassContext& context);
 
+/// Whether an affine may pass the node at all: one of those listed below. Then it is of its first operand.
+[[nodiscard]] bool may_carry(const Node& node);
+
 /// Affines of the node's first output become affines of its first input that have the same effect (up), or the other way round (down).
 /// A refusal says why they do not commute with the node and leaves them as they were or half carried.
 ///

@@ -166,10 +166,14 @@ void add_bias_node(Absorption& part, const std::string& name, PassContext& conte
   add.add_input(bias.name());
   add.add_output(result.name());
   if (matmul.opset() < 7) {
-    onnx::AttributeProto& broadcast = *add.add_attribute();
-    broadcast.set_name("broadcast");
-    broadcast.set_type(onnx::AttributeProto::INT);
-    broadcast.set_i(1);
+    const auto set = [&](const char* attribute_name, int64_t number) {
+      onnx::AttributeProto& attribute = *add.add_attribute();
+      attribute.set_name(attribute_name);
+      attribute.set_type(onnx::AttributeProto::INT);
+      attribute.set_i(number);
+    };
+    set("broadcast", 1);
+    if (part.target.output_axis.index > 0) set("axis", from_front(part.target.output_axis, part.target.rank));
   }
   Node& node = graph.insert_before(std::next(graph.position_of(matmul)), add);
   context.exact_biases[&matmul] = {node.input(1), std::move(part.exact)};

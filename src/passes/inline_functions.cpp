@@ -4,7 +4,7 @@
 //     z = local.Norm <e> (y, …)   →    z = BatchNormalization <epsilon = e> (y, …)
 //
 // Every other call stays a call. What cannot stand in the caller as it is (operators whose meaning differs between the opsets that the
-// two import, nested graphs) stays as well.
+// two import) stays as well.
 
 #include <onnx/onnx_pb.h>
 
@@ -23,8 +23,10 @@
 #include "model/model_builder.h"
 #include "ops/constants.h"
 #include "ops/op_version.h"
+#include "passes/affine.h"
 #include "passes/carry.h"
 #include "passes/cleanup.h"
+#include "passes/linear_operator.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "relayout/graph.h"
@@ -38,10 +40,6 @@ constexpr int64_t kLargest = 100'000;        ///< nodes of one call, calls withi
 constexpr int64_t kMostInlined = 1'000'000;  ///< nodes in all
 constexpr int kDeepest = 64;                 ///< nodes or calls that are looked through for one answer
 constexpr int kMostLookedAt = 1'000;         ///< nodes that may make one constant
-
-bool is_linear(const Node& node) {
-  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
-}
 
 std::string key_of(std::string_view domain, const std::string& name, const std::string& overload) {
   return std::string(domain) + ":" + name + ":" + overload;
@@ -107,46 +105,81 @@ class Inliner {
 
   // Whether a fold needs it.
 
-  /// The node that makes a value, beyond those that only hand it on.
-  [[nodiscard]] const Node* maker(const Value* value) const {
-    for (int i = 0; i < kDeepest && value != nullptr && value->producer() != nullptr; ++i) {
-      const Node& node = *value->producer();
-      if (!passes_through(node, context_)) return &node;
-      value = node.input(0);
-    }
-    return nullptr;
+  /// The operand that a node hands on, as it is or through what an affine may pass or be part of; nullptr when it is none of these.
+  [[nodiscard]] const Value* handed_on(const Node& node) const {
+    if (passes_through(node, context_) || may_carry(node) || node.is("BatchNormalization") || node.is("Neg")) return node.input(0);
+    if (!is_affine_operator(node) || node.inputs().size() != 2) return nullptr;
+    const Value* const first = node.input(0);
+    const Value* const second = node.input(1);
+    if (first == nullptr || second == nullptr) return nullptr;
+    // What a caller gives may be a constant.
+    const auto may_be_constant = [&](const Value& value) { return is_constant(value) || value.producer() == nullptr; };
+    if (is_constant(*first) || (may_be_constant(*first) && !may_be_constant(*second))) return second;
+    return may_be_constant(*second) ? first : nullptr;
   }
 
-  /// Whether a function's value is what a linear operator makes, as it is or behind a BatchNormalization.
+  /// The nodes that make a value, beyond those that hand it on and Concats.
+  template <class Visit>
+  void visit_makers(const Value* value, const Visit& visit) const {
+    std::vector<const Value*> open = {value};
+    for (int left = kDeepest; !open.empty() && left > 0; --left) {
+      const Node* const node = open.back() != nullptr ? open.back()->producer() : nullptr;
+      const Value* const source = open.back();
+      open.pop_back();
+      if (source != nullptr && node == nullptr) visit(source, nullptr);
+      if (node == nullptr) continue;
+      if (node->is("Concat")) {
+        open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+      } else if (const Value* const below = handed_on(*node)) {
+        open.push_back(below);
+      } else {
+        visit(source, node);
+      }
+    }
+  }
+
+  /// Whether a function's value is what a linear operator makes; the operator, or nullptr.
   [[nodiscard]] const Node* linear_maker(const Value* value) const {
-    const Node* node = maker(value);
-    for (int i = 0; i < kDeepest && node != nullptr && node->is("BatchNormalization"); ++i) node = maker(node->input(0));
-    return node != nullptr && is_linear(*node) ? node : nullptr;
+    const Node* out = nullptr;
+    visit_makers(value, [&](const Value*, const Node* node) {
+      if (node != nullptr && is_linear(*node)) out = node;
+    });
+    return out;
   }
 
   /// The same in the caller, where another call may make it.
   [[nodiscard]] bool is_made_by_linear(const Value* value) const {
-    const Node* node = maker(value);
-    for (int i = 0; i < kDeepest && node != nullptr && node->is("BatchNormalization"); ++i) node = maker(node->input(0));
-    if (node == nullptr || is_linear(*node)) return node != nullptr;
-    const Graph* const function = function_of(*node);
-    if (function == nullptr) return false;
-    for (std::size_t i = 0; i < node->outputs().size() && i < function->outputs().size(); ++i) {
-      if (node->output(i) != nullptr && linear_maker(function->outputs()[i]) != nullptr) return true;
-    }
-    return false;
+    bool out = false;
+    visit_makers(value, [&](const Value*, const Node* node) {
+      const Graph* const function = node != nullptr ? function_of(*node) : nullptr;
+      out = out || (node != nullptr && is_linear(*node));
+      for (std::size_t i = 0; function != nullptr && i < node->outputs().size() && i < function->outputs().size(); ++i) {
+        out = out || (node->output(i) != nullptr && linear_maker(function->outputs()[i]) != nullptr);
+      }
+    });
+    return out;
   }
 
-  /// Whether the only reader of a value, beyond those that hand it on, is of this kind.
+  /// Whether all readers of a value, beyond those that hand it on, are of this kind.
   template <class Kind>
   [[nodiscard]] bool is_read_by(const Value* value, const Kind& kind) const {
-    for (int i = 0; i < kDeepest && value != nullptr && value->uses().size() == 1 && !value->is_output(); ++i) {
-      const Use use = value->uses().front();
-      if (kind(*use.node)) return use.index == 0;
-      if (!passes_through(*use.node, context_)) return false;
-      value = use.node->output(0);
+    std::vector<const Value*> open = {value};
+    for (int left = kDeepest; !open.empty(); --left) {
+      const Value* const next = open.back();
+      open.pop_back();
+      if (next == nullptr || left <= 0 || next->uses().empty() || next->uses().size() > kDeepest || next->is_output()) return false;
+      for (const Use& use : next->uses()) {
+        const Node& node = *use.node;
+        if (kind(node)) {
+          if (use.index != 0 && !(node.is("MatMul") && use.index == 1)) return false;
+        } else if (node.is("Concat") || handed_on(node) == next) {
+          open.push_back(node.output(0));
+        } else {
+          return false;
+        }
+      }
     }
-    return false;
+    return true;
   }
 
   [[nodiscard]] bool is_constant(const Value& value) const { return std::holds_alternative<Constant>(context_.constants.find(value)); }
@@ -212,23 +245,38 @@ class Inliner {
       return is_constant_for(call, function, linear->input(1), across) && is_constant_for(call, function, linear->input(2), across) &&
              across;
     }
-    for (int i = 0; i < kDeepest && from != nullptr && from->producer() != nullptr && hands_on(*from->producer()); ++i) {
-      from = from->producer()->input(0);
-    }
-    const int64_t place = from != nullptr && from->producer() == nullptr ? input_of(function, *from) : -1;
-    if (place >= 0) {
-      const Value* const actual = call.input(static_cast<std::size_t>(place));
+    bool is_fed = false;
+    visit_makers(from, [&](const Value* value, const Node* node) {
+      const int64_t place = node == nullptr ? input_of(function, *value) : -1;
+      const Value* const actual = place >= 0 ? call.input(static_cast<std::size_t>(place)) : nullptr;
       const bool is_alone = actual != nullptr && actual->uses().size() == 1 && !actual->is_output();
-      if (is_alone && is_made_by_linear(actual)) return true;
-    }
+      is_fed = is_fed || (is_alone && is_made_by_linear(actual));
+    });
+    if (is_fed) return true;
     if (is_read_by(norm.output(0), is_linear)) return across;
     for (std::size_t i = 0; i < function.outputs().size(); ++i) {
-      if (maker(function.outputs()[i]) == &norm && is_read_by(call.output(i), is_linear)) return true;
+      if (leads_to(norm, function.outputs()[i]) && is_read_by(call.output(i), is_linear)) return true;
     }
     return false;
   }
 
-  [[nodiscard]] bool hands_on(const Node& node) const { return node.is("BatchNormalization") || passes_through(node, context_); }
+  /// The BatchNormalization that makes a value which is handed on, or nullptr.
+  [[nodiscard]] const Node* norm_behind(const Value* value) const {
+    for (int i = 0; i < kDeepest && value != nullptr && value->producer() != nullptr; ++i) {
+      if (is_constant_norm(*value->producer())) return value->producer();
+      value = handed_on(*value->producer());
+    }
+    return nullptr;
+  }
+
+  /// Whether a value is what the node makes, handed on.
+  [[nodiscard]] bool leads_to(const Node& norm, const Value* value) const {
+    for (int i = 0; i < kDeepest && value != nullptr && value->producer() != nullptr; ++i) {
+      if (value->producer() == &norm) return true;
+      value = handed_on(*value->producer());
+    }
+    return false;
+  }
 
   [[nodiscard]] bool is_needed(const Node& call, const Graph& function) {
     const auto is_norm = [&](const Node& node) { return is_constant_norm(node); };
@@ -238,15 +286,14 @@ class Inliner {
         std::ranges::any_of(facts.norms, [&](const Node* norm) { return is_split(call, function, *norm); }))
       return true;
     for (std::size_t i = 0; i < function.outputs().size(); ++i) {
-      if (!is_read_by(call.output(i), is_norm)) continue;
+      if (call.output(i) == nullptr || call.output(i)->uses().size() != 1 || !is_read_by(call.output(i), is_norm)) continue;
       const Node* const linear = linear_maker(function.outputs()[i]);
       bool across = false;
       if (linear != nullptr && is_constant_for(call, function, linear->input(1), across)) return true;
     }
     for (std::size_t i = 0; i < function.inputs().size(); ++i) {
-      const Node* const norm = maker(call.input(i));
-      if (norm != nullptr && is_norm(*norm) && !is_made_by_linear(norm->input(0)) && is_read_by(function.inputs()[i], is_linear))
-        return true;
+      const Node* const norm = norm_behind(call.input(i));
+      if (norm != nullptr && !is_made_by_linear(norm->input(0)) && is_read_by(function.inputs()[i], is_linear)) return true;
     }
     return false;
   }
@@ -270,18 +317,23 @@ class Inliner {
     if (!is_new) return known->second;
     Facts facts;
     if (depth > kDeepest) facts.size = kLargest + 1;
-    for (const Node& node : function.nodes()) {
-      const Graph* const inner = depth > kDeepest ? nullptr : function_of(node);
-      facts.calls_open = facts.calls_open || (inner != nullptr && facts_of(*inner, depth + 1).is_open);
-      facts.size = std::min(facts.size + (inner != nullptr ? facts_of(*inner, depth + 1).size : 1), kLargest + 1);
-      if (node.is("BatchNormalization")) facts.norms.push_back(&node);
-    }
+    add_facts(function, depth, facts);
     facts.is_open = facts.calls_open || std::ranges::any_of(facts.norms, [&](const Node* norm) {
                       return linear_maker(norm->input(0)) == nullptr ||
                              std::ranges::any_of(norm->inputs().subspan(1),
                                                  [&](const Value* input) { return input != nullptr && !is_constant(*input); });
                     });
     return facts_.insert_or_assign(&function, std::move(facts)).first->second;
+  }
+
+  void add_facts(const Graph& graph, int depth, Facts& facts) {
+    for (const Node& node : graph.nodes()) {
+      const Graph* const inner = depth > kDeepest ? nullptr : function_of(node);
+      facts.calls_open = facts.calls_open || (inner != nullptr && facts_of(*inner, depth + 1).is_open);
+      facts.size = std::min(facts.size + (inner != nullptr ? facts_of(*inner, depth + 1).size : 1), kLargest + 1);
+      if (node.is("BatchNormalization")) facts.norms.push_back(&node);
+      for (const auto& nested : node.subgraphs()) add_facts(*nested, depth, facts);
+    }
   }
 
   // Functions that nobody calls any more.
@@ -330,7 +382,7 @@ class Inliner {
 
   [[nodiscard]] static bool fits(const Graph& caller, const Graph& function) {
     for (const Node& node : function.nodes()) {
-      if (!node.subgraphs().empty()) return false;
+      if (std::ranges::any_of(node.subgraphs(), [&](const auto& nested) { return !fits(caller, *nested); })) return false;
       const int64_t here = caller.opset(node.domain()), there = node.opset();
       const bool is_known = here == there || (here == 0 && !is_in_function(caller));
       if (!is_known && (!node.domain().empty() || !is_same_operator(node.op_type(), here, there))) return false;
@@ -378,11 +430,27 @@ class Inliner {
     erase_node(call, freed);
     // What this call did not use is not worth a node.
     for (std::size_t i = made.size(); i-- > 0;) {
-      const bool is_dead =
-          std::ranges::all_of(made[i]->outputs(), [](const Value* output) { return output == nullptr || is_unused(*output); });
-      if (is_dead && is_removable(*made[i])) erase_node(*made[i], freed);
+      for (const auto& nested : made[i]->subgraphs()) erase_dead(*nested, freed);
+      if (is_dead(*made[i])) erase_node(*made[i], freed);
     }
     for (Value* value : freed) release(*value, context_);
+  }
+
+  [[nodiscard]] static bool is_dead(const Node& node) {
+    return is_removable(node) &&
+           std::ranges::all_of(node.outputs(), [](const Value* output) { return output == nullptr || is_unused(*output); });
+  }
+
+  /// What other passes have removed from the function's nested graphs came back with the copy.
+  void erase_dead(Graph& graph, std::vector<Value*>& freed) {
+    for (auto at = graph.nodes().end(); at != graph.nodes().begin();) {
+      Node& node = *--at;
+      for (const auto& nested : node.subgraphs()) erase_dead(*nested, freed);
+      if (!is_dead(node)) continue;
+      ++at;
+      erase_node(node, freed);
+    }
+    for (Initializer& initializer : graph.initializers()) freed.push_back(initializer.value);
   }
 
   /// The call's outputs keep their names and readers, and wait for the nodes that make them. What one value of the function makes several

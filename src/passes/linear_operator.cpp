@@ -141,7 +141,7 @@ Node* bias_add(const Node& matmul, PassContext& context) {
   const Value* const result = matmul.output(0);
   if (result == nullptr || result->uses().size() != 1 || result->is_output()) return nullptr;
   Node& add = *result->uses().front().node;
-  const bool is_add = add.is("Add") && add.opset() >= 7 && &add.graph() == &matmul.graph() && add.output(0) != nullptr;
+  const bool is_add = add.is("Add") && &add.graph() == &matmul.graph() && add.output(0) != nullptr;
   return is_add && !is_excluded(add, context.options) ? &add : nullptr;
 }
 
@@ -155,6 +155,11 @@ void find_matmul_bias(LinearOperator& out, PassContext& context) {
   const bool fits = !affine->axis || (is_same(*affine->axis, out.output_axis, out.rank) && affine->affine->length() == out.outputs);
   if (!fits || affine->affine->length() == 0) return;
   out.bias = std::get<Constant>(context.constants.find(*add->input(1 - affine->data)));
+  // Where the operand says on which axes it lies, it stays as long as it is.
+  if (add->opset() < 7 && element_count(out.bias->dims) != out.outputs) {
+    out.bias.reset();
+    return;
+  }
   out.bias_node = add;
   out.bias_input = 1 - affine->data;
   out.is_bias_missing = false;
@@ -226,7 +231,7 @@ Scale LinearOperator::over_inputs(std::span<const double> factors) const {
 Dims LinearOperator::bias_dims() const {
   if (node->is("MatMul")) {
     if (bias && std::ranges::count(bias->dims, outputs) == 1 && element_count(bias->dims) == outputs) return bias->dims;
-    return outputs_in_rows ? Dims{outputs, 1} : Dims{outputs};
+    return outputs_in_rows && node->opset() >= 7 ? Dims{outputs, 1} : Dims{outputs};
   }
   return bias && bias->dims.size() == 2 ? Dims{bias_rows, outputs} : Dims{outputs};
 }

@@ -290,7 +290,7 @@ void Prover::examine_bodies(const Claim& claim, Look& look) {
       const auto found = std::ranges::find(names_b, names_a[i]);
       if (found == names_b.end()) continue;
       found->clear();
-      pair_graphs(*a.subgraphs()[i], *b.subgraphs()[static_cast<std::size_t>(found - names_b.begin())], look);
+      pair_graphs(*a.subgraphs()[i], claim.a.call, *b.subgraphs()[static_cast<std::size_t>(found - names_b.begin())], claim.b.call, look);
     }
   }
   const Graph* const function_a = a_.function_of(a);
@@ -298,7 +298,7 @@ void Prover::examine_bodies(const Claim& claim, Look& look) {
   if ((function_a != nullptr) != (function_b != nullptr)) {
     look.issues.push_back(issue_of_node(Unexplained::Kind::graph, b, false, "calls a function that only one of the models has"));
   } else if (function_b != nullptr && !graphs_.contains(function_b)) {
-    pair_graphs(*function_a, *function_b, look);
+    pair_graphs(*function_a, nullptr, *function_b, nullptr, look);
   }
 }
 

@@ -24,6 +24,8 @@ namespace {
 /// and in all: graphs made to exhaust memory or patience are given up.
 constexpr std::size_t kMostSteps = 256;
 constexpr std::size_t kLongestChain = 64;
+/// Places where both sides have the same name that are tried.
+constexpr std::size_t kMostMeetings = 8;
 constexpr std::size_t kMostLanes = std::size_t{1} << 20U;
 constexpr std::size_t kMostLanesInAll = std::size_t{1} << 28U;
 
@@ -38,13 +40,16 @@ struct Link {
   std::optional<Step> step;
   const Node* node = nullptr;
   Ref output;
-  bool is_identity = false;
+  bool is_identity = false;  ///< hands on what it reads, or is a call that was entered
+  bool is_call = false;
 };
 struct Chain {
   std::vector<Ref> values;  ///< from the operator's data operand on; link i leads from value i + 1 to value i
   std::vector<Link> links;
-  [[nodiscard]] bool has_steps() const {
-    return std::ranges::any_of(links, [](const Link& link) { return link.step.has_value(); });
+  /// Affines from link `first` on.
+  [[nodiscard]] std::ptrdiff_t steps(std::size_t first = 0) const {
+    return std::count_if(links.begin() + static_cast<std::ptrdiff_t>(first), links.end(),
+                         [](const Link& link) { return link.step.has_value(); });
   }
 };
 
@@ -57,8 +62,11 @@ Chain chain_in_front(Side& side, Ref data, bool rounded) {
     const Node* const node = at.value->producer();
     if (node == nullptr) break;
     Link link{read_step(side, at, rounded), node, at, is_identity(side, at)};
+    const auto inside = side.entered(at);
+    link.is_call = inside.has_value();
+    link.is_identity = link.is_identity || link.is_call;
     if (!link.step && !link.is_identity && !is_passable(*node)) break;
-    const Ref below = link.step ? link.step->input : side.operand(at, 0);
+    const Ref below = link.step ? link.step->input : link.is_call ? *inside : side.operand(at, 0);
     if (!below) break;
     if (link.step) lanes += link.step->lanes.size();
     out.links.push_back(std::move(link));
@@ -134,9 +142,9 @@ std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
   const auto add = [&](Candidate candidate) {
     if (std::ranges::find(out, candidate) == out.end()) out.push_back(candidate);
   };
-  if (a.has_steps() || b.has_steps()) {
-    for (std::size_t i = 0; i < a.values.size() && out.empty(); ++i) {
-      for (std::size_t j = 0; j < b.values.size() && out.empty(); ++j) {
+  if (a.steps() + b.steps() > 0) {
+    for (std::size_t i = 0; i < a.values.size() && out.size() < kMostMeetings; ++i) {
+      for (std::size_t j = 0; j < b.values.size() && out.size() < kMostMeetings; ++j) {
         if (a.values[i].value->name() == b.values[j].value->name()) add({i, j});
       }
     }
@@ -181,6 +189,31 @@ std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
   return out;
 }
 
+/// Factors of 0 make several right, but not what is left below: there should be as many affines on both sides, and a look at the two
+/// values should find nothing.
+Prover::Candidate Prover::most_likely(const Pair& pair, std::vector<Candidate> holding) {
+  std::ranges::stable_partition(holding, [&](const Candidate& candidate) {
+    return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b);
+  });
+  if (holding.size() == 1 || is_probing_) return holding.front();
+  is_probing_ = true;
+  const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {
+    return examine({pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node}).issues.empty();
+  });
+  is_probing_ = false;
+  return found != holding.end() ? *found : holding.front();
+}
+
+/// Whether the affines in front are there and do nothing: factors of 1.
+bool Prover::changes_nothing(const Pair& pair, const Candidate& candidate) {
+  const auto front_a = compose_front(a_, shapes_a_, pair.front_a, candidate.of_a, pair.a);
+  const auto front_b = compose_front(b_, shapes_b_, pair.front_b, candidate.of_b, pair.b);
+  const auto is_nothing = [](const Composed& composed) {
+    return std::ranges::all_of(composed.lanes, [](const Lane& lane) { return lane.factor == 1 && lane.shift == 0; });
+  };
+  return front_a && front_b && front_a->steps + front_b->steps > 0 && is_nothing(*front_a) && is_nothing(*front_b);
+}
+
 Recomputed Prover::try_candidate(const Claim& claim, const Pair& pair, const Candidate& candidate, bool thorough) {
   const auto front_a = compose_front(a_, shapes_a_, pair.front_a, candidate.of_a, pair.a);
   const auto front_b = compose_front(b_, shapes_b_, pair.front_b, candidate.of_b, pair.b);
@@ -210,6 +243,7 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   auto linear_b = linear_a ? read_linear(b_, shapes_b_, claim.b) : std::nullopt;
   if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
   Pair pair{std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}};
+  bool is_same_operator = false;
   if (claim.is_plain()) {
     // The usual case: weight and bias as they were.
     const auto same = [&](Ref a, Ref b) {
@@ -217,11 +251,13 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
       const auto found = a && b ? tensor_difference(a, b) : std::nullopt;
       return found && found->values == 0;
     };
-    if (same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value)) return false;
+    is_same_operator = same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
   }
   if (!spend(claim.behind_a) || !spend(claim.behind_b)) return false;
   pair.front_a = chain_in_front(a_, pair.a.data, false);
   pair.front_b = chain_in_front(b_, pair.b.data, true);
+  // What went may have changed nothing: factors of 1.
+  if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
   for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
     for (const Link& link : chain->links) lanes_ += link.step ? link.step->lanes.size() : 0;
   }
@@ -231,9 +267,13 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   pair.behind_a = *behind_a;
   pair.behind_b = *behind_b;
   const std::vector<Candidate> tried = candidates(pair);
+  std::vector<Candidate> holding;
   for (const Candidate& candidate : tried) {
-    if (!try_candidate(claim, pair, candidate, false).holds()) continue;
-    accept_fold(claim, pair, candidate, look);
+    if (is_same_operator && !changes_nothing(pair, candidate)) continue;
+    if (try_candidate(claim, pair, candidate, false).holds()) holding.push_back(candidate);
+  }
+  if (!holding.empty()) {
+    accept_fold(claim, pair, most_likely(pair, std::move(holding)), look);
     return true;
   }
   if (claim.is_plain()) return false;
@@ -259,7 +299,7 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
       if (link.step) {
         account(side, *link.step, is_first);
       } else if (link.is_identity) {
-        (is_first ? look.bypassed : look.nodes_b).push_back(link.node);
+        (!is_first ? look.nodes_b : link.is_call ? look.nodes_a : look.bypassed).push_back(link.node);
       } else {
         (is_first ? passed_a : passed_b).emplace_back(link.node, link.output);
       }

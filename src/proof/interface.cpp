@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/text.h"
@@ -88,7 +89,7 @@ void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::
   for (const Port& port : a) {
     const auto found = places.find(port.value->name());
     if (found == places.end()) {
-      note(port, "is missing", true);
+      if (port.side == "output" || !port.value->is_overridable()) note(port, "is missing", true);
       continue;
     }
     met[found->second] = 1;
@@ -112,6 +113,16 @@ std::vector<const Value*> callers_inputs(const Model& model) {
   std::vector<const Value*> out;
   for (const Value* value : model.graph().inputs()) {
     if (value->initializer() == nullptr || value->is_overridable()) out.push_back(value);
+  }
+  return out;
+}
+
+std::vector<const Value*> frozen_inputs(const Model& a, const Model& b) {
+  std::unordered_set<std::string_view> names;
+  for (const Value* value : b.graph().inputs()) names.insert(value->name());
+  std::vector<const Value*> out;
+  for (const Value* value : a.graph().inputs()) {
+    if (value->is_overridable() && !names.contains(value->name())) out.push_back(value);
   }
   return out;
 }

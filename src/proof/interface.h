@@ -13,5 +13,7 @@ namespace relayout::proof {
 [[nodiscard]] std::vector<Unexplained> compare_interfaces(const Model& a, const Model& b);
 /// The graph inputs a caller sees.
 [[nodiscard]] std::vector<const Value*> callers_inputs(const Model& model);
+/// Inputs of `a` with a default that `b` has no more: there the default is a constant.
+[[nodiscard]] std::vector<const Value*> frozen_inputs(const Model& a, const Model& b);
 
 }  // namespace relayout::proof

@@ -59,7 +59,7 @@ void Prover::claim_leftovers() {
       const auto& of_b = *function->function();
       if (of_a.name() != of_b.name() || of_a.domain() != of_b.domain() || of_a.overload() != of_b.overload()) continue;
       Look look;
-      pair_graphs(*other, *function, look);
+      pair_graphs(*other, nullptr, *function, nullptr, look);
       accept(std::move(look));
     }
   }

@@ -61,8 +61,13 @@ ProofResult Prover::run() {
 void Prover::claim_interface() {
   for (Unexplained& difference : compare_interfaces(a_.model(), b_.model())) issues_.push_back({std::move(difference), -1});
   graphs_.emplace(&b_.model().graph(), &a_.model().graph());
+  const std::vector<const Value*> frozen = frozen_inputs(a_.model(), b_.model());
+  for (const Value* value : frozen) a_.freeze(*value);
+  std::vector<const Value*> inputs = callers_inputs(a_.model());
+  const std::unordered_set<const Value*> is_frozen(frozen.begin(), frozen.end());
+  std::erase_if(inputs, [&](const Value* value) { return is_frozen.contains(value); });
   Look look;
-  for_each_pair(callers_inputs(a_.model()), callers_inputs(b_.model()), [&](const Value& a, const Value& b) {
+  for_each_pair(inputs, callers_inputs(b_.model()), [&](const Value& a, const Value& b) {
     inputs_.emplace(&b, &a);
     // What an overridable input is when the caller says nothing.
     if (a.initializer() != nullptr && b.initializer() != nullptr) compare_tensors({{&a}, {&b}, {}, {}, {}, {}, nullptr}, look, &b);
@@ -163,7 +168,7 @@ void Prover::account_for(Side& side, Ref constant, std::unordered_set<const Node
   }
 }
 
-void Prover::pair_graphs(const Graph& a, const Graph& b, Look& look) {
+void Prover::pair_graphs(const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look) {
   if (a.inputs().size() != b.inputs().size() || a.outputs().size() != b.outputs().size()) {
     const std::string where = b.is_function()        ? "function " + quote(b.function()->name())
                               : b.owner() != nullptr ? "a graph in " + b.owner()->label()
@@ -174,7 +179,7 @@ void Prover::pair_graphs(const Graph& a, const Graph& b, Look& look) {
   }
   look.graphs.emplace_back(&a, &b);
   for (std::size_t i = 0; i < b.outputs().size(); ++i) {
-    look.claims.push_back({{a.outputs()[i]}, {b.outputs()[i]}, {}, {}, {}, {}, b.owner()});
+    look.claims.push_back({{a.outputs()[i], call_a}, {b.outputs()[i], call_b}, {}, {}, {}, {}, b.owner()});
   }
 }
 

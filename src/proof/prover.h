@@ -65,7 +65,7 @@ class Prover {
   [[nodiscard]] Ref namesake(const Claim& claim) const;
   void accept(Look look);
   void account_for(Side& side, Ref constant, std::unordered_set<const Node*>& accounted, bool is_first);
-  void pair_graphs(const Graph& a, const Graph& b, Look& look);
+  void pair_graphs(const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look);
   [[nodiscard]] ProofResult result();
 
   // examine.cpp: one look at a claim without affines.
@@ -91,6 +91,8 @@ class Prover {
   struct Candidate;
   struct Pair;
   [[nodiscard]] std::vector<Candidate> candidates(const Pair& pair);
+  [[nodiscard]] Candidate most_likely(const Pair& pair, std::vector<Candidate> holding);
+  [[nodiscard]] bool changes_nothing(const Pair& pair, const Candidate& candidate);
   [[nodiscard]] Recomputed try_candidate(const Claim& claim, const Pair& pair, const Candidate& candidate, bool thorough);
   void accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
   void reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
@@ -123,7 +125,8 @@ class Prover {
   std::vector<Issue> issues_;
   std::vector<const Value*> outputs_a_, outputs_b_;  ///< graph outputs that have a counterpart
   int64_t settled_ = 0;
-  std::size_t lanes_ = 0;  ///< that were carried along so far
+  std::size_t lanes_ = 0;    ///< that were carried along so far
+  bool is_probing_ = false;  ///< within a look at what one of several readings rests on
   ProofResult result_;
 };
 

@@ -49,9 +49,9 @@ struct BrainHalf {
   static bool is_rounded_from(double value, uint16_t stored) { return double_to_bfloat16(value) == stored; }
 };
 
-/// Sums over the taps of each output channel: Σ W·t and Σ |W·t|.
+/// Sums over the taps of each output channel: Σ W·t, Σ |W·t|, and Σ |W|·m, where m is the sum of the absolute terms that t is made of.
 struct TapSums {
-  std::vector<long double> sum, absolute;
+  std::vector<long double> sum, absolute, magnitude;
 };
 
 /// Compares the weights of both sides, row by row.
@@ -95,7 +95,7 @@ class WeightCheck {
  private:
   [[nodiscard]] TapSums empty_sums() const {
     const auto count = static_cast<std::size_t>(a_.outputs);
-    return {std::vector<long double>(count), std::vector<long double>(count)};
+    return {std::vector<long double>(count), std::vector<long double>(count), std::vector<long double>(count)};
   }
   /// Whether all weights of a row are multiplied by the same.
   [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
@@ -220,13 +220,16 @@ template <class Format>
 void WeightCheck::add_taps(int64_t row, const typename Format::Element* weights, const Composed& front, TapSums& sums) const {
   if (sums.sum.empty()) return;
   for (int64_t column = 0; column < a_.columns; ++column) {
-    const long double shift = front.lanes[static_cast<std::size_t>(a_.input_channel(row, column))].shift;
+    const Lane& lane = front.lanes[static_cast<std::size_t>(a_.input_channel(row, column))];
     const auto output = static_cast<std::size_t>(a_.output_channel(row, column));
+    long double absolute = 0;
     for (int64_t i = 0; i < a_.inner; ++i) {
-      const long double tap = static_cast<long double>(Format::load(weights[column * a_.inner + i])) * shift;
-      sums.sum[output] += tap;
-      sums.absolute[output] += std::abs(tap);
+      const auto weight = static_cast<long double>(Format::load(weights[column * a_.inner + i]));
+      sums.sum[output] += weight * lane.shift;
+      absolute += std::abs(weight);
     }
+    sums.absolute[output] += absolute * std::abs(lane.shift);
+    sums.magnitude[output] += absolute * lane.magnitude;
   }
 }
 
@@ -310,9 +313,10 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
   const long double own = static_cast<long double>(linear.beta) * static_cast<long double>(bias);
   const long double sum = taps.sum.empty() ? 0 : alpha * taps.sum[o];
   const long double absolute = taps.sum.empty() ? 0 : std::abs(alpha) * taps.absolute[o];
+  const long double magnitude = taps.sum.empty() ? 0 : std::abs(alpha) * taps.magnitude[o];
   Effect out;
   out.value = lane.factor * (own + sum) + lane.shift;
-  out.magnitude = std::abs(lane.factor) * (std::abs(own) + absolute) + lane.magnitude;
+  out.magnitude = std::abs(lane.factor) * (std::abs(own) + absolute + magnitude) + lane.magnitude;
   out.sum_error = std::abs(lane.factor) * absolute;
   out.slack = lane.slack;
   if (is_rounded && linear.bias) {

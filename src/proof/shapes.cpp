@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,33 +19,65 @@ namespace {
 
 /// Results have the dims of the first input.
 constexpr auto kKeepDims = std::to_array<std::string_view>({
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
     "BatchNormalization",
     "Cast",
     "CastLike",
+    "Ceil",
+    "Celu",
     "Clip",
+    "Cos",
+    "Cosh",
+    "CumSum",
+    "DequantizeLinear",
     "Dropout",
     "Elu",
     "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
     "GroupNormalization",
     "HardSigmoid",
     "HardSwish",
     "Identity",
     "InstanceNormalization",
+    "LRN",
     "LayerNormalization",
     "LeakyRelu",
+    "Log",
     "LogSoftmax",
+    "LpNormalization",
+    "Mish",
     "Neg",
+    "Not",
     "PRelu",
+    "QuantizeLinear",
+    "Reciprocal",
     "Relu",
+    "Round",
+    "Selu",
+    "Shrink",
     "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
     "Softmax",
     "Softplus",
+    "Softsign",
     "Sqrt",
+    "Tan",
     "Tanh",
+    "ThresholdedRelu",
 });
 constexpr auto kBroadcast = std::to_array<std::string_view>({"Add", "Div", "Max", "Mean", "Min", "Mul", "Pow", "Sub", "Sum", "Where"});
 constexpr auto kPools = std::to_array<std::string_view>(
-    {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool", "MaxPool", "Pad", "Resize", "Upsample"});
+    {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool", "MaxPool", "Resize", "Upsample"});
 static_assert(std::ranges::is_sorted(kKeepDims) && std::ranges::is_sorted(kBroadcast) && std::ranges::is_sorted(kPools));
 
 template <std::size_t N>
@@ -54,6 +87,7 @@ bool is_any_of(const Node& node, const std::array<std::string_view, N>& sorted) 
 
 /// Inputs whose shapes the result depends on.
 std::size_t wanted_inputs(const Node& node) {
+  if (node.is("Conv") || node.is("ConvTranspose")) return 2;
   return is_any_of(node, kBroadcast) || node.is("Concat") || node.is("MatMul") || node.is("Gemm") ? node.inputs().size() : 1;
 }
 
@@ -62,16 +96,21 @@ int64_t times(int64_t a, int64_t b) {
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &out) ? -1 : out;
 }
 
-/// Positions of a convolution's window along one dim of the data (ONNX Conv); −1 when they are not certain.
+/// Entry of an attribute that has one per dim; −1 where it is too short.
+int64_t entry_of(const AttributeReader& attributes, std::string_view name, std::size_t at, int64_t otherwise) {
+  const auto values = attributes.integers(name);
+  return values.empty() ? otherwise : at < values.size() ? values[at] : -1;
+}
+
+bool is_sane(int64_t number) {
+  return number >= 0 && number < int64_t{1} << 31;
+}
+
+/// Positions of a window along one dim of the data (ONNX Conv, AveragePool); −1 when they are not certain.
 int64_t window_positions(const AttributeReader& attributes, std::size_t i, std::size_t spatial_rank, int64_t size, int64_t kernel) {
-  constexpr int64_t kMost = int64_t{1} << 31;
-  const auto entry = [&](std::string_view name, std::size_t at, int64_t otherwise) {
-    const auto values = attributes.integers(name);
-    return values.empty() ? otherwise : at < values.size() ? values[at] : -1;
-  };
+  const auto entry = [&](std::string_view name, std::size_t at, int64_t otherwise) { return entry_of(attributes, name, at, otherwise); };
   const int64_t stride = entry("strides", i, 1);
   const int64_t dilation = entry("dilations", i, 1);
-  const auto is_sane = [&](int64_t number) { return number >= 0 && number < kMost; };
   if (!is_sane(size) || !is_sane(kernel) || !is_sane(stride) || !is_sane(dilation) || kernel < 1 || stride < 1) return -1;
   const std::string padding = attributes.text("auto_pad", "NOTSET");
   if (padding.starts_with("SAME")) return (size + stride - 1) / stride;
@@ -81,6 +120,28 @@ int64_t window_positions(const AttributeReader& attributes, std::size_t i, std::
   if (!is_sane(begin) || !is_sane(end)) return -1;
   const int64_t room = size + begin + end - (kernel - 1) * dilation - 1;
   return room < 0 ? -1 : room / stride + 1;
+}
+
+/// The same of a ConvTranspose, whose windows add up.
+int64_t spread_positions(const AttributeReader& attributes, std::size_t i, std::size_t spatial_rank, int64_t size, int64_t kernel) {
+  const auto entry = [&](std::string_view name, std::size_t at, int64_t otherwise) { return entry_of(attributes, name, at, otherwise); };
+  const int64_t stride = entry("strides", i, 1);
+  const int64_t dilation = entry("dilations", i, 1);
+  const int64_t extra = entry("output_padding", i, 0);
+  const int64_t begin = entry("pads", i, 0);
+  const int64_t end = entry("pads", i + spatial_rank, 0);
+  for (const int64_t number : {size, kernel, stride, dilation, extra, begin, end}) {
+    if (!is_sane(number)) return -1;
+  }
+  const std::string padding = attributes.text("auto_pad", "NOTSET");
+  if (attributes.has("output_shape") || padding.starts_with("SAME") || size < 1 || kernel < 1) return -1;
+  const int64_t whole = stride * (size - 1) + extra + (kernel - 1) * dilation + 1;
+  return std::max<int64_t>(padding == "VALID" ? whole : whole - begin - end, -1);
+}
+
+/// A size that is not 1 decides; what is not known may be 1 or that size.
+int64_t broadcast_dim(int64_t a, int64_t b) {
+  return b > 1 || (a == 1 && b != 1) ? b : a;
 }
 
 }  // namespace
@@ -98,6 +159,13 @@ std::optional<Dims> Shapes::of(Ref ref) {
       open.pop_back();
     } else if (const Node* const node = at.value->producer(); node == nullptr) {
       shapes_.emplace(at, of_source(at));
+    } else if (const auto inside = side_.entered(at)) {
+      const auto found = shapes_.find(*inside);
+      if (found != shapes_.end() || !*inside || top.next++ > 0) {
+        shapes_.emplace(at, found != shapes_.end() ? found->second : std::nullopt);
+      } else {
+        open.push_back({*inside});
+      }
     } else if (top.next < std::min(wanted_inputs(*node), node->inputs().size())) {
       const Ref input = side_.operand(at, top.next++);
       if (input) open.push_back({input});
@@ -130,7 +198,9 @@ Shapes::Shape Shapes::of_node(Ref output) {
   if (is_any_of(node, kBroadcast)) return broadcast(output);
   if (is_any_of(node, kPools)) return pool(output);
   if (node.is("Conv") || node.is("ConvTranspose")) return convolution(output);
-  if (node.is("MatMul") || node.is("Gemm")) return product(output);
+  if (node.is("Pad")) return pad(output);
+  if (node.is("Gemm")) return gemm(output);
+  if (node.is("MatMul")) return matmul(output);
   if (node.is("Flatten")) return flatten(output);
   if (node.is("Reshape")) return reshape(output);
   if (node.is("Squeeze")) return squeeze(output);
@@ -141,30 +211,53 @@ Shapes::Shape Shapes::of_node(Ref output) {
 }
 
 Shapes::Shape Shapes::convolution(Ref output) {
-  const auto weight = side_.constant(side_.operand(output, 1));
+  const auto weight = known(output, 1);
   const auto data = known(output, 0);
-  if (!weight || weight->dims.size() < 3) return data ? std::optional(Dims(data->size(), -1)) : std::nullopt;
-  Dims dims(weight->dims.size(), -1);
+  if (!weight || weight->size() < 3) return data ? std::optional(Dims(data->size(), -1)) : std::nullopt;
+  Dims dims(weight->size(), -1);
   if (data && data->size() == dims.size()) dims[0] = (*data)[0];
   const AttributeReader attributes(*output.value->producer(), output.call);
   const int64_t group = attributes.integer("group", 1);
   if (attributes.is_open()) return dims;
   const bool is_conv = output.value->producer()->is("Conv");
-  dims[1] = is_conv ? weight->dims[0] : times(weight->dims[1], group);
-  for (std::size_t i = 2; is_conv && data && data->size() == dims.size() && i < dims.size(); ++i) {
-    dims[i] = window_positions(attributes, i - 2, dims.size() - 2, (*data)[i], weight->dims[i]);
+  dims[1] = is_conv ? (*weight)[0] : times((*weight)[1], group);
+  for (std::size_t i = 2; data && data->size() == dims.size() && i < dims.size(); ++i) {
+    dims[i] = (is_conv ? window_positions : spread_positions)(attributes, i - 2, dims.size() - 2, (*data)[i], (*weight)[i]);
   }
   return dims;
 }
 
-/// Operators that keep batch and channels; sizes behind those are known for global pools alone.
+/// Operators that keep batch and channels.
 Shapes::Shape Shapes::pool(Ref output) {
   const Node& node = *output.value->producer();
   auto dims = known(output, 0);
   if (!dims) return std::nullopt;
   const bool is_global = node.op_type().starts_with("Global");
   const bool keeps_leading = is_global || node.op_type().ends_with("Pool");
-  for (std::size_t i = keeps_leading ? 2 : 0; i < dims->size(); ++i) (*dims)[i] = is_global ? 1 : -1;
+  const AttributeReader attributes(node, output.call);
+  const auto kernel = attributes.integers("kernel_shape");
+  const bool is_windowed = keeps_leading && kernel.size() + 2 == dims->size() && attributes.integer("ceil_mode", 0) == 0;
+  for (std::size_t i = keeps_leading ? 2 : 0; i < dims->size(); ++i) {
+    int64_t& dim = (*dims)[i];
+    dim = is_global ? 1 : is_windowed ? window_positions(attributes, i - 2, kernel.size(), dim, kernel[i - 2]) : -1;
+  }
+  if (attributes.is_open()) std::fill(dims->begin() + (keeps_leading ? 2 : 0), dims->end(), -1);
+  return dims;
+}
+
+Shapes::Shape Shapes::pad(Ref output) {
+  auto dims = known(output, 0);
+  if (!dims) return std::nullopt;
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const auto pads = paddings(side_, output, attributes, dims);
+  const std::size_t rank = dims->size();
+  for (std::size_t i = 0; i < rank; ++i) {
+    int64_t& dim = (*dims)[i];
+    int64_t sum = -1;
+    const bool is_known = dim >= 0 && pads && !attributes.is_open() && pads->size() == 2 * rank &&
+                          !__builtin_add_overflow(dim, (*pads)[i], &sum) && !__builtin_add_overflow(sum, (*pads)[i + rank], &sum);
+    dim = is_known ? std::max<int64_t>(sum, -1) : -1;
+  }
   return dims;
 }
 
@@ -196,6 +289,13 @@ Shapes::Shape Shapes::reshape(Ref output) {
     if (dim == 0 && !zero_is_zero) dim = dims && i < dims->size() ? (*dims)[i] : -1;
     out.push_back(std::max<int64_t>(dim, -1));
   }
+  // The one that is left to the rest.
+  const auto rest = std::ranges::find(*wanted, -1);
+  int64_t whole = 1, others = 1;
+  for (std::size_t i = 0; dims && i < dims->size(); ++i) whole = times(whole, (*dims)[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) others = rest - wanted->begin() == static_cast<std::ptrdiff_t>(i) ? others : times(others, out[i]);
+  if (dims && rest != wanted->end() && whole > 0 && others > 0 && whole % others == 0)
+    out[static_cast<std::size_t>(rest - wanted->begin())] = whole / others;
   return out;
 }
 
@@ -210,8 +310,13 @@ std::optional<std::vector<int64_t>> Shapes::axes(Ref output) {
 Shapes::Shape Shapes::squeeze(Ref output) {
   const auto dims = known(output, 0);
   auto gone = axes(output);
-  if (!dims || !gone || gone->empty()) return std::nullopt;
+  if (!dims || !gone) return std::nullopt;
   Dims out;
+  if (gone->empty()) {
+    if (std::ranges::any_of(*dims, [](int64_t dim) { return dim < 0; })) return std::nullopt;
+    std::ranges::copy_if(*dims, std::back_inserter(out), [](int64_t dim) { return dim != 1; });
+    return out;
+  }
   for (std::size_t i = 0; i < dims->size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     const bool stays =
@@ -271,13 +376,28 @@ Shapes::Shape Shapes::concat(Ref output) {
   return out;
 }
 
-Shapes::Shape Shapes::product(Ref output) {
+Shapes::Shape Shapes::gemm(Ref output) {
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const bool turned_a = attributes.integer("transA", 0) != 0;
+  const bool turned_b = attributes.integer("transB", 0) != 0;
   const auto a = known(output, 0);
   const auto b = known(output, 1);
-  const Node& node = *output.value->producer();
-  if (node.is("Gemm")) return Dims{-1, -1};
+  Dims out = {-1, -1};
+  if (attributes.is_open()) return out;
+  if (a && a->size() == 2) out[0] = (*a)[turned_a ? 1 : 0];
+  if (b && b->size() == 2) out[1] = (*b)[turned_b ? 0 : 1];
+  return out;
+}
+
+Shapes::Shape Shapes::matmul(Ref output) {
+  const auto a = known(output, 0);
+  const auto b = known(output, 1);
   if (!a || !b || a->size() < 2 || b->size() < 2) return std::nullopt;
-  Dims out(std::max(a->size(), b->size()), -1);
+  Dims out(std::max(a->size(), b->size()), 1);
+  for (const Dims* dims : {&*a, &*b}) {
+    const std::size_t missing = out.size() - dims->size();
+    for (std::size_t i = 0; i + 2 < dims->size(); ++i) out[missing + i] = broadcast_dim(out[missing + i], (*dims)[i]);
+  }
   out[out.size() - 2] = (*a)[a->size() - 2];
   out[out.size() - 1] = b->back();
   return out;
@@ -297,10 +417,27 @@ Shapes::Shape Shapes::broadcast(Ref output) {
   for (const Dims& dims : operands) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       int64_t& dim = out[out.size() - 1 - i];
-      const int64_t other = dims[dims.size() - 1 - i];
-      // A size that is not 1 decides; what is not known may be 1 or that size.
-      if (other > 1 || (dim == 1 && other != 1)) dim = other;
+      dim = broadcast_dim(dim, dims[dims.size() - 1 - i]);
     }
+  }
+  return out;
+}
+
+std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes, const std::optional<Dims>& dims) {
+  const Node& node = *output.value->producer();
+  if (node.opset() < 2) return attributes.integers("paddings");
+  if (node.opset() < 11) return attributes.integers("pads");
+  auto pads = side.integers(side.operand(output, 1));
+  if (!pads || !side.operand(output, 3)) return pads;
+  const auto axes = side.integers(side.operand(output, 3));
+  if (!axes || !dims || pads->size() != 2 * axes->size()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims->size());
+  std::vector<int64_t> out(2 * dims->size(), 0);
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + rank : (*axes)[i];
+    if (axis < 0 || axis >= rank) return std::nullopt;
+    out[static_cast<std::size_t>(axis)] = (*pads)[i];
+    out[static_cast<std::size_t>(axis + rank)] = (*pads)[i + axes->size()];
   }
   return out;
 }

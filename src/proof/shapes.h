@@ -23,13 +23,15 @@ class Shapes {
   [[nodiscard]] Shape of_node(Ref output);
   [[nodiscard]] Shape convolution(Ref output);
   [[nodiscard]] Shape pool(Ref output);
+  [[nodiscard]] Shape pad(Ref output);
   [[nodiscard]] Shape flatten(Ref output);
   [[nodiscard]] Shape reshape(Ref output);
   [[nodiscard]] Shape squeeze(Ref output);
   [[nodiscard]] Shape unsqueeze(Ref output);
   [[nodiscard]] Shape transpose(Ref output);
   [[nodiscard]] Shape concat(Ref output);
-  [[nodiscard]] Shape product(Ref output);
+  [[nodiscard]] Shape gemm(Ref output);
+  [[nodiscard]] Shape matmul(Ref output);
   [[nodiscard]] Shape broadcast(Ref output);
   /// `axes` as attribute or, in newer opsets, as input 1; nothing when they are not constant.
   [[nodiscard]] std::optional<std::vector<int64_t>> axes(Ref output);
@@ -37,5 +39,9 @@ class Shapes {
   Side& side_;
   std::unordered_map<Ref, Shape, RefHash> shapes_;
 };
+
+/// What a Pad adds: by axis of its operand, beginnings and then ends. Nothing when it is not constant.
+[[nodiscard]] std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes,
+                                                           const std::optional<Dims>& dims);
 
 }  // namespace relayout::proof

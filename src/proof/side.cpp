@@ -80,11 +80,17 @@ std::optional<Constant> Side::constant(Ref ref) {
   if (!ref) return std::nullopt;
   auto answer = constants_.find(*ref.value);
   if (auto* const constant = std::get_if<Constant>(&answer)) return std::move(*constant);
-  return std::nullopt;
+  if (frozen_.empty()) return std::nullopt;
+  while (ref && ref.value->producer() != nullptr && ref.value->producer()->is("Identity")) ref = operand(ref, 0);
+  return ref && frozen_.contains(ref.value) ? stored_contents(ref) : std::nullopt;
 }
 
 std::optional<Constant> Side::contents(Ref ref) {
   if (auto found = constant(ref)) return found;
+  return stored_contents(ref);
+}
+
+std::optional<Constant> Side::stored_contents(Ref ref) {
   const Initializer* const initializer = ref ? ref.value->initializer() : nullptr;
   if (initializer == nullptr || !initializer->data) return std::nullopt;
   Constant out;
@@ -114,7 +120,7 @@ const Value* Side::stored(Ref ref, std::vector<const Node*>* path) const {
   constexpr int kMostNodes = 64;
   ref = resolve(ref);
   for (int passed = 0; ref && passed < kMostNodes; ++passed) {
-    if (ref.value->initializer() != nullptr) return ref.value->is_overridable() ? nullptr : ref.value;
+    if (ref.value->initializer() != nullptr) return ref.value->is_overridable() && !frozen_.contains(ref.value) ? nullptr : ref.value;
     const Node* const node = ref.value->producer();
     if (node == nullptr) return nullptr;
     if (path != nullptr) path->push_back(node);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ops/constants.h"
@@ -58,6 +59,8 @@ class Side {
   /// What a function makes of a call's output, or nothing when `output` is none or calls are nested too deeply.
   [[nodiscard]] std::optional<Ref> entered(Ref output);
 
+  /// From now on an input's default is a constant.
+  void freeze(const Value& value) { frozen_.insert(&value); }
   /// The constant, evaluated if need be; nothing when it is none.
   [[nodiscard]] std::optional<Constant> constant(Ref ref);
   /// The same for what is constant as long as nobody replaces it: overridable and trained initializers too.
@@ -74,9 +77,11 @@ class Side {
 
  private:
   void index(const Graph& graph);
+  [[nodiscard]] static std::optional<Constant> stored_contents(Ref ref);
 
   const Model& model_;
   Constants constants_;
+  std::unordered_set<const Value*> frozen_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, int64_t> order_;
   std::map<std::string, const Graph*, std::less<>> functions_;

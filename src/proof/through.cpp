@@ -58,17 +58,8 @@ bool is_mean(const AttributeReader& attributes) {
          attributes.integer("ceil_mode", 0) == 0;
 }
 
-/// Paddings by axis, beginnings then ends; nothing when not constant.
-std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes) {
-  const Node& node = *output.value->producer();
-  if (node.opset() < 2) return attributes.integers("paddings");
-  if (node.opset() < 11) return attributes.integers("pads");
-  if (side.operand(output, 3)) return std::nullopt;  // axes: opset 18
-  return side.integers(side.operand(output, 1));
-}
-
-bool passes_pad(Side& side, Ref output, const Step& step, const AttributeReader& attributes) {
-  const auto pads = paddings(side, output, attributes);
+bool passes_pad(Side& side, Shapes& shapes, Ref output, const Step& step, const AttributeReader& attributes) {
+  const auto pads = paddings(side, output, attributes, shapes.of(side.operand(output, 0)));
   if (!pads) return false;
   const auto rank = static_cast<int64_t>(pads->size() / 2);
   if (step.lanes.size() > 1) {
@@ -85,7 +76,9 @@ bool passes_pad(Side& side, Ref output, const Step& step, const AttributeReader&
     if (!given || given->size() != 1) return false;
     value = given->front();
   }
-  return value == 0 && has_no_shift(step);
+  // What is added must be what the affine makes of it.
+  const auto fixed = static_cast<long double>(value);
+  return std::ranges::all_of(step.lanes, [&](const Lane& lane) { return lane.factor * fixed + lane.shift == fixed; });
 }
 
 /// Operators that leave every axis where it is.
@@ -97,7 +90,7 @@ bool passes_in_place(Side& side, Shapes& shapes, Ref output, const Step& step) {
   if (node.is("GlobalAveragePool")) passes = is_leading(step, shapes.of(output));
   if (node.is("AveragePool")) passes = is_leading(step, shapes.of(output)) && (has_no_shift(step) || is_mean(attributes));
   if (node.is("MaxPool")) passes = is_leading(step, shapes.of(output)) && keeps_order(step) && node.output(1) == nullptr;
-  if (node.is("Pad")) passes = passes_pad(side, output, step, attributes);
+  if (node.is("Pad")) passes = passes_pad(side, shapes, output, step, attributes);
   return passes && !attributes.is_open();
 }
 
@@ -133,16 +126,30 @@ bool push_transpose(Shapes& shapes, Ref output, Step& step) {
 }
 
 /// What a Reshape or Flatten asks for, dim by dim: 0 keeps the operand's, −1 is what remains.
-std::optional<std::vector<int64_t>> wanted_dims(Side& side, Ref output) {
+std::optional<std::vector<int64_t>> wanted_dims(Side& side, Shapes& shapes, Ref output) {
   const Node& node = *output.value->producer();
   const AttributeReader attributes(node, output.call);
   std::optional<std::vector<int64_t>> out;
   if (node.is("Flatten")) {
-    if (attributes.integer("axis", 1) == 1) out = std::vector<int64_t>{0, -1};
+    out = attributes.integer("axis", 1) == 1 ? std::vector<int64_t>{0, -1} : shapes.of(output);
   } else if (attributes.integer("allowzero", 0) == 0) {
     out = node.opset() < 5 ? attributes.integers("shape") : side.integers(side.operand(output, 1));
   }
   return attributes.is_open() ? std::nullopt : out;
+}
+
+/// Whether what −1 stands for is the operand's dim `place`: all the others make as much on both sides.
+bool is_rest_of(const std::vector<int64_t>& wanted, const std::optional<Dims>& dims, std::size_t place) {
+  if (!dims || place >= dims->size()) return false;
+  int64_t of_operand = 1, of_result = 1;
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    if (i != place && ((*dims)[i] < 1 || __builtin_mul_overflow(of_operand, (*dims)[i], &of_operand))) return false;
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const int64_t dim = wanted[i] == 0 && i < dims->size() ? (*dims)[i] : wanted[i];
+    if (i != place && (dim < 1 || __builtin_mul_overflow(of_result, dim, &of_result))) return false;
+  }
+  return of_operand == of_result;
 }
 
 /// An axis of a Reshape's operand that begins at the same place of the result: everything in front of it is kept.
@@ -151,7 +158,7 @@ std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::
   const int64_t at = from_front(axis, rank);
   if (at < 0 || at >= static_cast<int64_t>(wanted.size())) return std::nullopt;
   for (std::size_t i = 0; i < static_cast<std::size_t>(at); ++i) {
-    const bool is_kept = wanted[i] == 0 || (dims && i < dims->size() && (*dims)[i] >= 0 && (*dims)[i] == wanted[i]);
+    const bool is_kept = wanted[i] == 0 || (wanted[i] == -1 && is_rest_of(wanted, dims, i)) || (dims && i < dims->size() && (*dims)[i] >= 0 && (*dims)[i] == wanted[i]);
     if (!is_kept) return std::nullopt;
   }
   return at;
@@ -187,7 +194,7 @@ bool move_through_reshape(Shapes& shapes, Ref from, Ref to, Step& step) {
 }
 
 bool pull_reshape(Side& side, Shapes& shapes, Ref output, Step& step) {
-  const auto wanted = wanted_dims(side, output);
+  const auto wanted = wanted_dims(side, shapes, output);
   const auto dims = shapes.of(side.operand(output, 0));
   if (!wanted || !dims) return false;
   const auto at = kept_axis(*wanted, dims, step.axis, static_cast<int64_t>(wanted->size()));
@@ -202,7 +209,7 @@ bool pull_reshape(Side& side, Shapes& shapes, Ref output, Step& step) {
 }
 
 bool push_reshape(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) {
-  const auto wanted = wanted_dims(side, output);
+  const auto wanted = wanted_dims(side, shapes, output);
   const auto dims = shapes.of(side.operand(output, 0));
   if (!wanted) return false;
   const auto at = kept_axis(*wanted, dims, step.axis, dims ? static_cast<int64_t>(dims->size()) : -1);
@@ -226,10 +233,20 @@ std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref outpu
   const auto longer = shapes.of(longer_is_output ? output : side.operand(output, 0));
   if (!longer) return std::nullopt;
   const AttributeReader attributes(node, output.call);
-  const auto axes = node.opset() < 13 ? std::optional(attributes.integers("axes")) : side.integers(side.operand(output, 1));
-  if (!axes || axes->empty() || attributes.is_open()) return std::nullopt;
+  const bool is_attribute = node.opset() < 13;
+  const Ref given = is_attribute ? Ref() : side.operand(output, 1);
+  const auto axes = is_attribute ? std::optional(attributes.integers("axes"))
+                    : given      ? side.integers(given)
+                                 : std::optional(std::vector<int64_t>());
+  if (!axes || attributes.is_open()) return std::nullopt;
   const auto rank = static_cast<int64_t>(longer->size());
   std::vector<char> kept(longer->size(), 1);
+  if (axes->empty()) {
+    // Squeeze of all dims that are 1.
+    if (longer_is_output || std::ranges::any_of(*longer, [](int64_t dim) { return dim < 0; })) return std::nullopt;
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (*longer)[i] != 1 ? 1 : 0;
+    return kept;
+  }
   for (const int64_t axis : *axes) {
     const int64_t at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank) return std::nullopt;

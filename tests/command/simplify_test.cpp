@@ -110,6 +110,13 @@ TEST_F(Simplify, RequireAllFoldedListsWhatStaysAndWhy) {
   EXPECT_EQ(run({"convert", "two.onnx", "--require-all-folded", "--json"}).code, 1);
 }
 
+TEST_F(Simplify, F142RequireAllFoldedLeavesOutWhatTheUserLeftOut) {
+  EXPECT_EQ(run({"convert", "two.onnx", "-o", "a.onnx", "--require-all-folded", "--exclude", "BatchNormalization_3"}).code, 0);
+  EXPECT_EQ(run({"convert", "two.onnx", "-o", "b.onnx", "--require-all-folded", "--only", "BatchNormalization_1"}).code, 0);
+  // Another one's exclusion is no excuse.
+  EXPECT_EQ(run({"convert", "two.onnx", "-o", "c.onnx", "--require-all-folded", "--exclude", "BatchNormalization_1"}).code, 1);
+}
+
 TEST_F(Simplify, JsonListsEveryVerdict) {
   const Json list = findings({"two.onnx", "--dry-run"});
   std::vector<std::string> lines;

@@ -4,14 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "model/save.h"
+#include "passes/numbers.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"
+#include "relayout/proof.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"
+#include "support/temporary_folder.h"
+#include "support/small_models.h"
 #include "support/text_model.h"
 
 namespace relayout::test {
@@ -242,6 +248,41 @@ TEST(FoldBatchNormConstants, F44Overridable) {
     expect_skip(kFoldBatchNorm, overridable(conv_bn(kBody), name), Reason::overridable);
   }
   expect_skip(kFoldBatchNorm, overridable(spelled("W = Identity (W0)", {"W"}, "float[4,3,3,3] W0"), "W0"), Reason::overridable);
+}
+
+TEST(FoldBatchNormConstants, F44FreezeIsProved) {
+  PassOptions options;
+  options.freeze = true;
+  for (const char* const name : {"s", "W", "B"}) {
+    const TextModel before = overridable(conv_bn(kBody), name);
+    const auto result = run(kFolds, before, options);
+    const ProofResult proof = prove(*before.load(), *result.model, {.digests = false});
+    for (const Unexplained& entry : proof.unexplained) ADD_FAILURE() << name << ": " << entry.text;
+    EXPECT_EQ(proof.folds, 1);
+  }
+}
+
+TEST(FoldBatchNormConstants, F46ExternalData) {
+  const TempFolder folder;
+  const TextModel before = conv_bn(kBody);
+  onnx::ModelProto message = before.message();
+  onnx::TensorProto& weight = *message.mutable_graph()->mutable_initializer(0);
+  const std::string data = weight.raw_data();
+  write_file(folder / "weights.bin", data);
+  make_external(weight, "weights.bin");
+  write_file(folder / "model.onnx", message.SerializeAsString());
+  const auto model = Model::load(folder / "model.onnx");
+  std::vector<const Pass*> passes;
+  for (const std::string& name : kFolds) passes.push_back(find_pass(name));
+  PassContext context;
+  run_passes(*model, passes, context);
+  EXPECT_EQ(model->graph().nodes().size(), 1U);
+  std::filesystem::create_directory(folder / "folded");
+  (void)save(*model, folder / "folded" / "model.onnx", {});
+  EXPECT_EQ(read_file(folder / "weights.bin"), data) << "the original data file was touched";
+  const PassResult inside = run(kFolds, before);
+  const auto saved = Model::load(folder / "folded" / "model.onnx");
+  EXPECT_EQ(to_doubles(saved->graph().find("W")->initializer()->data->load()), inside.initializer("W"));
 }
 
 TEST(FoldBatchNormConstants, F44Freeze) {

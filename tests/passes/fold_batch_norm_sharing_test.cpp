@@ -376,6 +376,16 @@ TEST(FoldBatchNormForm, F140NamesAreTaken) {
   EXPECT_NE(result.model->graph().find("W.bias_2"), nullptr);
 }
 
+TEST(FoldBatchNormForm, F141TwiceIsOnce) {
+  // Copies of one weight, their names and biases: the same bytes from the same model, and nothing left to a second run.
+  const TextModel before =
+      two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  d = Conv (x, W)  z = BatchNormalization (d, s2, b2, m2, var2)");
+  const PassResult once = run(kFolds, before);
+  EXPECT_EQ(once.count("BatchNormalization"), 0);
+  EXPECT_TRUE(run(kFolds, before).bytes == once.bytes);
+  EXPECT_TRUE(run(kFolds, TextModel::of(once.bytes)).bytes == once.bytes);
+}
+
 TEST(FoldBatchNormForm, F142OnlyAndExclude) {
   const TextModel before =
       two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  d = Conv (x, V)  z = BatchNormalization (d, s2, b2, m2, var2)")

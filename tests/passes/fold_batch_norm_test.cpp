@@ -211,6 +211,13 @@ TEST(FoldBatchNorm, F22PerActivation) {
               Reason::per_activation);
 }
 
+TEST(FoldBatchNorm, F23PerActivationOfOnePosition) {
+  expect_skip(kFoldBatchNorm,
+              "g (float[1,3,3,3] x) => (float[1,4,1,1] y) <float[4,3,3,3] W, float[4,1,1] s, float[4,1,1] b, float[4,1,1] m, float[4,1,1] "
+              "var> { c = Conv (x, W)  y = BatchNormalization <spatial = 0> (c, s, b, m, var) }",
+              Reason::per_activation);
+}
+
 TEST(FoldBatchNorm, F24InferenceInVersion7And9) {
   expect_fold(conv_bn("c = Conv (x, W, B)  y = BatchNormalization <spatial = 1> (c, s, b, m, var)", "", head(7)), 1);
   expect_fold(conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)", "", head(8)), 1);

@@ -27,6 +27,17 @@ std::string conv(const std::string& body, const std::string& result = "float[2,4
 const std::string kBn = "BatchNormalization (d, s, b, m, var)";
 
 const std::vector<FoldCase> kCases = {
+    {"F17ShapeReadsIt", conv("y = BatchNormalization (c, s, b, m, var)  z = Shape (c)", "float[2,4,3,4] y, int64[4] z"), 0,
+     Reason::conv_output_shared},
+    {"F48aQuantizedBetween",
+     conv("q = QuantizeLinear (c, r, o)  d = DequantizeLinear (q, r, o)  y = " + kBn, "float[2,4,3,4] y", "float r = {0.25}, uint8 o = {128}"), 0,
+     Reason::nonlinear_between},
+    {"F48bConvInteger",
+     "g (uint8[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, " + parameters(4) +
+         "> { c = ConvInteger (x, W)  d = Cast <to = 1> (c)  y = BatchNormalization (d, s, b, m, var) }",
+     0, Reason::quantized},
+    {"F52bTwoEqual", conv("y = BatchNormalization (c, s, b, m, var)  z = BatchNormalization (c, s, b, m, var)", "float[2,4,3,4] y, float[2,4,3,4] z"),
+     0, Reason::conv_output_shared},
     {"F82Identities", conv("d = Identity (c)  e = " + kBn + "  y = Identity (e)"), 1},
     {"F83aDropout7", conv("d = Dropout (c)  y = " + kBn), 1, {}, 8},
     {"F83aDropout10", conv("d = Dropout (c)  y = " + kBn), 1, {}, 11},
@@ -62,6 +73,14 @@ const std::vector<FoldCase> kCases = {
     {"F88bSqueeze",
      "g (float[2,3,7] x) => (float[2,4] y) <float[4,3,7] W, int64[1] a = {-1}, " + parameters(4) +
          "> { c = Conv (x, W)  d = Squeeze (c, a)  y = BatchNormalization (d, s, b, m, var) }",
+     1},
+    {"F88bSqueezeWithoutAxes",
+     "g (float[2,3,7,1] x) => (float[2,4,5] y) <float[4,3,3,1] W, " + parameters(4) +
+         "> { c = Conv (x, W)  d = Squeeze (c)  y = BatchNormalization (d, s, b, m, var) }",
+     1},
+    {"F88aReshapeThatLeavesTheBatchOpen",
+     "g (float[N,3,5,6] x) => (float[N,4,12] y) <float[4,3,3,3] W, int64[3] n = {-1,4,12}, " + parameters(4) +
+         "> { c = Conv (x, W)  d = Reshape (c, n)  y = BatchNormalization (d, s, b, m, var) }",
      1},
     {"F88bSqueezeOfAFreeBatch",
      "g (float[N,3,7] x) => (float[N,4] y) <float[4,3,7] W, int64[1] a = {2}, " + parameters(4) +
@@ -116,6 +135,21 @@ const std::vector<FoldCase> kCases = {
          "> { c = Conv (x, W)  e = Conv (x, V)  d = Concat <axis = 2> (c, e)  y = BatchNormalization (d, s, b, m, var) }",
      1},
     {"F92aRelu", conv("d = Relu (c)  y = " + kBn), 0, Reason::nonlinear_between},
+    {"F92bReluAndPositiveScale",
+     "g (float[2,3,5,6] x) => (float[2,4,3,4] y) <float[4,3,3,3] W, float[4] s = {1,2,3,4}, float[4] z = {0,0,0,0}, float[4] var> { c = Conv "
+     "(x, W)  d = Relu (c)  y = BatchNormalization (d, s, z, z, var) }",
+     0, Reason::nonlinear_between},
+    {"F93bMaxPoolAndPositiveScale",
+     "g (float[2,3,5,6] x) => (float[2,4,2,3] y) <float[4,3,3,3] W, float[4] s = {1,2,3,4}, float[4] b, float[4] m, float[4] var> { c = Conv "
+     "(x, W)  d = MaxPool <kernel_shape = [2,2]> (c)  y = BatchNormalization (d, s, b, m, var) }",
+     0, Reason::nonlinear_between},
+    {"F97Resize", conv("d = Resize (c, , k)  y = " + kBn, "float[2,4,6,8] y", "float[4] k = {1,1,2,2}"), 0, Reason::nonlinear_between},
+    {"F97DepthToSpace",
+     "g (float[2,3,5,6] x) => (float[2,1,6,8] y) <float[4,3,3,3] W, " + parameters(1) +
+         "> { c = Conv (x, W)  d = DepthToSpace <blocksize = 2> (c)  y = BatchNormalization (d, s, b, m, var) }",
+     0, Reason::channel_axis_moved},
+    {"F97Slice", conv("d = Slice (c, i, j)  y = " + kBn, "float[2,4,3,4] y", "int64[1] i = {0}, int64[1] j = {2}"), 0,
+     Reason::nonlinear_between},
     {"F92aSigmoid", conv("d = Sigmoid (c)  y = " + kBn), 0, Reason::nonlinear_between},
     {"F92aClip", conv("d = Clip (c)  y = " + kBn), 0, Reason::nonlinear_between},
     {"F93aMaxPool", conv("d = MaxPool <kernel_shape = [2,2]> (c)  y = " + kBn, "float[2,4,2,3] y"), 0, Reason::nonlinear_between},
