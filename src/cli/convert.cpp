@@ -191,7 +191,8 @@ void declare_passes(OptionSet& options, Request& request) {
   options.list("--only", "GLOB", convert.only, "only nodes whose name matches; may be given several times");
   options.list("--exclude", "GLOB", convert.exclude, "no node whose name matches; may be given several times");
   options.flag("--freeze", convert.freeze, "treat initializers that callers could override as constants");
-  options.flag("--require-all-folded", convert.require_all_folded, "when a BatchNormalization stays that --exclude or --only did not leave out: write nothing, exit 1");
+  options.flag("--require-all-folded", convert.require_all_folded,
+               "when a BatchNormalization stays that --exclude or --only did not leave out: write nothing, exit 1");
   options.integer("--stop-after", "N", 0, convert.stop_after, "stop after N rewrites");
   options.hide_last();
   options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");

@@ -192,9 +192,8 @@ std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
 /// Factors of 0 make several right, but not what is left below: there should be as many affines on both sides, and a look at the two
 /// values should find nothing.
 Prover::Candidate Prover::most_likely(const Pair& pair, std::vector<Candidate> holding) {
-  std::ranges::stable_partition(holding, [&](const Candidate& candidate) {
-    return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b);
-  });
+  std::ranges::stable_partition(
+      holding, [&](const Candidate& candidate) { return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b); });
   if (holding.size() == 1 || is_probing_) return holding.front();
   is_probing_ = true;
   const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {

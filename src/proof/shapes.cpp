@@ -293,7 +293,8 @@ Shapes::Shape Shapes::reshape(Ref output) {
   const auto rest = std::ranges::find(*wanted, -1);
   int64_t whole = 1, others = 1;
   for (std::size_t i = 0; dims && i < dims->size(); ++i) whole = times(whole, (*dims)[i]);
-  for (std::size_t i = 0; i < out.size(); ++i) others = rest - wanted->begin() == static_cast<std::ptrdiff_t>(i) ? others : times(others, out[i]);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    others = rest - wanted->begin() == static_cast<std::ptrdiff_t>(i) ? others : times(others, out[i]);
   if (dims && rest != wanted->end() && whole > 0 && others > 0 && whole % others == 0)
     out[static_cast<std::size_t>(rest - wanted->begin())] = whole / others;
   return out;

@@ -158,7 +158,8 @@ std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::
   const int64_t at = from_front(axis, rank);
   if (at < 0 || at >= static_cast<int64_t>(wanted.size())) return std::nullopt;
   for (std::size_t i = 0; i < static_cast<std::size_t>(at); ++i) {
-    const bool is_kept = wanted[i] == 0 || (wanted[i] == -1 && is_rest_of(wanted, dims, i)) || (dims && i < dims->size() && (*dims)[i] >= 0 && (*dims)[i] == wanted[i]);
+    const bool is_kept = wanted[i] == 0 || (wanted[i] == -1 && is_rest_of(wanted, dims, i)) ||
+                         (dims && i < dims->size() && (*dims)[i] >= 0 && (*dims)[i] == wanted[i]);
     if (!is_kept) return std::nullopt;
   }
   return at;

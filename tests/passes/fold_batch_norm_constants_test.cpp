@@ -16,8 +16,8 @@
 #include "relayout/proof.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"
-#include "support/temporary_folder.h"
 #include "support/small_models.h"
+#include "support/temporary_folder.h"
 #include "support/text_model.h"
 
 namespace relayout::test {
@@ -263,7 +263,7 @@ TEST(FoldBatchNormConstants, F44FreezeIsProved) {
 }
 
 TEST(FoldBatchNormConstants, F46ExternalData) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const TextModel before = conv_bn(kBody);
   onnx::ModelProto message = before.message();
   onnx::TensorProto& weight = *message.mutable_graph()->mutable_initializer(0);

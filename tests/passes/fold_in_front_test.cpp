@@ -172,7 +172,9 @@ const std::vector<FoldCase> kCases = {
     {"F78bPadEdgeOfSomeAxes",
      behind_bn("float[4,3,3,3] W, int64[4] p = {1,1,1,1}, int64[2] a = {2,-1}", "q = Pad <mode = \"edge\"> (n, p, , a)  y = Conv (q, W)",
                "float[2,4,5,6] y"),
-     1, {}, 18},
+     1,
+     {},
+     18},
     {"F79OneBranchOfConcat",
      "g (float[2,3,5,6] x, float[2,2,5,6] z) => (float[2,4,3,4] y) <float[4,5,3,3] W, " + parameters(3) +
          "> { n = BatchNormalization (x, s, b, m, var)  q = Concat <axis = 1> (n, z)  y = Conv (q, W) }",
@@ -184,11 +186,13 @@ const std::vector<FoldCase> kCases = {
     {"F80GlobalAverage",
      behind_bn("float[3,5] W, float[5] B", "q = GlobalAveragePool (n)  f = Flatten (q)  y = Gemm (f, W, B)", "float[2,5] y"), 1},
     {"F80ThroughAGemmOfKnownSize",
-     "g (float[2,4] x) => (float[2,6] y, float[2,3] c) <float[4,3] V, float[3] k, float[3,6] W, float[6] B> { c = Gemm (x, V)  n = Mul (k, c) "
+     "g (float[2,4] x) => (float[2,6] y, float[2,3] c) <float[4,3] V, float[3] k, float[3,6] W, float[6] B> { c = Gemm (x, V)  n = Mul (k, "
+     "c) "
      " y = Gemm (n, W, B) }",
      1},
     {"F80ThroughAPadOfKnownSize",
-     "g (float[2,3,5,6] x) => (float[2,4,7,8] y, float[2,3,7,8] q) <float[3,1,1] k, float[4,3,1,1] W, int64[8] p = {0,0,1,1,0,0,1,1}> { q = Pad "
+     "g (float[2,3,5,6] x) => (float[2,4,7,8] y, float[2,3,7,8] q) <float[3,1,1] k, float[4,3,1,1] W, int64[8] p = {0,0,1,1,0,0,1,1}> { q "
+     "= Pad "
      "(x, p)  n = Add (q, k)  y = Conv (n, W) }",
      1},
     {"F81NothingLinear", behind_bn("float[1] w", "y = Relu (n)", "float[2,3,5,6] y"), 0, Reason::no_linear_neighbour},

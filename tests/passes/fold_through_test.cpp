@@ -30,14 +30,16 @@ const std::vector<FoldCase> kCases = {
     {"F17ShapeReadsIt", conv("y = BatchNormalization (c, s, b, m, var)  z = Shape (c)", "float[2,4,3,4] y, int64[4] z"), 0,
      Reason::conv_output_shared},
     {"F48aQuantizedBetween",
-     conv("q = QuantizeLinear (c, r, o)  d = DequantizeLinear (q, r, o)  y = " + kBn, "float[2,4,3,4] y", "float r = {0.25}, uint8 o = {128}"), 0,
-     Reason::nonlinear_between},
+     conv("q = QuantizeLinear (c, r, o)  d = DequantizeLinear (q, r, o)  y = " + kBn, "float[2,4,3,4] y",
+          "float r = {0.25}, uint8 o = {128}"),
+     0, Reason::nonlinear_between},
     {"F48bConvInteger",
      "g (uint8[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, " + parameters(4) +
          "> { c = ConvInteger (x, W)  d = Cast <to = 1> (c)  y = BatchNormalization (d, s, b, m, var) }",
      0, Reason::quantized},
-    {"F52bTwoEqual", conv("y = BatchNormalization (c, s, b, m, var)  z = BatchNormalization (c, s, b, m, var)", "float[2,4,3,4] y, float[2,4,3,4] z"),
-     0, Reason::conv_output_shared},
+    {"F52bTwoEqual",
+     conv("y = BatchNormalization (c, s, b, m, var)  z = BatchNormalization (c, s, b, m, var)", "float[2,4,3,4] y, float[2,4,3,4] z"), 0,
+     Reason::conv_output_shared},
     {"F82Identities", conv("d = Identity (c)  e = " + kBn + "  y = Identity (e)"), 1},
     {"F83aDropout7", conv("d = Dropout (c)  y = " + kBn), 1, {}, 8},
     {"F83aDropout10", conv("d = Dropout (c)  y = " + kBn), 1, {}, 11},
@@ -136,11 +138,13 @@ const std::vector<FoldCase> kCases = {
      1},
     {"F92aRelu", conv("d = Relu (c)  y = " + kBn), 0, Reason::nonlinear_between},
     {"F92bReluAndPositiveScale",
-     "g (float[2,3,5,6] x) => (float[2,4,3,4] y) <float[4,3,3,3] W, float[4] s = {1,2,3,4}, float[4] z = {0,0,0,0}, float[4] var> { c = Conv "
+     "g (float[2,3,5,6] x) => (float[2,4,3,4] y) <float[4,3,3,3] W, float[4] s = {1,2,3,4}, float[4] z = {0,0,0,0}, float[4] var> { c = "
+     "Conv "
      "(x, W)  d = Relu (c)  y = BatchNormalization (d, s, z, z, var) }",
      0, Reason::nonlinear_between},
     {"F93bMaxPoolAndPositiveScale",
-     "g (float[2,3,5,6] x) => (float[2,4,2,3] y) <float[4,3,3,3] W, float[4] s = {1,2,3,4}, float[4] b, float[4] m, float[4] var> { c = Conv "
+     "g (float[2,3,5,6] x) => (float[2,4,2,3] y) <float[4,3,3,3] W, float[4] s = {1,2,3,4}, float[4] b, float[4] m, float[4] var> { c = "
+     "Conv "
      "(x, W)  d = MaxPool <kernel_shape = [2,2]> (c)  y = BatchNormalization (d, s, b, m, var) }",
      0, Reason::nonlinear_between},
     {"F97Resize", conv("d = Resize (c, , k)  y = " + kBn, "float[2,4,6,8] y", "float[4] k = {1,1,2,2}"), 0, Reason::nonlinear_between},

@@ -149,25 +149,28 @@ TEST(InlineFunctions, F60FunctionsWithNestedGraphs) {
 }
 
 TEST(InlineFunctions, F60NormInABranchWithinAFunction) {
-  expect_inlined(calling("y = local.block (x, W, s, b, m, var, k)",
-                         "% block (p, w, g, h, i, j, k) => (q) { q = If (k) <then_branch = t () => (float[2,4,3,4] u) { c = Conv (p, w) "
-                         " d = Sigmoid (c)  u = BatchNormalization (c, g, h, i, j) }, else_branch = e () => (float[2,4,3,4] u2) <float[4] v> "
-                         "{ c2 = Conv (p, w)  u2 = BatchNormalization (c2, g, v, i, j) }> }",
-                         "bool k = {1}"),
-                 2);
+  expect_inlined(
+      calling("y = local.block (x, W, s, b, m, var, k)",
+              "% block (p, w, g, h, i, j, k) => (q) { q = If (k) <then_branch = t () => (float[2,4,3,4] u) { c = Conv (p, w) "
+              " d = Sigmoid (c)  u = BatchNormalization (c, g, h, i, j) }, else_branch = e () => (float[2,4,3,4] u2) <float[4] v> "
+              "{ c2 = Conv (p, w)  u2 = BatchNormalization (c2, g, v, i, j) }> }",
+              "bool k = {1}"),
+      2);
 }
 
 TEST(InlineFunctions, F60ThroughOtherAffines) {
   // The Mul goes first; what stands behind it must not be left to a second run.
-  expect_inlined(calling("c = local.conv (x, W)  d = Mul (c, f)  y = local.norm (d, s, b, m, var)",
-                         "% conv (p, w) => (q) { q = Conv (p, w) } % norm (p, g, h, i, j) => (q) { q = BatchNormalization (p, g, h, i, j) }",
-                         "float[4,1,1] f"),
-                 1);
-  expect_inlined(TextModel("g (float[2,4,5,6] x) => (float[2,4,3,4] y) <float[4,4,3,3] W, float[1,4,1,1] f, " + parameters(4) +
-                               "> { n = local.norm (x, s, b, m, var)  d = Div (n, f)  y = Conv (d, W) } <opset_import: [\"\" : 17], domain: "
-                               "\"local\"> norm (p, g, h, i, j) => (q) { q = BatchNormalization (p, g, h, i, j) }",
-                           "<ir_version: 9, opset_import: [\"\" : 17, \"local\" : 1]>"),
-                 1);
+  expect_inlined(
+      calling("c = local.conv (x, W)  d = Mul (c, f)  y = local.norm (d, s, b, m, var)",
+              "% conv (p, w) => (q) { q = Conv (p, w) } % norm (p, g, h, i, j) => (q) { q = BatchNormalization (p, g, h, i, j) }",
+              "float[4,1,1] f"),
+      1);
+  expect_inlined(
+      TextModel("g (float[2,4,5,6] x) => (float[2,4,3,4] y) <float[4,4,3,3] W, float[1,4,1,1] f, " + parameters(4) +
+                    "> { n = local.norm (x, s, b, m, var)  d = Div (n, f)  y = Conv (d, W) } <opset_import: [\"\" : 17], domain: "
+                    "\"local\"> norm (p, g, h, i, j) => (q) { q = BatchNormalization (p, g, h, i, j) }",
+                "<ir_version: 9, opset_import: [\"\" : 17, \"local\" : 1]>"),
+      1);
 }
 
 TEST(InlineFunctions, OpsetsInWhichTheOperatorsAreTheSame) {
