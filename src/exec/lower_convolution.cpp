@@ -141,7 +141,9 @@ Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const Weig
     format.pack(weights.desc(), weights.bytes(), target);
   };
   lowering.count_packed(format.bytes());
-  const std::string key = lowering.store().key_of(constant) + group.affine_key + format.key();
+  // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
+  const std::string kind = group.spec.transposed ? "transposed" : "";
+  const std::string key = lowering.store().key_of(constant) + group.affine_key + kind + format.key();
   return lowering.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
 }
 

@@ -162,6 +162,19 @@ TEST(Executor, OnePlanPerShapeAndTheSameAgain) {
   }
 }
 
+TEST(Executor, OneWeightOfAConvolutionAndATransposedOne) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2, 1, 1}).constant<float>("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+  builder.node("Conv", {"x", "w"}, {"y"}).node("ConvTranspose", {"x", "w"}, {"z"}).output("y").output("z");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const RunResult result = run_in(mode, *model, {{"x", tensor_of({1, 2, 1, 1}, {1, 10})}});
+    // y[o] = Σ w[o,i]·x[i], z[o] = Σ w[i,o]·x[i]
+    expect_same(values_of(result.outputs[0]), {21, 43}, "Conv " + std::string(to_string(mode)));
+    expect_same(values_of(result.outputs[1]), {31, 42}, "ConvTranspose " + std::string(to_string(mode)));
+  }
+}
+
 TEST(Executor, ShapesThatDependOnData) {
   ModelBuilder builder;
   builder.input("x", {2, 6}).input("shape", {2}, DataType::int64).constant<int64_t>("minus", {1}, {-1});
