@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -35,6 +36,21 @@ void interleave(const T* source, int64_t source_stride, T* destination, int64_t 
   }
 }
 
+/// Eight by eight bytes at once: halves, quarters, then bytes of eight words change places.
+void transpose_bytes(const std::byte* source, int64_t column_stride, std::byte* destination, int64_t row_stride) {
+  uint64_t words[8];
+  for (int64_t j = 0; j < 8; ++j) std::memcpy(&words[j], source + j * column_stride, sizeof words[j]);
+  const auto swap = [&](std::size_t i, std::size_t k, unsigned bits, uint64_t mask) {
+    const uint64_t differing = ((words[i] >> bits) ^ words[k]) & mask;
+    words[k] ^= differing;
+    words[i] ^= differing << bits;
+  };
+  for (const std::size_t i : {0, 1, 2, 3}) swap(i, i + 4, 32, 0x00000000FFFFFFFF);
+  for (const std::size_t i : {0, 1, 4, 5}) swap(i, i + 2, 16, 0x0000FFFF0000FFFF);
+  for (const std::size_t i : {0, 2, 4, 6}) swap(i, i + 1, 8, 0x00FF00FF00FF00FF);
+  for (int64_t i = 0; i < 8; ++i) std::memcpy(destination + i * row_stride, &words[i], sizeof words[i]);
+}
+
 /// destination[i · row_stride + j] = source[j · column_stride + i], in tiles that stay in the first cache.
 template <class T>
 void transpose(const T* source, int64_t column_stride, T* destination, int64_t row_stride, int64_t rows, int64_t columns) {
@@ -55,6 +71,17 @@ void transpose(const T* source, int64_t column_stride, T* destination, int64_t r
     const int64_t i1 = std::min(rows, i0 + kTile);
     for (int64_t j0 = 0; j0 < columns; j0 += kTile) {
       const int64_t j1 = std::min(columns, j0 + kTile);
+      if constexpr (sizeof(T) == 1 && std::endian::native == std::endian::little) {
+        if (i1 - i0 == kTile && j1 - j0 == kTile) {
+          for (const int64_t i : {i0, i0 + 8}) {
+            for (const int64_t j : {j0, j0 + 8}) {
+              transpose_bytes(reinterpret_cast<const std::byte*>(source + j * column_stride + i), column_stride,
+                              reinterpret_cast<std::byte*>(destination + i * row_stride + j), row_stride);
+            }
+          }
+          continue;
+        }
+      }
       for (int64_t i = i0; i < i1; ++i) {
         for (int64_t j = j0; j < j1; ++j) destination[i * row_stride + j] = source[j * column_stride + i];
       }

@@ -12,6 +12,8 @@ namespace relayout {
 bool lower_convolution(Lowering& lowering, const Group& group);
 bool lower_gemm(Lowering& lowering, const Group& group);
 bool lower_matmul(Lowering& lowering, const Group& group);
+bool lower_integer_matmul(Lowering& lowering, const Group& group);
+bool lower_integer_convolution(Lowering& lowering, const Group& group);
 bool lower_pool(Lowering& lowering, const Group& group);
 bool lower_spatial_mean(Lowering& lowering, const Group& group);
 bool lower_elementwise(Lowering& lowering, const Group& group);

@@ -20,6 +20,7 @@
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "exec/recycler.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -76,10 +77,10 @@ RoutineContext::RoutineContext(const Model& model, ExecuteOptions given)
   if (options.mode != Mode::reference) library = &primitive_library();
 }
 
-Datum detached(const Datum& datum) {
+Datum detached(const Datum& datum, Recycler& recycler) {
   if (datum.kind == Datum::Kind::tensor) {
     const Tensor& from = datum.tensor;
-    Tensor out(from.type(), from.dims());
+    Tensor out = recycler.tensor(from.type(), from.dims());
     if (from.type() == DataType::string) {
       const Tensor dense = contiguous(from);
       std::copy_n(dense.data<std::string>(), dense.element_count(), out.data<std::string>());
@@ -93,7 +94,7 @@ Datum detached(const Datum& datum) {
   }
   Datum out;
   out.kind = datum.kind;
-  for (const Datum& element : datum.elements) out.elements.push_back(detached(element));
+  for (const Datum& element : datum.elements) out.elements.push_back(detached(element, recycler));
   return out;
 }
 
@@ -318,7 +319,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   std::vector<Datum> out;
   for (const int value : program_.outputs()) {
     const Given made = value_of(value, *plan, state);
-    out.push_back(detached(made.constant ? Datum(context_.store.read(*made.constant)) : made.datum));
+    out.push_back(detached(made.constant ? Datum(context_.store.read(*made.constant)) : made.datum, context_.recycler));
   }
   return out;
 }

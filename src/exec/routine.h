@@ -10,6 +10,7 @@
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "exec/recycler.h"
 #include "relayout/execute.h"
 
 namespace relayout {
@@ -22,6 +23,7 @@ struct RoutineContext {
   int threads;
   ConstantStore store;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
+  Recycler recycler;                    ///< of results
 };
 
 /// A value handed to a routine: data, or a constant that plans may be built on; or neither, for an input left to its initializer.
@@ -78,6 +80,6 @@ class Routine {
 };
 
 /// A copy that shares no memory: tensors contiguous.
-[[nodiscard]] Datum detached(const Datum& datum);
+[[nodiscard]] Datum detached(const Datum& datum, Recycler& recycler);
 
 }  // namespace relayout

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "relayout/tensor.h"
+
+namespace relayout {
+
+/// Memory for results that callers keep as long as they like: what they let go of serves the next run. Fresh memory costs the system a
+/// page fault per 4 KiB, which for large results is more than computing them. Keeps the few blocks freed last, for as long as it lives.
+class Recycler {
+ public:
+  Recycler();
+  /// A contiguous tensor, not initialised. It may outlive this.
+  [[nodiscard]] Tensor tensor(DataType type, const Dims& dims);
+
+ private:
+  struct Blocks;
+  std::shared_ptr<Blocks> blocks_;
+};
+
+}  // namespace relayout
