@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -11,10 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/vectorize.h"
+#include "exec/fast_math.h"
 #include "exec/kernel.h"
 #include "exec/loops.h"
 #include "exec/primitives.h"
-#include "exec/vectorize.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -26,62 +26,6 @@ constexpr int64_t kChunk = 1024;
 
 constexpr std::size_t kMostOperands = kMostElementwiseOperands + 2;
 static_assert(kMostOperands <= kMostLoopTensors);
-
-/// e^x to about 1 ulp: 2^n · e^r with r in ±ln 2 / 2 and the series of e^r to r^6 (Cephes' expf coefficients). Subnormal results are
-/// reached through two factors; NaN stays NaN.
-[[gnu::always_inline]] inline float exponential(float x) {
-  const float clamped = x < -104.0F ? -104.0F : (x > 89.0F ? 89.0F : x);
-  const float shifted = clamped * 1.44269504088896341F + 12582912.0F;
-  const float n = shifted - 12582912.0F;
-  float r = clamped - n * 0.693359375F;
-  r = r - n * -2.12194440e-4F;
-  float series = 1.9875691500e-4F;
-  series = series * r + 1.3981999507e-3F;
-  series = series * r + 8.3334519073e-3F;
-  series = series * r + 4.1665795894e-2F;
-  series = series * r + 1.6666665459e-1F;
-  series = series * r + 5.0000001201e-1F;
-  series = series * r * r + r + 1.0F;
-  const auto exponent = static_cast<int32_t>(n);
-  const int32_t half = exponent >> 1;
-  const float first = std::bit_cast<float>((half + 127) << 23);
-  const float second = std::bit_cast<float>((exponent - half + 127) << 23);
-  const float result = series * first * second;
-  return x != x ? x : result;
-}
-
-/// 1 − erf(x) to 2e-7 of itself (W. Press et al., Numerical Recipes, erfcc); NaN stays NaN.
-[[gnu::always_inline]] inline float error_complement(float x) {
-  const float z = std::fabs(x);
-  const float t = 1.0F / (1.0F + 0.5F * z);
-  float series = 0.17087277F;
-  series = series * t - 0.82215223F;
-  series = series * t + 1.48851587F;
-  series = series * t - 1.13520398F;
-  series = series * t + 0.27886807F;
-  series = series * t - 0.18628806F;
-  series = series * t + 0.09678418F;
-  series = series * t + 0.37409196F;
-  series = series * t + 1.00002368F;
-  series = series * t - 1.26551223F;
-  const float tail = t * exponential(series - z * z);
-  return x < 0 ? 2.0F - tail : tail;
-}
-
-/// erf(x): near 0 its Taylor series, which keeps the relative precision.
-[[gnu::always_inline]] inline float error_function(float x) {
-  const float square = x * x;
-  float series = 1.0F / 9360.0F;
-  series = series * square - 1.0F / 1320.0F;
-  series = series * square + 1.0F / 216.0F;
-  series = series * square - 1.0F / 42.0F;
-  series = series * square + 0.1F;
-  series = series * square - 1.0F / 3.0F;
-  series = series * square + 1.0F;
-  const float near = series * x * 1.12837916709551257F;
-  const float far = 1.0F - error_complement(x);
-  return square < 0.25F ? near : far;
-}
 
 template <class F>
 [[gnu::always_inline]] inline void map(float* out, const float* in, int64_t count, const F& f) {
@@ -96,6 +40,13 @@ template <class F>
   } else {
     for (int64_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
   }
+}
+
+/// False for NaN, too.
+[[gnu::always_inline]] inline bool are_well_reduced(const float* in, int64_t count) {
+  int32_t beyond = 0;
+  for (int64_t i = 0; i < count; ++i) beyond |= static_cast<int32_t>(!(std::fabs(in[i]) <= kWellReduced));
+  return beyond == 0;
 }
 
 RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out, const float* in, int64_t count) {
@@ -122,7 +73,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
         return x * (low > 1 ? 1 : low);
       });
     case Function::sigmoid:
-      return map(out, in, count, [](float x) { return 1.0F / (1.0F + exponential(-x)); });
+      return map(out, in, count, [](float x) { return sigmoid(x); });
     case Function::swish:
       return map(out, in, count, [=](float x) { return x / (1.0F + exponential(-alpha * x)); });
     case Function::exp:
@@ -142,6 +93,42 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return map(out, in, count, [](float x) { return std::sqrt(x); });
     case Function::linear:
       return map(out, in, count, [=](float x) { return alpha * x + beta; });
+    case Function::mish:  // tanh(log(1 + e)) with e = e^x is e(e + 2) / (e(e + 2) + 2)
+      return map(out, in, count, [](float x) {
+        const float e = exponential(x < 20.0F ? x : 20.0F);
+        const float numerator = e * (e + 2.0F);
+        return x * (numerator / (numerator + 2.0F));
+      });
+    case Function::floor:
+      return map(out, in, count, [](float x) { return std::floor(x); });
+    case Function::ceil:
+      return map(out, in, count, [](float x) { return std::ceil(x); });
+    case Function::round:
+      return map(out, in, count, [](float x) { return std::nearbyint(x); });
+    case Function::reciprocal:
+      return map(out, in, count, [](float x) { return 1.0F / x; });
+    case Function::negate:
+      return map(out, in, count, [](float x) { return -x; });
+    case Function::sine:
+      if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::sin(x); });
+      return map(out, in, count, [](float x) { return sine_or_cosine(x, 0); });
+    case Function::cosine:
+      if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::cos(x); });
+      return map(out, in, count, [](float x) { return sine_or_cosine(x, 1); });
+    case Function::softsign:
+      return map(out, in, count, [](float x) { return x / (1.0F + std::fabs(x)); });
+    case Function::thresholded:
+      return map(out, in, count, [=](float x) { return x <= alpha ? 0.0F : x; });
+    case Function::scaled_elu:
+      return map(out, in, count, [=](float x) {
+        const float tail = alpha * exponential_less_one(x < 0 ? x : 0);
+        return beta * (x <= 0 ? tail : x);
+      });
+    case Function::continuous_elu:
+      return map(out, in, count, [=](float x) {
+        const float tail = alpha * exponential_less_one(x < 0 ? x / alpha : 0);
+        return x <= 0 ? tail : x;
+      });
     default:
       return;
   }
@@ -336,6 +323,18 @@ bool is_own(Function function) {
     case Function::abs:
     case Function::sqrt:
     case Function::linear:
+    case Function::mish:
+    case Function::floor:
+    case Function::ceil:
+    case Function::round:
+    case Function::reciprocal:
+    case Function::negate:
+    case Function::sine:
+    case Function::cosine:
+    case Function::softsign:
+    case Function::thresholded:
+    case Function::scaled_elu:
+    case Function::continuous_elu:
       return true;
     default:
       return false;

@@ -17,9 +17,27 @@
 namespace relayout {
 namespace {
 
-/// Functions that the library applies to a convolution's result. Its exp turns NaN into infinity, its gelu infinity into NaN.
+/// Functions that the library applies to a convolution's result as they are. Its exp turns NaN into infinity, its gelu infinity into
+/// NaN.
 bool is_post_op(Function function) {
-  return function != Function::exp && function != Function::erf && function != Function::gelu_erf && function != Function::gelu_tanh;
+  switch (function) {
+    case Function::relu:
+    case Function::clip:
+    case Function::hard_sigmoid:
+    case Function::hard_swish:
+    case Function::sigmoid:
+    case Function::tanh:
+    case Function::elu:
+    case Function::swish:
+    case Function::softplus:
+    case Function::abs:
+    case Function::sqrt:
+    case Function::log:
+    case Function::linear:
+      return true;
+    default:
+      return false;
+  }
 }
 
 class Fuser {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/vectorize.h"
 #include "exec/integer_product.h"
 #include "exec/kernel.h"
-#include "exec/vectorize.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

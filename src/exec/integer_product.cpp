@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "exec/vectorize.h"
+#include "base/vectorize.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define RELAYOUT_X86 1

@@ -75,7 +75,7 @@ bool lower_pool(Lowering& lowering, const Group& group) {
 
 namespace {
 
-/// Whether a ReduceMean is over exactly the spatial dims.
+/// Whether a reduction is over exactly the spatial dims.
 bool is_spatial(Lowering& lowering, const ProgramNode& node) {
   const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
   Dims axes = node.call.attributes.integers("axes");
@@ -95,17 +95,18 @@ bool is_spatial(Lowering& lowering, const ProgramNode& node) {
 
 }  // namespace
 
-bool lower_spatial_mean(Lowering& lowering, const Group& group) {
+bool lower_spatial(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_image(lowering, node.inputs[0])) return false;
-  if (node.node->op_type() == "ReduceMean" && !is_spatial(lowering, node)) return false;
+  const bool maximum = node.node->op_type() == "GlobalMaxPool" || node.node->op_type() == "ReduceMax";
+  if (node.node->op_type().starts_with("Reduce") && !is_spatial(lowering, node)) return false;
   const auto order = order_of(lowering, node);
   if (!order) return false;
   const Place source = lowering.dense(node.inputs[0], *order);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
   const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / 4);
-  lowering.emit(make_spatial_mean_kernel(source.desc, {lowering.settings().library, threads}), {source, destination}, threads);
+  lowering.emit(make_spatial_kernel(source.desc, maximum, {lowering.settings().library, threads}), {source, destination}, threads);
   lowering.define(node.outputs[0], destination);
   return true;
 }

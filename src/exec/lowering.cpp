@@ -401,8 +401,8 @@ void Lowering::lower(const Group& group) {
   group_ = &group;
   count_reads(group, -1);
   choose_places(group);
-  const bool own_only = settings_.mode == Mode::reference || group.anchor().output(0) < 0;
-  const LoweringEntry* const entry = own_only ? nullptr : find_lowering(group.anchor().node->op_type());
+  const LoweringEntry* entry = settings_.mode == Mode::reference ? nullptr : find_lowering(group.anchor().node->op_type());
+  if (entry != nullptr && group.anchor().output(0) < 0 && !entry->any_outputs) entry = nullptr;
   try {
     if (entry == nullptr || !entry->lower(*this, group)) {
       if (group.nodes.size() > 1) {

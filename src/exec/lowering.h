@@ -153,6 +153,7 @@ class Lowering {
 struct LoweringEntry {
   std::string_view op_type;
   bool (*lower)(Lowering&, const Group&);
+  bool any_outputs = false;  ///< it also takes nodes whose first output is not wanted
 };
 [[nodiscard]] const LoweringEntry* find_lowering(std::string_view op_type);
 /// The op table's own kernel, or a view.

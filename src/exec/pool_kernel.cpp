@@ -5,10 +5,11 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "base/vectorize.h"
 #include "exec/kernel.h"
-#include "exec/vectorize.h"
 #include "relayout/tensor.h"
 
 namespace relayout {
@@ -18,19 +19,87 @@ RELAYOUT_VECTORIZE void maximum_into(float* out, const float* in, int64_t count)
   for (int64_t i = 0; i < count; ++i) out[i] = out[i] > in[i] || out[i] != out[i] ? out[i] : in[i];
 }
 
-RELAYOUT_VECTORIZE void maximum_into(float* out, const float* in, int64_t step, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const float x = in[i * step];
-    out[i] = out[i] > x || out[i] != out[i] ? out[i] : x;
-  }
-}
-
 RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] += in[i];
 }
 
-RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t step, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] += in[i * step];
+[[gnu::always_inline]] inline float larger(float a, float b) {
+  return a > b || a != a ? a : b;
+}
+
+template <int kWidth>
+struct Lanes {
+  typedef float Type __attribute__((vector_size(kWidth * sizeof(float)), aligned(alignof(float)), may_alias));
+};
+
+struct Larger {
+  template <class T>
+  [[gnu::always_inline]] T operator()(T a, T b) const {
+    return (a > b) | (a != a) ? a : b;
+  }
+};
+struct Plus {
+  template <class T>
+  [[gnu::always_inline]] T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+/// out[i] = all of address(0)[i], address(1)[i] … combined. The last lanes overlap those before: what is computed twice is the same.
+template <int kWidth, class Address, class Combine>
+[[gnu::always_inline]] inline void combine_lanes(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
+  using Vector = typename Lanes<kWidth>::Type;
+  for (int64_t i = 0; i < count; i += kWidth) {
+    const int64_t at = i + kWidth <= count ? i : count - kWidth;
+    Vector total = *reinterpret_cast<const Vector*>(address(0) + at);
+    for (int64_t term = 1; term < terms; ++term) total = combine(total, *reinterpret_cast<const Vector*>(address(term) + at));
+    *reinterpret_cast<Vector*>(out + at) = total;
+  }
+}
+
+template <class Address, class Combine>
+[[gnu::always_inline]] inline void combine_all(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
+  if (count >= 16) return combine_lanes<16>(out, address, terms, count, combine);
+  if (count >= 8) return combine_lanes<8>(out, address, terms, count, combine);
+  if (count >= 4) return combine_lanes<4>(out, address, terms, count, combine);
+  for (int64_t i = 0; i < count; ++i) {
+    float total = address(0)[i];
+    for (int64_t term = 1; term < terms; ++term) total = combine(total, address(term)[i]);
+    out[i] = total;
+  }
+}
+
+/// out[i] = in[tap · distance + i · stride] of all taps combined.
+template <class Combine>
+[[gnu::always_inline]] inline void combine_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count,
+                                                const Combine& combine) {
+  if (stride == 1) return combine_all(out, [=](int64_t tap) { return in + tap * distance; }, taps, count, combine);
+  const auto run = [&](auto step) {
+    for (int64_t i = 0; i < count; ++i) out[i] = in[i * step];
+    for (int64_t tap = 1; tap < taps; ++tap) {
+      const float* const from = in + tap * distance;
+      for (int64_t i = 0; i < count; ++i) out[i] = combine(out[i], from[i * step]);
+    }
+  };
+  if (stride == 2) return run(std::integral_constant<int64_t, 2>{});
+  run(stride);
+}
+
+RELAYOUT_VECTORIZE void maximum_of_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count) {
+  combine_taps(out, in, taps, distance, stride, count, Larger{});
+}
+
+RELAYOUT_VECTORIZE void sum_of_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count) {
+  combine_taps(out, in, taps, distance, stride, count, Plus{});
+}
+
+/// The same of a list of lines.
+RELAYOUT_VECTORIZE void maximum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
+  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, Larger{});
+}
+
+RELAYOUT_VECTORIZE void sum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
+  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, Plus{});
 }
 
 RELAYOUT_VECTORIZE void divide_by(float* out, float divisor, int64_t count) {
@@ -57,6 +126,8 @@ class PoolKernel : public Kernel {
       output_[i] = there ? destination.dims[i - missing + 2] : 1;
       for (int64_t o = 0; o < output_[i]; ++o) reach_[i].push_back(reach(i, o));
     }
+    const int64_t reached = (output_[2] - 1) * window_.strides[2] + (window_.kernel[2] - 1) * window_.dilations[2] + 1;
+    padded_width_ = std::max(reached, window_.before[2] + input_[2]);
   }
 
   void bind(std::size_t operand, std::byte* data) override {
@@ -78,7 +149,9 @@ class PoolKernel : public Kernel {
     } else {
       const int64_t rows = batch_ * channels_ * output_[0] * output_[1];
       team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) pool_line(row);
+        std::vector<float> line(static_cast<std::size_t>(padded_width_), window_.average ? 0.0F : -std::numeric_limits<float>::infinity());
+        std::vector<const float*> lines(static_cast<std::size_t>(window_.kernel[0] * window_.kernel[1]));
+        for (int64_t row = begin; row < end; ++row) pool_line(row, line, lines);
       });
     }
   }
@@ -139,38 +212,31 @@ class PoolKernel : public Kernel {
     }
   }
 
-  /// One row of one channel. Tap after tap over the outputs that it reaches.
-  void pool_line(int64_t row) {
+  /// One row of one channel: the lines that the window covers become one, between what stands for the padding, and that is combined
+  /// along itself.
+  void pool_line(int64_t row, std::vector<float>& line, std::vector<const float*>& lines) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2];
     const Reach& d = reach_[0][static_cast<std::size_t>(row % plane / output_[1])];
     const Reach& h = reach_[1][static_cast<std::size_t>(row % output_[1])];
     float* const out = destination_ + row * output_[2];
-    std::fill_n(out, output_[2], window_.average ? 0.0F : -std::numeric_limits<float>::infinity());
+    int64_t count = 0;
     for (int64_t kd = d.first; kd < d.last; ++kd) {
       for (int64_t kh = h.first; kh < h.last; ++kh) {
-        const int64_t line = (d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1];
-        for (int64_t kw = 0; kw < window_.kernel[2]; ++kw) add_tap(out, image + line * input_[2], kw);
+        lines[static_cast<std::size_t>(count++)] =
+            image + ((d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1]) * input_[2];
       }
     }
-    if (!window_.average) return;
-    for (int64_t o = 0; o < output_[2]; ++o) out[o] /= divisor(d, h, reach_[2][static_cast<std::size_t>(o)]);
-  }
-
-  void add_tap(float* out, const float* line, int64_t tap) {
-    const int64_t stride = window_.strides[2];
-    const int64_t offset = tap * window_.dilations[2] - window_.before[2];  // input = output · stride + offset
-    const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const int64_t behind = offset >= input_[2] ? 0 : (input_[2] - 1 - offset) / stride + 1;
-    const int64_t count = std::min(behind, output_[2]) - first;
-    if (count <= 0) return;
-    const float* const in = line + first * stride + offset;
-    if (window_.average) {
-      if (stride == 1) return sum_into(out + first, in, count);
-      return sum_into(out + first, in, stride, count);
+    float* const inner = line.data() + window_.before[2];
+    const int64_t taps = window_.kernel[2], distance = window_.dilations[2], stride = window_.strides[2];
+    if (!window_.average) {
+      maximum_of_lines(inner, lines.data(), count, input_[2]);
+      maximum_of_taps(out, line.data(), taps, distance, stride, output_[2]);
+      return;
     }
-    if (stride == 1) return maximum_into(out + first, in, count);
-    maximum_into(out + first, in, stride, count);
+    sum_of_lines(inner, lines.data(), count, input_[2]);
+    sum_of_taps(out, line.data(), taps, distance, stride, output_[2]);
+    for (int64_t o = 0; o < output_[2]; ++o) out[o] /= divisor(d, h, reach_[2][static_cast<std::size_t>(o)]);
   }
 
   PoolWindow window_;
@@ -178,6 +244,7 @@ class PoolKernel : public Kernel {
   int64_t batch_, channels_;
   bool channels_inside_ = false;
   int64_t input_[3], output_[3];
+  int64_t padded_width_ = 0;  ///< of a line with all that windows reach on both sides
   std::vector<Reach> reach_[3];
   const float* source_ = nullptr;
   float* destination_ = nullptr;
@@ -205,9 +272,28 @@ RELAYOUT_VECTORIZE double sum_of(const float* in, int64_t count) {
   return total;
 }
 
-class SpatialMeanKernel : public Kernel {
+[[gnu::always_inline]] inline float larger(float a, float b) {
+  return a > b || a != a ? a : b;
+}
+
+RELAYOUT_VECTORIZE float maximum_of(const float* in, int64_t count) {
+  constexpr int64_t kLanes = 32;
+  float lanes[kLanes];
+  std::fill_n(lanes, kLanes, in[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = larger(lanes[lane], in[i + lane]);
+  }
+  for (; i < count; ++i) lanes[0] = larger(lanes[0], in[i]);
+  float best = lanes[0];
+  for (const float lane : lanes) best = larger(best, lane);
+  return best;
+}
+
+class SpatialKernel : public Kernel {
  public:
-  SpatialMeanKernel(const TensorDesc& source, Team team) : team_(team), batch_(source.dims[0]), channels_(source.dims[1]) {
+  SpatialKernel(const TensorDesc& source, bool maximum, Team team)
+      : team_(team), maximum_(maximum), batch_(source.dims[0]), channels_(source.dims[1]) {
     for (std::size_t i = 2; i < source.dims.size(); ++i) points_ *= source.dims[i];
     channels_inside_ = source.strides[1] == 1 && points_ > 1 && channels_ > 1;
   }
@@ -225,19 +311,34 @@ class SpatialMeanKernel : public Kernel {
     if (!channels_inside_) {
       team_.divide(batch_ * channels_, 65536 / points_ + 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          destination_[i] = static_cast<float>(sum_of(source_ + i * points_, points_) / static_cast<double>(points_));
+          const float* const from = source_ + i * points_;
+          destination_[i] = maximum_ ? maximum_of(from, points_) : static_cast<float>(sum_of(from, points_) / static_cast<double>(points_));
         }
       });
       return;
     }
     const int64_t slices = (channels_ + kSlice - 1) / kSlice;
     team_.divide(batch_ * slices, 65536 / (points_ * kSlice) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) mean_of_slice(i / slices, i % slices * kSlice);
+      for (int64_t i = begin; i < end; ++i) {
+        if (maximum_) {
+          maximum_of_slice(i / slices, i % slices * kSlice);
+        } else {
+          mean_of_slice(i / slices, i % slices * kSlice);
+        }
+      }
     });
   }
 
  private:
   static constexpr int64_t kSlice = 256;
+
+  void maximum_of_slice(int64_t image, int64_t channel) {
+    const int64_t count = std::min(kSlice, channels_ - channel);
+    const float* const in = source_ + image * points_ * channels_ + channel;
+    float* const out = destination_ + image * channels_ + channel;
+    std::copy_n(in, count, out);
+    for (int64_t point = 1; point < points_; ++point) maximum_into(out, in + point * channels_, count);
+  }
 
   void mean_of_slice(int64_t image, int64_t channel) {
     const int64_t count = std::min(kSlice, channels_ - channel);
@@ -254,6 +355,7 @@ class SpatialMeanKernel : public Kernel {
   }
 
   Team team_;
+  bool maximum_;
   int64_t batch_, channels_, points_ = 1;
   bool channels_inside_ = false;
   const float* source_ = nullptr;
@@ -266,8 +368,8 @@ std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorD
   return std::make_unique<PoolKernel>(source, destination, window, team);
 }
 
-std::unique_ptr<Kernel> make_spatial_mean_kernel(const TensorDesc& source, Team team) {
-  return std::make_unique<SpatialMeanKernel>(source, team);
+std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team) {
+  return std::make_unique<SpatialKernel>(source, maximum, team);
 }
 
 }  // namespace relayout

@@ -17,7 +17,7 @@ struct PoolWindow {
 [[nodiscard]] std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window,
                                                        Team team);
 
-/// Mean over everything behind the first two dims: [N, C, …] of either order to dense N·C results.
-[[nodiscard]] std::unique_ptr<Kernel> make_spatial_mean_kernel(const TensorDesc& source, Team team);
+/// Mean or maximum over everything behind the first two dims: [N, C, …] of either order to dense N·C results. NaN wins a maximum.
+[[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team);
 
 }  // namespace relayout

@@ -34,6 +34,17 @@ enum class Function : uint8_t {
   log,
   round,   ///< half to even
   linear,  ///< alpha·x + beta
+  // What only the chain kernel has.
+  floor,
+  ceil,
+  reciprocal,
+  negate,
+  sine,
+  cosine,
+  softsign,        ///< x / (1 + |x|)
+  thresholded,     ///< x > alpha ? x : 0
+  scaled_elu,      ///< beta · (x > 0 ? x : alpha · (e^x − 1))
+  continuous_elu,  ///< x > 0 ? x : alpha · (e^(x/alpha) − 1)
 };
 
 enum class BinaryFunction : uint8_t { add, subtract, multiply, divide, minimum, maximum };

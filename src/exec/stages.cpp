@@ -74,6 +74,21 @@ std::optional<Stage> unary(const StageContext& context, const ProgramNode& node)
   if (op == "Gelu") return function(attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
   if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
   if (op == "Softplus") return function(Function::softplus, 1.0F);
+  if (op == "Mish") return function(Function::mish);
+  if (op == "Floor") return function(Function::floor);
+  if (op == "Ceil") return function(Function::ceil);
+  if (op == "Round") return function(Function::round);
+  if (op == "Reciprocal") return function(Function::reciprocal);
+  if (op == "Neg") return function(Function::negate);
+  if (op == "Sin") return function(Function::sine);
+  if (op == "Cos") return function(Function::cosine);
+  if (op == "Softsign") return function(Function::softsign);
+  if (op == "ThresholdedRelu") return function(Function::thresholded, attributes.real("alpha", 1.0F));
+  if (op == "Celu") return function(Function::continuous_elu, attributes.real("alpha", 1.0F));
+  if (op == "Selu" && node.call.opset >= 6) {
+    return function(Function::scaled_elu, attributes.real("alpha", 1.67326319217681884765625F),
+                    attributes.real("gamma", 1.05070102214813232421875F));
+  }
   return std::nullopt;
 }
 

@@ -19,12 +19,18 @@ namespace {
 template <class Run>
 void for_each_run(const AxisLine& line, const Run& run) {
   if (line.dims.empty()) return run(0, 1, 1, 0);
-  const std::size_t last = line.dims.size() - 1;
   const int64_t total = element_count(line.dims);
+  if (total == 0) return;
+  // Dims that lie together are one run.
+  std::size_t last = line.dims.size() - 1;
+  int64_t length = line.dims[last];
+  const int64_t step = line.strides[last];
+  for (; last > 0 && line.strides[last - 1] == step * length; --last) length *= line.dims[last - 1];
+  if (last == 0) return run(0, step, length, 0);
   Dims index(line.dims.size(), 0);
   int64_t offset = 0;
-  for (int64_t done = 0; done < total; done += line.dims[last]) {
-    run(offset, line.strides[last], line.dims[last], done);
+  for (int64_t done = 0; done < total; done += length) {
+    run(offset, step, length, done);
     for (std::size_t axis = last; axis-- > 0;) {
       offset += line.strides[axis];
       if (++index[axis] < line.dims[axis]) break;

@@ -288,6 +288,12 @@ void power(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& base = tensor_at(inputs, 0);
   const Tensor exponent = aligned(call, base, tensor_at(inputs, 1));
   const Tensor& out = outputs[0]->tensor;
+  if (base.type() == DataType::float32 && traits(exponent.type()).is_float && exponent.element_count() == 1) {
+    // The square of a float in double is exact, its cube nearly so.
+    const auto y = load_one<double>(exponent.type(), exponent.bytes());
+    if (y == 2) return map_elements<float, float>(call.threads, out, [](float x) { return x * x; }, base);
+    if (y == 3) return map_elements<double, double>(call.threads, out, [](double x) { return x * x * x; }, base);
+  }
   if (traits(base.type()).is_float || traits(exponent.type()).is_float) {
     return map_elements<double, double>(
         call.threads, out, [](double x, double y) { return y == 2 ? x * x : std::pow(x, y); }, base, exponent);
@@ -387,7 +393,23 @@ void where(const OpCall& call, InputData inputs, OutputData outputs) {
       const auto* condition = reinterpret_cast<const uint8_t*>(data[1]);
       const auto* x = reinterpret_cast<const T*>(data[2]);
       const auto* y = reinterpret_cast<const T*>(data[3]);
-      for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = condition[i * strides[1]] != 0 ? x[i * strides[2]] : y[i * strides[3]];
+      if (strides[0] != 1 || strides[1] != 1) {
+        for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = condition[i * strides[1]] != 0 ? x[i * strides[2]] : y[i * strides[3]];
+        return;
+      }
+      with_step(strides[2], [&](auto x_step) {
+        with_step(strides[3], [&](auto y_step) {
+          for (int64_t i = 0; i < count; ++i) {
+            const T &left = x[i * x_step], &right = y[i * y_step];
+            if constexpr (std::is_unsigned_v<T>) {  // without a branch, which masks of any pattern would mislead
+              const auto mask = static_cast<T>(T{0} - static_cast<T>(condition[i] != 0));
+              to[i] = static_cast<T>((left & mask) | (right & static_cast<T>(~mask)));
+            } else {
+              to[i] = condition[i] != 0 ? left : right;
+            }
+          }
+        });
+      });
     });
   });
 }

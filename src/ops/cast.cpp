@@ -145,6 +145,8 @@ void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
   if (is_narrow && call.opset >= kWrappingOpset) {
     return map_elements<int64_t, int64_t>(call.threads, to, [](int64_t x) { return x; }, from);
   }
+  // What is read as floats is rounded once.
+  if (to.type() == DataType::float32) return map_elements<float, float>(call.threads, to, [](float x) { return x; }, from);
   with_exact_domain(from.type(),
                     [&]<class Domain>(Domain) { map_elements<Domain, Domain>(call.threads, to, [](Domain x) { return x; }, from); });
 }

@@ -8,7 +8,13 @@
 #include <limits>
 
 #include "base/half.h"
+#include "base/vectorize.h"
 #include "relayout/types.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RELAYOUT_F16C __attribute__((target("avx,f16c")))
+#include <immintrin.h>
+#endif
 
 namespace relayout {
 namespace {
@@ -183,13 +189,12 @@ double to_double_odd(Integer value) {
 /// Floating point to integer: truncates, saturates, NaN is 0.
 template <class Integer, class Real>
 Integer truncate(Real value) {
-  if (std::isnan(value)) return 0;
   constexpr auto kLow = static_cast<Real>(std::numeric_limits<Integer>::min());
   // The largest integer may round up to a power of two, which no longer fits.
   constexpr auto kHigh = static_cast<Real>(std::numeric_limits<Integer>::max() / 2 + 1) * 2;
-  if (value <= kLow) return std::numeric_limits<Integer>::min();
-  if (value >= kHigh) return std::numeric_limits<Integer>::max();
-  return static_cast<Integer>(value);
+  const Real below = value < kHigh ? value : 0;  // NaN too
+  const auto whole = static_cast<Integer>(below > kLow ? below : kLow);
+  return value >= kHigh ? std::numeric_limits<Integer>::max() : whole;
 }
 
 template <class Domain, class Value>
@@ -248,6 +253,72 @@ uint8_t to_narrow_integer(Domain value) {
     const bool negative = kSigned && (low >> (kBits - 1)) != 0;
     return static_cast<uint8_t>(negative ? low | ~kMask : low);
   }
+}
+
+RELAYOUT_VECTORIZE void convert_run(const float* from, double* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void convert_run(const double* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void convert_run(const uint8_t* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void convert_run(const int8_t* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void convert_run(const float* from, uint8_t* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = truncate<uint8_t>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void convert_run(const float* from, int8_t* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = truncate<int8_t>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void convert_truth(const uint8_t* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 1.0F : 0.0F;
+}
+
+#ifdef RELAYOUT_F16C
+
+RELAYOUT_F16C int64_t convert_halves(const uint16_t* from, float* to, int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  return i;
+}
+
+RELAYOUT_F16C int64_t convert_halves(const float* from, uint16_t* to, int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+
+const bool has_f16c = __builtin_cpu_supports("f16c") != 0;
+
+#else
+
+constexpr bool has_f16c = false;
+int64_t convert_halves(const uint16_t*, float*, int64_t) {
+  return 0;
+}
+int64_t convert_halves(const float*, uint16_t*, int64_t) {
+  return 0;
+}
+
+#endif
+
+void convert_run(const uint16_t* from, float* to, int64_t count) {
+  for (int64_t i = has_f16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = decode_float16(from[i]);
+}
+
+void convert_run(const float* from, uint16_t* to, int64_t count) {
+  for (int64_t i = has_f16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = float_to_half(from[i]);
 }
 
 template <class Domain>
@@ -312,9 +383,17 @@ float decode_small_float(DataType type, uint16_t bits) {
 
 template <class Domain>
 void load(DataType type, const std::byte* from, int64_t stride, int64_t count, Domain* out) {
-  const auto plain = [&]<class Stored>(Stored) { load_run<Domain, Stored>(from, stride, count, out, [](Stored v) { return v; }); };
+  const auto plain = [&]<class Stored>(Stored) {
+    if constexpr (std::is_same_v<Domain, float> && sizeof(Stored) == 1) {
+      if (stride == 1) return convert_run(reinterpret_cast<const Stored*>(from), out, count);
+    }
+    load_run<Domain, Stored>(from, stride, count, out, [](Stored v) { return v; });
+  };
   switch (type) {
     case DataType::float32:
+      if constexpr (std::is_same_v<Domain, double>) {
+        if (stride == 1) return convert_run(reinterpret_cast<const float*>(from), out, count);
+      }
       return plain(float{});
     case DataType::float64:
       return plain(double{});
@@ -341,8 +420,14 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
     case DataType::int2:
       return plain(int8_t{});
     case DataType::boolean:
+      if constexpr (std::is_same_v<Domain, float>) {
+        if (stride == 1) return convert_truth(reinterpret_cast<const uint8_t*>(from), out, count);
+      }
       return load_run<Domain, uint8_t>(from, stride, count, out, [](uint8_t v) { return static_cast<uint8_t>(v != 0); });
     case DataType::float16:
+      if constexpr (std::is_same_v<Domain, float>) {
+        if (stride == 1) return convert_run(reinterpret_cast<const uint16_t*>(from), out, count);
+      }
       return load_run<Domain, uint16_t>(from, stride, count, out, decode_float16);
     case DataType::bfloat16:
       return load_run<Domain, uint16_t>(from, stride, count, out, decode_bfloat16);
@@ -354,10 +439,16 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
 template <class Domain>
 void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Domain* from) {
   const auto integer = [&]<class Stored>(Stored) {
+    if constexpr (std::is_same_v<Domain, float> && sizeof(Stored) == 1) {
+      if (stride == 1) return convert_run(from, reinterpret_cast<Stored*>(to), count);
+    }
     store_run<Domain, Stored>(to, stride, count, from, [](Domain v) { return to_integer<Stored>(v); });
   };
   switch (type) {
     case DataType::float32:
+      if constexpr (std::is_same_v<Domain, double>) {
+        if (stride == 1) return convert_run(from, reinterpret_cast<float*>(to), count);
+      }
       return store_run<Domain, float>(to, stride, count, from, [](Domain v) { return static_cast<float>(v); });
     case DataType::float64:
       return store_run<Domain, double>(to, stride, count, from, [](Domain v) { return static_cast<double>(v); });
@@ -388,9 +479,10 @@ void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Do
     case DataType::boolean:
       return store_run<Domain, uint8_t>(to, stride, count, from, [](Domain v) { return static_cast<uint8_t>(v != Domain{}); });
     case DataType::float16:
-      if constexpr (std::is_same_v<Domain, float>)
+      if constexpr (std::is_same_v<Domain, float>) {
+        if (stride == 1) return convert_run(from, reinterpret_cast<uint16_t*>(to), count);
         return store_run<float, uint16_t>(to, stride, count, from, float_to_half);
-      else
+      } else
         return store_run<Domain, uint16_t>(to, stride, count, from,
                                            [](Domain v) { return encode(kFloat16, to_small_float_source(v), false); });
     case DataType::bfloat16:

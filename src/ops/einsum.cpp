@@ -238,7 +238,12 @@ void einsum(const OpCall& call, InputData inputs, OutputData outputs) {
   // A scalar 1 to begin with, so that a single operand is summed like the others.
   Labelled result{Tensor(type, {}), {}};
   store_one(type, result.tensor.bytes(), int64_t{1});
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  std::size_t first = 0;
+  if (inputs.size() > 1) {
+    result = diagonal(tensor_at(inputs, 0), plan.operands[0], plan.sizes);
+    first = 1;
+  }
+  for (std::size_t i = first; i < inputs.size(); ++i) {
     std::set<Label> needed(plan.output.begin(), plan.output.end());
     for (std::size_t k = i + 1; k < inputs.size(); ++k) needed.insert(plan.operands[k].begin(), plan.operands[k].end());
     result = contracted(call, result, diagonal(tensor_at(inputs, i), plan.operands[i], plan.sizes), needed, plan.sizes, type);

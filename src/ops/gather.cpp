@@ -155,6 +155,8 @@ void gather_nd(const OpCall& call, InputData inputs, OutputData outputs) {
   const Dims slice_dims(data.dims().begin() + skip, data.dims().end());
   const Dims from_strides(data.strides().begin() + skip, data.strides().end());
   const Dims to_strides(out.strides().begin() + head, out.strides().end());
+  const SliceCopier slices(out.type(), slice_dims, to_strides, from_strides);
+  const int64_t size = element_stride(out.type());
   for_each_index(Dims(indices.dims().begin(), indices.dims().end() - 1), [&](const Dims& index) {
     int64_t to = 0, from = 0, at = 0;
     for (std::size_t i = 0; i < lead; ++i) {
@@ -166,7 +168,7 @@ void gather_nd(const OpCall& call, InputData inputs, OutputData outputs) {
       const int64_t coordinate = indices.data<int64_t>()[at + static_cast<int64_t>(i) * indices.strides()[lead]];
       from += checked_index(call, coordinate, data.dims()[batch + i]) * data.strides()[batch + i];
     }
-    copy_elements(1, out.view(slice_dims, to_strides, to), data.view(slice_dims, from_strides, from));
+    slices.copy(out.bytes() + to * size, data.bytes() + from * size);
   });
 }
 

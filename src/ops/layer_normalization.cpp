@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -32,13 +33,30 @@ struct LineNormalization {
   bool centers = true;  ///< subtract the mean
 };
 
+/// Several sums side by side, so that no addition waits for the one before.
+template <class Term>
+double sum_of(const std::vector<double>& values, const Term& term) {
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(values[i + lane]);
+  }
+  for (; i < values.size(); ++i) lanes[0] += term(values[i]);
+  return std::accumulate(std::begin(lanes), std::end(lanes), 0.0);
+}
+
 /// Mean and 1 / sqrt(variance + epsilon) of a line, in double and in two passes.
 std::pair<double, double> line_statistics(const std::vector<double>& values, bool centers, double epsilon) {
   const auto count = static_cast<double>(values.size());
-  const double mean = centers ? std::accumulate(values.begin(), values.end(), 0.0) / count : 0;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double mean = centers ? sum_of(values, [](double value) { return value; }) / count : 0;
+  const double squares = sum_of(values, [mean](double value) { return (value - mean) * (value - mean); });
   return {mean, 1 / std::sqrt(squares / count + epsilon)};
+}
+
+/// Whether a parameter is one value for the whole line.
+bool is_constant(const AxisLine& line) {
+  return std::ranges::all_of(line.strides, [](int64_t stride) { return stride == 0; });
 }
 
 void normalize_lines(int threads, const LineNormalization& work) {
@@ -46,14 +64,22 @@ void normalize_lines(int threads, const LineNormalization& work) {
   std::vector<Operand> operands{work.out_operand, work.x_operand, work.scale, work.bias, work.mean, work.inverse_deviation};
   for (Operand& each : operands) each.strides.resize(work.dims.size(), 0);
   lines.for_each(threads, std::move(operands), [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<double> values(static_cast<std::size_t>(lines.length())), factors(values.size());
+    thread_local std::vector<double> values, factors;
+    values.resize(static_cast<std::size_t>(lines.length()));
+    factors.resize(values.size());
     line[1].read(work.x.type(), data[1], values.data());
     const auto [mean, inverse] = line_statistics(values, work.centers, work.epsilon);
-    line[2].read(work.scale_type, data[2], factors.data());
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - mean) * inverse * factors[i];
-    if (data[3] != nullptr) {
-      line[3].read(work.bias_type, data[3], factors.data());
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] += factors[i];
+    if (is_constant(line[2]) && (data[3] == nullptr || is_constant(line[3])) && !values.empty()) {
+      const double scale = load_one<double>(work.scale_type, data[2]);
+      const double bias = data[3] == nullptr ? 0 : load_one<double>(work.bias_type, data[3]);
+      for (double& value : values) value = (value - mean) * inverse * scale + bias;
+    } else {
+      line[2].read(work.scale_type, data[2], factors.data());
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - mean) * inverse * factors[i];
+      if (data[3] != nullptr) {
+        line[3].read(work.bias_type, data[3], factors.data());
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] += factors[i];
+      }
     }
     line[0].write(work.out.type(), data[0], values.data());
     if (data[4] != nullptr) store_one(work.statistics_type, data[4], mean);

@@ -1,13 +1,6 @@
 #include "ops/product.h"
 
-#include <cstring>
-
-// Copies of the inner loops per instruction set, chosen when the program is loaded. The sanitizers' runtime is not up yet at that time.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RELAYOUT_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define RELAYOUT_CLONES
-#endif
+#include "base/vectorize.h"
 
 namespace relayout {
 namespace {
@@ -71,7 +64,16 @@ template <class T>
   }
 }
 
-RELAYOUT_CLONES void multiply_doubles(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c) {
+RELAYOUT_VECTORIZE void multiply_doubles(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c) {
+  multiply(rows, depth, a, a_stride, b, c);
+}
+
+RELAYOUT_VECTORIZE void multiply_integers(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b,
+                                          uint64_t* c) {
+  multiply(rows, depth, a, a_stride, b, c);
+}
+
+RELAYOUT_VECTORIZE void multiply_words(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c) {
   multiply(rows, depth, a, a_stride, b, c);
 }
 
@@ -82,7 +84,11 @@ void multiply_panel(int64_t rows, int64_t depth, const double* a, int64_t a_stri
 }
 
 void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c) {
-  multiply(rows, depth, a, a_stride, b, c);
+  multiply_integers(rows, depth, a, a_stride, b, c);
+}
+
+void multiply_panel(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c) {
+  multiply_words(rows, depth, a, a_stride, b, c);
 }
 
 }  // namespace relayout

@@ -20,10 +20,11 @@ struct ProductBlock {
 /// Terms are added one after the other in the order of k. Integers wrap.
 void multiply_panel(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c);
 void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c);
+void multiply_panel(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c);
 
-/// What a product is made of. `Accumulator` is double or uint64_t.
+/// What a product is made of. `Accumulator` is double, uint64_t or uint32_t.
 ///   const Accumulator* load_rows(row, rows, k, depth, buffer, stride&)
-///       rows [row, row + rows) × [k, k + depth) of A: filled into buffer (kRows × kDepth) with stride kDepth, or an address and stride of
+///       rows [row, row + rows) × [k, k + depth) of A: filled into buffer with the stride given, or an address and stride of
 ///       one's own
 ///   void load_panel(k, depth, column, columns, panel)    B into panel[k][kColumns]
 ///   void store_row(row, column, columns, values)         one row of the result
@@ -35,13 +36,13 @@ void multiply_block(int64_t row, int64_t rows, int64_t depth, int64_t column, in
   constexpr int64_t kRowsAtOnce = 32;
   std::vector<Accumulator> c(static_cast<std::size_t>(rows * Block::kColumns), Accumulator{});
   std::vector<Accumulator> panel(static_cast<std::size_t>(std::min(depth, Block::kDepth) * Block::kColumns), Accumulator{});
-  std::vector<Accumulator> buffer(static_cast<std::size_t>(kRowsAtOnce * Block::kDepth));
+  std::vector<Accumulator> buffer(static_cast<std::size_t>(std::min(rows, kRowsAtOnce) * std::min(depth, Block::kDepth)));
   for (int64_t k = 0; k < depth; k += Block::kDepth) {
     const int64_t here = std::min(Block::kDepth, depth - k);
     load_panel(k, here, column, columns, panel.data());
     for (int64_t begin = 0; begin < rows; begin += kRowsAtOnce) {
       const int64_t count = std::min(kRowsAtOnce, rows - begin);
-      int64_t stride = Block::kDepth;
+      int64_t stride = here;
       const Accumulator* a = load_rows(row + begin, count, k, here, buffer.data(), stride);
       multiply_panel(count, here, a, stride, panel.data(), c.data() + begin * Block::kColumns);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/vectorize.h"
 #include "ops/convolution.h"
 #include "ops/dtypes.h"
 #include "ops/gather.h"
@@ -93,7 +94,7 @@ float quotient(float x, float scale, DataType precision) {
 }
 
 /// Runs f(x, scale, zero point) over all elements; an absent zero point is 0.
-template <class F>
+template <class Domain, class F>
 void map_quantized(const OpCall& call, InputData inputs, const Tensor& out, const F& f) {
   const Tensor& x = tensor_at(inputs, 0);
   const Spread scale = spread(call, tensor_at(inputs, 1), x.dims());
@@ -103,18 +104,49 @@ void map_quantized(const OpCall& call, InputData inputs, const Tensor& out, cons
   const StridedLoop loop(x.dims(), {operand(out), operand(x), scale.operand, zero.operand});
   const DataType x_type = x.type(), scale_type = scale.holder.type(), zero_type = zero.holder.type();
   loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<double, kChunk> values, scales, zeros;
+    ChunkReader<Domain> values, scales, zeros;
+    std::array<Domain, kChunk> made;
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t length = std::min(kChunk, count - begin);
       const auto at = [&](std::size_t k, DataType type) { return data[k] + begin * strides[k] * element_stride(type); };
-      load(x_type, at(1, x_type), strides[1], length, values.data());
-      load(scale_type, at(2, scale_type), strides[2], length, scales.data());
-      load(zero_type, at(3, zero_type), strides[3], length, zeros.data());
-      for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) values[i] = f(values[i], scales[i], zeros[i]);
-      store(out.type(), at(0, out.type()), strides[0], length, values.data());
+      const Domain* const x_values = values.read(x_type, at(1, x_type), strides[1], length);
+      const Domain* const s_values = scales.read(scale_type, at(2, scale_type), strides[2], length);
+      const Domain* const z_values = zeros.read(zero_type, at(3, zero_type), strides[3], length);
+      const bool direct = strides[0] == 1 && is_native<Domain>(out.type());
+      Domain* const target = direct ? reinterpret_cast<Domain*>(at(0, out.type())) : made.data();
+      f(x_values, s_values, z_values, length, target);
+      if (!direct) store(out.type(), at(0, out.type()), strides[0], length, target);
     }
   });
 }
+
+/// The same for a function of one element's x, scale and zero point, in double.
+template <class F>
+void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, const F& f) {
+  map_quantized<double>(call, inputs, out, [&](const double* x, const double* s, const double* z, int64_t count, double* to) {
+    for (int64_t i = 0; i < count; ++i) to[i] = f(x[i], s[i], z[i]);
+  });
+}
+
+/// saturate(round half to even(x / s) + z) of floats for types of at most 16 bits: adding and taking away 1.5 · 2^23 rounds what has
+/// been bounded. NaN becomes the lower end.
+RELAYOUT_VECTORIZE void quantize_run(const float* x, const float* s, const float* z, float low, float high, int64_t count, float* out) {
+  constexpr float kRounder = 12582912.0F, kBound = 2097152.0F;
+  for (int64_t i = 0; i < count; ++i) {
+    const float exact = x[i] / s[i];
+    const float above = exact > -kBound ? exact : -kBound;
+    const float bounded = above < kBound ? above : kBound;
+    const float shifted = ((bounded + kRounder) - kRounder) + z[i];
+    const float raised = shifted > low ? shifted : low;
+    out[i] = raised < high ? raised : high;
+  }
+}
+
+RELAYOUT_VECTORIZE void dequantize_run(const float* x, const float* s, const float* z, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - z[i]) * s[i];
+}
+
+constexpr TypeSet kShortTypes{DataType::uint8, DataType::int8, DataType::uint16, DataType::int16};
 
 void check_parameters(const OpCall& call, InputInfos inputs, const Dims& x, TypeSet zero_types) {
   require_inputs(call, inputs, 2, 3);
@@ -144,17 +176,25 @@ void quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   if (precision == DataType::float64) {
     const auto range = range_of(out.type());
     if (traits(out.type()).is_float) refuse(call, "8-bit floats from f64");
-    return map_quantized(call, inputs, out, [range](double x, double s, double z) { return saturated(std::nearbyint(x / s) + z, range); });
+    return map_quantized_one(call, inputs, out,
+                             [range](double x, double s, double z) { return saturated(std::nearbyint(x / s) + z, range); });
+  }
+  if (precision == DataType::float32 && tensor_at(inputs, 0).type() == DataType::float32 && kShortTypes.has(out.type())) {
+    const auto range = range_of(out.type());
+    const auto low = static_cast<float>(range.first), high = static_cast<float>(range.second);
+    return map_quantized<float>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, float* to) {
+      quantize_run(x, s, z, low, high, count, to);
+    });
   }
   const auto divide = [precision](double x, double s) { return double{quotient(static_cast<float>(x), static_cast<float>(s), precision)}; };
   if (!traits(out.type()).is_float) {
     const auto range = range_of(out.type());
-    return map_quantized(call, inputs, out,
-                         [&](double x, double s, double z) { return saturated(std::nearbyint(divide(x, s)) + z, range); });
+    return map_quantized_one(call, inputs, out,
+                             [&](double x, double s, double z) { return saturated(std::nearbyint(divide(x, s)) + z, range); });
   }
   const bool saturate = call.attributes.integer("saturate", 1) != 0 || !kFloat8Types.has(out.type());
   const Tensor codes(DataType::uint8, out.dims());
-  map_quantized(call, inputs, codes, [&](double x, double s, double z) {
+  map_quantized_one(call, inputs, codes, [&](double x, double s, double z) {
     return double{static_cast<float>(encode_small_float(out.type(), divide(x, s) + z, saturate))};
   });
   copy_elements(call.threads, out, Tensor(TensorDesc{out.type(), codes.dims(), codes.strides()}, codes.bytes(), codes.owner()));
@@ -171,7 +211,12 @@ Inferred infer_dequantize_linear(const OpCall& call, InputInfos inputs) {
 }
 
 void dequantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
-  map_quantized(call, inputs, outputs[0]->tensor, [](double x, double s, double z) { return (x - z) * s; });
+  const Tensor& out = outputs[0]->tensor;
+  // The difference is exact in either domain, the product rounded once.
+  if (kShortTypes.has(tensor_at(inputs, 0).type()) && tensor_at(inputs, 1).type() == DataType::float32 && out.type() == DataType::float32) {
+    return map_quantized<float>(call, inputs, out, dequantize_run);
+  }
+  map_quantized_one(call, inputs, out, [](double x, double s, double z) { return (x - z) * s; });
 }
 
 Inferred infer_dynamic_quantize_linear(const OpCall& call, InputInfos inputs) {
@@ -183,6 +228,44 @@ Inferred infer_dynamic_quantize_linear(const OpCall& call, InputInfos inputs) {
   return all;
 }
 
+namespace {
+
+/// NaN counts for nothing.
+RELAYOUT_VECTORIZE void widen_range(const float* values, int64_t count, float& low, float& high) {
+  constexpr int64_t kLanes = 32;
+  float lows[kLanes], highs[kLanes];
+  std::fill_n(lows, kLanes, low);
+  std::fill_n(highs, kLanes, high);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const float value = values[i + lane];
+      lows[lane] = value < lows[lane] ? value : lows[lane];
+      highs[lane] = value > highs[lane] ? value : highs[lane];
+    }
+  }
+  for (; i < count; ++i) {
+    lows[0] = values[i] < lows[0] ? values[i] : lows[0];
+    highs[0] = values[i] > highs[0] ? values[i] : highs[0];
+  }
+  low = *std::ranges::min_element(lows);
+  high = *std::ranges::max_element(highs);
+}
+
+RELAYOUT_VECTORIZE void quantize_bytes(const float* x, float scale, float zero, int64_t count, uint8_t* out) {
+  constexpr float kRounder = 12582912.0F, kBound = 2097152.0F, kLargest = 255;
+  for (int64_t i = 0; i < count; ++i) {
+    const float exact = x[i] / scale;
+    const float above = exact > -kBound ? exact : -kBound;
+    const float bounded = above < kBound ? above : kBound;
+    const float shifted = ((bounded + kRounder) - kRounder) + zero;
+    const float raised = shifted > 0 ? shifted : 0;
+    out[i] = static_cast<uint8_t>(static_cast<int32_t>(raised < kLargest ? raised : kLargest));
+  }
+}
+
+}  // namespace
+
 /// Scale and zero point of [min(x, 0), max(x, 0)] over 0 to 255, in f32 as the function body has it.
 void dynamic_quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   constexpr float kLargest = 255;
@@ -191,6 +274,7 @@ void dynamic_quantize_linear(const OpCall& call, InputData inputs, OutputData ou
   const StridedLoop loop(x.dims(), {operand(x)});
   loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
     const auto* values = reinterpret_cast<const float*>(data[0]);
+    if (strides[0] == 1) return widen_range(values, count, low, high);
     for (int64_t i = 0; i < count; ++i) {
       low = std::fmin(low, values[i * strides[0]]);
       high = std::fmax(high, values[i * strides[0]]);
@@ -199,8 +283,14 @@ void dynamic_quantize_linear(const OpCall& call, InputData inputs, OutputData ou
   const float scale = (low == high ? 1.0F : high - low) / kLargest;
   const float zero = std::nearbyint(std::fmin(std::fmax(0.0F - low / scale, 0.0F), kLargest));
   if (const Tensor* out = wanted(outputs, 0)) {
-    map_elements<float, float>(
-        call.threads, *out, [=](float value) { return std::fmin(std::fmax(std::nearbyint(value / scale) + zero, 0.0F), kLargest); }, x);
+    const StridedLoop both(x.dims(), {operand(*out), operand(x)});
+    if (out->is_contiguous() && x.is_contiguous()) {
+      both.run(call.threads, [=](std::byte* const* data, const int64_t*, int64_t count) {
+        quantize_bytes(reinterpret_cast<const float*>(data[1]), scale, zero, count, reinterpret_cast<uint8_t*>(data[0]));
+      });
+    } else
+      map_elements<float, float>(
+          call.threads, *out, [=](float value) { return std::fmin(std::fmax(std::nearbyint(value / scale) + zero, 0.0F), kLargest); }, x);
   }
   if (const Tensor* out = wanted(outputs, 1)) *out->data<float>() = scale;
   if (const Tensor* out = wanted(outputs, 2)) *out->data<uint8_t>() = static_cast<uint8_t>(zero);

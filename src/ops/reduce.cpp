@@ -5,10 +5,12 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/threads.h"
+#include "base/vectorize.h"
 #include "ops/axis_lines.h"
 #include "ops/dtypes.h"
 #include "ops/kernels.h"
@@ -69,7 +71,7 @@ struct ReductionLoops {
   bool across = false;  ///< the innermost loop runs over the last kept dim, not over the last reduced one
 };
 
-/// Both groups sorted by the input's strides; whichever has the smallest is innermost.
+/// Both groups sorted by the input's strides, reduced dims merged where they lie together; whichever has the smallest is innermost.
 ReductionLoops loops_of(const Reduction& reduction) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < reduction.reduced.size(); ++i) order.push_back(i);
@@ -77,11 +79,20 @@ ReductionLoops loops_of(const Reduction& reduction) {
       order, [&](std::size_t a, std::size_t b) { return std::abs(reduction.x.strides()[a]) > std::abs(reduction.x.strides()[b]); });
   ReductionLoops loops;
   for (const std::size_t i : order) {
-    if (reduction.x.dims()[i] == 1) continue;
+    const int64_t size = reduction.x.dims()[i], stride = reduction.x.strides()[i];
+    if (size == 1) continue;
     loops.across = !reduction.reduced[i];
-    (reduction.reduced[i] ? loops.reduced : loops.kept).push_back(reduction.x.dims()[i]);
-    (reduction.reduced[i] ? loops.reduced_in : loops.kept_in).push_back(reduction.x.strides()[i]);
-    if (!reduction.reduced[i]) loops.kept_out.push_back(reduction.out_operand.strides[i]);
+    if (!reduction.reduced[i]) {
+      loops.kept.push_back(size);
+      loops.kept_in.push_back(stride);
+      loops.kept_out.push_back(reduction.out_operand.strides[i]);
+    } else if (!loops.reduced.empty() && loops.reduced_in.back() == stride * size) {
+      loops.reduced.back() *= size;
+      loops.reduced_in.back() = stride;
+    } else {
+      loops.reduced.push_back(size);
+      loops.reduced_in.push_back(stride);
+    }
   }
   if (loops.reduced.empty()) loops.across = true;
   if (loops.kept.empty()) {
@@ -98,36 +109,70 @@ int64_t dot(const Dims& index, const Dims& strides) {
   return sum;
 }
 
+/// How many elements become one: fold(total, element) from `start`, a neutral element of combine(total, total).
+template <class Domain, class Fold, class Combine>
+struct Folding {
+  Domain start;
+  Fold fold;
+  Combine combine;
+
+  /// Several totals side by side, so that no addition waits for the one before.
+  template <class Value>
+  [[nodiscard]] Domain run(const Value* values, int64_t count, Domain total) const {
+    constexpr int64_t kLanes = 8;
+    const auto one_by_one = [&](int64_t i) {
+      for (; i < count; ++i) total = fold(total, static_cast<Domain>(values[i]));
+      return total;
+    };
+    if (count < 2 * kLanes) return one_by_one(0);
+    Domain lanes[kLanes];
+    std::fill_n(lanes, kLanes, start);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = fold(lanes[lane], static_cast<Domain>(values[i + lane]));
+    }
+    (void)one_by_one(i);
+    for (const Domain lane : lanes) total = combine(total, lane);
+    return total;
+  }
+};
+
 /// Folds `count` outputs, one kept stride apart, from the input address on.
-template <class Domain, class Fold>
+template <class Domain, class Rule>
 void fold_across(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, int64_t count, Domain* totals,
-                 const Fold& fold) {
+                 const Rule& rule) {
   const DataType type = reduction.x.type();
-  std::array<Domain, kChunk> values;
+  ChunkReader<Domain> reader;
   for_each_index(loops.reduced, [&](const Dims& index) {
-    load(type, from + dot(index, loops.reduced_in) * element_stride(type), loops.kept_in.back(), count, values.data());
-    for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], values[static_cast<std::size_t>(i)]);
+    const std::byte* const run = from + dot(index, loops.reduced_in) * element_stride(type);
+    const Domain* const values = reader.read(type, run, loops.kept_in.back(), count);
+    for (int64_t i = 0; i < count; ++i) totals[i] = rule.fold(totals[i], values[i]);
   });
 }
 
-template <class Domain, class Fold>
-void fold_along(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, Domain& total, const Fold& fold) {
+template <class Domain, class Rule>
+void fold_along(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, Domain& total,
+                const Rule& rule) {
   const DataType type = reduction.x.type();
-  std::array<Domain, kChunk> values;
-  const Dims outer(loops.reduced.begin(), loops.reduced.end() - 1);
-  for_each_index(outer, [&](const Dims& index) {
-    const std::byte* const run = from + dot(index, loops.reduced_in) * element_stride(type);
+  ChunkReader<Domain> reader;
+  const auto fold_run = [&](const std::byte* run) {
+    if (type == DataType::float32 && loops.reduced_in.back() == 1) {
+      total = rule.run(reinterpret_cast<const float*>(run), loops.reduced.back(), total);
+      return;
+    }
     for (int64_t begin = 0; begin < loops.reduced.back(); begin += kChunk) {
       const int64_t count = std::min(kChunk, loops.reduced.back() - begin);
-      load(type, run + begin * loops.reduced_in.back() * element_stride(type), loops.reduced_in.back(), count, values.data());
-      for (int64_t i = 0; i < count; ++i) total = fold(total, values[static_cast<std::size_t>(i)]);
+      const std::byte* const at = run + begin * loops.reduced_in.back() * element_stride(type);
+      total = rule.run(reader.read(type, at, loops.reduced_in.back(), count), count, total);
     }
-  });
+  };
+  if (outer.empty()) return fold_run(from);
+  for_each_index(outer, [&](const Dims& index) { fold_run(from + dot(index, loops.reduced_in) * element_stride(type)); });
 }
 
-/// out = finish(fold over all reduced elements, beginning with start).
-template <class Domain, class Fold, class Finish>
-void reduce(const OpCall& call, const Reduction& reduction, Domain start, const Fold& fold, const Finish& finish) {
+/// out = finish(all reduced elements folded).
+template <class Domain, class Rule, class Finish>
+void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, const Finish& finish) {
   if (reduction.out.element_count() == 0) return;
   const ReductionLoops loops = loops_of(reduction);
   const int64_t in_size = element_stride(reduction.x.type()), out_size = element_stride(reduction.out.type());
@@ -135,48 +180,106 @@ void reduce(const OpCall& call, const Reduction& reduction, Domain start, const 
   const int64_t width = loops.across ? kChunk : 1;
   Dims outer = loops.kept;
   outer.back() = pieces;
+  const Dims reduced_outer(loops.reduced.begin(), loops.reduced.end() - 1);
   const double work = static_cast<double>(element_count(loops.kept)) * static_cast<double>(reduction.length) / kParallelElements;
-  const int threads = static_cast<int>(std::clamp(work, 1.0, static_cast<double>(std::max(call.threads, 1))));
-  parallel_for(element_count(outer), threads, [&](int64_t task) {
-    Dims index(outer.size());
+  const int64_t count_of_pieces = element_count(outer);
+  const int64_t tasks =
+      std::min(count_of_pieces, static_cast<int64_t>(std::clamp(work, 1.0, static_cast<double>(std::max(call.threads, 1)))));
+  const auto run_piece = [&](int64_t piece, Dims& index) {
     for (std::size_t axis = outer.size(); axis-- > 0;) {
-      index[axis] = task % outer[axis];
-      task /= outer[axis];
+      index[axis] = piece % outer[axis];
+      piece /= outer[axis];
     }
     index.back() *= width;
     const int64_t count = std::min(width, loops.kept.back() - index.back());
     const std::byte* const from = reduction.x.bytes() + dot(index, loops.kept_in) * in_size;
     std::array<Domain, kChunk> totals;
-    std::fill_n(totals.begin(), count, start);
+    std::fill_n(totals.begin(), count, rule.start);
     if (reduction.length > 0) {
       if (loops.across)
-        fold_across(reduction, loops, from, count, totals.data(), fold);
+        fold_across(reduction, loops, from, count, totals.data(), rule);
       else
-        fold_along(reduction, loops, from, totals[0], fold);
+        fold_along(reduction, loops, reduced_outer, from, totals[0], rule);
     }
     for (int64_t i = 0; i < count; ++i) totals[static_cast<std::size_t>(i)] = finish(totals[static_cast<std::size_t>(i)]);
     store(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count, totals.data());
+  };
+  parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
+    Dims index(outer.size());
+    for (int64_t piece = count_of_pieces * task / tasks; piece < count_of_pieces * (task + 1) / tasks; ++piece) run_piece(piece, index);
   });
 }
 
 /// The same for a fold that is arithmetic: integers wrap (as uint64_t), floats run in double.
-template <class Fold, class Finish>
-void reduce_sum_like(const OpCall& call, InputData inputs, OutputData outputs, int64_t start, const Fold& fold, const Finish& finish) {
+template <class Fold, class Finish, class Combine = std::plus<>>
+void reduce_sum_like(const OpCall& call, InputData inputs, OutputData outputs, int64_t start, const Fold& fold, const Finish& finish,
+                     const Combine& combine = {}) {
   const Reduction reduction = reduction_of(call, inputs, outputs);
-  if (traits(reduction.x.type()).is_float) return reduce<double>(call, reduction, static_cast<double>(start), fold, finish);
-  reduce<uint64_t>(call, reduction, static_cast<uint64_t>(start), fold, finish);
+  if (traits(reduction.x.type()).is_float) {
+    return reduce<double>(call, reduction, Folding<double, Fold, Combine>{static_cast<double>(start), fold, combine}, finish);
+  }
+  reduce<uint64_t>(call, reduction, Folding<uint64_t, Fold, Combine>{static_cast<uint64_t>(start), fold, combine}, finish);
 }
 
 /// Sums in double whatever the type, for results that are roots or logarithms.
 template <class Fold, class Finish>
 void reduce_real(const OpCall& call, InputData inputs, OutputData outputs, const Fold& fold, const Finish& finish) {
-  reduce<double>(call, reduction_of(call, inputs, outputs), 0.0, fold, finish);
+  reduce<double>(call, reduction_of(call, inputs, outputs), Folding<double, Fold, std::plus<>>{0.0, fold, {}}, finish);
 }
+
+/// The largest or smallest of floats and `total`; NaN if there is one.
+template <class Better>
+[[gnu::always_inline]] inline float extreme_of(const float* values, int64_t count, float total, const Better& better) {
+  constexpr int64_t kLanes = 16;
+  float lanes[kLanes];
+  int32_t strange[kLanes] = {};
+  std::fill_n(lanes, kLanes, total);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const float value = values[i + lane];
+      strange[lane] |= static_cast<int32_t>(value != value);
+      lanes[lane] = better(value, lanes[lane]) ? value : lanes[lane];
+    }
+  }
+  for (int64_t lane = 0; i < count; ++i, ++lane) {
+    const float value = values[i];
+    strange[lane] |= static_cast<int32_t>(value != value);
+    lanes[lane] = better(value, lanes[lane]) ? value : lanes[lane];
+  }
+  int32_t any = static_cast<int32_t>(total != total);
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    any |= strange[lane];
+    total = better(lanes[lane], total) ? lanes[lane] : total;
+  }
+  return any != 0 ? std::numeric_limits<float>::quiet_NaN() : total;
+}
+
+RELAYOUT_VECTORIZE float largest_of(const float* values, int64_t count, float total) {
+  return extreme_of(values, count, total, [](float a, float b) { return a > b; });
+}
+
+RELAYOUT_VECTORIZE float smallest_of(const float* values, int64_t count, float total) {
+  return extreme_of(values, count, total, [](float a, float b) { return a < b; });
+}
+
+/// Folding of extremes, floats in memory taken as they are.
+template <class Domain, class Fold>
+struct ExtremeFolding : Folding<Domain, Fold, Fold> {
+  bool largest;
+  template <class Value>
+  [[nodiscard]] Domain run(const Value* values, int64_t count, Domain total) const {
+    if constexpr (std::is_same_v<Domain, float> && std::is_same_v<Value, float>)
+      return largest ? largest_of(values, count, total) : smallest_of(values, count, total);
+    else
+      return Folding<Domain, Fold, Fold>::run(values, count, total);
+  }
+};
 
 template <class Better>
 void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs, bool largest, const Better& better) {
   const Reduction reduction = reduction_of(call, inputs, outputs);
-  with_wide_domain(reduction.x.type(), [&]<class Domain>(Domain) {
+  with_exact_domain(reduction.x.type(), [&]<class Domain>(Domain) {
     using Limits = std::numeric_limits<Domain>;
     Domain start = largest ? Limits::lowest() : Limits::max();
     if constexpr (std::is_floating_point_v<Domain>) start = largest ? -Limits::infinity() : Limits::infinity();
@@ -189,8 +292,12 @@ void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs, bo
       else if (type.bits < 64)
         start = largest ? -(int64_t{1} << (type.bits - 1)) : (int64_t{1} << (type.bits - 1)) - 1;
     }
-    const auto fold = [&](Domain total, Domain x) { return better(x, total) || x != x ? x : total; };
-    reduce<Domain>(call, reduction, start, fold, [](Domain total) { return total; });
+    const auto fold = [&](Domain total, Domain x) {  // no branches: which of two is larger cannot be foreseen
+      const Domain best = better(x, total) ? x : total;
+      return x == x ? best : x;
+    };
+    reduce<Domain>(call, reduction, ExtremeFolding<Domain, decltype(fold)>{{start, fold, fold}, largest},
+                   [](Domain total) { return total; });
   });
 }
 
@@ -220,7 +327,7 @@ void reduce_sum(const OpCall& c, InputData in, OutputData out) {
 }
 
 void reduce_prod(const OpCall& c, InputData in, OutputData out) {
-  reduce_sum_like(c, in, out, 1, [](auto total, auto x) { return total * x; }, kAsIs);
+  reduce_sum_like(c, in, out, 1, [](auto total, auto x) { return total * x; }, kAsIs, std::multiplies<>{});
 }
 
 void reduce_sum_square(const OpCall& c, InputData in, OutputData out) {

@@ -144,6 +144,16 @@ int64_t dot(const Dims& index, const Dims& strides) {
 void store_channels(const Tensor& x, int64_t image_offset, const std::vector<WeightedOffset>& inputs, const Tensor& out,
                     int64_t out_offset) {
   const int64_t channels = x.dims()[1], size = element_stride(x.type());
+  if (x.type() == DataType::float32 && out.type() == DataType::float32) {
+    const float* from = x.data<float>() + image_offset;
+    float* to = out.data<float>() + out_offset;
+    for (int64_t c = 0; c < channels; ++c, from += x.strides()[1], to += out.strides()[1]) {
+      double sum = 0;
+      for (const WeightedOffset& input : inputs) sum += input.weight * static_cast<double>(from[input.offset]);
+      *to = static_cast<float>(sum);
+    }
+    return;
+  }
   std::array<double, kChunk> sums, values;
   for (int64_t first = 0; first < channels; first += kChunk) {
     const int64_t count = std::min(kChunk, channels - first);

@@ -135,6 +135,7 @@ void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
   const Dims slice_dims(out.dims().begin() + split, out.dims().end());
   const Dims to_strides(out.strides().begin() + split, out.strides().end());
   const Dims from_strides(updates.strides().begin() + static_cast<std::ptrdiff_t>(lead), updates.strides().end());
+  const SliceCopier slices(out.type(), slice_dims, to_strides, from_strides);
   for_each_index(Dims(indices.dims().begin(), indices.dims().end() - 1), [&](const Dims& index) {
     int64_t to = 0, from = 0, at = 0;
     for (std::size_t i = 0; i < lead; ++i) {
@@ -145,8 +146,7 @@ void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
       const int64_t coordinate = indices.data<int64_t>()[at + static_cast<int64_t>(i) * indices.strides()[lead]];
       to += checked_index(call, coordinate, out.dims()[i]) * out.strides()[i];
     }
-    if (how == Combine::replace)
-      return copy_elements(1, out.view(slice_dims, to_strides, to), updates.view(slice_dims, from_strides, from));
+    if (how == Combine::replace) return slices.copy(out.bytes() + to * size, updates.bytes() + from * size);
     for_each_index(slice_dims, [&](const Dims& inner) {
       std::byte* const element = out.bytes() + (to + dot(inner, to_strides)) * size;
       combine_element(how, out.type(), element, updates.bytes() + (from + dot(inner, from_strides)) * size);

@@ -51,11 +51,13 @@ void copy_run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t f
       return;
     }
   }
-  if (from_stride == 0) {
-    for (int64_t i = 0; i < count; ++i) target[i * to_stride] = source[0];
-  } else {
-    for (int64_t i = 0; i < count; ++i) target[i * to_stride] = source[i * from_stride];
+  if (from_stride == 0 && to_stride == 1) {
+    std::fill_n(target, count, *source);
+    return;
   }
+  with_step(to_stride, [&](auto to_step) {
+    for (int64_t i = 0; i < count; ++i) target[i * to_step] = source[i * from_stride];
+  });
 }
 
 }  // namespace
@@ -161,6 +163,29 @@ void copy_elements(int threads, const Tensor& to, const Tensor& from) {
       copy_run<T>(data[0], strides[0], data[1], strides[1], count);
     });
   });
+}
+
+SliceCopier::SliceCopier(DataType type, const Dims& dims, Dims to_strides, Dims from_strides)
+    : type_(type), dims_(dims), to_strides_(std::move(to_strides)), from_strides_(std::move(from_strides)) {
+  const auto is_dense = [&](const Dims& strides) { return Tensor(TensorDesc{type, dims, strides}, nullptr, nullptr).is_contiguous(); };
+  if (type != DataType::string && is_dense(to_strides_) && is_dense(from_strides_))
+    dense_bytes_ = element_count(dims) * element_stride(type);
+}
+
+void SliceCopier::copy(std::byte* to, const std::byte* from) const {
+  switch (dense_bytes_) {
+    case 0:
+      return copy_elements(1, Tensor({type_, dims_, to_strides_}, to, nullptr),
+                           Tensor({type_, dims_, from_strides_}, const_cast<std::byte*>(from), nullptr));  // read only
+    case 4:
+      std::memcpy(to, from, 4);
+      return;
+    case 8:
+      std::memcpy(to, from, 8);
+      return;
+    default:
+      std::memcpy(to, from, static_cast<std::size_t>(dense_bytes_));
+  }
 }
 
 void fill_zero(const Tensor& to) {

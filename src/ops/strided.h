@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "ops/dtypes.h"
@@ -46,6 +47,14 @@ class StridedLoop {
   std::vector<int64_t> run_strides_;  ///< of the last dim, per operand
   int64_t rows_ = 0;                  ///< product of all dims but the last
 };
+
+/// Calls f with a stride, as a constant where it is 0 or 1: loops over neighbours and over one repeated element are worth their own code.
+template <class F>
+decltype(auto) with_step(int64_t stride, F&& f) {
+  if (stride == 1) return f(std::integral_constant<int64_t, 1>{});
+  if (stride == 0) return f(std::integral_constant<int64_t, 0>{});
+  return f(stride);
+}
 
 inline constexpr int64_t kChunk = 512;               ///< elements converted at a time
 inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
@@ -101,6 +110,19 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
 
 /// Copies elements from `from` (broadcast) to `to`; same type.
 void copy_elements(int threads, const Tensor& to, const Tensor& from);
+/// Copies slices of one shape between tensors of one type, one after the other.
+class SliceCopier {
+ public:
+  SliceCopier(DataType type, const Dims& dims, Dims to_strides, Dims from_strides);
+  /// Addresses of elements [0, 0, …].
+  void copy(std::byte* to, const std::byte* from) const;
+
+ private:
+  DataType type_;
+  Dims dims_, to_strides_, from_strides_;
+  int64_t dense_bytes_ = 0;  ///< of a slice without gaps on both sides; 0: not so
+};
+
 /// Sets every element to the bytes of one element (strings: to ""); used with numbers only.
 void fill_zero(const Tensor& to);
 

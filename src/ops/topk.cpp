@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -46,6 +47,39 @@ int64_t best_position(const std::vector<T>& values, bool largest, bool last) {
   return static_cast<int64_t>(best);
 }
 
+/// The best position along a dim for many lines side by side, which lie closer together than the elements of one. The first NaN wins.
+void select_across(int threads, const Tensor& x, std::size_t axis, const Operand& out, bool largest, bool last) {
+  Dims dims = x.dims();
+  const int64_t length = dims[axis], step = x.strides()[axis];
+  dims[axis] = 1;
+  const StridedLoop loop(dims, {operand(x), out});
+  loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    std::array<float, kChunk> best;
+    std::array<int64_t, kChunk> at;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const auto lines = static_cast<std::size_t>(std::min(kChunk, count - begin));
+      const float* const first = reinterpret_cast<const float*>(data[0]) + begin * strides[0];
+      for (std::size_t i = 0; i < lines; ++i) best[i] = first[static_cast<int64_t>(i) * strides[0]];
+      at.fill(0);
+      for (int64_t k = 1; k < length; ++k) {
+        const float* const row = first + k * step;
+        with_step(strides[0], [&](auto lane_step) {
+          for (std::size_t i = 0; i < lines; ++i) {
+            const float value = row[static_cast<int64_t>(i) * lane_step];
+            const bool better = largest ? value > best[i] : value < best[i];
+            const bool equal = last && value == best[i];
+            const bool taken = (better || equal || value != value) && best[i] == best[i];
+            best[i] = taken ? value : best[i];
+            at[i] = taken ? k : at[i];
+          }
+        });
+      }
+      store(DataType::int64, data[1] + begin * strides[1] * element_stride(DataType::int64), strides[1], static_cast<int64_t>(lines),
+            at.data());
+    }
+  });
+}
+
 void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool largest) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;
@@ -55,6 +89,9 @@ void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool 
   const bool last = call.attributes.integer("select_last_index", 0) != 0;
   const auto along = only(axis, x.dims().size());
   const AxisLines lines(x.dims(), along);
+  if (x.type() == DataType::float32 && x.strides()[axis] != 1) {
+    return select_across(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last);
+  }
   with_wide_domain(x.type(), [&]<class Domain>(Domain) {
     lines.for_each(call.threads, {reduced_operand(out, along, keeps), operand(x)},
                    [&](std::byte* const* data, const std::vector<AxisLine>& line) {

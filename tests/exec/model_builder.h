@@ -1,10 +1,12 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,7 +47,7 @@ class ModelBuilder {
   ModelBuilder& constant(const std::string& name, const Dims& dims, const std::vector<T>& values) {
     auto* tensor = model_.mutable_graph()->add_initializer();
     tensor->set_name(name);
-    tensor->set_data_type(std::is_same_v<T, int64_t> ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT);
+    tensor->set_data_type(data_type_of<T>());
     for (const int64_t dim : dims) tensor->add_dims(dim);
     tensor->mutable_raw_data()->assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
     return *this;
@@ -82,6 +84,15 @@ class ModelBuilder {
   [[nodiscard]] onnx::ModelProto& message() { return model_; }
 
  private:
+  template <class T>
+  static int data_type_of() {
+    if (std::is_same_v<T, int64_t>) return onnx::TensorProto::INT64;
+    if (std::is_same_v<T, int32_t>) return onnx::TensorProto::INT32;
+    if (std::is_same_v<T, uint8_t>) return onnx::TensorProto::UINT8;
+    if (std::is_same_v<T, int8_t>) return onnx::TensorProto::INT8;
+    static_assert(std::is_same_v<T, int64_t> || std::is_same_v<T, int32_t> || std::is_same_v<T, float> || sizeof(T) == 1);
+    return onnx::TensorProto::FLOAT;
+  }
   onnx::AttributeProto* attribute_of(const std::string& name, onnx::AttributeProto::AttributeType type) {
     auto* attribute = last_->add_attribute();
     attribute->set_name(name);
@@ -116,6 +127,17 @@ class ModelBuilder {
   std::vector<float> out(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(random.normal(offset + i));
   return out;
+}
+
+/// The library's reference loops are a hundred and more times slower than they need be, also as a part of something else. Reorders have
+/// nothing better for odd shapes.
+inline void expect_no_reference_loops(const PlanInfo& info) {
+  for (const StepInfo& step : info.steps) {
+    for (const char* const kind : {"Conv", "Pool", "MatMul", "Gemm", "Norm", "LSTM", "GRU", "RNN"}) {
+      if (step.op_type.find(kind) == std::string::npos) continue;
+      EXPECT_EQ(step.implementation.find("ref"), std::string::npos) << step.op_type << " runs " << step.implementation;
+    }
+  }
 }
 
 struct RunResult {

@@ -52,7 +52,17 @@ dnnl::algorithm algorithm_of(Function function) {
       return eltwise_tanh;
     case Function::elu:
       return eltwise_elu;
-    case Function::erf:  // the library has none
+    case Function::erf:  // the library has none of these
+    case Function::floor:
+    case Function::ceil:
+    case Function::reciprocal:
+    case Function::negate:
+    case Function::sine:
+    case Function::cosine:
+    case Function::softsign:
+    case Function::thresholded:
+    case Function::scaled_elu:
+    case Function::continuous_elu:
       return undef;
     case Function::gelu_erf:
       return eltwise_gelu_erf;
