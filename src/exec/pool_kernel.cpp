@@ -32,16 +32,17 @@ struct Lanes {
   typedef float Type __attribute__((vector_size(kWidth * sizeof(float)), aligned(alignof(float)), may_alias));
 };
 
-struct Larger {
+// Vectors go by reference: how they are passed by value depends on the instruction set.
+struct KeepLarger {
   template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b) const {
-    return (a > b) | (a != a) ? a : b;
+  [[gnu::always_inline]] void operator()(T& total, const T& x) const {
+    total = total > x ? total : (total != total ? total : x);
   }
 };
-struct Plus {
+struct AddTo {
   template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b) const {
-    return a + b;
+  [[gnu::always_inline]] void operator()(T& total, const T& x) const {
+    total += x;
   }
 };
 
@@ -52,7 +53,7 @@ template <int kWidth, class Address, class Combine>
   for (int64_t i = 0; i < count; i += kWidth) {
     const int64_t at = i + kWidth <= count ? i : count - kWidth;
     Vector total = *reinterpret_cast<const Vector*>(address(0) + at);
-    for (int64_t term = 1; term < terms; ++term) total = combine(total, *reinterpret_cast<const Vector*>(address(term) + at));
+    for (int64_t term = 1; term < terms; ++term) combine(total, *reinterpret_cast<const Vector*>(address(term) + at));
     *reinterpret_cast<Vector*>(out + at) = total;
   }
 }
@@ -64,7 +65,7 @@ template <class Address, class Combine>
   if (count >= 4) return combine_lanes<4>(out, address, terms, count, combine);
   for (int64_t i = 0; i < count; ++i) {
     float total = address(0)[i];
-    for (int64_t term = 1; term < terms; ++term) total = combine(total, address(term)[i]);
+    for (int64_t term = 1; term < terms; ++term) combine(total, address(term)[i]);
     out[i] = total;
   }
 }
@@ -78,7 +79,7 @@ template <class Combine>
     for (int64_t i = 0; i < count; ++i) out[i] = in[i * step];
     for (int64_t tap = 1; tap < taps; ++tap) {
       const float* const from = in + tap * distance;
-      for (int64_t i = 0; i < count; ++i) out[i] = combine(out[i], from[i * step]);
+      for (int64_t i = 0; i < count; ++i) combine(out[i], from[i * step]);
     }
   };
   if (stride == 2) return run(std::integral_constant<int64_t, 2>{});
@@ -86,20 +87,20 @@ template <class Combine>
 }
 
 RELAYOUT_VECTORIZE void maximum_of_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count) {
-  combine_taps(out, in, taps, distance, stride, count, Larger{});
+  combine_taps(out, in, taps, distance, stride, count, KeepLarger{});
 }
 
 RELAYOUT_VECTORIZE void sum_of_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count) {
-  combine_taps(out, in, taps, distance, stride, count, Plus{});
+  combine_taps(out, in, taps, distance, stride, count, AddTo{});
 }
 
 /// The same of a list of lines.
 RELAYOUT_VECTORIZE void maximum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
-  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, Larger{});
+  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, KeepLarger{});
 }
 
 RELAYOUT_VECTORIZE void sum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
-  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, Plus{});
+  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, AddTo{});
 }
 
 RELAYOUT_VECTORIZE void divide_by(float* out, float divisor, int64_t count) {
