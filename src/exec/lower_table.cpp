@@ -38,7 +38,6 @@ constexpr LoweringEntry kEntries[] = {
     {"LSTM", lower_recurrent, true},
     {"LayerNormalization", lower_layer_normalization},
     {"LeakyRelu", lower_elementwise},
-    {"LogSoftmax", lower_softmax},
     {"MatMul", lower_matmul},
     {"MatMulInteger", lower_integer_matmul},
     {"Max", lower_elementwise},

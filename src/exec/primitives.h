@@ -80,7 +80,6 @@ struct Matmul {
 struct Softmax {
   TensorDesc source, destination;
   int64_t axis = 0;
-  bool logarithmic = false;
 };
 
 struct Eltwise {

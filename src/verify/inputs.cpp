@@ -17,6 +17,7 @@
 #include "verify/input_file.h"
 #include "verify/port.h"
 #include "verify/roles.h"
+#include "verify/table_rows.h"
 
 namespace relayout {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::size_t kSequenceLength = 3;
 
 }  // namespace
 
-InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options)
+InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other)
     : ports_(required_inputs(graph)),
       uses_(find_uses(graph, ports_)),
       files_(read_files(ports_, options)),
@@ -34,6 +35,22 @@ InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options)
       seed_(options.seed),
       samples_(ports_.empty() || all_from_files() ? 1 : std::max(options.samples, 1)) {
   check_guessable();
+  if (other != nullptr) prefer_differing_rows(*other);
+}
+
+void InputMaker::prefer_differing_rows(const Graph& other) {
+  // Of more rows than these, any will show it.
+  constexpr std::size_t kMost = 1024;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const Value* const there = other.find(ports_[i].name);
+    if (uses_[i].tables.empty() || there == nullptr) continue;
+    const InputUse use = use_of(*there);
+    if (use.tables.size() != uses_[i].tables.size()) continue;
+    for (std::size_t k = 0; k < use.tables.size(); ++k) {
+      const std::vector<int64_t> rows = differing_rows(*uses_[i].tables[k], *use.tables[k], kMost);
+      uses_[i].preferred.insert(uses_[i].preferred.end(), rows.begin(), rows.end());
+    }
+  }
 }
 
 std::map<std::string, Datum> InputMaker::read_files(const std::vector<Port>& ports, const VerifyOptions& options) {

@@ -17,7 +17,8 @@ namespace relayout {
 class InputMaker {
  public:
   /// Error{usage} where neither a value nor a size can be guessed, Error{invalid} or Error{io} for files.
-  InputMaker(const Graph& graph, const VerifyOptions& options);
+  /// Ids choose rows first that differ from those of `other`, where that is given.
+  InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other = nullptr);
 
   /// How many samples make sense: one when nothing varies.
   [[nodiscard]] int samples() const noexcept { return samples_; }
@@ -31,6 +32,7 @@ class InputMaker {
   static std::vector<InputUse> find_uses(const Graph& graph, const std::vector<Port>& ports);
   static std::map<std::string, Dims> shapes_of(const std::map<std::string, Datum>& files);
   void check_guessable() const;
+  void prefer_differing_rows(const Graph& other);
 
   std::vector<Port> ports_;
   std::vector<InputUse> uses_;

@@ -60,6 +60,10 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
   output.type = reference.type();
   output.dims = reference.dims();
   bool different = output.outcome == Outcome::different;
+  if (output.outcome == Outcome::inconclusive) {  // more samples may have settled that
+    output.outcome = Outcome::same;
+    output.reason.clear();
+  }
   const SampleMetrics* worst = nullptr;
   for (const SampleMetrics& metrics : output.samples) {
     if (metrics.outcome == Outcome::different && !different) {

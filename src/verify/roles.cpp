@@ -21,6 +21,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
+#include "verify/table_rows.h"
 
 namespace relayout {
 namespace {
@@ -380,6 +381,7 @@ class Search {
     if (first) {
       use_.consumer = node.label();
       use_.limit = {};
+      use_.tables.clear();
       use_.direct = true;
       use_.negative_ids = true;
     }
@@ -387,7 +389,10 @@ class Search {
     constexpr int kNegativeIds = 11;  // Gather, GatherND, Scatter…: negative indices since opset 11
     use_.negative_ids =
         use_.negative_ids && use_.direct && !path.cast && node.opset() >= kNegativeIds && node.op_type().find("Gather") == 0;
-    if (role == InputRole::ids) narrow(id_limit(operands_, node), first);
+    if (role == InputRole::ids) {
+      narrow(id_limit(operands_, node), first);
+      if (node.is("Gather") && Attributes(node).integer("axis", 0) == 0 && is_table(node.input(0))) use_.tables.push_back(node.input(0));
+    }
     if (role == InputRole::length) narrow(length_limit(operands_, node), first);
   }
 

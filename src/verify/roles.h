@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "relayout/graph.h"
 
@@ -41,10 +42,12 @@ struct Extent {
 struct InputUse {
   InputRole role = InputRole::number;
   Extent limit;
-  bool direct = true;               ///< no arithmetic between the input and the reader
-  bool negative_ids = false;        ///< the reader counts negative ids from the end
-  std::string consumer;             ///< label of the reader, for messages
-  std::map<int64_t, int64_t> dims;  ///< dims that the reader's weights ask for: axis → size
+  bool direct = true;                ///< no arithmetic between the input and the reader
+  bool negative_ids = false;         ///< the reader counts negative ids from the end
+  std::string consumer;              ///< label of the reader, for messages
+  std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights ask for: axis → size
+  std::vector<const Value*> tables;  ///< constants whose rows the ids choose
+  std::vector<int64_t> preferred;    ///< ids that must come, as far as samples reach
 };
 
 /// How the graph uses its input `input`. Linear in the nodes that it reaches without computing.

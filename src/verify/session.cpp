@@ -61,6 +61,10 @@ Session::Run Session::run(const Inputs& inputs) {
   }
 }
 
+std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options) {
+  return std::make_unique<Session>(side, std::move(options));
+}
+
 std::vector<std::string> random_nodes(const Graph& graph) {
   std::vector<std::string> labels;
   for_each_node(graph, [&](const Node& node) {

@@ -20,13 +20,13 @@ struct Side {
   std::vector<Port> outputs;
 };
 
-/// Runs one model in one mode.
+/// Runs one model in one mode. Tests derive executors from it that err.
 class Session {
  public:
   /// Error{unsupported} and others say the model's name.
   Session(const Side& side, ExecuteOptions options);
   /// Gives the memory back to the system, so that the next Session's peak does not come on top.
-  ~Session();
+  virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -35,13 +35,16 @@ class Session {
     std::string rejected;  ///< what the model said when it could not take the inputs; empty when it ran
   };
   /// Nodes that refuse their operands are data, everything else is Error.
-  [[nodiscard]] Run run(const Inputs& inputs);
+  [[nodiscard]] virtual Run run(const Inputs& inputs);
   [[nodiscard]] int64_t macs() const { return executor_->plan_info().macs; }
 
  private:
   const Side* side_;
   std::unique_ptr<Executor> executor_;
 };
+
+using OpenSession = std::function<std::unique_ptr<Session>(const Side& side, ExecuteOptions options)>;
+[[nodiscard]] std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options);
 
 /// Random* nodes and training Dropouts, by label.
 [[nodiscard]] std::vector<std::string> random_nodes(const Graph& graph);

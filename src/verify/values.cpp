@@ -244,7 +244,8 @@ class Values {
     return least + static_cast<int64_t>(random_.below(index(i), static_cast<uint64_t>(most - least + 1)));
   }
 
-  /// Two samples walk over the table in an order that visits every row once, the first row and the last first; later ones draw.
+  /// The first row, the last, those preferred, then a walk that visits every row once, over all samples but the third and the fourth:
+  /// those draw.
   void fill_ids(const Tensor& tensor) const {
     const auto rows = static_cast<uint64_t>(limit_);
     if (!use_.direct) {
@@ -255,14 +256,16 @@ class Values {
     uint64_t step = std::max<uint64_t>(static_cast<uint64_t>(static_cast<double>(rows) * 0.6180339887498949), 1);
     while (std::gcd(step, rows) != 1) ++step;
     fill<int64_t>(tensor, [&](int64_t i) -> int64_t {
-      if (sample_ >= 2) {
+      if (sample_ == 2 || sample_ == 3) {
         const auto id = static_cast<int64_t>(random_.below(index(i), rows));
         const bool from_end = use_.negative_ids && sample_ % 4 == 3 && (random_.bits(index(kSecond + i)) & 1U) != 0;
         return from_end ? id - limit_ : id;
       }
-      if (sample_ == 0 && i < 2) return i == 0 ? 0 : limit_ - 1;
+      const auto place = index(i + (sample_ < 2 ? sample_ : sample_ - 2) * count_);
+      if (place < 2) return place == 0 ? 0 : limit_ - 1;
+      if (place - 2 < use_.preferred.size()) return std::min(use_.preferred[place - 2], limit_ - 1);
       __extension__ using Wide = unsigned __int128;
-      return static_cast<int64_t>(static_cast<Wide>(index(i + sample_ * count_)) * step % rows);
+      return static_cast<int64_t>(static_cast<Wide>(place) * step % rows);
     });
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "relayout/verify.h"
@@ -44,7 +45,8 @@ struct Sample {
 /// (verification_explain.cpp).
 class Verification {
  public:
-  Verification(Side a, Side b, const VerifyOptions& options) : a_(std::move(a)), b_(std::move(b)), options_(&options) {}
+  Verification(Side a, Side b, const VerifyOptions& options, OpenSession open = open_session)
+      : a_(std::move(a)), b_(std::move(b)), options_(&options), open_(std::move(open)) {}
   VerifyResult run();
 
  private:
@@ -53,6 +55,12 @@ class Verification {
 
   void describe_run();
   void execute();
+  /// Files that differ by what nothing explains may differ where the samples do not reach (behind a Relu that passes none of them, in
+  /// rows of a table): such pairs get more of them before they are called the same.
+  void look_further();
+  [[nodiscard]] bool has_unexplained_constants() const;
+  /// Constants that nothing explains, and not a bit of any output that shows them.
+  void note_unreached();
   [[nodiscard]] bool is_different() const;
   /// The samples to look at node by node: of a difference the first that shows it.
   [[nodiscard]] std::vector<std::size_t> samples_for_layers(bool narrow) const;
@@ -70,21 +78,23 @@ class Verification {
   [[nodiscard]] ExecuteOptions execute_options(Mode mode) const;
   [[nodiscard]] Inputs inputs_of(const Sample& sample) const;
   void progress(std::string_view what);
-  void run_reference();
+  /// Samples `first` and up, as far as planned.
+  void run_reference(int first);
   /// Inputs and a's outputs, as --data reads them.
   void save_samples();
   /// The reference ran nothing: what that means depends on where the inputs come from.
   void report_rejection();
   void check_repeatable(Session& session, const Sample& sample, const Outputs& first);
-  void measure_floors();
-  void draw_noise(int first, int count);
+  /// Of the samples from place `first` on, as the following do.
+  void measure_floors(std::size_t first);
+  void draw_noise(std::size_t first, int first_draw, int count);
   /// Three runs of one or two numbers may agree by chance: of an output with few elements, the floors of all samples count, each relative
   /// to the magnitude of its sample.
   static void pool_floors(Tracked& tracked);
   /// Runs a once more, in another way, and takes its distance from the reference into the floor.
-  void widen_floors(ExecuteOptions options, std::string_view what, bool is_reference);
+  void widen_floors(std::size_t first, ExecuteOptions options, std::string_view what, bool is_reference);
   void check_reference(const Tracked& tracked, std::size_t s, const Floor& floor);
-  void run_candidate(Mode mode);
+  void run_candidate(Mode mode, std::size_t first);
   /// An exact output that differs is looked at again when no Session is left: whether a tie explains it.
   void keep_flipped(Tracked& tracked, std::size_t s, const Datum& reference, const Datum& candidate);
   /// Choices among numbers that are nearly equal, like an ArgMax, may fall either way.
@@ -118,16 +128,18 @@ class Verification {
 
   Side a_, b_;
   const VerifyOptions* options_;
+  OpenSession open_;
   VerifyResult result_;
   std::optional<InputMaker> inputs_;
   std::vector<Tracked> tracked_;
   std::vector<Sample> samples_;
   std::vector<bool> reference_runs_;                   ///< by sample
   std::vector<std::vector<SampleMetrics>> optimized_;  ///< by output
-  bool refined_ = false;                               ///< the floor has its additional draws
+  std::size_t refined_ = 0;                            ///< so many samples' floors have their additional draws
   Spill spill_;
   std::string first_rejection_;
   int planned_samples_ = 0;
+  int attempt_ = 0;  ///< at sizes that the model takes
   int64_t done_ = 0, layer_runs_ = 0;
 };
 

@@ -28,15 +28,15 @@ constexpr double kNearBound = 10;
 
 }  // namespace
 
-void Verification::run_candidate(Mode mode) {
+void Verification::run_candidate(Mode mode, std::size_t first) {
   const auto start = Clock::now();
   const bool optimized = mode == Mode::optimized;
-  Session session(b_, execute_options(mode));
+  const auto session = open_(b_, execute_options(mode));
   optimized_.assign(tracked_.size(), {});
   for (Tracked& tracked : tracked_) tracked.flipped.clear();
-  for (std::size_t s = 0; s < samples_.size(); ++s) {
+  for (std::size_t s = first; s < samples_.size(); ++s) {
     progress(optimized ? "candidate, optimized" : "candidate");
-    const Session::Run run = session.run(inputs_of(samples_[s]));
+    const Session::Run run = session->run(inputs_of(samples_[s]));
     if (!run.rejected.empty()) {
       reject_candidate(samples_[s], run.rejected, optimized);
       break;
@@ -102,10 +102,10 @@ bool Verification::is_near_bound(const SampleMetrics& metrics) {
 void Verification::settle(Mode mode) {
   bool near = false;
   for (std::size_t i = 0; i < tracked_.size(); ++i) near = near || std::ranges::any_of(figures(i, mode), is_near_bound);
-  if (near && !refined_) {
+  if (near && refined_ < samples_.size()) {
     const auto start = Clock::now();
-    refined_ = true;
-    draw_noise(kNoiseDraws, kMoreDraws);
+    draw_noise(refined_, kNoiseDraws, kMoreDraws);
+    refined_ = samples_.size();
     for (Tracked& tracked : tracked_) pool_floors(tracked);
     result_.seconds_floor += seconds_since(start);
   }

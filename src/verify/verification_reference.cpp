@@ -26,27 +26,26 @@ constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
 
 }  // namespace
 
-void Verification::run_reference() {
+void Verification::run_reference(int first) {
   const auto start = Clock::now();
-  Session session(a_, execute_options(Mode::as_written));
-  int attempt = 0;
-  for (int number = 0; number < planned_samples_; ++number) {
+  const auto session = open_(a_, execute_options(Mode::as_written));
+  for (int number = first; number < planned_samples_; ++number) {
     progress("reference");
     Sample sample{number, {}, 0};
     Session::Run run;
     // The first sample finds sizes that the model takes; the others keep to them.
     do {
-      sample.assignment = inputs_->dims().assign(number, planned_samples_, attempt);
-      run = session.run(inputs_of(sample));
-    } while (!run.rejected.empty() && samples_.empty() && ++attempt < inputs_->dims().attempts());
-    if (samples_.empty() && !run.rejected.empty()) attempt = 0;
+      sample.assignment = inputs_->dims().assign(number, planned_samples_, attempt_);
+      run = session->run(inputs_of(sample));
+    } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < inputs_->dims().attempts());
+    if (samples_.empty() && !run.rejected.empty()) attempt_ = 0;
     result_.inputs.push_back({number, sample.assignment.shapes, sample.assignment.dims, run.rejected});
     if (!run.rejected.empty()) {
       if (number == 0) first_rejection_ = run.rejected;
       continue;
     }
-    sample.macs = session.macs();
-    if (samples_.empty()) check_repeatable(session, sample, run.outputs);
+    sample.macs = session->macs();
+    if (samples_.empty()) check_repeatable(*session, sample, run.outputs);
     for (Tracked& tracked : tracked_) {
       const Datum& value = run.outputs.at(tracked.index_a);
       tracked.reference.add(value);
@@ -57,7 +56,7 @@ void Verification::run_reference() {
   }
   if (samples_.empty()) report_rejection();
   result_.samples = static_cast<int>(samples_.size());
-  result_.seconds_a = seconds_since(start);
+  result_.seconds_a += seconds_since(start);
 }
 
 void Verification::save_samples() {
@@ -100,28 +99,29 @@ void Verification::check_repeatable(Session& session, const Sample& sample, cons
   }
 }
 
-void Verification::measure_floors() {
+void Verification::measure_floors(std::size_t first) {
   const auto start = Clock::now();
   for (Tracked& tracked : tracked_) {
-    for (std::size_t s = 0; s < samples_.size(); ++s) {
+    for (std::size_t s = first; s < samples_.size(); ++s) {
       tracked.floors.push_back(least_floor(tracked.reference.type(), tracked.yardsticks[s], tracked.yardstick(s)));
     }
   }
-  draw_noise(0, kNoiseDraws);
-  const bool any = std::ranges::any_of(samples_, [](const Sample& sample) { return sample.macs <= kReferenceMacs; });
-  reference_runs_.assign(samples_.size(), false);
-  if (any) widen_floors(execute_options(Mode::reference), "reference in double precision", /*is_reference=*/true);
+  draw_noise(first, 0, kNoiseDraws);
+  reference_runs_.resize(samples_.size(), false);
+  const auto is_small = [](const Sample& sample) { return sample.macs <= kReferenceMacs; };
+  if (std::any_of(samples_.begin() + static_cast<std::ptrdiff_t>(first), samples_.end(), is_small))
+    widen_floors(first, execute_options(Mode::reference), "reference in double precision", /*is_reference=*/true);
   result_.reference_run = std::ranges::all_of(reference_runs_, [](bool ran) { return ran; });
   for (Tracked& tracked : tracked_) pool_floors(tracked);
-  result_.seconds_floor = seconds_since(start);
+  result_.seconds_floor += seconds_since(start);
 }
 
-void Verification::draw_noise(int first, int count) {
+void Verification::draw_noise(std::size_t first, int first_draw, int count) {
   const WeightNoise noise(a_.model->graph());
-  for (int draw = first; draw < first + count; ++draw) {
+  for (int draw = first_draw; draw < first_draw + count; ++draw) {
     ExecuteOptions options = execute_options(Mode::as_written);
     options.edit_constant = noise.draw(options_->seed, draw);
-    widen_floors(std::move(options), "noise floor", /*is_reference=*/false);
+    widen_floors(first, std::move(options), "noise floor", /*is_reference=*/false);
   }
 }
 
@@ -142,12 +142,12 @@ void Verification::pool_floors(Tracked& tracked) {
   }
 }
 
-void Verification::widen_floors(ExecuteOptions options, std::string_view what, bool is_reference) {
-  Session session(a_, std::move(options));
-  for (std::size_t s = 0; s < samples_.size(); ++s) {
+void Verification::widen_floors(std::size_t first, ExecuteOptions options, std::string_view what, bool is_reference) {
+  const auto session = open_(a_, std::move(options));
+  for (std::size_t s = first; s < samples_.size(); ++s) {
     progress(what);
     if (is_reference && samples_[s].macs > kReferenceMacs) continue;
-    const Session::Run run = session.run(inputs_of(samples_[s]));
+    const Session::Run run = session->run(inputs_of(samples_[s]));
     if (!run.rejected.empty()) continue;
     if (is_reference) reference_runs_[s] = true;
     for (Tracked& tracked : tracked_) {

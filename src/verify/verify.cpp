@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +17,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/origin.h"
+#include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -30,10 +33,23 @@
 namespace relayout {
 namespace {
 
-Side load_side(const std::filesystem::path& path, const LoadOptions& options) {
+/// Beyond so many multiply-accumulates per sample, three times as many samples take too long for a doubt.
+constexpr int64_t kMacsToLookFurther = 2'000'000'000;
+
+/// Takes out what `convert --io nhwc` put behind inputs and in front of outputs (exact pairs of dims and a Transpose, see
+/// passes/export_io.cpp), so that both models are asked the same way.
+void take_images_contiguous(Model& model) {
+  PassContext context;
+  context.options.layout = WeightsLayout::contiguous;
+  const Pass* const pass = find_pass("export-io");
+  run_passes(model, std::span(&pass, 1), context);
+}
+
+Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last) {
   Side side;
   side.name = path.string();
   side.model = Model::load(path, options);
+  if (images_last) take_images_contiguous(*side.model);
   side.outputs = output_ports(side.model->graph());
   return side;
 }
@@ -80,22 +96,57 @@ void Verification::execute() {
   const LibraryInfo library = onednn_info();
   result_.onednn = library.version;
   result_.isa = library.isa;
-  inputs_.emplace(a_.model->graph(), *options_);
+  inputs_.emplace(a_.model->graph(), *options_, has_unexplained_constants() ? &b_.model->graph() : nullptr);
   track_outputs();
   note_random_nodes();
   planned_samples_ = inputs_->samples();
-  run_reference();  // a's values lie in the spill file, their yardsticks are complete
+  run_reference(0);  // a's values lie in the spill file, their yardsticks are complete
   if (samples_.empty()) return;
   if (!options_->save_data.empty()) save_samples();
-  measure_floors();  // no Session of a is left
-  run_candidate(Mode::as_written);
+  measure_floors(0);  // no Session of a is left
+  run_candidate(Mode::as_written, 0);
   settle(Mode::as_written);
+  if (!is_different() && has_unexplained_constants()) look_further();
   compare_layers();
   const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
   if (!is_different() && std::ranges::all_of(result_.interface, is_remark)) {
-    run_candidate(Mode::optimized);
+    run_candidate(Mode::optimized, 0);
     settle(Mode::optimized);
   }
+}
+
+bool Verification::has_unexplained_constants() const {
+  using Kind = Unexplained::Kind;
+  const auto is_constant = [](const Unexplained& entry) {
+    return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor;
+  };
+  return result_.proof && std::ranges::any_of(result_.proof->unexplained, is_constant);
+}
+
+void Verification::look_further() {
+  constexpr int kTimes = 3;
+  const std::size_t first = samples_.size();
+  const int number = planned_samples_;
+  if (inputs_->samples() > 1 && samples_.front().macs <= kMacsToLookFurther) {
+    planned_samples_ *= kTimes;
+    run_reference(number);
+  }
+  if (samples_.size() > first) {
+    measure_floors(first);
+    run_candidate(Mode::as_written, first);
+    settle(Mode::as_written);
+  }
+  if (!is_different()) note_unreached();
+}
+
+void Verification::note_unreached() {
+  const auto is_untouched = [](const OutputComparison& output) {
+    return std::ranges::all_of(output.samples,
+                               [](const SampleMetrics& metrics) { return metrics.max_abs == 0 && metrics.mismatches == 0; });
+  };
+  if (!std::ranges::all_of(result_.outputs, is_untouched)) return;
+  result_.remarks.emplace_back("What nothing explains changes no bit of any output in " + std::to_string(result_.samples) +
+                               " samples: they may not reach it (--samples N makes more, --input gives your own)");
 }
 
 bool Verification::is_different() const {
@@ -132,14 +183,15 @@ bool Verification::may_saturate(const Value& output) {
 
 void Verification::note_random_nodes() {
   const auto random_a = random_nodes(a_.model->graph()), random_b = random_nodes(b_.model->graph());
-  const auto note = [&](const std::vector<std::string>& labels, const std::string& where) {
+  const auto note = [&](const std::vector<std::string>& labels, const std::string& where, const std::string& then) {
     if (labels.empty()) return;
     result_.remarks.push_back(std::to_string(labels.size()) + (labels.size() == 1 ? " random node in " : " random nodes in ") + where +
-                              " (" + labels.front() + (labels.size() > 1 ? " …" : "") + "); seeds are pinned by node name");
+                              " (" + labels.front() + (labels.size() > 1 ? " …" : "") + "): " + then);
   };
-  if (random_a == random_b) return note(random_a, "both files");
-  note(random_a, a_.name);
-  note(random_b, b_.name);
+  constexpr const char* kPinned = "seeds are pinned by node name";
+  if (random_a == random_b) return note(random_a, "both files", kPinned);
+  note(random_a, a_.name, a_.name + " is not deterministic; " + kPinned);
+  note(random_b, b_.name, b_.name + " is not deterministic; " + kPinned);
 }
 
 ExecuteOptions Verification::execute_options(Mode mode) const {
@@ -190,8 +242,8 @@ void Verification::mark_missing(const InterfaceDifference& difference) {
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
   // Without their payloads: weights are read by one Session at a time.
-  Side side_a = load_side(a, options.load);
-  Side side_b = load_side(b, options.load);
+  Side side_a = load_side(a, options.load, /*images_last=*/false);
+  Side side_b = load_side(b, options.load, options.images_last);
   return Verification(std::move(side_a), std::move(side_b), options).run();
 }
 

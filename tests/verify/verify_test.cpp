@@ -3,17 +3,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "networks.h"
 #include "pair.h"
+#include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "support/network.h"
+#include "verify/port.h"
+#include "verify/session.h"
+#include "verify/verification.h"
 
 namespace relayout {
 namespace {
@@ -21,7 +32,9 @@ namespace {
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 using test::fold_batch_norm;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::SizeIs;
@@ -142,6 +155,192 @@ TEST(Verify, V37CandidateThatFailsAtABatchOfTwo) {
   EXPECT_THAT(result.reason,
               AllOf(HasSubstr("the reference runs, the candidate does not"), HasSubstr("/flat/Reshape"), HasSubstr("N = 2")));
   EXPECT_EQ(exit_code(result, true), 1);
+}
+
+TEST(Verify, V60V61RowsThatDifferAreLookedUp) {
+  Network a = transformer(1);
+  a.remove_initializer("table");
+  a.normal("table", {4000, 16}, 1);
+  Network b = a;
+  b.edit("table", [](auto& v) { v[16 * 2718 + 3] += 0.5F; });
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  EXPECT_EQ(result.samples, 4);
+}
+
+/// A convolution behind whose Relu nothing comes: its weights show nowhere.
+Network with_dead_branch(float bias) {
+  Network n(1);
+  n.input("x", {"N", "3", "6", "6"}).output("y", {"N", "4", "6", "6"});
+  n.convolution("c", "x", "c.y", {4, 3, 1, 1}, {}).convolution("d", "x", "d.y", {4, 3, 1, 1}, {});
+  n.set_values("d.b", std::vector<float>(4, bias));
+  n.node("Relu", {"d.y"}, {"r"}), n.node("Add", {"c.y", "r"}, {"y"});
+  return n;
+}
+
+TEST(Verify, V61WhatNoSampleReachesIsSaid) {
+  Network a = with_dead_branch(-1e6F), b = a;
+  b.edit("d.w", [](auto& v) { v[2] *= 2; });
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_EQ(result.samples, 12);
+  EXPECT_THAT(result.remarks, ElementsAre(HasSubstr("changes no bit of any output in 12 samples")));
+  ASSERT_TRUE(result.proof);
+  EXPECT_THAT(result.proof->unexplained, SizeIs(1));
+  // Of a file that nothing distinguishes but what is proved, four are enough.
+  Network folded = classifier(1);
+  fold_batch_norm(folded, "n1.y");
+  EXPECT_EQ(verified(classifier(1), folded).samples, 4);
+}
+
+TEST(Verify, V29TheWrongFoldsNodeIsNamed) {
+  Network a = mobile(1), b = a;
+  fold_batch_norm(b, "n1.y", {.epsilon_factor = 0});
+  const VerifyResult result = verified(a, b);
+  EXPECT_GT(result.outputs[0].ratio, 10);
+  ASSERT_THAT(result.layers, SizeIs(1)) << summary(result);
+  EXPECT_EQ(result.layers[0].op_type, "Conv");
+  EXPECT_EQ(result.layers[0].tensor, "n1.y");
+}
+
+TEST(Verify, V30V31TheFirstWrongNodeIsTheConvolution) {
+  const std::vector<std::function<void(Network&)>> changes{
+      [](Network& n) { n.edit("c2.b", [](auto& v) { std::ranges::rotate(v, v.begin() + 1); }); },
+      [](Network& n) { n.producer("c2.y").mutable_input()->RemoveLast(); },
+      [](Network& n) { n.edit("c2.w", [](auto& v) { std::swap_ranges(v.begin(), v.begin() + 72, v.begin() + 72); }); }};
+  for (const auto& change : changes) {
+    Network a = classifier(1), b = a;
+    change(b);
+    const VerifyResult result = verified(a, b);
+    EXPECT_EQ(result.outcome, Outcome::different);
+    ASSERT_THAT(result.layers, SizeIs(1)) << summary(result);
+    EXPECT_EQ(result.layers[0].tensor, "c2.y");
+    ASSERT_TRUE(result.proof);
+    EXPECT_FALSE(result.proof->unexplained.empty());
+  }
+}
+
+TEST(Verify, V33AFoldBehindTwoReadersIsOneNode) {
+  // c1.y is read by the normalization and by another path; scaling its convolution reaches both.
+  Network a(1);
+  a.input("x", {"N", "3", "9", "9"}).output("y", {"N", "4", "9", "9"});
+  a.convolution("c1", "x", "c1.y", {4, 3, 3, 3}, {"pads=1,1,1,1"}).batch_norm("n1", "c1.y", "n1.y", 4);
+  a.node("Relu", {"n1.y"}, {"r"}), a.node("Tanh", {"c1.y"}, {"t"}), a.node("Add", {"r", "t"}, {"y"});
+  Network b = a;
+  fold_batch_norm(b, "n1.y");
+  b.replace_uses("c1.y", "n1.y");  // the other path now gets the folded value
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  ASSERT_THAT(result.layers, SizeIs(1)) << summary(result);
+  EXPECT_EQ(result.layers[0].tensor, "t");
+}
+
+TEST(Verify, V34TheWideSampleIsNamed) {
+  Network a = one_node("Clip", {"lo", "hi"}), b = a;
+  a.floats("lo", {}, {-100}).floats("hi", {}, {6});
+  b.floats("lo", {}, {-100}).floats("hi", {}, {1e6F});
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.outputs[0].reason, HasSubstr("(sample 1)"));  // 4 · N(0, 1)
+}
+
+TEST(Verify, V39ARandomNodeOfTheCandidateIsNamed) {
+  Network a = segmenter(1), b = a;
+  b.node("RandomNormalLike", {"r1"}, {"noise"}, {"scale=0.001"});
+  b.node("Add", {"r1", "noise"}, {"r1.n"}), b.producer("p").set_input(0, "r1.n"), b.sort();
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.remarks, Contains(AllOf(HasSubstr("1 random node in"), HasSubstr("b.onnx is not deterministic"),
+                                             HasSubstr("/noise/RandomNormalLike"))));
+}
+
+TEST(Verify, V40RandomNodesAlikeArePinned) {
+  Network a = segmenter(1);
+  a.node("RandomNormalLike", {"r1"}, {"noise"}, {"scale=0.1"});
+  a.node("Add", {"r1", "noise"}, {"r1.n"}), a.producer("p").set_input(0, "r1.n"), a.sort();
+  Network b = a;
+  for (const char* value : {"n1.y", "n2.y", "n3.y"}) fold_batch_norm(b, value);
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_THAT(result.remarks, Contains(HasSubstr("seeds are pinned by node name")));
+}
+
+/// An executor that errs: `spoil` may change what a run gave.
+VerifyResult verified_by_erring_executor(Network a, Network b, const std::function<void(Mode, int run, Outputs&)>& spoil) {
+  class ErringSession : public Session {
+   public:
+    ErringSession(const Side& side, const ExecuteOptions& options, std::function<void(Mode, int, Outputs&)> spoil)
+        : Session(side, options), mode_(options.mode), spoil_(std::move(spoil)) {}
+    Run run(const Inputs& inputs) override {
+      Run out = Session::run(inputs);
+      spoil_(mode_, number_++, out.outputs);
+      return out;
+    }
+
+   private:
+    Mode mode_;
+    std::function<void(Mode, int, Outputs&)> spoil_;
+    int number_ = 0;
+  };
+  const Folder folder;
+  VerifyOptions options;
+  options.threads = 1;
+  options.run_identical = true;
+  const auto side = [](const std::filesystem::path& path) {
+    Side out{path.string(), Model::load(path, {}), {}};
+    out.outputs = output_ports(out.model->graph());
+    return out;
+  };
+  return Verification(side(folder.write("a.onnx", a.bytes())), side(folder.write("b.onnx", b.bytes())), options,
+                      [&](const Side& of, const ExecuteOptions& how) { return std::make_unique<ErringSession>(of, how, spoil); })
+      .run();
+}
+
+/// Puts 0.01 onto the first element, in a copy.
+void shift_first(Datum& datum) {
+  const Tensor dense = contiguous(datum.tensor);
+  Tensor copy(dense.type(), dense.dims());
+  std::copy_n(dense.data<float>(), dense.element_count(), copy.data<float>());
+  copy.data<float>()[0] += 0.01F;
+  datum.tensor = copy;
+}
+
+TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
+  const Network n = classifier(1);
+  const VerifyResult result = verified_by_erring_executor(n, n, [](Mode, int run, Outputs& outputs) {
+    if (run == 1) shift_first(outputs[1]);
+  });
+  EXPECT_THAT(result.defect, AllOf(HasSubstr("not deterministic"), HasSubstr("output 'f'"), HasSubstr("a.onnx")));
+  EXPECT_EQ(exit_code(result, true), 70);
+}
+
+TEST(Verify, V77APlanThatIsWrongOnlyWhenOptimizedIsADefect) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  const VerifyResult result = verified_by_erring_executor(a, b, [](Mode mode, int, Outputs& outputs) {
+    if (mode == Mode::optimized) shift_first(outputs[0]);
+  });
+  EXPECT_THAT(result.defect, AllOf(HasSubstr("b.onnx is right as written, but not optimized"), HasSubstr("'y'")));
+  EXPECT_THAT(outcomes(result), Each(Outcome::same));
+  EXPECT_EQ(exit_code(result, true), 70);
+}
+
+TEST(Verify, AReferenceFarFromItsDoublePrecisionIsADefect) {
+  const Network n = classifier(1);
+  const VerifyResult result = verified_by_erring_executor(n, n, [](Mode mode, int, Outputs& outputs) {
+    if (mode == Mode::reference) {
+      for (int i = 0; i < 100; ++i) shift_first(outputs[0]);
+    }
+  });
+  EXPECT_THAT(result.defect, HasSubstr("as written and double-precision reference disagree on output 'y'"));
+}
+
+TEST(Verify, LogarithmsOfFewScoresAreRightOptimized) {
+  // oneDNN's logarithm is off by 2e-6, which shows where the range is small.
+  Network n(1);
+  n.input("x", {"N", "6"}).output("y", {"N", "6"});
+  n.normal("w", {6, 6}, 0.3).node("MatMul", {"x", "w"}, {"l"}), n.node("LogSoftmax", {"l"}, {"y"}, {"axis=-1"});
+  EXPECT_EQ(ran(n, n).defect, "");
 }
 
 TEST(Verify, V44DoubleModelsWithErrorsOfSingle) {

@@ -11,9 +11,8 @@ namespace relayout::onednn {
 MadePrimitive make(const Softmax& spec) {
   const dnnl::memory::desc source = descriptor(spec.source);
   const dnnl::memory::desc destination = descriptor(spec.destination);
-  const dnnl::algorithm algorithm = spec.logarithmic ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
-  dnnl::softmax_forward::primitive_desc pd(runtime().engine, dnnl::prop_kind::forward_inference, algorithm, source, destination,
-                                           static_cast<int>(spec.axis), attributes({}), true);
+  dnnl::softmax_forward::primitive_desc pd(runtime().engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, source,
+                                           destination, static_cast<int>(spec.axis), attributes({}), true);
   if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
   return {std::make_unique<CompiledPrimitive>(
               pd, std::vector<std::pair<int, dnnl::memory::desc>>{{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}),
