@@ -273,10 +273,6 @@ RELAYOUT_VECTORIZE double sum_of(const float* in, int64_t count) {
   return total;
 }
 
-[[gnu::always_inline]] inline float larger(float a, float b) {
-  return a > b || a != a ? a : b;
-}
-
 RELAYOUT_VECTORIZE float maximum_of(const float* in, int64_t count) {
   constexpr int64_t kLanes = 32;
   float lanes[kLanes];
