@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -29,7 +30,7 @@ RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
 
 template <int kWidth>
 struct Lanes {
-  typedef float Type __attribute__((vector_size(kWidth * sizeof(float)), aligned(alignof(float)), may_alias));
+  typedef float Type __attribute__((vector_size(kWidth * sizeof(float))));
 };
 
 // Vectors go by reference: how they are passed by value depends on the instruction set.
@@ -52,9 +53,13 @@ template <int kWidth, class Address, class Combine>
   using Vector = typename Lanes<kWidth>::Type;
   for (int64_t i = 0; i < count; i += kWidth) {
     const int64_t at = i + kWidth <= count ? i : count - kWidth;
-    Vector total = *reinterpret_cast<const Vector*>(address(0) + at);
-    for (int64_t term = 1; term < terms; ++term) combine(total, *reinterpret_cast<const Vector*>(address(term) + at));
-    *reinterpret_cast<Vector*>(out + at) = total;
+    Vector total, x;
+    std::memcpy(&total, address(0) + at, sizeof total);
+    for (int64_t term = 1; term < terms; ++term) {
+      std::memcpy(&x, address(term) + at, sizeof x);
+      combine(total, x);
+    }
+    std::memcpy(out + at, &total, sizeof total);
   }
 }
 
