@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -317,8 +318,15 @@ void LayerComparison::confirm(const MakeInputs& inputs) {
       if (differs(layers_[before]) && !layers_[before].b->is_output()) followed[before].push_back(i);
     }
   }
-  for (const auto& [first, behind] : std::map(followed)) {
-    for (const std::size_t i : behind) followed.erase(i);
+  // In the order of the nodes: what lies behind a first one is no first one, what lies behind that may be one again.
+  std::set<std::size_t> later;
+  for (auto at = followed.begin(); at != followed.end();) {
+    if (later.contains(at->first)) {
+      at = followed.erase(at);
+    } else {
+      later.insert(at->second.begin(), at->second.end());
+      ++at;
+    }
   }
   if (followed.empty()) return;
   std::vector<Layer> found = layers_;
