@@ -14,7 +14,7 @@ inline constexpr int64_t kElementChunk = 2048;
 
 /// A complex tensor as one of its parts, with one more dim of size 2; any other tensor as it is. Contiguous.
 [[nodiscard]] inline Tensor real_parts(const Tensor& tensor) {
-  const Tensor dense = contiguous(tensor);
+  Tensor dense = contiguous(tensor);
   if (tensor.type() != DataType::complex64 && tensor.type() != DataType::complex128) return dense;
   const DataType part = tensor.type() == DataType::complex64 ? DataType::float32 : DataType::float64;
   Dims dims = dense.dims();
