@@ -78,7 +78,7 @@ class HeaderParser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) refuse(std::string("its header lacks '") + c + "' at " + std::to_string(at_));
+    if (!accept(c)) refuse("its header lacks '" + std::string(1, c) + "' at " + std::to_string(at_));
   }
   std::string quoted() {
     skip_blanks();
