@@ -7,6 +7,7 @@
 
 #include "command/command_test.h"
 #include "support/bad_models.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
@@ -50,7 +51,7 @@ TEST_P(BadInput, IsRefused) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.arguments[0] + " " + way.arguments[1]);
     std::vector<std::string> command = way.arguments;
-    command.insert(command.begin(), RELAYOUT_PROGRAM);
+    command.insert(command.begin(), program());
     const ProcessResult result = run_process(command, {.directory = inside});
     expect_refusal(result, way.verifies ? bad.verify_code : bad.code, bad.says);
     EXPECT_THAT(result.err, HasSubstr("model.onnx"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "command/command_test.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 /// The first fenced block of a language behind a marker of README.md.
 std::string block_behind(const std::string& marker, const std::string& language) {
-  const std::string markdown = read_file(RELAYOUT_SOURCE_DIR "/README.md");
+  const std::string markdown = read_file(source_folder() + "/README.md");
   const std::size_t at = markdown.find(marker);
   const std::string fence = "```" + language + "\n";
   const std::size_t begin = at == std::string::npos ? at : markdown.find(fence, at);
@@ -56,7 +57,7 @@ class InCi : public CommandTest {
 
   /// As a runner does: every line of the script in one shell that stops at the first failure.
   ProcessResult shell(const std::string& script) {
-    const std::string path = fs::path(RELAYOUT_PROGRAM).parent_path().string() + ":/usr/local/bin:/usr/bin:/bin";
+    const std::string path = fs::path(program()).parent_path().string() + ":/usr/local/bin:/usr/bin:/bin";
     return run_process({"/bin/sh", "-e", "-c", script},
                        {.directory = folder_.path(), .environment = {{"PATH", path}, {"HOME", folder_.path().string()}}});
   }

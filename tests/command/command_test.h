@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/golden.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
@@ -17,12 +18,12 @@ namespace relayout::test {
 class CommandTest : public testing::Test {
  protected:
   ProcessResult run(std::vector<std::string> arguments, ProcessOptions options = {}) {
-    arguments.insert(arguments.begin(), RELAYOUT_PROGRAM);
+    arguments.insert(arguments.begin(), program());
     if (options.directory.empty()) options.directory = folder_.path();
     return run_process(arguments, options);
   }
 
-  static std::string golden(const std::string& name) { return RELAYOUT_SOURCE_DIR "/testdata/golden/" + name; }
+  static std::string golden(const std::string& name) { return source_folder() + "/testdata/golden/" + name; }
 
   TemporaryFolder folder_;
 };

@@ -10,6 +10,7 @@
 
 #include "command/command_test.h"
 #include "support/model_cache.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
 
@@ -63,8 +64,8 @@ class Readme : public CommandTest {
     for (auto it = std::sregex_iterator(command.begin(), command.end(), kModel); it != std::sregex_iterator(); ++it) {
       const fs::path name = it->str();
       if (fs::exists(folder_ / name.string()) || name.string().ends_with(".cl.onnx") || is_output(command, name)) continue;
-      fs::path source = RELAYOUT_SOURCE_DIR "/" + name.string();
-      if (!fs::exists(source)) source = RELAYOUT_SOURCE_DIR "/testdata/" + name.stem().string() + "/model.onnx";
+      fs::path source = source_folder() + "/" + name.string();
+      if (!fs::exists(source)) source = source_folder() + "/testdata/" + name.stem().string() + "/model.onnx";
       if (!fs::exists(source)) source = cached_model(name.stem());
       if (source.empty()) return false;
       if (name.has_parent_path()) fs::create_directories(folder_ / name.parent_path().string());
@@ -80,7 +81,7 @@ class Readme : public CommandTest {
   void run_example(const Example& example) {
     SCOPED_TRACE("README.md, line " + std::to_string(example.line) + ": " + example.command);
     // The program as "relayout", in a shell as the reader has one.
-    const std::string path = fs::path(RELAYOUT_PROGRAM).parent_path().string() + ":/usr/bin:/bin";
+    const std::string path = fs::path(program()).parent_path().string() + ":/usr/bin:/bin";
     const ProcessResult result =
         run_process({"/bin/sh", "-c", example.command}, {.directory = folder_.path(), .environment = {{"PATH", path}}});
     std::vector<std::string> printed;
@@ -105,7 +106,7 @@ class Readme : public CommandTest {
 };
 
 TEST_F(Readme, ExamplesPrintWhatStandsThere) {
-  const std::string markdown = read_file(RELAYOUT_SOURCE_DIR "/README.md");
+  const std::string markdown = read_file(source_folder() + "/README.md");
   if (markdown.empty()) GTEST_SKIP() << "SKIPPED: no README.md";
   for (const auto& block : examples_of(markdown)) {
     for (const Example& example : block) {

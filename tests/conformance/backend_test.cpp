@@ -5,6 +5,7 @@
 #include <string>
 
 #include "report/json.h"
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace relayout::test {
@@ -25,8 +26,8 @@ TEST(ConformanceModels, BackendTestEndsAsListed) {
   ProcessOptions options;
   options.timeout = 900;
   options.environment = {{"CI_NODE_INDEX", ""}, {"CI_NODE_TOTAL", ""}};
-  const std::string list = RELAYOUT_SOURCE_DIR "/testdata/conformance/onnx-1.17.txt";
-  const ProcessResult result = run_process({RELAYOUT_PROGRAM, "verify", "--suite", tree().string(), "--expected", list, "--json"}, options);
+  const std::string list = source_folder() + "/testdata/conformance/onnx-1.17.txt";
+  const ProcessResult result = run_process({program(), "verify", "--suite", tree().string(), "--expected", list, "--json"}, options);
   ASSERT_FALSE(result.timed_out);
   const Json report = Json::parse(result.out, "report");
   const Json cases = *report.find("cases");

@@ -7,6 +7,7 @@
 
 #include "relayout/convert.h"
 #include "support/model_cache.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
 
@@ -44,7 +45,7 @@ void expect_exports(const test::TemporaryFolder& folder, const fs::path& model, 
 void expect_equal_in_onnxruntime(const test::TemporaryFolder& folder) {
   const char* const chosen = std::getenv("RELAYOUT_PYTHON");
   const std::string python = chosen != nullptr ? chosen : "python3";
-  const std::string script = std::string(RELAYOUT_SOURCE_DIR) + "/tests/convert/onnxruntime_equal.py";
+  const std::string script = source_folder() + "/tests/convert/onnxruntime_equal.py";
   const test::ProcessResult result = test::run_process({"/usr/bin/env", python, script, folder.path()}, {.timeout = 600});
   if (result.code == 77 || result.code == 127) {
     GTEST_SKIP() << "no Python with onnxruntime (RELAYOUT_PYTHON names one): " << result.out << result.err;
@@ -54,7 +55,7 @@ void expect_equal_in_onnxruntime(const test::TemporaryFolder& folder) {
 
 TEST(Exports, OneModelInOnnxRuntime) {
   const test::TemporaryFolder folder;
-  expect_exports(folder, RELAYOUT_SOURCE_DIR "/testdata/resnet18_eighth/model.onnx", "resnet18_eighth");
+  expect_exports(folder, source_folder() + "/testdata/resnet18_eighth/model.onnx", "resnet18_eighth");
   expect_equal_in_onnxruntime(folder);
 }
 

@@ -26,6 +26,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/compute.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/random_network.h"
 #include "support/shrink.h"
@@ -243,7 +244,7 @@ TEST(RandomNetworks, AgreeInAnIndependentEvaluator) {
     write_file(folder / (name + ".before.onnx"), bytes);
     write_file(folder / (name + ".after.onnx"), convert(bytes, seed).bytes);
   }
-  const std::string script = std::string(RELAYOUT_SOURCE_DIR) + "/tests/property/reference.py";
+  const std::string script = source_folder() + "/tests/property/reference.py";
   const ProcessResult result = run_process({"/usr/bin/env", python, script, folder.path()}, {.timeout = 300});
   if (result.code == 77 || result.code == 127) {
     GTEST_SKIP() << "no Python with onnx (RELAYOUT_PYTHON names one): " << result.out << result.err;

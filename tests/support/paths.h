@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+namespace relayout {
+
+/// The top folder of the sources, absolute: testdata, the README, scripts.
+std::string source_folder();
+
+/// The command-line program that was built with these tests, absolute.
+std::string program();
+
+}  // namespace relayout
