@@ -26,6 +26,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/compute.h"
+#include "support/many.h"
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/random_network.h"
@@ -35,8 +36,8 @@
 namespace relayout::test {
 namespace {
 
-constexpr uint64_t kSeeds = 6000;  ///< networks in all
-constexpr uint64_t kParts = 8;     ///< tests that share them, for those who run several at a time
+constexpr uint64_t kSeeds = kMany * 6 / 100;  ///< networks in all: 6,000
+constexpr uint64_t kParts = 8;                ///< tests that share them, for those who run several at a time
 
 /// Which passes run on the network of a seed: the folds with and without what follows them, everything that simplifies.
 std::vector<const Pass*> passes_of(uint64_t seed) {

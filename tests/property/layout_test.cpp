@@ -23,11 +23,12 @@
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
+#include "support/many.h"
 
 namespace relayout::test {
 namespace {
 
-constexpr uint64_t kParts = 8, kGraphs = 2400;
+constexpr uint64_t kParts = 8, kGraphs = kMany * 24 / 1000;
 
 /// Gains and copies drawn from the seed.
 class RandomCosts : public CostModel {
