@@ -38,7 +38,8 @@ enum class Reason : uint8_t {
   rank_unknown,
   too_large,
   // Layout.
-  already_channels_last,  ///< one input channel per group, or all kernel dims 1: both layouts at once
+  already_channels_last,
+  both_layouts,  ///< one input channel per group, or all kernel dims 1
   already_contiguous,
   rank_not_converted,  ///< 1-D without --include-1d
   other_order,         ///< comes through another Transpose (HWIO)

@@ -180,7 +180,7 @@ class WeightsPass {
     const std::size_t rank = constant.dims.size();
     const std::string name = quote(stored.name());
     const std::string what = name + " " + to_string(constant.dims);
-    if (is_both_layouts(constant.dims)) return Skip{Reason::already_channels_last, what, Verdict::not_applicable};
+    if (is_both_layouts(constant.dims)) return Skip{Reason::both_layouts, what, Verdict::not_applicable};
     if (rank == 3 && !context_.options.include_1d) return Skip{Reason::rank_not_converted, what};
     if (!is_transposable(constant.type, stored.graph().opset(""))) {
       return Skip{Reason::type_not_transposable, name + " is of type " + std::string(name_of(constant.type))};

@@ -43,7 +43,7 @@ ConvertResult densenet() {
   for (int i = 0; i < 236; ++i) result.findings.push_back(finding("remove-unused", "initializer", "w" + std::to_string(i)));
   for (int i = 0; i < 59; ++i) result.findings.push_back(finding("conv-weights-layout", "Conv", "c" + std::to_string(i)));
   for (int i = 0; i < 61; ++i) {
-    result.findings.push_back(finding("conv-weights-layout", "Conv", "p", Verdict::not_applicable, Reason::already_channels_last));
+    result.findings.push_back(finding("conv-weights-layout", "Conv", "p", Verdict::not_applicable, Reason::both_layouts));
   }
   return result;
 }
@@ -134,7 +134,7 @@ InspectResult mobilenet() {
   result.findings = {finding("fold-batch-norm", "BatchNormalization", "bn1"),
                      finding("fold-batch-norm", "BatchNormalization", "bn2", Verdict::skipped, Reason::not_constant),
                      finding("conv-weights-layout", "Conv", "conv1"),
-                     finding("conv-weights-layout", "Conv", "conv2", Verdict::not_applicable, Reason::already_channels_last)};
+                     finding("conv-weights-layout", "Conv", "conv2", Verdict::not_applicable, Reason::both_layouts)};
   return result;
 }
 

@@ -100,7 +100,7 @@ TEST(WeightsLayout, L4Groups) {
 }
 
 TEST(WeightsLayout, L5To11BothLayouts) {
-  const auto stays = [](const TextModel& model) { expect_stays(model, Reason::already_channels_last, Verdict::not_applicable); };
+  const auto stays = [](const TextModel& model) { expect_stays(model, Reason::both_layouts, Verdict::not_applicable); };
   stays(conv("[1,6,5,6]", "[6,1,3,5]", "[1,6,3,2]", "group = 6"));
   stays(conv("[1,3,5,6]", "[6,1,3,3]", "[1,6,3,4]", "group = 3"));
   stays(conv("[1,5,5,6]", "[6,5,1,1]", "[1,6,5,6]"));
@@ -121,7 +121,7 @@ TEST(WeightsLayout, L12To15ConvTranspose) {
               ElementsAre(6, 3, 2, 4));
   EXPECT_THAT(dims_of(expect_moves(conv("[1,6,4,4]", "[6,5,3,2]", "[1,10,6,5]", "group = 2", "ConvTranspose")), "W.channels_last"),
               ElementsAre(6, 3, 2, 5));
-  expect_stays(conv("[1,6,4,4]", "[6,1,3,2]", "[1,6,6,5]", "group = 6", "ConvTranspose"), Reason::already_channels_last,
+  expect_stays(conv("[1,6,4,4]", "[6,1,3,2]", "[1,6,6,5]", "group = 6", "ConvTranspose"), Reason::both_layouts,
                Verdict::not_applicable);
   EXPECT_THAT(dims_of(expect_moves(conv("[1,3,2,3,2]", "[3,7,2,5,4]", "[1,7,3,7,5]", "", "ConvTranspose")), "W.channels_last"),
               ElementsAre(3, 2, 5, 4, 7));
