@@ -121,8 +121,7 @@ TEST(WeightsLayout, L12To15ConvTranspose) {
               ElementsAre(6, 3, 2, 4));
   EXPECT_THAT(dims_of(expect_moves(conv("[1,6,4,4]", "[6,5,3,2]", "[1,10,6,5]", "group = 2", "ConvTranspose")), "W.channels_last"),
               ElementsAre(6, 3, 2, 5));
-  expect_stays(conv("[1,6,4,4]", "[6,1,3,2]", "[1,6,6,5]", "group = 6", "ConvTranspose"), Reason::both_layouts,
-               Verdict::not_applicable);
+  expect_stays(conv("[1,6,4,4]", "[6,1,3,2]", "[1,6,6,5]", "group = 6", "ConvTranspose"), Reason::both_layouts, Verdict::not_applicable);
   EXPECT_THAT(dims_of(expect_moves(conv("[1,3,2,3,2]", "[3,7,2,5,4]", "[1,7,3,7,5]", "", "ConvTranspose")), "W.channels_last"),
               ElementsAre(3, 2, 5, 4, 7));
 }
