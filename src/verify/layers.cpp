@@ -124,8 +124,9 @@ Floor relative(const Distance& apart, const Yardstick& yardstick) {
 
 }  // namespace
 
-LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress)
-    : a_(&a), b_(&b), options_(&options), progress_(std::move(progress)) {
+LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress,
+                                 OpenSession open)
+    : a_(&a), b_(&b), options_(&options), progress_(std::move(progress)), open_(std::move(open)) {
   const auto partners = pair_values(a.model->graph(), b.model->graph());
   for (const Node& node : b.model->graph().nodes()) {
     for (const Value* const output : node.outputs()) {
@@ -149,10 +150,10 @@ LayerComparison::Layer* LayerComparison::layer_of_b(const Value& value) {
   return &layers_[found->second];
 }
 
-void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const Observer& observer, Edit edit) const {
+void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const Observer& observer, Edit edit, Mode mode) const {
   if (progress_) progress_();
   ExecuteOptions options;
-  options.mode = Mode::as_written;
+  options.mode = mode;
   options.threads = options_->threads;
   options.seed = options_->seed;
   options.edit_constant = std::move(edit);
@@ -161,12 +162,12 @@ void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const 
       if (node.output(k) != nullptr) observer(*node.output(k), outputs[k]);
     }
   };
-  Session session(side, std::move(options));
+  const auto session = open_(side, std::move(options));
   // Values are written over in place, and some are views of the inputs.
   Inputs copies = inputs();
   for (auto& [name, datum] : copies) datum = copy_of(datum);
   // What a node refuses ends the run: what came before has been seen.
-  (void)session.run(copies);
+  (void)session->run(copies);
 }
 
 /// As before any run of b; the floor is one rounding of a's value.
@@ -246,10 +247,11 @@ void LayerComparison::compare(Layer& layer, const Datum& datum) {
   overwrite(datum, reference);
 }
 
-void LayerComparison::feed_candidate(const MakeInputs& inputs) {
-  execute(*b_, inputs, [&](const Value& value, const Datum& datum) {
+void LayerComparison::feed_candidate(const MakeInputs& inputs, Mode mode) {
+  const auto observer = [&](const Value& value, const Datum& datum) {
     if (Layer* const layer = layer_of_b(value)) compare(*layer, datum);
-  });
+  };
+  execute(*b_, inputs, observer, {}, mode);
 }
 
 bool LayerComparison::is_in_doubt(const Layer& layer) const {
@@ -416,6 +418,21 @@ std::vector<LayerResult> LayerComparison::run(const MakeInputs& inputs, int samp
     const bool by_chance = layer.candidate && layer.yardstick.count() < kFewest && is_measured(layer.candidate->type) &&
                            layer.metrics.max_error < kNearBound * layer.metrics.bound_max;
     if (by_chance) layer.metrics.outcome = Outcome::same;
+    describe(layer);
+    layer.result.sample = sample;
+    results.push_back(std::move(layer.result));
+  }
+  spill_.reset();
+  return results;
+}
+
+std::vector<LayerResult> LayerComparison::run_alone(const MakeInputs& inputs, int sample, Mode mode) {
+  capture(inputs);
+  measure_floors(inputs, 0, kDraws);
+  feed_candidate(inputs, mode);
+  std::vector<LayerResult> results;
+  for (Layer& layer : layers_) {
+    if (!layer.compared) continue;
     describe(layer);
     layer.result.sample = sample;
     results.push_back(std::move(layer.result));

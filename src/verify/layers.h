@@ -22,13 +22,16 @@ class LayerComparison {
  public:
   using MakeInputs = std::function<Inputs()>;
 
-  /// `progress` is called before each run, if set.
-  LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress);
+  /// `progress` is called before each run, if set; `open` makes the Sessions.
+  LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress,
+                  OpenSession open = open_session);
 
   /// Runs that one sample takes, for progress; one that looks closer takes more.
   [[nodiscard]] static int runs(bool by_depth) { return by_depth ? 7 : 5; }
   /// In the order of b's nodes; what has no partner is not listed. `by_depth`: also the errors of b fed with its own values.
   [[nodiscard]] std::vector<LayerResult> run(const MakeInputs& inputs, int sample, bool by_depth);
+  /// The same for b in another mode, without a judgement of who is right: every node's distance and floor.
+  [[nodiscard]] std::vector<LayerResult> run_alone(const MakeInputs& inputs, int sample, Mode mode);
 
  private:
   /// Two values that should be equal.
@@ -49,10 +52,10 @@ class LayerComparison {
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;
 
-  void execute(const Side& side, const MakeInputs& inputs, const Observer& observer, Edit edit = {}) const;
+  void execute(const Side& side, const MakeInputs& inputs, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
   void capture(const MakeInputs& inputs);
   void measure_floors(const MakeInputs& inputs, int first, int count);
-  void feed_candidate(const MakeInputs& inputs);
+  void feed_candidate(const MakeInputs& inputs, Mode mode = Mode::as_written);
   void compare(Layer& layer, const Datum& datum);
   static void decide_gain(Layer& layer);
   void look_closer(const MakeInputs& inputs);
@@ -71,6 +74,7 @@ class LayerComparison {
   const Side* b_;
   const VerifyOptions* options_;
   std::function<void()> progress_;
+  OpenSession open_;
   std::vector<Layer> layers_;
   std::unordered_map<const Value*, std::size_t> by_a_, by_b_;
   std::unique_ptr<Spill> spill_;

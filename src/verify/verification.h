@@ -51,6 +51,12 @@ class Verification {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// An output of a that is far from its double-precision reference.
+  struct Suspicion {
+    std::string output;
+    std::size_t sample;
+    double error;  ///< over the range
+  };
   static double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
   void describe_run();
@@ -93,7 +99,12 @@ class Verification {
   static void pool_floors(Tracked& tracked);
   /// Runs a once more, in another way, and takes its distance from the reference into the floor.
   void widen_floors(std::size_t first, ExecuteOptions options, std::string_view what, bool is_reference);
+  /// Notes an output that is farther from its double-precision reference than rounding explains.
   void check_reference(const Tracked& tracked, std::size_t s, const Floor& floor);
+  /// What was noted is a defect only where a node alone errs, given the values as written. Where none does, a choice among numbers that are
+  /// nearly equal fell the other way. No Session is left.
+  void explain_references();
+  [[nodiscard]] bool is_defect(const Suspicion& suspicion);
   void run_candidate(Mode mode, std::size_t first);
   /// An exact output that differs is looked at again when no Session is left: whether a tie explains it.
   void keep_flipped(Tracked& tracked, std::size_t s, const Datum& reference, const Datum& candidate);
@@ -138,6 +149,7 @@ class Verification {
   std::size_t refined_ = 0;                            ///< so many samples' floors have their additional draws
   Spill spill_;
   std::string first_rejection_;
+  std::vector<Suspicion> suspicions_;  ///< one a sample, not yet explained
   int planned_samples_ = 0;
   int attempt_ = 0;  ///< at sizes that the model takes
   int64_t done_ = 0, layer_runs_ = 0;

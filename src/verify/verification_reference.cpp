@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -7,8 +10,10 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
+#include "verify/layers.h"
 #include "verify/noise.h"
 #include "verify/port.h"
 #include "verify/save_data.h"
@@ -20,9 +25,27 @@ namespace {
 
 /// The double-precision reference runs plain loops: beyond this many multiply-accumulates per sample it takes too long.
 constexpr int64_t kReferenceMacs = 2'000'000'000;
-/// As written and reference must agree (research: neither exceeds the noise of moved weights by more than 3): beyond this the executor
-/// is wrong, and its error must not pass for a floor.
+/// As written and reference should agree (research: neither exceeds the noise of moved weights by more than 3): beyond this the executor
+/// may be wrong, and its error must not pass for a floor.
 constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
+/// The same for a node alone, whose error nothing behind it has enlarged.
+constexpr double kAloneMinimum = 50;
+
+/// Ops that compute before they choose: of the same operands, two correct evaluations may choose differently.
+constexpr auto kChoosers =
+    std::to_array<std::string_view>({"NonMaxSuppression", "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
+                                     "Resize", "GridSample", "RoiAlign", "MaxRoiPool", "Multinomial"});
+
+bool may_choose(const Node& node) {
+  return !node.domain().empty() || !node.subgraphs().empty() || std::ranges::find(kChoosers, node.op_type()) != kChoosers.end();
+}
+
+/// A node's double-precision result that is farther from the one as written than rounding explains.
+bool errs_alone(const LayerResult& layer) {
+  if (layer.bound == 0) return layer.outcome == Outcome::different;  // of another structure, or of a type that has no rounding
+  const double least = kAloneMinimum * dtype_minimum(layer.type);
+  return layer.error > std::max(kReferenceFactor * layer.floor, least) || layer.rms > std::max(kReferenceFactor * layer.floor_rms, least);
+}
 
 }  // namespace
 
@@ -111,6 +134,7 @@ void Verification::measure_floors(std::size_t first) {
   const auto is_small = [](const Sample& sample) { return sample.macs <= kReferenceMacs; };
   if (std::any_of(samples_.begin() + static_cast<std::ptrdiff_t>(first), samples_.end(), is_small))
     widen_floors(first, execute_options(Mode::reference), "reference in double precision", /*is_reference=*/true);
+  explain_references();
   result_.reference_run = std::ranges::all_of(reference_runs_, [](bool ran) { return ran; });
   for (Tracked& tracked : tracked_) pool_floors(tracked);
   result_.seconds_floor += seconds_since(start);
@@ -166,9 +190,30 @@ void Verification::widen_floors(std::size_t first, ExecuteOptions options, std::
 
 void Verification::check_reference(const Tracked& tracked, std::size_t s, const Floor& floor) {
   const double most = std::max(kReferenceFactor * tracked.floors[s].max, kReferenceMinimum * dtype_minimum(tracked.reference.type()));
-  if (floor.max <= most || !result_.defect.empty()) return;
-  result_.defect = "as written and double-precision reference disagree on output " + quote(tracked.reference.name()) + " of " +
-                   escape(a_.name) + " by " + short_number(floor.max) + " of its range, more than any rounding explains";
+  if (floor.max <= most || (!suspicions_.empty() && suspicions_.back().sample == s)) return;
+  suspicions_.push_back({tracked.reference.name(), s, floor.max});
+}
+
+void Verification::explain_references() {
+  const std::vector<Suspicion> suspicions = std::exchange(suspicions_, {});
+  const auto tie = std::ranges::find_if_not(suspicions, [this](const Suspicion& suspicion) { return is_defect(suspicion); });
+  if (!result_.defect.empty() || tie == suspicions.end()) return;
+  result_.remarks.push_back("output " + quote(tie->output) + ", sample " + std::to_string(samples_[tie->sample].number) +
+                            ": double precision lies " + short_number(tie->error) +
+                            " of the range away, though no node alone differs: a choice among nearly equal numbers falls either way");
+}
+
+bool Verification::is_defect(const Suspicion& suspicion) {
+  const Sample& sample = samples_[suspicion.sample];
+  LayerComparison nodes(a_, a_, *options_, [this] { progress("reference node by node"); }, open_);
+  for (const LayerResult& layer : nodes.run_alone([&] { return inputs_of(sample); }, sample.number, Mode::reference)) {
+    if (may_choose(*a_.model->graph().find(layer.tensor)->producer()) || !errs_alone(layer)) continue;
+    set_defect("as written and double-precision reference disagree on output " + quote(suspicion.output) + " of " + escape(a_.name) +
+               " by " + short_number(suspicion.error) + " of its range, and node " + quote(layer.node) + " (" + escape(layer.op_type) +
+               ") alone by " + (layer.bound > 0 ? short_number(layer.error) : layer.reason) + ", more than any rounding explains");
+    return true;
+  }
+  return false;
 }
 
 }  // namespace relayout

@@ -265,23 +265,38 @@ TEST(Verify, V40RandomNodesAlikeArePinned) {
   EXPECT_THAT(result.remarks, Contains(HasSubstr("seeds are pinned by node name")));
 }
 
-/// An executor that errs: `spoil` may change what a run gave.
-VerifyResult verified_by_erring_executor(Network a, Network b, const std::function<void(Mode, int run, Outputs&)>& spoil) {
-  class ErringSession : public Session {
-   public:
-    ErringSession(const Side& side, const ExecuteOptions& options, std::function<void(Mode, int, Outputs&)> spoil)
-        : Session(side, options), mode_(options.mode), spoil_(std::move(spoil)) {}
-    Run run(const Inputs& inputs) override {
-      Run out = Session::run(inputs);
-      spoil_(mode_, number_++, out.outputs);
-      return out;
-    }
+/// Executors that err: `spoil` may change what a run gave, `spoil_node` what a node gave, for those behind it too.
+struct Errors {
+  std::function<void(Mode mode, int run, Outputs& outputs)> spoil;
+  std::function<void(Mode mode, const Node& node, const std::vector<Datum>& outputs)> spoil_node;
+};
 
-   private:
-    Mode mode_;
-    std::function<void(Mode, int, Outputs&)> spoil_;
-    int number_ = 0;
-  };
+class ErringSession : public Session {
+ public:
+  ErringSession(const Side& side, const ExecuteOptions& options, const Errors& errors)
+      : Session(side, with_errors(options, errors)), mode_(options.mode), errors_(&errors) {}
+  Run run(const Inputs& inputs) override {
+    Run out = Session::run(inputs);
+    if (errors_->spoil) errors_->spoil(mode_, number_++, out.outputs);
+    return out;
+  }
+
+ private:
+  static ExecuteOptions with_errors(ExecuteOptions options, const Errors& errors) {
+    if (!errors.spoil_node) return options;
+    options.observe = [&errors, mode = options.mode, watch = options.observe](const Node& node, const std::vector<Datum>& outputs) {
+      errors.spoil_node(mode, node, outputs);
+      if (watch) watch(node, outputs);
+    };
+    return options;
+  }
+
+  Mode mode_;
+  const Errors* errors_;
+  int number_ = 0;
+};
+
+VerifyResult verified_by_erring_executor(Network a, Network b, const Errors& errors) {
   const Folder folder;
   VerifyOptions options;
   options.threads = 1;
@@ -292,7 +307,7 @@ VerifyResult verified_by_erring_executor(Network a, Network b, const std::functi
     return out;
   };
   return Verification(side(folder.write("a.onnx", a.bytes())), side(folder.write("b.onnx", b.bytes())), options,
-                      [&](const Side& of, const ExecuteOptions& how) { return std::make_unique<ErringSession>(of, how, spoil); })
+                      [&](const Side& of, const ExecuteOptions& how) { return std::make_unique<ErringSession>(of, how, errors); })
       .run();
 }
 
@@ -307,9 +322,11 @@ void shift_first(Datum& datum) {
 
 TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
   const Network n = classifier(1);
-  const VerifyResult result = verified_by_erring_executor(n, n, [](Mode, int run, Outputs& outputs) {
-    if (run == 1) shift_first(outputs[1]);
-  });
+  const VerifyResult result = verified_by_erring_executor(n, n,
+                                                          {[](Mode, int run, Outputs& outputs) {
+                                                             if (run == 1) shift_first(outputs[1]);
+                                                           },
+                                                           nullptr});
   EXPECT_THAT(result.defect, AllOf(HasSubstr("not deterministic"), HasSubstr("output 'f'"), HasSubstr("a.onnx")));
   EXPECT_EQ(exit_code(result, true), 70);
 }
@@ -317,22 +334,63 @@ TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
 TEST(Verify, V77APlanThatIsWrongOnlyWhenOptimizedIsADefect) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
-  const VerifyResult result = verified_by_erring_executor(a, b, [](Mode mode, int, Outputs& outputs) {
-    if (mode == Mode::optimized) shift_first(outputs[0]);
-  });
+  const VerifyResult result = verified_by_erring_executor(a, b,
+                                                          {[](Mode mode, int, Outputs& outputs) {
+                                                             if (mode == Mode::optimized) shift_first(outputs[0]);
+                                                           },
+                                                           nullptr});
   EXPECT_THAT(result.defect, AllOf(HasSubstr("b.onnx is right as written, but not optimized"), HasSubstr("'y'")));
   EXPECT_THAT(outcomes(result), Each(Outcome::same));
   EXPECT_EQ(exit_code(result, true), 70);
 }
 
-TEST(Verify, AReferenceFarFromItsDoublePrecisionIsADefect) {
+/// Puts 1 onto the first element of one value, where it lies.
+Errors shifting(Mode spoiled, const std::string& name) {
+  return {nullptr, [=](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
+            if (mode == spoiled && node.output(0)->name() == name) outputs[0].tensor.data<float>()[0] += 1;
+          }};
+}
+
+TEST(Verify, ANodeFarFromItsDoublePrecisionIsADefect) {
   const Network n = classifier(1);
-  const VerifyResult result = verified_by_erring_executor(n, n, [](Mode mode, int, Outputs& outputs) {
-    if (mode == Mode::reference) {
-      for (int i = 0; i < 100; ++i) shift_first(outputs[0]);
+  for (const Mode mode : {Mode::reference, Mode::as_written}) {
+    const VerifyResult result = verified_by_erring_executor(n, n, shifting(mode, "n2.y"));
+    EXPECT_THAT(result.defect, AllOf(HasSubstr("as written and double-precision reference disagree on output 'f'"),
+                                     HasSubstr("node 'n2' (BatchNormalization) alone")))
+        << summary(result);
+    EXPECT_EQ(exit_code(result, true), 70);
+  }
+}
+
+/// The number that stands at the place of the best of eight scores, each of which is there twice.
+Network chooser() {
+  Network n(1);
+  n.input("x", {"N", "8"}).output("y", {"N", "1"});
+  n.node("Sigmoid", {"x"}, {"s"}), n.node("Concat", {"s", "s"}, {"scores"}, {"axis=1"});
+  n.node("ArgMax", {"scores"}, {"best"}, {"axis=1", "keepdims=1"});
+  std::vector<float> boxes(16);
+  for (std::size_t i = 0; i < boxes.size(); ++i) boxes[i] = 0.7F * static_cast<float>(i);
+  n.floats("boxes", {16}, boxes).node("Gather", {"boxes", "best"}, {"y"});
+  return n;
+}
+
+TEST(Verify, AChoiceThatFallsOtherwiseInDoublePrecisionIsNoDefect) {
+  const Network n = chooser();
+  const auto tip = [](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
+    if (mode != Mode::reference || node.output(0)->name() != "scores") return;
+    auto* const scores = outputs[0].tensor.data<float>();
+    for (int64_t i = 0; i < outputs[0].tensor.element_count(); ++i) {
+      if (i % 16 >= 8) scores[i] = std::nextafter(scores[i], 2.0F);  // as rounding may
     }
-  });
-  EXPECT_THAT(result.defect, HasSubstr("as written and double-precision reference disagree on output 'y'"));
+  };
+  const VerifyResult result = verified_by_erring_executor(n, n, {nullptr, tip});
+  EXPECT_EQ(result.defect, "") << summary(result);
+  EXPECT_THAT(result.remarks, Contains(HasSubstr("a choice among nearly equal numbers"))) << summary(result);
+  // A choice that the scores do not suggest is one.
+  const auto choose = [](Mode mode, const Node& chooser, const std::vector<Datum>& outputs) {
+    if (mode == Mode::reference && chooser.op_type() == "ArgMax") outputs[0].tensor.data<int64_t>()[0] += 1;
+  };
+  EXPECT_THAT(verified_by_erring_executor(n, n, {nullptr, choose}).defect, HasSubstr("(ArgMax)"));
 }
 
 TEST(Verify, LogarithmsOfFewScoresAreRightOptimized) {
