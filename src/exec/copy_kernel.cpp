@@ -45,9 +45,9 @@ void transpose_bytes(const std::byte* source, int64_t column_stride, std::byte* 
     words[k] ^= differing;
     words[i] ^= differing << bits;
   };
-  for (const std::size_t i : {0, 1, 2, 3}) swap(i, i + 4, 32, 0x00000000FFFFFFFF);
-  for (const std::size_t i : {0, 1, 4, 5}) swap(i, i + 2, 16, 0x0000FFFF0000FFFF);
-  for (const std::size_t i : {0, 2, 4, 6}) swap(i, i + 1, 8, 0x00FF00FF00FF00FF);
+  for (const std::size_t i : {0U, 1U, 2U, 3U}) swap(i, i + 4, 32, 0x00000000FFFFFFFF);
+  for (const std::size_t i : {0U, 1U, 4U, 5U}) swap(i, i + 2, 16, 0x0000FFFF0000FFFF);
+  for (const std::size_t i : {0U, 2U, 4U, 6U}) swap(i, i + 1, 8, 0x00FF00FF00FF00FF);
   for (int64_t i = 0; i < 8; ++i) std::memcpy(destination + i * row_stride, &words[i], sizeof words[i]);
 }
 

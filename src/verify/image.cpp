@@ -70,14 +70,24 @@ Axes axes_of(const Port& port) {
   fail(ErrorKind::invalid, "an image has 1, 3 or 4 channels, this input is " + type_text(port));
 }
 
+/// Values that one byte of a file can stand for at most: LZW (GIF) writes strings of up to 4,096 in 12 bits, deflate (PNG) 258 in 2 bits.
+constexpr int64_t kDensest = 4096;
+
 Pixels decode(std::span<const std::byte> file, int64_t channels) {
   if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "images of 2 GiB and more are not read");
+  const auto* data = reinterpret_cast<const stbi_uc*>(file.data());
+  const auto size = static_cast<int>(file.size());
+  const auto refuse = [] { fail(ErrorKind::invalid, std::string("not an image that can be read: ") + stbi_failure_reason()); };
   int width = 0, height = 0, held = 0;
+  if (stbi_info_from_memory(data, size, &width, &height, &held) == 0) refuse();
+  // A header alone must not cost memory: some decoders fill up what the file lacks.
+  if (int64_t{width} * height / kDensest > size) {
+    fail(ErrorKind::invalid, "not an image that can be read: " + std::to_string(size) + " bytes cannot hold " + std::to_string(width) +
+                                 " x " + std::to_string(height) + " pixels");
+  }
   const std::unique_ptr<stbi_uc, void (*)(void*)> bytes(
-      stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), static_cast<int>(file.size()), &width, &height, &held,
-                            static_cast<int>(channels)),
-      stbi_image_free);
-  if (!bytes) fail(ErrorKind::invalid, std::string("not an image that can be read: ") + stbi_failure_reason());
+      stbi_load_from_memory(data, size, &width, &height, &held, static_cast<int>(channels)), stbi_image_free);
+  if (!bytes) refuse();
   Pixels pixels{height, width, channels, {}};
   pixels.values.assign(bytes.get(), bytes.get() + static_cast<std::ptrdiff_t>(pixels.height * pixels.width * channels));
   return pixels;
