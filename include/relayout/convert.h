@@ -24,6 +24,8 @@ struct ConvertOptions {
   std::string emit = {};                        ///< "transposes": the borders of the layout plan are written into the model
   LayoutChoice when = LayoutChoice::automatic;  ///< of that plan
   ShapeOptions sizes = {};                      ///< for that plan
+  std::string precision = {};                   ///< "bf16", "fp16", "fp32": type to compute in; empty: as it is
+  bool io_precision = false;                    ///< graph inputs and outputs too
   bool fold = true;
   bool simplify = false;  ///< fold-constants and remove-identity too
   bool include_1d = false, freeze = false;
@@ -45,7 +47,7 @@ struct ConvertOptions {
 struct ConvertResult {
   std::filesystem::path input, output;
   std::vector<std::string> passes;  ///< that ran, in order
-  std::string layout;               ///< as in the options
+  std::string layout, precision;    ///< as in the options
   /// Nested graphs and functions included.
   int64_t nodes_before = 0, nodes_after = 0, initializers_before = 0, initializers_after = 0;
   int64_t bytes_before = 0;  ///< of the model and its external data

@@ -47,7 +47,11 @@ enum class Reason : uint8_t {
   type_not_transposable,  ///< Transpose of this opset does not take the type
   typed_data,             ///< not in raw_data: undo could not restore the field
   shared_use,             ///< other readers of the stored tensor need it as it is
-  count_,                 ///< number of reasons
+  // Precision.
+  fragile,           ///< 16 bits lose too much here; the detail says what
+  type_not_allowed,  ///< by the operator at this opset
+  type_unknown,      ///< what the operator does with the type is not known
+  count_,            ///< number of reasons
 };
 
 /// The code, as in JSON: "not-constant".

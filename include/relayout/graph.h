@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "relayout/types.h"
@@ -206,6 +207,8 @@ class Graph {
   void rename(Value& value, const std::string& name);
   /// The declared dims of a graph input or output in another order, as far as there are any: result dim i is dim permutation[i].
   void permute_declared(Value& value, std::span<const int64_t> permutation);
+  /// The declared element types of values by name, of this graph's inputs, outputs and value_info as far as they are declared tensors.
+  void declare_types(const std::unordered_map<std::string, DataType>& types);
   /// Node attributes may be edited through this; the node counts as modified.
   [[nodiscard]] onnx::NodeProto& edit(Node& node);
 

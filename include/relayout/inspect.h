@@ -43,6 +43,8 @@ struct InspectResult {
 struct InspectOptions {
   LoadOptions load = {};
   std::optional<LayoutRequest> layout = {};
+  bool measure = false;  ///< the plan goes by times of kernels on this machine instead of default rates
+  int threads = 0;       ///< of those kernels; 0: available_cpus()
 };
 
 /// What is in a model, with the verdicts convert would act on.

@@ -23,10 +23,13 @@ struct ShapeOptions {
   std::map<std::string, Dims> shapes;
 };
 
+class CostModel;
+
 struct LayoutRequest {
   LayoutChoice choice = LayoutChoice::automatic;
   ShapeOptions sizes = {};
-  bool compare = false;  ///< with what PyTorch's propagation would do
+  bool compare = false;              ///< with what PyTorch's propagation would do
+  const CostModel* costs = nullptr;  ///< nullptr: default rates. Must live as long as the call
 };
 
 /// A tensor of the graph that runs; constants are not among them.
@@ -72,6 +75,8 @@ struct LayoutPropagation {
   double predicted_gain = 1;
 };
 
+struct NestedLayout;
+
 /// A whole layout plan, for people.
 struct LayoutReport {
   std::vector<TensorLayout> tensors;
@@ -88,9 +93,17 @@ struct LayoutReport {
   bool thrashes = false;      ///< changes of layout inside cost more than they should
   std::string thrash_reason;
   std::optional<LayoutPropagation> propagation;
+  std::vector<NestedLayout> nested;  ///< in order of their nodes
 };
 
-/// Plans the layouts of one graph (nested graphs are planned on their own when they run) as the executor does.
+/// The plan of a graph inside a node (a branch of If, the body of Loop or Scan). What it captures, takes and hands out is contiguous at its
+/// border.
+struct NestedLayout {
+  std::string node, op_type, attribute;  ///< that hold it: "then_branch"
+  LayoutReport report;
+};
+
+/// Plans the layouts of one graph, and of those nested in it each on its own, as the executor does.
 [[nodiscard]] LayoutReport report_layout(const Graph& graph, const LayoutRequest& request = {});
 
 }  // namespace relayout

@@ -185,6 +185,9 @@ void declare_passes(OptionSet& options, Request& request) {
                  "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
   options.choice("--when", {"auto", "always", "never"}, request.when,
                  "plan convolutions channels-last where it pays (default), always, or never");
+  options.choice("--precision", {"bf16", "fp16", "fp32"}, convert.precision,
+                 "weights and activations in this type, fragile operators stay in 32 bits; fp32 goes back");
+  options.flag("--io-precision", convert.io_precision, "with --precision: graph inputs and outputs too (they keep their types otherwise)");
   options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
   options.list("--pass", "NAME", convert.passes, "only these passes (several, or parted by commas); none: copy", ',');
   options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
@@ -243,6 +246,7 @@ const Command kConvert = {
     "relayout convert net.onnx -o out.onnx --layout keep fold only\n"
     "relayout convert *.onnx --out-dir converted         several at once\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
+    "relayout convert net.onnx --precision fp16          and compute in 16 bits\n"
     "relayout convert net.onnx --dry-run -v              every verdict, nothing written\n"
     "relayout convert - -o - < net.onnx > out.onnx",
     prepare,

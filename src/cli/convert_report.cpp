@@ -64,7 +64,7 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
   const std::size_t width = display_width(head);
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
-  out += findings_text(result.findings, {result.passes, result.layout, !result.written}, style);
+  out += findings_text(result.findings, {result.passes, result.layout, !result.written, result.precision}, style);
   if (result.verification) return out + verify_text(*result.verification, false, style);
   if (result.written && result.output != "-" && result.input != "-" && result.input != result.output) {
     if (moved_weights(result.findings)) out += "Weights only: speed comes from the runtime's plan. ";
@@ -82,7 +82,9 @@ Json convert_json(const ConvertResult& result) {
   bytes.set("before", result.bytes_before);
   if (result.written) bytes.set("after", result.bytes_after);
   out.set("bytes", std::move(bytes));
-  out.set("seconds", result.seconds).set("passes", result.passes).set("layout", result.layout).set("all_folded", result.all_folded);
+  out.set("seconds", result.seconds).set("passes", result.passes).set("layout", result.layout);
+  if (!result.precision.empty()) out.set("precision", result.precision);
+  out.set("all_folded", result.all_folded);
   out.set("findings", findings_json(result.findings));
   if (result.verification) out.set("verification", verify_json(*result.verification, false));
   return out;

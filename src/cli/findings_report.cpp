@@ -17,13 +17,14 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kNamesShown = 2;  ///< of each group of refusals, without -v
-constexpr std::string_view kLayoutPass = "conv-weights-layout";
+constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision";
 
 /// One pass's findings: what was done by operator, what was not by reason.
 struct Group {
   std::map<std::string, int64_t> done;
-  std::map<Reason, std::vector<const Finding*>> skipped;  ///< could not be done
-  std::map<Reason, int64_t> settled;                      ///< is fine as it is
+  /// Could not be done. Of fragile nodes and of types that an operator does not take, the detail says what most want to know.
+  std::map<std::pair<Reason, std::string>, std::vector<const Finding*>> skipped;
+  std::map<Reason, int64_t> settled;  ///< is fine as it is
   int64_t done_count = 0, all = 0;
 };
 
@@ -36,7 +37,8 @@ Group group_of(const Findings& findings, std::string_view pass) {
       ++group.done[finding.op_type];
       ++group.done_count;
     } else if (finding.verdict == Verdict::skipped) {
-      group.skipped[finding.reason].push_back(&finding);
+      const bool by_detail = finding.reason == Reason::fragile || finding.reason == Reason::type_not_allowed;
+      group.skipped[{finding.reason, by_detail ? finding.detail : std::string()}].push_back(&finding);
     } else {
       ++group.settled[finding.reason];
     }
@@ -81,9 +83,28 @@ std::string batch_norms_text(const Group& group) {
   return out;
 }
 
+/// "41 of 43 nodes, 62 weights are in fp16, 2 Casts made, 1 Cast removed"
+std::string precision_text(const Group& group, const PassReport& report) {
+  const auto count = [&](const char* noun) {
+    const auto found = group.done.find(noun);
+    return found != group.done.end() ? found->second : int64_t{0};
+  };
+  const int64_t weights = count("weight"), made = count("Cast"), removed = count("Cast removed");
+  const int64_t others = weights + made + removed;
+  std::string out =
+      format_count(group.done_count - others) + " of " + counted(group.all - others, "node") + ", " + counted(weights, "weight");
+  out += std::string(report.will ? " would be" : " are") + " in " + report.precision;
+  if (made > 0) out += ", " + counted(made, "Cast") + " made";
+  if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
+  // The way back knows what 16 bits kept.
+  if (report.precision == "fp32" && weights > 0) out += "; bits that 16-bit types dropped stay 0";
+  return out;
+}
+
 /// "53 of 53 BatchNormalizations", "3 of 4 affines", "159 initializers, 3 Constants"
-std::string done_text(std::string_view pass, const Group& group) {
+std::string done_text(std::string_view pass, const Group& group, const PassReport& report) {
   if (pass == "fold-batch-norm") return batch_norms_text(group);
+  if (pass == kPrecisionPass) return precision_text(group, report);
   if (pass == "fold-affine") return format_count(group.done_count) + " of " + counted(group.all, "affine");
   std::string out;
   for (const auto& [noun, count] : group.done) out += (out.empty() ? "" : ", ") + counted(count, escape(noun));
@@ -91,17 +112,20 @@ std::string done_text(std::string_view pass, const Group& group) {
 }
 
 std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
+  if (group.all == 0 && pass == kPrecisionPass) return "nothing to change";
   if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
-  return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group);
+  return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
 }
 
 /// The refusals of one reason: their number, code and text, then names.
-void add_refusals(TextTable& table, Reason reason, const std::vector<const Finding*>& findings, const ReportStyle& style) {
+void add_refusals(TextTable& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
+                  const ReportStyle& style) {
   table.line("      " + format_count(static_cast<int64_t>(findings.size())) + (findings.size() == 1 ? " stays: " : " stay: ") +
-             paint(to_string(reason), Style::strong, style.color) + "   " + std::string(text(reason)));
+             paint(to_string(reason), Style::strong, style.color) + "   " + (detail.empty() ? std::string(text(reason)) : escape(detail)));
   if (style.verbose) {
     for (const Finding* finding : findings) {
-      table.line("        " + escape(finding->node) + (finding->detail.empty() ? "" : ": " + finding->detail));
+      const bool says_more = !finding->detail.empty() && finding->detail != detail;
+      table.line("        " + escape(finding->node) + (says_more ? ": " + finding->detail : ""));
     }
     return;
   }
@@ -109,6 +133,19 @@ void add_refusals(TextTable& table, Reason reason, const std::vector<const Findi
   for (std::size_t i = 0; i < std::min(kNamesShown, findings.size()); ++i) names += (i > 0 ? ", " : "") + escape(findings[i]->node);
   if (findings.size() > kNamesShown) names += ", " + format_count(static_cast<int64_t>(findings.size() - kNamesShown)) + " more (-v)";
   table.line("        " + names);
+}
+
+/// Weights that lost values or bits in the narrower type.
+void add_losses(TextTable& table, const Findings& findings, const ReportStyle& style) {
+  std::vector<const Finding*> lost;
+  for (const Finding& finding : findings) {
+    if (finding.pass == kPrecisionPass && finding.op_type == "weight" && !finding.detail.empty()) lost.push_back(&finding);
+  }
+  if (lost.empty()) return;
+  table.line("      " + counted(static_cast<int64_t>(lost.size()), "weight") + " with numbers too small for the type");
+  const std::size_t shown = style.verbose ? lost.size() : std::min(kNamesShown, lost.size());
+  for (std::size_t i = 0; i < shown; ++i) table.line("        " + escape(lost[i]->node) + ": " + lost[i]->detail);
+  if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
 }
 
 }  // namespace
@@ -129,9 +166,10 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
-    if (group.all == 0 && pass != kLayoutPass && pass != "fold-batch-norm") continue;
+    if (group.all == 0 && pass != kLayoutPass && pass != kPrecisionPass && pass != "fold-batch-norm") continue;
     table.row({pass, what_text(pass, group, report)});
-    for (const auto& [reason, skipped] : group.skipped) add_refusals(table, reason, skipped, style);
+    for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
+    if (pass == kPrecisionPass) add_losses(table, findings, style);
   }
   return table.text();
 }

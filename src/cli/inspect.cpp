@@ -27,7 +27,8 @@ struct Request {
 
 int run(Request& request, const Common& common) {
   const bool draws = !request.dot.empty() || !request.html.empty();
-  if (request.layout || request.compare || draws) {
+  request.options.threads = common.threads;
+  if (request.layout || request.compare || request.options.measure || draws) {
     request.options.layout = LayoutRequest{choice_of(request.when), {dims_of(request.dims), shapes_of(request.shapes)}, request.compare};
   }
   const InspectResult result = inspect(request.models.front(), request.options);
@@ -50,6 +51,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--layout", request->layout, "how every tensor would lie when the model runs, what is reordered and why");
   options.choice("--when", {"auto", "always", "never"}, request->when,
                  "convolutions run channels-last where it pays (default), always, or never");
+  options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: the plan may differ from run to run");
   options.flag("--compare", request->compare, "beside what PyTorch's propagation would do");
   options.assignments("--dim", "N=2", request->dims, "size of a named dimension (default: 1)");
   options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");

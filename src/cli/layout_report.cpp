@@ -121,7 +121,15 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
                format_bytes(report.propagation->bytes) + "), predicted gain " + factor(report.propagation->predicted_gain));
   }
   if (report.thrashes) table.line("  thrashing: " + report.thrash_reason, Style::warning);
-  return table.text() + (style.verbose ? operator_table(report, style) : "");
+  std::string out = table.text() + (style.verbose ? operator_table(report, style) : "");
+  for (const NestedLayout& nested : report.nested) {
+    // Branches that compute sizes have nothing to say.
+    if (nested.report.regions.empty() && nested.report.convolutions == 0 && nested.report.nested.empty() && !style.verbose) continue;
+    out += paint("  in " + escape(nested.node) + " (" + escape(nested.op_type) + ", " + escape(nested.attribute) + ")", Style::strong,
+                 style.color) +
+           ": contiguous at its border\n" + layout_text(nested.report, style);
+  }
+  return out;
 }
 
 Json layout_json(const LayoutReport& report) {
@@ -173,6 +181,16 @@ Json layout_json(const LayoutReport& report) {
   }
   out.set("reorders", std::move(reorders)).set("packs", std::move(packs)).set("regions", std::move(regions));
   out.set("operators", std::move(operators)).set("tensors", std::move(tensors));
+  if (!report.nested.empty()) {
+    Json inside = Json::array();
+    for (const NestedLayout& nested : report.nested) {
+      Json entry = Json::object();
+      entry.set("node", nested.node).set("op_type", nested.op_type).set("attribute", nested.attribute);
+      entry.set("layout", layout_json(nested.report));
+      inside.add(std::move(entry));
+    }
+    out.set("nested", std::move(inside));
+  }
   return out;
 }
 

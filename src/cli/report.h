@@ -23,6 +23,7 @@ struct PassReport {
   std::vector<std::string> passes;       ///< that ran, in order
   std::string layout = "channels-last";  ///< that weights were to have
   bool will = false;                     ///< nothing has been done yet
+  std::string precision = {};            ///< that was asked for
 };
 
 /// What the passes did, one line per pass with its refusals by reason below it.

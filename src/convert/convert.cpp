@@ -148,6 +148,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.input = input;
   result.output = output;
   result.layout = options.layout;
+  result.precision = options.precision;
 
   // What is asked for makes sense, before anything is read.
   const std::vector<const Pass*> passes = selected_passes(options);

@@ -13,6 +13,7 @@
 #include "passes/pass.h"
 #include "relayout/convert.h"
 #include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
@@ -37,6 +38,7 @@ bool is_picked(const ConvertOptions& options, const Pass& pass) {
   if (options.layout == "keep" && pass.name == "conv-weights-layout") return false;
   if (pass.name == "export-io") return !options.io.empty() || options.layout == "contiguous";
   if (pass.name == "export-transposes") return !options.emit.empty() || options.layout == "contiguous";
+  if (pass.name == "precision") return !options.precision.empty();
   if (options.simplify && (pass.name == "fold-constants" || pass.name == "remove-identity")) return true;
   return pass.on_by_default;
 }
@@ -65,6 +67,14 @@ void read_exports(const ConvertOptions& options, PassOptions& out) {
     if (comma > 0) out.io_names.emplace_back(rest.substr(0, comma));
     rest.remove_prefix(std::min(rest.size(), comma + 1));
   }
+}
+
+DataType precision_of(const std::string& word) {
+  if (word.empty()) return DataType::undefined;
+  if (word == "fp16") return DataType::float16;
+  if (word == "bf16") return DataType::bfloat16;
+  if (word == "fp32") return DataType::float32;
+  fail(ErrorKind::usage, "unknown precision " + quote(word) + ": bf16, fp16 or fp32");
 }
 
 }  // namespace
@@ -101,6 +111,11 @@ PassOptions pass_options(const ConvertOptions& options, int threads) {
     fail(ErrorKind::usage, "unknown layout " + quote(options.layout) + ": channels-last, contiguous or keep");
   }
   read_exports(options, out);
+  out.precision = precision_of(options.precision);
+  out.io_precision = options.io_precision;
+  if (out.io_precision && options.precision.empty()) fail(ErrorKind::usage, "--io-precision goes with --precision");
+  if (out.io_precision && options.verify)
+    fail(ErrorKind::usage, "--verify compares models with inputs and outputs of the same types: not with --io-precision");
   out.include_1d = options.include_1d;
   out.freeze = options.freeze;
   out.only = options.only;

@@ -22,7 +22,7 @@ namespace {
 
 /// The stored elements, permuted ones as a view of what lies in the file.
 Tensor load_as_stored(const TensorData& data) {
-  if (!data.scales().empty() || data.permutation().empty()) return data.load();
+  if (!data.scales().empty() || data.permutation().empty() || data.type() != data.source_type()) return data.load();
   return TensorData(data.type(), data.source_dims(), data.source()).load().transposed(data.permutation());
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "exec/measured_costs.h"
 #include "inspect/macs.h"
 #include "layout/permutation.h"
 #include "layout/shapes.h"
@@ -185,7 +186,12 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     Shapes shapes(model->graph());
     result.macs = count_macs(model->graph(), shapes);
   }
-  if (options.layout) result.layout = report_layout(model->graph(), *options.layout);
+  if (options.layout) {
+    LayoutRequest request = *options.layout;
+    const MeasuredCosts costs(options.threads);
+    if (options.measure) request.costs = &costs;
+    result.layout = report_layout(model->graph(), request);
+  }
 
   // From here on the graph is what convert would write, and no longer what the file says.
   result.findings = findings_of_convert(*model);

@@ -1,3 +1,5 @@
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -212,23 +214,42 @@ class Reporter {
   LayoutReport out_;
 };
 
+LayoutPropagation compare(const LayoutGraph& planned) {
+  const LayoutPlan followed = propagate_layout(planned);
+  LayoutPropagation out;
+  out.reorders = static_cast<int64_t>(followed.copies.size());
+  for (const PlannedCopy& copy : followed.copies) out.bytes += planned.values[static_cast<std::size_t>(copy.value)].bytes();
+  if (followed.nanoseconds > 0) {
+    out.predicted_gain = static_cast<double>(followed.contiguous_nanoseconds) / static_cast<double>(followed.nanoseconds);
+  }
+  return out;
+}
+
+LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutRequest& request) {
+  const LayoutGraph planned = layout_graph(graph, shapes);
+  LayoutReport out = Reporter(planned, plan_layout(planned, {request.choice, request.costs})).run();
+  out.assumed = shapes.assumed();
+  if (request.compare) out.propagation = compare(planned);
+  for (const LayoutNode& entry : planned.nodes) {
+    const Node& node = *entry.node;
+    for (const auto& nested : node.subgraphs()) {
+      Shapes inner(*nested, sizes_inside(node, *nested, shapes, request.sizes), &shapes);
+      const bool is_named = !node.name().empty() || node.output(0) == nullptr;
+      NestedLayout made{is_named ? node.name() : node.output(0)->name(), node.op_type(), {}, report_graph(*nested, inner, request)};
+      for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+        if (attribute.has_g() && &attribute.g() == nested->message()) made.attribute = attribute.name();
+      }
+      out.nested.push_back(std::move(made));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 LayoutReport report_layout(const Graph& graph, const LayoutRequest& request) {
   Shapes shapes(graph, request.sizes);
-  const LayoutGraph planned = layout_graph(graph, shapes);
-  LayoutReport out = Reporter(planned, plan_layout(planned, {request.choice, nullptr})).run();
-  out.assumed = shapes.assumed();
-  if (request.compare) {
-    const LayoutPlan followed = propagate_layout(planned);
-    LayoutPropagation& compared = out.propagation.emplace();
-    compared.reorders = static_cast<int64_t>(followed.copies.size());
-    for (const PlannedCopy& copy : followed.copies) compared.bytes += planned.values[static_cast<std::size_t>(copy.value)].bytes();
-    if (followed.nanoseconds > 0) {
-      compared.predicted_gain = static_cast<double>(followed.contiguous_nanoseconds) / static_cast<double>(followed.nanoseconds);
-    }
-  }
-  return out;
+  return report_graph(graph, shapes, request);
 }
 
 }  // namespace relayout

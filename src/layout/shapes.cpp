@@ -186,6 +186,30 @@ std::optional<std::vector<int64_t>> Shapes::integers(const Value& value) {
   return std::nullopt;
 }
 
+ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given) {
+  ShapeOptions out{given.dims, {}};
+  const bool is_loop = node.is("Loop"), is_scan = node.is("Scan") && node.opset() >= 9;
+  if (!is_loop && !is_scan) return out;
+  const Attributes attributes(node);
+  const std::size_t scanned = is_scan ? static_cast<std::size_t>(std::max<int64_t>(attributes.integer("num_scan_inputs", 0), 0)) : 0;
+  const std::size_t states = node.inputs().size() - std::min(scanned, node.inputs().size());
+  const std::vector<int64_t> axes = is_scan ? attributes.integers("scan_input_axes") : std::vector<int64_t>{};
+  for (std::size_t i = is_loop ? 2 : 0; i < std::min(node.inputs().size(), nested.inputs().size()); ++i) {
+    const Dims* const dims = shapes.dims_of(node.input(i));
+    if (dims == nullptr) continue;
+    Dims inside = *dims;
+    if (is_scan && i >= states) {
+      // One slice at a time.
+      const int64_t axis = i - states < axes.size() ? axes[i - states] : 0;
+      const int64_t place = axis < 0 ? axis + static_cast<int64_t>(inside.size()) : axis;
+      if (place < 0 || place >= static_cast<int64_t>(inside.size())) continue;
+      inside.erase(inside.begin() + place);
+    }
+    out.shapes.emplace(nested.inputs()[i]->name(), std::move(inside));
+  }
+  return out;
+}
+
 namespace {
 
 /// Values of `home` that a nested graph reads or hands out.

@@ -56,6 +56,9 @@ class Shapes {
   bool has_misfits_ = false;
 };
 
+/// What is known of the sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan hand in.
+[[nodiscard]] ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given);
+
 /// A graph as a layout plan sees it: the nodes that its outputs depend on, without those whose results are constant.
 [[nodiscard]] LayoutGraph layout_graph(const Graph& graph, Shapes& shapes);
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -317,10 +318,17 @@ void Graph::add_input_entry(Value& value) {
 void Graph::set_data(Initializer& initializer, TensorData data) {
   initializer.data = std::make_unique<TensorData>(std::move(data));
   initializer.modified = true;
-  if (initializer.message != nullptr) set_dims(*initializer.message, initializer.data->dims());
+  if (initializer.message != nullptr) {
+    set_dims(*initializer.message, initializer.data->dims());
+    initializer.message->set_data_type(static_cast<int>(initializer.data->type()));
+  }
   Value& value = *initializer.value;
   if (value.is_input_ && value.info_ != nullptr) {
     auto& entry = const_cast<onnx::ValueInfoProto&>(*value.info_);  // the message is this graph's own
+    if (entry.type().has_tensor_type() && entry.type().tensor_type().elem_type() != static_cast<int>(initializer.data->type())) {
+      entry.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(initializer.data->type()));
+      index_->modified_entries.insert(&entry);
+    }
     if (entry.type().tensor_type().has_shape()) {
       set_shape(*entry.mutable_type()->mutable_tensor_type()->mutable_shape(), initializer.data->dims());
       index_->modified_entries.insert(&entry);
@@ -331,7 +339,9 @@ void Graph::set_data(Initializer& initializer, TensorData data) {
 
 void Graph::set_constant(Node& constant, TensorData data) {
   for (onnx::AttributeProto& attribute : *constant.message_->mutable_attribute()) {
-    if (attribute.name() == "value") set_dims(*attribute.mutable_t(), data.dims());
+    if (attribute.name() != "value") continue;
+    set_dims(*attribute.mutable_t(), data.dims());
+    attribute.mutable_t()->set_data_type(static_cast<int>(data.type()));
   }
   constant.constant_data_ = std::make_unique<TensorData>(std::move(data));
   touch(&constant);
@@ -416,6 +426,21 @@ void Graph::permute_declared(Value& value, std::span<const int64_t> permutation)
   for (onnx::ValueInfoProto& info : *message_->mutable_input()) permute(info);
   for (onnx::ValueInfoProto& info : *message_->mutable_output()) permute(info);
   touch(nullptr);
+}
+
+void Graph::declare_types(const std::unordered_map<std::string, DataType>& types) {
+  const auto declare = [&](onnx::ValueInfoProto& info) {
+    const auto found = info.type().has_tensor_type() ? types.find(info.name()) : types.end();
+    if (found == types.end() || info.type().tensor_type().elem_type() == static_cast<int>(found->second)) return;
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(found->second));
+    index_->modified_entries.insert(&info);
+    touch(nullptr);
+  };
+  for (Value* const value : inputs()) {
+    if (value->info_ != nullptr) declare(const_cast<onnx::ValueInfoProto&>(*value->info_));  // the message is this graph's own
+  }
+  for (onnx::ValueInfoProto& info : *message_->mutable_output()) declare(info);
+  for (onnx::ValueInfoProto& info : *message_->mutable_value_info()) declare(info);
 }
 
 void Graph::rename(Value& value, const std::string& name) {

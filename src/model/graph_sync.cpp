@@ -97,7 +97,7 @@ void Graph::validate() const {
     expect(value.initializer_ == &initializer, "initializer " + quote(value.name_) + " is not its value's");
     if (initializer.message != nullptr) expect(initializer.message->name() == value.name_, "name of initializer " + quote(value.name_));
     if (initializer.data) {
-      const int64_t bytes = packed_byte_size(initializer.data->type(), element_count(initializer.data->dims()));
+      const int64_t bytes = packed_byte_size(initializer.data->source_type(), element_count(initializer.data->dims()));
       expect(initializer.data->source().size() == bytes, "size of initializer " + quote(value.name_));
     }
   }

@@ -86,7 +86,8 @@ Splicer::List Splicer::value_info_list(const Graph& graph, Items items, int fiel
   for (const onnx::ValueInfoProto* info : originals) {
     if (!graph.is_stale(*info)) live.push_back(info);
   }
-  return {items, field, live, originals, [this, &out](std::size_t, const Item* item) { copy(out, *item); }};
+  return {items, field, live, originals,
+          [this, &out, &graph, field, live](std::size_t i, const Item* item) { port(out, graph, field, *live[i], item); }};
 }
 
 Splicer::List Splicer::input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {

@@ -45,40 +45,54 @@ bool is_scalable(DataType type) {
   return type == DataType::float32 || type == DataType::float64 || type == DataType::float16 || type == DataType::bfloat16;
 }
 
+/// Elements of a floating-point type in files, to and from the widest.
+struct Single {
+  using Bits = float;
+  static double load(float value) { return static_cast<double>(value); }
+  static float store(double value) { return static_cast<float>(value); }
+};
+struct Double {
+  using Bits = double;
+  static double load(double value) { return value; }
+  static double store(double value) { return value; }
+};
 struct Half {
+  using Bits = uint16_t;
   static double load(uint16_t bits) { return static_cast<double>(half_to_float(bits)); }
   static uint16_t store(double value) { return double_to_half(value); }
 };
 struct BrainHalf {
+  using Bits = uint16_t;
   static double load(uint16_t bits) { return static_cast<double>(bfloat16_to_float(bits)); }
   static uint16_t store(double value) { return double_to_bfloat16(value); }
 };
 
-void multiply(DataType type, std::byte* data, int64_t count, double factor) {
-  const auto scale16 = [&]<class Format>(Format) {
-    auto* const elements = reinterpret_cast<Unaligned<uint16_t>*>(data);
-    for (int64_t i = 0; i < count; ++i) elements[i].value = Format::store(Format::load(elements[i].value) * factor);
-  };
+/// Calls f with the format of a type.
+template <class F>
+void with_format(DataType type, const F& f) {
   switch (type) {
-    case DataType::float32: {
-      auto* const elements = reinterpret_cast<Unaligned<float>*>(data);
-      for (int64_t i = 0; i < count; ++i) elements[i].value = static_cast<float>(static_cast<double>(elements[i].value) * factor);
-      break;
-    }
-    case DataType::float64: {
-      auto* const elements = reinterpret_cast<Unaligned<double>*>(data);
-      for (int64_t i = 0; i < count; ++i) elements[i].value *= factor;
-      break;
-    }
+    case DataType::float32:
+      return f(Single{});
+    case DataType::float64:
+      return f(Double{});
     case DataType::float16:
-      scale16(Half{});
-      break;
+      return f(Half{});
     case DataType::bfloat16:
-      scale16(BrainHalf{});
-      break;
+      return f(BrainHalf{});
     default:
       fail_defect("factors for a type that is not a float");
   }
+}
+
+/// to[i] = from[i] · factor, rounded once; `from` may be `to` when the types are the same.
+void multiply(DataType source, const std::byte* from, DataType type, std::byte* to, int64_t count, double factor) {
+  with_format(source, [&]<class Source>(Source) {
+    with_format(type, [&]<class Target>(Target) {
+      const auto* const in = reinterpret_cast<const Unaligned<typename Source::Bits>*>(from);
+      auto* const out = reinterpret_cast<Unaligned<typename Target::Bits>*>(to);
+      for (int64_t i = 0; i < count; ++i) out[i].value = Target::store(Source::load(in[i].value) * factor);
+    });
+  });
 }
 
 /// Elements of `bits` < 8 one to a byte, the first from the low bits.
@@ -187,14 +201,23 @@ std::optional<Scale> merged(const Scale& a, const Scale& b) {
 }  // namespace
 
 TensorData::TensorData(DataType type, Dims dims, Bytes source)
-    : type_(type), dims_(std::move(dims)), source_dims_(dims_), source_(std::move(source)) {
+    : type_(type), source_type_(type), dims_(std::move(dims)), source_dims_(dims_), source_(std::move(source)) {
   if (source_.size() != packed_byte_size(type_, element_count(dims_))) {
     fail_defect(std::to_string(source_.size()) + " bytes for " + std::string(name_of(type_)) + to_string(dims_));
   }
 }
 
 int64_t TensorData::byte_size() const {
-  return source_.size();
+  return type_ == source_type_ ? source_.size() : packed_byte_size(type_, element_count(dims_));
+}
+
+TensorData TensorData::converted(DataType type) const {
+  if (!is_scalable(type) || !is_scalable(type_) || type_ != source_type_) {
+    fail_defect("elements of type " + std::string(name_of(type_)) + " as " + std::string(name_of(type)));
+  }
+  TensorData out = *this;
+  out.type_ = type;
+  return out;
 }
 
 TensorData TensorData::scaled(Scale scale) const {
@@ -225,17 +248,18 @@ void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> ou
   if (begin < 0 || count < 0 || count > rows || begin > rows - count) fail_defect("rows out of range");
   if (count == 0 || source_.size() == 0) return;
   if (traits(type_).bits < 8) return read_packed_rows(begin, count, out);
-  const int64_t size = source_.size() / rows * count;
+  const int64_t size = byte_size() / rows * count;
   if (static_cast<int64_t>(out.size()) != size) fail_defect("a buffer that does not fit the rows");
-  if (permutation_.empty()) {
-    source_.read(source_.size() / rows * begin, out);
-    scale_part(begin, count, out);
-    return;
-  }
-  const Buffer buffer = make_buffer(size);
-  read_part(begin, count, view(buffer, size));
-  scale_part(begin, count, view(buffer, size));
-  permute(memory_size(type_), buffer.get(), part_dims(count), permutation_, out.data());
+  // Read, scaled and converted, permuted: each step into `out` when it is the last, and in place where it may be.
+  const int64_t source_size = source_.size() / rows * count;
+  const bool converts = type_ != source_type_, permutes = !permutation_.empty();
+  const Buffer read = make_buffer(converts || permutes ? source_size : 0);
+  std::byte* const source = converts || permutes ? read.get() : out.data();
+  read_part(begin, count, {source, static_cast<std::size_t>(source_size)});
+  const Buffer computed = make_buffer(converts && permutes ? size : 0);
+  std::byte* const target = !permutes ? out.data() : converts ? computed.get() : source;
+  scale_part(begin, count, source, target);
+  if (permutes) permute(memory_size(type_), target, part_dims(count), permutation_, out.data());
 }
 
 Dims TensorData::part_dims(int64_t count) const {
@@ -247,31 +271,32 @@ Dims TensorData::part_dims(int64_t count) const {
 void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> out) const {
   const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
   const std::span<const int64_t> dims = source_dims_;
-  const int64_t inner = product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(type_));
+  const int64_t inner = dims.empty() ? source_.size() : product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(source_type_));
   const auto run = static_cast<std::size_t>(inner * count);
   int64_t offset = begin * inner;
   while (!out.empty()) {
     source_.read(offset, out.first(run));
     out = out.subspan(run);
-    offset += inner * dims[axis];
+    if (!dims.empty()) offset += inner * dims[axis];
   }
 }
 
-void TensorData::scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const {
-  if (scales_.empty()) return;
-  const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
+void TensorData::scale_part(int64_t begin, int64_t count, const std::byte* from, std::byte* to) const {
+  if (scales_.empty() && type_ == source_type_) return;
   const std::span<const int64_t> dims = source_dims_;
-  if (dims.empty()) return scale_run(0, 1, data.data());
+  if (dims.empty()) return scale_run(0, 1, from, to);
+  const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
   const int64_t inner = product(dims.subspan(axis + 1));
-  const std::size_t run = static_cast<std::size_t>(inner * count) * memory_size(type_);
-  for (int64_t first = begin * inner; !data.empty(); first += inner * dims[axis]) {
-    scale_run(first, inner * count, data.data());
-    data = data.subspan(run);
+  const int64_t run = inner * count, runs = element_count(part_dims(count)) / std::max<int64_t>(run, 1);
+  for (int64_t i = 0; i < runs; ++i) {
+    scale_run((i * dims[axis] + begin) * inner, run, from, to);
+    from += run * static_cast<int64_t>(memory_size(source_type_));
+    to += run * static_cast<int64_t>(memory_size(type_));
   }
 }
 
-void TensorData::scale_run(int64_t first_element, int64_t count, std::byte* data) const {
-  if (scales_.empty()) return;
+void TensorData::scale_run(int64_t first_element, int64_t count, const std::byte* from, std::byte* to) const {
+  if (scales_.empty() && type_ == source_type_) return;
   const std::span<const int64_t> dims = source_dims_;
   // Elements from one index of the axis to the next; of an axis along which nothing varies: all.
   const int64_t all = product(dims);
@@ -292,7 +317,10 @@ void TensorData::scale_run(int64_t first_element, int64_t count, std::byte* data
     double factor = 1;
     for (const auto& [scale, row, column] : steps) factor *= scale.at(at / row % scale.rows, at / column % scale.columns);
     // A factor of one leaves the bits as they are, signaling NaNs included.
-    if (factor != 1.0) multiply(type_, data + done * static_cast<int64_t>(memory_size(type_)), length, factor);
+    if (factor != 1.0 || type_ != source_type_) {
+      multiply(source_type_, from + done * static_cast<int64_t>(memory_size(source_type_)), type_,
+               to + done * static_cast<int64_t>(memory_size(type_)), length, factor);
+    }
     done += length;
   }
 }
@@ -300,31 +328,34 @@ void TensorData::scale_run(int64_t first_element, int64_t count, std::byte* data
 void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
   constexpr int64_t kPiece = int64_t{4} << 20;
   const int64_t rows = dims_.empty() ? 1 : dims_[0];
-  const int64_t row_size = source_.size() / rows;
+  const int64_t row_size = byte_size() / rows;
   const std::optional<Exchange> exchange = permutation_.empty() ? std::nullopt : as_exchange(source_dims_, permutation_);
   if (traits(type_).bits < 8 || (!permutation_.empty() && !exchange)) {
     const Buffer buffer = make_buffer(row_size);
     read_rows(row, 1, view(buffer, row_size));
     return sink(0, view(buffer, row_size));
   }
-  const auto size = static_cast<int64_t>(memory_size(type_));
+  const auto size = static_cast<int64_t>(memory_size(type_)), source_size = static_cast<int64_t>(memory_size(source_type_));
   const int64_t elements = row_size / size;
   // Without a permutation the row is one column of elements, read in any portions.
   const int64_t leading = exchange ? exchange->leading : elements;
   const int64_t trailing = exchange ? exchange->trailing : 1;
-  const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * size), 1, leading);
-  const Buffer source = make_buffer(portion * trailing * size);
+  const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * source_size), 1, leading);
+  const bool converts = type_ != source_type_;
+  const Buffer source = make_buffer(portion * trailing * source_size);
+  const Buffer computed = make_buffer(converts ? portion * trailing * size : 0);
   const Buffer target = make_buffer(exchange ? portion * trailing * size : 0);
+  std::byte* const scaled = converts ? computed.get() : source.get();
   for (int64_t at = 0; at < leading; at += portion) {
     const int64_t count = std::min(portion, leading - at);
     const int64_t first = row * elements + at * trailing;
-    source_.read(first * size, view(source, count * trailing * size));
-    scale_run(first, count * trailing, source.get());
+    source_.read(first * source_size, view(source, count * trailing * source_size));
+    scale_run(first, count * trailing, source.get(), scaled);
     if (!exchange) {
-      sink(at * size, view(source, count * size));
+      sink(at * size, {scaled, static_cast<std::size_t>(count * size)});
       continue;
     }
-    permute(memory_size(type_), source.get(), Dims{count, trailing}, Dims{1, 0}, target.get());
+    permute(memory_size(type_), scaled, Dims{count, trailing}, Dims{1, 0}, target.get());
     for (int64_t k = 0; k < trailing; ++k) {
       sink((k * leading + at) * size, view(target, (k + 1) * count * size).subspan(static_cast<std::size_t>(k * count * size)));
     }

@@ -26,7 +26,7 @@ struct Scale {
 };
 
 /// The contents of a tensor that a pass has decided on but nobody has computed yet: stored bytes, times factors (in double,
-/// one rounding to the element type), dims permuted. Never held whole: readers ask for rows.
+/// one rounding to the element type), as elements of another floating-point type, dims permuted. Never held whole: readers ask for rows.
 /// Source bytes are little-endian, as in raw_data.
 class TensorData {
  public:
@@ -37,9 +37,10 @@ class TensorData {
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }  ///< after permutation
   [[nodiscard]] int64_t byte_size() const;
-  [[nodiscard]] bool is_plain() const noexcept { return scales_.empty() && permutation_.empty(); }
+  [[nodiscard]] bool is_plain() const noexcept { return scales_.empty() && permutation_.empty() && source_type_ == type_; }
   [[nodiscard]] const Bytes& source() const noexcept { return source_; }
   [[nodiscard]] const Dims& source_dims() const noexcept { return source_dims_; }
+  [[nodiscard]] DataType source_type() const noexcept { return source_type_; }
   /// Over source_dims(); an element is multiplied by all of them. Each varies along other dims.
   [[nodiscard]] std::span<const std::shared_ptr<const Scale>> scales() const noexcept { return scales_; }
   [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< empty = identity
@@ -49,6 +50,10 @@ class TensorData {
   [[nodiscard]] TensorData scaled(Scale scale) const;
   /// The same with dims permuted: result dim i is dim permutation[i]. Inverse permutations cancel.
   [[nodiscard]] TensorData permuted(std::span<const int64_t> permutation) const;
+
+  /// The same as elements of another floating-point type of 16 bits or more, rounded once (with the factors) to nearest even. What was
+  /// converted before cannot be converted again.
+  [[nodiscard]] TensorData converted(DataType type) const;
 
   /// Rows [begin, begin + count) of dim 0 (rank 0: one row) as a file stores them, into `out` of exactly that size.
   /// Types below 8 bits can be read only whole unless a row is a whole number of bytes.
@@ -64,11 +69,12 @@ class TensorData {
   /// Dims of the source elements that make `count` rows.
   [[nodiscard]] Dims part_dims(int64_t count) const;
   void read_part(int64_t begin, int64_t count, std::span<std::byte> out) const;
-  void scale_part(int64_t begin, int64_t count, std::span<std::byte> data) const;
-  void scale_run(int64_t first_element, int64_t count, std::byte* data) const;
+  void scale_part(int64_t begin, int64_t count, const std::byte* from, std::byte* to) const;
+  void scale_run(int64_t first_element, int64_t count, const std::byte* from, std::byte* to) const;
   void read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
 
   DataType type_ = DataType::undefined;
+  DataType source_type_ = DataType::undefined;
   Dims dims_;
   Dims source_dims_;
   Bytes source_;

@@ -25,6 +25,7 @@ class TypeSet {
     for (const DataType type : types) bits_ |= bit(type);
   }
   [[nodiscard]] constexpr bool has(DataType type) const { return (bits_ & bit(type)) != 0; }
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] friend constexpr TypeSet operator|(TypeSet a, TypeSet b) { return TypeSet(a.bits_ | b.bits_); }
 
  private:

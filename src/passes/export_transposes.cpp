@@ -36,8 +36,8 @@ class PairPass {
  public:
   PairPass(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
-  void emit() {
-    Shapes shapes(graph_, context_.options.sizes);
+  /// `shapes` of this graph.
+  void emit(Shapes& shapes) {
     const LayoutGraph planned = layout_graph(graph_, shapes);
     const LayoutPlan plan = plan_layout(planned, {context_.options.choice, nullptr});
     for (const PlannedCopy& copy : plan.copies) {
@@ -85,7 +85,9 @@ class PairPass {
     if (for_caller && (value.producer() == nullptr || value.output_count() > 1)) return;
     if (context_.dry_run) return say(value);
     Value& source = for_caller ? graph_.detach(value, graph_.model().unique_name(name + std::string(kInner))) : value;
-    const auto place = source.producer() != nullptr ? std::next(graph_.position_of(*source.producer())) : graph_.nodes().begin();
+    // A captured value is turned where it is read.
+    const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph_;
+    const auto place = is_made_here ? std::next(graph_.position_of(*source.producer())) : graph_.nodes().begin();
     const std::string middle = graph_.model().unique_name(name + std::string(kMiddle));
     const Node* const there = insert_transpose(graph_, place, source, middle, middle + "/Transpose", to_channels_last(rank));
     const std::string result = for_caller ? name : graph_.model().unique_name(middle + ".nchw");
@@ -93,6 +95,7 @@ class PairPass {
         insert_transpose(graph_, place, *there->output(0), result, middle + std::string(kBack), from_channels_last(rank));
     for (const Use& use : uses) {
       const bool wants_copy = is_among(*use.node, graph_, readers);
+      if (!wants_copy && &source == &value) continue;
       Value& read = wants_copy ? *back->output(0) : source;
       use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &read);
     }
@@ -132,12 +135,31 @@ class PairPass {
   PassContext& context_;
 };
 
+/// Nested graphs first: what they capture is planned as it is there.
+void emit(Graph& graph, Shapes& shapes, PassContext& context) {
+  for (Node& node : graph.nodes()) {
+    for (const auto& nested : node.subgraphs()) {
+      Shapes inner(*nested, sizes_inside(node, *nested, shapes, context.options.sizes), &shapes);
+      emit(*nested, inner, context);
+    }
+  }
+  PairPass(graph, context).emit(shapes);
+}
+
+void undo(Graph& graph, PassContext& context) {
+  for (Node& node : graph.nodes()) {
+    for (const auto& nested : node.subgraphs()) undo(*nested, context);
+  }
+  PairPass(graph, context).undo();
+}
+
 }  // namespace
 
 void export_transposes(Graph& graph, PassContext& context) {
   if (graph.outer() != nullptr || graph.is_function()) return;
-  PairPass pass(graph, context);
-  context.options.layout == WeightsLayout::contiguous ? pass.undo() : pass.emit();
+  if (context.options.layout == WeightsLayout::contiguous) return undo(graph, context);
+  Shapes shapes(graph, context.options.sizes);
+  emit(graph, shapes, context);
 }
 
 }  // namespace relayout

@@ -52,6 +52,9 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {type_not_transposable, "type-not-transposable", "Transpose of this opset does not take the type"},
     {typed_data, "typed-data", "stored in a typed field wider than its elements"},
     {shared_use, "shared-use", "other readers need the stored order"},
+    {fragile, "fragile", "16 bits lose too much"},
+    {type_not_allowed, "type-not-allowed", "the operator does not take the type at this opset"},
+    {type_unknown, "type-unknown", "what the operator does with the type is not known"},
 });
 
 constexpr bool complete() {

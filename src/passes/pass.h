@@ -15,6 +15,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -27,6 +28,8 @@ struct PassOptions {
   std::vector<std::string> io_names;              ///< inputs and outputs to hand over channels-last; empty: all images
   LayoutChoice choice = LayoutChoice::automatic;  ///< of the plan that is exported
   ShapeOptions sizes;                             ///< for that plan
+  DataType precision = DataType::undefined;       ///< to compute in: float16, bfloat16, or float32 instead of both; undefined: as it is
+  bool io_precision = false;                      ///< graph inputs and outputs too
   bool freeze = false;                            ///< overridable initializers become constants before the first pass
   std::vector<std::string> only, exclude;         ///< globs over node names (output names of nodes without one)
   int64_t stop_after = -1;                        ///< rewrites; -1: no limit

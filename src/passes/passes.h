@@ -11,6 +11,7 @@ void fold_constants(Graph& graph, PassContext& context);
 void inline_functions(Graph& graph, PassContext& context);
 void remove_identity(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
+void precision(Graph& graph, PassContext& context);
 void conv_weights_layout(Graph& graph, PassContext& context);
 void export_io(Graph& graph, PassContext& context);
 void export_transposes(Graph& graph, PassContext& context);

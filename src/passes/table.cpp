@@ -27,6 +27,8 @@ constexpr Pass kPasses[] = {
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, true},
     // Behind the folds: what only they need is never stored.
     {"fold-constants", "what constants alone make, where that does not enlarge the model", fold_constants, false},
+    // Behind the folds, which round to the type that is there; before weights are read through a Transpose.
+    {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, false},
     // Last: a fold changes weights, and a weight in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, true},
     // Behind everything else: what is exported is how the finished graph is run.

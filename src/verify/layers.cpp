@@ -15,6 +15,7 @@
 
 #include "model/attributes.h"
 #include "model/tensor_data.h"
+#include "ops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -40,6 +41,7 @@ constexpr int64_t kFewest = 8;
 /// A factor common to all elements of a 16-bit value: as for errors, 5 × floor, and at least four roundings.
 constexpr double kGainFactor = 5, kGainRoundings = 4;
 constexpr double kFewForGain = 64;
+constexpr int64_t kCastByNumber = 6;  ///< opset from which on Cast names its type by number
 
 bool is_narrow(DataType type) {
   return type == DataType::float16 || type == DataType::bfloat16;
@@ -64,9 +66,37 @@ Datum copy_of(const Datum& datum) {
   return out;
 }
 
+/// The elements as another floating-point type.
+Tensor in_type(const Tensor& tensor, DataType type) {
+  const Tensor dense = contiguous(tensor);
+  Tensor out(type, dense.dims());
+  std::vector<double> values(static_cast<std::size_t>(dense.element_count()));
+  load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
+  store(type, out.bytes(), 1, dense.element_count(), values.data());
+  return out;
+}
+
+/// Whether two values differ in that one is held in 16 bits: that is no difference by itself.
+bool is_other_precision(const Datum& a, const Datum& b) {
+  const bool tensors = a.kind == Datum::Kind::tensor && b.kind == Datum::Kind::tensor && a.tensor && b.tensor;
+  return tensors && a.tensor.type() != b.tensor.type() && kRealTypes.has(a.tensor.type()) && kRealTypes.has(b.tensor.type()) &&
+         (is_narrow(a.tensor) || is_narrow(b.tensor));
+}
+
+/// `value` in the type of `other` when it is of another precision: exact when that is wider.
+Datum like(const Datum& value, const Datum& other) {
+  return is_other_precision(value, other) ? Datum(in_type(value.tensor, other.tensor.type())) : value;
+}
+
+/// Both in the wider of their types.
+std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {
+  if (!is_other_precision(a, b)) return {a, b};
+  return is_narrow(a.tensor) ? std::pair{like(a, b), b} : std::pair{a, like(b, a)};
+}
+
 /// Puts the elements of `from` where those of `to` lie; the structures are equal and both contiguous.
 void overwrite(const Datum& to, const Datum& from) {
-  const std::vector<Tensor> targets = leaves(to), sources = leaves(from);
+  const std::vector<Tensor> targets = leaves(to), sources = leaves(like(from, to));
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!targets[i] || !targets[i].is_contiguous()) continue;
     const int64_t count = targets[i].element_count();
@@ -124,9 +154,9 @@ Floor relative(const Distance& apart, const Yardstick& yardstick) {
 
 }  // namespace
 
-LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress,
+LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, DataType grain, std::function<void()> progress,
                                  OpenSession open)
-    : a_(&a), b_(&b), options_(&options), progress_(std::move(progress)), open_(std::move(open)) {
+    : a_(&a), b_(&b), options_(&options), grain_(grain), progress_(std::move(progress)), open_(std::move(open)) {
   const auto partners = pair_values(a.model->graph(), b.model->graph());
   for (const Node& node : b.model->graph().nodes()) {
     for (const Value* const output : node.outputs()) {
@@ -170,14 +200,19 @@ void LayerComparison::execute(const Side& side, const MakeInputs& inputs, const 
   (void)session->run(copies);
 }
 
+/// The coarser of a value's own type and what b computes in.
+DataType LayerComparison::type_of_floor(DataType type) const {
+  return is_measured(type) && unit_roundoff(grain_) > unit_roundoff(type) ? grain_ : type;
+}
+
 /// As before any run of b; the floor is one rounding of a's value.
-void LayerComparison::reset(Layer& layer) {
+void LayerComparison::reset(Layer& layer) const {
   layer.candidate.reset();
   layer.result = {};
   layer.metrics = {};
   layer.compared = layer.apart = false;
   layer.gain = layer.gain_floor = 0;
-  layer.floor = layer.reference ? least_floor(layer.reference->type, layer.yardstick, layer.yardstick) : Floor{};
+  layer.floor = layer.reference ? least_floor(type_of_floor(layer.reference->type), layer.yardstick, layer.yardstick) : Floor{};
 }
 
 void LayerComparison::capture(const MakeInputs& inputs) {
@@ -190,12 +225,12 @@ void LayerComparison::capture(const MakeInputs& inputs) {
   }
   coarsest_ = 0;
   execute(*a_, inputs, [&](const Value& value, const Datum& datum) {
-    coarsest_ = std::max(coarsest_, unit_roundoff(type_of(datum)));
+    coarsest_ = std::max(coarsest_, unit_roundoff(type_of_floor(type_of(datum))));
     Layer* const layer = layer_of_a(value);
     if (layer == nullptr) return;
     layer->reference = spill_->write(datum);
     layer->yardstick.add(datum);
-    layer->floor = least_floor(type_of(datum), layer->yardstick, layer->yardstick);
+    layer->floor = least_floor(type_of_floor(type_of(datum)), layer->yardstick, layer->yardstick);
   });
 }
 
@@ -203,7 +238,7 @@ void LayerComparison::capture(const MakeInputs& inputs) {
 void LayerComparison::move(const Value& value, const Datum& datum, int draw) const {
   for (const Tensor& tensor : leaves(datum)) {
     if (!tensor || unit_roundoff(tensor.type()) == 0 || unit_roundoff(tensor.type()) > coarsest_) continue;
-    const Tensor moved = moved_by_one_ulp(tensor, options_->seed, "value " + value.name(), draw);
+    const Tensor moved = moved_by_one_ulp(tensor, options_->seed, "value " + value.name(), draw, grain_);
     if (moved.bytes() != tensor.bytes()) overwrite(tensor, moved);
   }
 }
@@ -219,27 +254,30 @@ void LayerComparison::measure_floors(const MakeInputs& inputs, int first, int co
           const Datum reference = spill_->read(*layer->reference);
           if (!structural_difference(reference, datum).empty()) return;
           widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
-          if (is_narrow(datum.tensor)) layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(reference, datum).gain));
+          if (is_narrow(type_of_floor(type_of(datum)))) {
+            layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(reference, datum).gain));
+          }
           overwrite(datum, reference);
         },
-        noise.draw(options_->seed, draw));
+        noise.draw(options_->seed, draw, grain_));
   }
 }
 
 void LayerComparison::compare(Layer& layer, const Datum& datum) {
-  const Datum reference = spill_->read(*layer.reference);
-  const std::string structural = structural_difference(reference, datum);
+  const auto [reference, candidate] = comparable(spill_->read(*layer.reference), datum);
+  const std::string structural = structural_difference(reference, candidate);
   layer.compared = true;
   if (!structural.empty()) {
     layer.metrics.outcome = Outcome::different;
     layer.metrics.reason = structural;
     return;
   }
-  if (bit_equal(reference, datum)) return;
-  layer.metrics = measure(reference, datum, layer.yardstick);
-  decide(layer.metrics, type_of(reference), layer.floor);
-  if (is_narrow(datum.tensor)) {
-    const Agreement together = agreement(reference, datum);
+  if (bit_equal(reference, candidate)) return;
+  layer.metrics = measure(reference, candidate, layer.yardstick);
+  const DataType type = type_of_floor(type_of(spill_->read(*layer.reference)));
+  decide(layer.metrics, type, layer.floor);
+  if (is_narrow(type)) {
+    const Agreement together = agreement(reference, candidate);
     layer.gain = together.count < kFewForGain ? 0 : together.gain;
     decide_gain(layer);
   }
@@ -261,8 +299,8 @@ bool LayerComparison::is_in_doubt(const Layer& layer) const {
 }
 
 /// Element by element the error of a factor may lie within the floor; all elements together tell it.
-void LayerComparison::decide_gain(Layer& layer) {
-  const double bound = std::max(kGainFactor * layer.gain_floor, kGainRoundings * unit_roundoff(layer.reference->type));
+void LayerComparison::decide_gain(Layer& layer) const {
+  const double bound = std::max(kGainFactor * layer.gain_floor, kGainRoundings * unit_roundoff(type_of_floor(layer.reference->type)));
   if (layer.metrics.outcome == Outcome::different || !(std::fabs(layer.gain) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
@@ -274,7 +312,7 @@ void LayerComparison::widen_by_candidate(const MakeInputs& inputs, int draw) {
   execute(*b_, inputs, [&](const Value& value, const Datum& datum) {
     Layer* const layer = layer_of_b(value);
     if (layer == nullptr) return move(value, datum, draw);
-    const Datum reference = spill_->read(*layer->reference);
+    const Datum reference = like(spill_->read(*layer->reference), datum);
     if (!structural_difference(reference, datum).empty()) return;
     if (layer->candidate) {
       const Datum candidate = spill_->read(*layer->candidate);
@@ -291,7 +329,7 @@ void LayerComparison::look_closer(const MakeInputs& inputs) {
   for (int draw = 0; draw < kDraws; ++draw) widen_by_candidate(inputs, draw);
   for (Layer& layer : layers_) {
     if (!is_in_doubt(layer)) continue;
-    decide(layer.metrics, layer.candidate->type, layer.floor);
+    decide(layer.metrics, type_of_floor(layer.reference->type), layer.floor);
     decide_gain(layer);
   }
 }
@@ -360,9 +398,9 @@ void LayerComparison::run_unfed(const MakeInputs& inputs, bool by_depth) {
   execute(*b_, inputs, [&](const Value& value, const Datum& datum) {
     Layer* const layer = layer_of_b(value);
     if (layer == nullptr) return;
-    const Datum reference = spill_->read(*layer->reference);
-    layer->result.depth_error = error(*layer, reference, datum);
-    layer->correlation = layer->result.depth_error ? agreement(reference, datum).correlation : 0;
+    const auto [reference, candidate] = comparable(spill_->read(*layer->reference), datum);
+    layer->result.depth_error = error(*layer, reference, candidate);
+    layer->correlation = layer->result.depth_error ? agreement(reference, candidate).correlation : 0;
   });
   if (!by_depth) return;
   const WeightNoise noise(a_->model->graph());
@@ -373,7 +411,7 @@ void LayerComparison::run_unfed(const MakeInputs& inputs, bool by_depth) {
         if (layer == nullptr || !layer->reference) return;
         layer->result.depth_floor = std::max(error(*layer, spill_->read(*layer->reference), datum).value_or(0), layer->floor.max);
       },
-      noise.draw(options_->seed, 0));
+      noise.draw(options_->seed, 0, grain_));
 }
 
 void LayerComparison::describe(Layer& layer) const {
@@ -441,21 +479,22 @@ std::vector<LayerResult> LayerComparison::run_alone(const MakeInputs& inputs, in
   return results;
 }
 
-bool has_narrow_floats(const Graph& graph) {
-  bool found = false;
+DataType narrow_floats(const Graph& graph) {
+  DataType found = DataType::undefined;
+  const auto note = [&](DataType type) {
+    if (is_narrow(type) && unit_roundoff(type) > unit_roundoff(found)) found = type;
+  };
   for (const Initializer& initializer : graph.initializers()) {
-    found = found || (initializer.data != nullptr && is_narrow(initializer.data->type()));
+    if (initializer.data != nullptr) note(initializer.data->type());
   }
   for (const Value* const input : graph.inputs()) {
-    const auto declared = input->declared();
-    found = found || (declared && is_narrow(declared->type));
+    if (const auto declared = input->declared()) note(declared->type);
   }
   for_each_node(graph, [&](const Node& node) {
-    if (node.is("Cast")) {
-      const DataTypeTraits* const to = find_traits(static_cast<int32_t>(Attributes(node).integer("to", 0)));
-      found = found || (to != nullptr && is_narrow(to->type));
-    }
-    if (node.is("Constant") && node.constant_data() != nullptr) found = found || is_narrow(node.constant_data()->type());
+    const DataTypeTraits* const to =
+        node.is("Cast") && node.opset() >= kCastByNumber ? find_traits(static_cast<int32_t>(Attributes(node).integer("to", 0))) : nullptr;
+    if (to != nullptr) note(to->type);
+    if (node.is("Constant") && node.constant_data() != nullptr) note(node.constant_data()->type());
   });
   return found;
 }

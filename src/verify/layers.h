@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "relayout/types.h"
 #include "verify/compare.h"
 #include "verify/pairing.h"
 #include "verify/session.h"
@@ -22,8 +23,9 @@ class LayerComparison {
  public:
   using MakeInputs = std::function<Inputs()>;
 
-  /// `progress` is called before each run, if set; `open` makes the Sessions.
-  LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, std::function<void()> progress,
+  /// `grain`: the 16-bit type that b computes in where a does not, or undefined; `progress` is called before each run, if set; `open` makes
+  /// the Sessions.
+  LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, DataType grain, std::function<void()> progress,
                   OpenSession open = open_session);
 
   /// Runs that one sample takes, for progress; one that looks closer takes more.
@@ -57,22 +59,24 @@ class LayerComparison {
   void measure_floors(const MakeInputs& inputs, int first, int count);
   void feed_candidate(const MakeInputs& inputs, Mode mode = Mode::as_written);
   void compare(Layer& layer, const Datum& datum);
-  static void decide_gain(Layer& layer);
+  void decide_gain(Layer& layer) const;
   void look_closer(const MakeInputs& inputs);
   void confirm(const MakeInputs& inputs);
   [[nodiscard]] std::vector<std::size_t> feeding(const Layer& layer) const;
   void widen_by_candidate(const MakeInputs& inputs, int draw);
   void run_unfed(const MakeInputs& inputs, bool by_depth);
   void describe(Layer& layer) const;
-  static void reset(Layer& layer);
+  void reset(Layer& layer) const;
   [[nodiscard]] bool is_in_doubt(const Layer& layer) const;
   [[nodiscard]] Layer* layer_of_a(const Value& value);
   [[nodiscard]] Layer* layer_of_b(const Value& value);
+  [[nodiscard]] DataType type_of_floor(DataType type) const;
   void move(const Value& value, const Datum& datum, int draw) const;
 
   const Side* a_;
   const Side* b_;
   const VerifyOptions* options_;
+  DataType grain_;
   std::function<void()> progress_;
   OpenSession open_;
   std::vector<Layer> layers_;
@@ -81,7 +85,8 @@ class LayerComparison {
   double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
 };
 
-/// Whether nodes of the graph make 16-bit numbers: the floor of its outputs then hides what a single layer may do wrong.
-[[nodiscard]] bool has_narrow_floats(const Graph& graph);
+/// The coarsest 16-bit type of numbers that nodes of the graph make, or undefined: the floor of its outputs then hides what a single layer
+/// may do wrong.
+[[nodiscard]] DataType narrow_floats(const Graph& graph);
 
 }  // namespace relayout

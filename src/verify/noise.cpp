@@ -108,6 +108,19 @@ void move_bits(Bits* bits, int64_t count, Bits infinity, const RandomStream& ran
   }
 }
 
+/// Moves elements by one ULP of a coarser type; what that does not hold stays.
+template <class T>
+void move_in_grain(T* values, int64_t count, DataType grain, const RandomStream& random) {
+  const int mantissa = grain == DataType::float16 ? 10 : 7, lowest = grain == DataType::float16 ? -14 : -126;
+  for (int64_t i = 0; i < count; ++i) {
+    if (values[i] == 0 || !std::isfinite(values[i])) continue;
+    const int exponent = std::max(std::ilogb(values[i]), lowest);
+    const auto step = static_cast<T>(std::ldexp(1.0, exponent - mantissa));
+    const bool up = (random.bits(static_cast<uint64_t>(i)) & 1U) != 0;
+    values[i] += up ? step : -step;
+  }
+}
+
 }  // namespace
 
 void for_each_node(const Graph& main, const std::function<void(const Node&)>& f) {
@@ -124,13 +137,13 @@ WeightNoise::WeightNoise(const Graph& graph) {
   });
 }
 
-std::function<void(const std::string&, Tensor&)> WeightNoise::draw(uint64_t seed, int number) const {
-  return [this, seed, number](const std::string& name, Tensor& tensor) {
-    if (moves(name)) tensor = moved_by_one_ulp(tensor, seed, name, number);
+std::function<void(const std::string&, Tensor&)> WeightNoise::draw(uint64_t seed, int number, DataType grain) const {
+  return [this, seed, number, grain](const std::string& name, Tensor& tensor) {
+    if (moves(name)) tensor = moved_by_one_ulp(tensor, seed, name, number, grain);
   };
 }
 
-Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& name, int number) {
+Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& name, int number, DataType grain) {
   if (!kRealTypes.has(tensor.type()) || tensor.element_count() == 0) return tensor;
   const int64_t count = tensor.element_count();
   if (count == 1 && is_structural(load_one<double>(tensor.type(), tensor.bytes()))) return tensor;
@@ -138,6 +151,11 @@ Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& 
   Tensor out(dense.type(), dense.dims());
   std::memcpy(out.bytes(), dense.bytes(), static_cast<std::size_t>(count) * memory_size(dense.type()));
   const RandomStream random(seed, "noise of " + name, static_cast<uint64_t>(number));
+  if (traits(grain).bits == 16 && traits(out.type()).bits > 16) {
+    out.type() == DataType::float32 ? move_in_grain(out.data<float>(), count, grain, random)
+                                    : move_in_grain(out.data<double>(), count, grain, random);
+    return out;
+  }
   switch (out.type()) {
     case DataType::float64:
       move_bits<uint64_t>(out.data<uint64_t>(), count, 0x7FF0000000000000ULL, random);

@@ -6,6 +6,7 @@
 
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -19,7 +20,9 @@ class WeightNoise {
   explicit WeightNoise(const Graph& graph);
 
   /// For ExecuteOptions::edit_constant; every `draw` moves differently.
-  [[nodiscard]] std::function<void(const std::string&, Tensor&)> draw(uint64_t seed, int number) const;
+  /// One ULP of `grain` where that is coarser than a tensor's own type.
+  [[nodiscard]] std::function<void(const std::string&, Tensor&)> draw(uint64_t seed, int number,
+                                                                      DataType grain = DataType::undefined) const;
   /// Whether a constant of this name may be moved, its contents aside.
   [[nodiscard]] bool moves(const std::string& name) const { return !exact_.contains(name); }
 
@@ -27,8 +30,9 @@ class WeightNoise {
   std::unordered_set<std::string> exact_;  ///< names of constants that stay as they are
 };
 
-/// A copy with every element moved by one ULP of its type, as `number` draws; the tensor itself when it has no such type or is a scalar
-/// that is a whole number or power of two.
-[[nodiscard]] Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& name, int number);
+/// A copy with every element moved by one ULP of its type (or of `grain`, a 16-bit type, where that is coarser), as `number` draws; the
+/// tensor itself when it has no such type or is a scalar that is a whole number or power of two.
+[[nodiscard]] Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& name, int number,
+                                      DataType grain = DataType::undefined);
 
 }  // namespace relayout

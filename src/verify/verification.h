@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/inputs.h"
@@ -81,6 +82,8 @@ class Verification {
   /// Two values are the nature of what is cast from bool or one-hot, not a sign of saturation.
   [[nodiscard]] static bool may_saturate(const Value& output);
   void note_random_nodes();
+  /// Whether b computes in coarser numbers than a: then those decide what may be rounding.
+  void note_precision();
   [[nodiscard]] ExecuteOptions execute_options(Mode mode) const;
   [[nodiscard]] Inputs inputs_of(const Sample& sample) const;
   void progress(std::string_view what);
@@ -137,6 +140,9 @@ class Verification {
   void conclude();
   void mark_missing(const InterfaceDifference& difference);
 
+  /// The type whose rounding an output's bounds allow: its own, or the coarser one that b computes in.
+  [[nodiscard]] DataType type_of_floor(DataType type) const;
+
   Side a_, b_;
   const VerifyOptions* options_;
   OpenSession open_;
@@ -148,6 +154,7 @@ class Verification {
   std::vector<std::vector<SampleMetrics>> optimized_;  ///< by output
   std::size_t refined_ = 0;                            ///< so many samples' floors have their additional draws
   Spill spill_;
+  DataType grain_ = DataType::undefined;  ///< the 16-bit type that b computes in where a does not
   std::string first_rejection_;
   std::vector<Suspicion> suspicions_;  ///< one a sample, not yet explained
   int planned_samples_ = 0;

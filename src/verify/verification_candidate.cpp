@@ -122,7 +122,7 @@ void Verification::settle(Mode mode) {
 
 void Verification::decide_again(const Tracked& tracked, SampleMetrics& metrics) {
   for (std::size_t s = 0; s < samples_.size(); ++s) {
-    if (samples_[s].number == metrics.sample) decide(metrics, tracked.reference.type(), tracked.floors[s]);
+    if (samples_[s].number == metrics.sample) decide(metrics, type_of_floor(tracked.reference.type()), tracked.floors[s]);
   }
 }
 
@@ -175,7 +175,7 @@ SampleMetrics Verification::metrics_of(const Tracked& tracked, std::size_t s, co
   const bool asked = options_->rtol || options_->atol;
   if (asked && !optimized)
     metrics.beyond_tolerance = count_beyond(reference, candidate, options_->rtol.value_or(0), options_->atol.value_or(0));
-  decide(metrics, tracked.reference.type(), tracked.floors[s]);
+  decide(metrics, type_of_floor(tracked.reference.type()), tracked.floors[s]);
   return metrics;
 }
 

@@ -39,12 +39,12 @@ std::vector<std::size_t> Verification::samples_for_layers(bool narrow) const {
 }
 
 void Verification::compare_layers() {
-  const bool narrow = has_narrow_floats(a_.model->graph());
+  const bool narrow = grain_ != DataType::undefined || narrow_floats(a_.model->graph()) != DataType::undefined;
   const std::vector<std::size_t> chosen = samples_for_layers(narrow);
   if (chosen.empty()) return;
   const bool hidden = !is_different();
   layer_runs_ = static_cast<int64_t>(chosen.size()) * LayerComparison::runs(options_->layers);
-  LayerComparison layers(a_, b_, *options_, [this] { progress("node by node"); });
+  LayerComparison layers(a_, b_, *options_, grain_, [this] { progress("node by node"); });
   for (const std::size_t s : chosen) {
     const bool all = options_->layers && s == chosen.front();
     for (LayerResult& layer : layers.run([&] { return inputs_of(samples_[s]); }, samples_[s].number, all)) {
@@ -71,7 +71,8 @@ void Verification::look_inside(LayerResult& layer) const {
 }
 
 void Verification::judge_hidden(LayerResult& layer) {
-  const bool narrow = layer.type == DataType::float16 || layer.type == DataType::bfloat16;
+  const bool narrow = layer.type == DataType::float16 || layer.type == DataType::bfloat16 ||
+                      (grain_ != DataType::undefined && layer.type == DataType::float32);
   if (!narrow || layer.by_structure || !(layer.correlation >= kSameThing)) {
     if (!options_->layers) layer.outcome = Outcome::same;
     return;

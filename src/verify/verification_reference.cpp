@@ -126,7 +126,7 @@ void Verification::measure_floors(std::size_t first) {
   const auto start = Clock::now();
   for (Tracked& tracked : tracked_) {
     for (std::size_t s = first; s < samples_.size(); ++s) {
-      tracked.floors.push_back(least_floor(tracked.reference.type(), tracked.yardsticks[s], tracked.yardstick(s)));
+      tracked.floors.push_back(least_floor(type_of_floor(tracked.reference.type()), tracked.yardsticks[s], tracked.yardstick(s)));
     }
   }
   draw_noise(first, 0, kNoiseDraws);
@@ -144,7 +144,7 @@ void Verification::draw_noise(std::size_t first, int first_draw, int count) {
   const WeightNoise noise(a_.model->graph());
   for (int draw = first_draw; draw < first_draw + count; ++draw) {
     ExecuteOptions options = execute_options(Mode::as_written);
-    options.edit_constant = noise.draw(options_->seed, draw);
+    options.edit_constant = noise.draw(options_->seed, draw, grain_);
     widen_floors(first, std::move(options), "noise floor", /*is_reference=*/false);
   }
 }
@@ -205,7 +205,7 @@ void Verification::explain_references() {
 
 bool Verification::is_defect(const Suspicion& suspicion) {
   const Sample& sample = samples_[suspicion.sample];
-  LayerComparison nodes(a_, a_, *options_, [this] { progress("reference node by node"); }, open_);
+  LayerComparison nodes(a_, a_, *options_, DataType::undefined, [this] { progress("reference node by node"); }, open_);
   for (const LayerResult& layer : nodes.run_alone([&] { return inputs_of(sample); }, sample.number, Mode::reference)) {
     if (may_choose(*a_.model->graph().find(layer.tensor)->producer()) || !errs_alone(layer)) continue;
     set_defect("as written and double-precision reference disagree on output " + quote(suspicion.output) + " of " + escape(a_.name) +

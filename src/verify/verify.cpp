@@ -23,9 +23,11 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "verify/compare.h"
 #include "verify/free_dims.h"
 #include "verify/identical.h"
 #include "verify/interface.h"
+#include "verify/layers.h"
 #include "verify/port.h"
 #include "verify/session.h"
 #include "verify/verification.h"
@@ -99,6 +101,7 @@ void Verification::execute() {
   inputs_.emplace(a_.model->graph(), *options_, has_unexplained_constants() ? &b_.model->graph() : nullptr);
   track_outputs();
   note_random_nodes();
+  note_precision();
   planned_samples_ = inputs_->samples();
   run_reference(0);  // a's values lie in the spill file, their yardsticks are complete
   if (samples_.empty()) return;
@@ -192,6 +195,18 @@ void Verification::note_random_nodes() {
   if (random_a == random_b) return note(random_a, "both files", kPinned);
   note(random_a, a_.name, a_.name + " is not deterministic; " + kPinned);
   note(random_b, b_.name, b_.name + " is not deterministic; " + kPinned);
+}
+
+void Verification::note_precision() {
+  const DataType a = narrow_floats(a_.model->graph()), b = narrow_floats(b_.model->graph());
+  if (!(unit_roundoff(b) > unit_roundoff(a))) return;
+  grain_ = b;
+  result_.remarks.push_back("b computes in " + std::string(name_of(b)) + " where a does not: floors and bounds are those of " +
+                            std::string(name_of(b)));
+}
+
+DataType Verification::type_of_floor(DataType type) const {
+  return is_measured(type) && unit_roundoff(grain_) > unit_roundoff(type) ? grain_ : type;
 }
 
 ExecuteOptions Verification::execute_options(Mode mode) const {

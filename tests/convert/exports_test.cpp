@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "relayout/convert.h"
 #include "support/model_cache.h"
@@ -42,11 +43,12 @@ void expect_exports(const test::TemporaryFolder& folder, const fs::path& model, 
   expect_there_and_back(model, folder / (name + ".transposes.onnx"), transposes);
 }
 
-void expect_equal_in_onnxruntime(const test::TemporaryFolder& folder) {
+/// A script beside this file, where Python has what it needs.
+void expect_script(const std::string& name, const std::vector<std::string>& arguments) {
   const char* const chosen = std::getenv("RELAYOUT_PYTHON");
-  const std::string python = chosen != nullptr ? chosen : "python3";
-  const std::string script = source_folder() + "/tests/convert/onnxruntime_equal.py";
-  const test::ProcessResult result = test::run_process({"/usr/bin/env", python, script, folder.path()}, {.timeout = 600});
+  std::vector<std::string> command{"/usr/bin/env", chosen != nullptr ? chosen : "python3", source_folder() + "/tests/convert/" + name};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const test::ProcessResult result = test::run_process(command, {.timeout = 600});
   if (result.code == 77 || result.code == 127) {
     GTEST_SKIP() << "no Python with onnxruntime (RELAYOUT_PYTHON names one): " << result.out << result.err;
   }
@@ -56,7 +58,19 @@ void expect_equal_in_onnxruntime(const test::TemporaryFolder& folder) {
 TEST(Exports, OneModelInOnnxRuntime) {
   const test::TemporaryFolder folder;
   expect_exports(folder, source_folder() + "/testdata/resnet18_eighth/model.onnx", "resnet18_eighth");
-  expect_equal_in_onnxruntime(folder);
+  expect_script("onnxruntime_equal.py", {folder.path()});
+}
+
+/// Tools that look for a weight among the initializers know a converted model again once it is taken back.
+TEST(Exports, L100QuantiseBehindLayoutContiguous) {
+  const test::TemporaryFolder folder;
+  const fs::path model = source_folder() + "/testdata/resnet18_eighth/model.onnx";
+  ConvertOptions options;
+  options.fold = false;
+  ASSERT_TRUE(convert(model, folder / "converted.onnx", options).written);
+  options.layout = "contiguous";
+  ASSERT_TRUE(convert(folder / "converted.onnx", folder / "back.onnx", options).written);
+  expect_script("onnxruntime_quantize.py", {model, folder / "converted.onnx", folder / "back.onnx"});
 }
 
 TEST(SlowExports, AllModelsInOnnxRuntime) {
@@ -67,7 +81,7 @@ TEST(SlowExports, AllModelsInOnnxRuntime) {
     if (name.ends_with("_external")) continue;
     const test::TemporaryFolder folder;
     expect_exports(folder, model, name);
-    expect_equal_in_onnxruntime(folder);
+    expect_script("onnxruntime_equal.py", {folder.path()});
   }
 }
 

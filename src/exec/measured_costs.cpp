@@ -1,0 +1,212 @@
+#include "exec/measured_costs.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "layout/axis_order.h"
+#include "layout/cost.h"
+#include "layout/layout_graph.h"
+#include "layout/permutation.h"
+#include "layout/ports.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/layout.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kTimed = std::to_array<std::string_view>({"AveragePool", "Concat", "Conv", "ConvTranspose", "GlobalAveragePool",
+                                                         "GlobalMaxPool", "LRN", "LpPool", "MaxPool", "Resize", "Upsample"});
+static_assert(std::ranges::is_sorted(kTimed));
+
+constexpr std::chrono::milliseconds kLongEnough{10};
+constexpr int kLeastRuns = 3, kMostRuns = 200;
+constexpr int64_t kMostElements = int64_t{1} << 28;  ///< of all operands: larger ones keep their default
+
+/// One node as a model of its own: operands and result as they are, or handed over channels-last.
+class Bench {
+ public:
+  Bench(const LayoutGraph& graph, const LayoutNode& node, const Ports* ordered) : graph_(graph), node_(node), ordered_(ordered) {
+    const Model& model = node.node->graph().model();
+    message_.set_ir_version(model.ir_version());
+    for (const auto& import : model.message().opset_import()) *message_.add_opset_import() = import;
+    message_.mutable_graph()->set_name("bench");
+  }
+
+  /// Nanoseconds of the fastest run; nothing when it does not run.
+  std::optional<int64_t> run(int threads) {
+    if (!build()) return std::nullopt;
+    try {
+      const auto model = Model::from_bytes(message_.SerializeAsString(), "bench");
+      ExecuteOptions options;
+      options.threads = threads;
+      options.layout = ordered_ != nullptr ? LayoutChoice::always : LayoutChoice::never;
+      Executor executor(model->graph(), options);
+      (void)executor.run(inputs_);
+      auto best = std::numeric_limits<int64_t>::max();
+      const auto begin = Clock::now();
+      for (int i = 0; i < kMostRuns && (i < kLeastRuns || Clock::now() - begin < kLongEnough); ++i) {
+        const auto start = Clock::now();
+        (void)executor.run(inputs_);
+        best = std::min<int64_t>(best, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+      }
+      return best;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+      return std::nullopt;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_last(const std::vector<AxisOrder>& orders, std::size_t index, const LayoutValue& value) const {
+    return index < orders.size() && !is_contiguous(orders[index]) &&
+           orders[index] == order_of(channels_last_axes(value.dims.size()), value.dims);
+  }
+
+  bool build() {
+    auto& graph = *message_.mutable_graph();
+    onnx::NodeProto node = node_.node->message();
+    node.clear_input();
+    node.clear_output();
+    int64_t elements = 0;
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+      const LayoutValue* const value = graph_.value(node_.inputs[i]);
+      if (value == nullptr) {
+        node.add_input("");
+        continue;
+      }
+      const bool is_float = value->type == DataType::float32;
+      if (!value->is_known() || (!is_float && !value->integers)) return false;
+      elements += element_count(value->dims);
+      if (elements > kMostElements) return false;
+      add_operand("x" + std::to_string(i), *value, ordered_ != nullptr && is_last(ordered_->inputs, i, *value), node);
+    }
+    const LayoutValue* const made = graph_.value(node_.output(0));
+    if (made == nullptr || made->type != DataType::float32) return false;
+    node.add_output("y");
+    const bool last = ordered_ != nullptr && is_last(ordered_->outputs, 0, *made);
+    *graph.add_node() = node;
+    if (last) add_transpose("y", "z", to_channels_last(made->dims.size()));
+    add_port(*graph.add_output(), last ? "z" : "y", made->type, {});
+    return true;
+  }
+
+  static void add_port(onnx::ValueInfoProto& port, const std::string& name, DataType type, const std::optional<Dims>& dims) {
+    port.set_name(name);
+    auto& tensor = *port.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(static_cast<int>(type));
+    if (!dims) return;
+    tensor.mutable_shape();
+    for (const int64_t dim : *dims) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+
+  void add_transpose(const std::string& from, const std::string& to, const Dims& permutation) {
+    onnx::NodeProto& node = *message_.mutable_graph()->add_node();
+    node.set_op_type("Transpose");
+    node.add_input(from);
+    node.add_output(to);
+    onnx::AttributeProto& perm = *node.add_attribute();
+    perm.set_name("perm");
+    perm.set_type(onnx::AttributeProto::INTS);
+    for (const int64_t axis : permutation) perm.add_ints(axis);
+  }
+
+  void add_operand(const std::string& name, const LayoutValue& value, bool last, onnx::NodeProto& node) {
+    auto& graph = *message_.mutable_graph();
+    node.add_input(name);
+    if (value.is_constant) {
+      onnx::TensorProto& tensor = *graph.add_initializer();
+      tensor.set_name(name);
+      tensor.set_data_type(static_cast<int>(value.type));
+      for (const int64_t dim : value.dims) tensor.add_dims(dim);
+      // Contents that steer the operator are its own; weights are as good as any.
+      const auto bytes = [](const auto& values) {
+        return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+      };
+      if (value.integers) {
+        tensor.set_data_type(onnx::TensorProto::INT64);
+        tensor.set_raw_data(bytes(*value.integers));
+      } else {
+        tensor.set_raw_data(bytes(numbers(element_count(value.dims))));
+      }
+      return;
+    }
+    Dims dims = value.dims;
+    const std::string given = last ? name + ".nhwc" : name;
+    if (last) {
+      const Dims permutation = to_channels_last(dims.size());
+      for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = value.dims[static_cast<std::size_t>(permutation[i])];
+      add_transpose(given, name, from_channels_last(dims.size()));
+    }
+    add_port(*graph.add_input(), given, value.type, dims);
+    Tensor tensor(value.type, dims);
+    std::ranges::copy(numbers(tensor.element_count()), tensor.data<float>());
+    inputs_.emplace(given, Datum(std::move(tensor)));
+  }
+
+  static std::vector<float> numbers(int64_t count) {
+    const RandomStream random(1, "bench");
+    std::vector<float> out(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(random.below(i, 17)) / 16 - 0.5F;
+    return out;
+  }
+
+  const LayoutGraph& graph_;
+  const LayoutNode& node_;
+  const Ports* ordered_;
+  onnx::ModelProto message_;
+  Inputs inputs_;
+};
+
+/// What a time depends on.
+std::string key_of(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) {
+  std::string out = node.node->op_type();
+  for (const onnx::AttributeProto& attribute : node.node->message().attribute()) out += "|" + attribute.SerializeAsString();
+  const auto add = [&](const std::vector<int>& values, const std::vector<AxisOrder>& orders) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const LayoutValue* const value = graph.value(values[i]);
+      out += value != nullptr ? "|" + to_string(value->dims) : "|-";
+      if (i < orders.size()) out += to_string(orders[i]);
+    }
+  };
+  add(node.inputs, ports.inputs);
+  add(node.outputs, ports.outputs);
+  return out;
+}
+
+}  // namespace
+
+CostModel::Times MeasuredCosts::times(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) const {
+  const Times otherwise = default_costs().times(graph, node, ports);
+  const bool is_timed = node.op != nullptr && std::ranges::binary_search(kTimed, node.op->name);
+  if (!is_timed || ports.outputs.empty()) return otherwise;
+  const auto [entry, is_new] = known_.try_emplace(key_of(graph, node, ports), otherwise);
+  if (!is_new) return entry->second;
+  const auto contiguous = Bench(graph, node, nullptr).run(threads_);
+  const auto ordered = contiguous ? Bench(graph, node, &ports).run(threads_) : std::nullopt;
+  if (ordered) entry->second = {*contiguous, *ordered};
+  return entry->second;
+}
+
+}  // namespace relayout

@@ -1,0 +1,98 @@
+#include "ops/element_types.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "model/attributes.h"
+#include "model/tensor_data.h"
+#include "ops/op_signature.h"
+#include "ops/value_type.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+DataType type_of_number(int64_t number) {
+  const DataTypeTraits* const known = number > 0 && number < 1000 ? find_traits(static_cast<int32_t>(number)) : nullptr;
+  return known != nullptr ? known->type : DataType::undefined;
+}
+
+DataType stored_type(const Initializer& initializer) {
+  if (initializer.data) return initializer.data->type();
+  if (initializer.message != nullptr) return type_of_number(initializer.message->data_type());
+  return initializer.sparse != nullptr ? type_of_number(initializer.sparse->values().data_type()) : DataType::undefined;
+}
+
+DataType declared_type(const Value& value) {
+  const auto declared = value.declared();
+  return declared ? declared->type : DataType::undefined;
+}
+
+}  // namespace
+
+DataType ElementTypes::of(const Value& value) const {
+  const auto found = types_.find(&value);
+  return found != types_.end() ? found->second : DataType::undefined;
+}
+
+void ElementTypes::visit(const Graph& graph) {
+  for (const Value* const input : graph.inputs()) types_.emplace(input, declared_type(*input));
+  for (const Initializer& initializer : graph.initializers()) types_[initializer.value] = stored_type(initializer);
+  for (const Node& node : graph.nodes()) {
+    for (const auto& nested : node.subgraphs()) visit(*nested);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      const Value* const value = node.output(i);
+      if (value == nullptr) continue;
+      const DataType type = output_type(node, static_cast<int>(i));
+      types_[value] = type != DataType::undefined ? type : declared_type(*value);
+    }
+  }
+}
+
+DataType ElementTypes::output_type(const Node& node, int index) {
+  if (!node.domain().empty()) return DataType::undefined;
+  if (!node.subgraphs().empty()) {
+    // Loop's body makes a condition first; Scan's and If's outputs are the node's.
+    const auto& made = node.subgraphs().front()->outputs();
+    const std::size_t place = static_cast<std::size_t>(index) + (node.is("Loop") ? 1 : 0);
+    return place < made.size() ? of(*made[place]) : DataType::undefined;
+  }
+  if (const OpSignature* const signature = signatures_.find(node)) {
+    // A sequence or an optional is not a tensor of what it holds.
+    const int variable = signature->output(static_cast<std::size_t>(index)).variable;
+    if (variable >= 0 && signature->allowed(variable).empty()) return DataType::undefined;
+  }
+  const auto rule = type_rule(node, index);
+  if (const auto* const own = std::get_if<DataType>(&rule)) return *own;
+  if (const auto* const like = std::get_if<const Value*>(&rule)) return of(**like);
+  return by_signature(node, index);
+}
+
+DataType ElementTypes::by_signature(const Node& node, int index) {
+  const OpSignature* const signature = signatures_.find(node);
+  if (signature == nullptr) return DataType::undefined;
+  const OpSignature::Port port = signature->output(static_cast<std::size_t>(index));
+  if (port.variable < 0) return port.fixed;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    if (node.input(i) != nullptr && signature->input(i).variable == port.variable) return of(*node.input(i));
+  }
+  // Said by an attribute, or by what the operator does without one.
+  const Attributes attributes(node);
+  constexpr auto kNames = std::to_array<const char*>({"dtype", "output_datatype", "output_dtype", "stash_type"});
+  for (const char* const name : kNames) {
+    const DataType type = attributes.has_reference() ? DataType::undefined : type_of_number(attributes.integer(name, 0));
+    if (type != DataType::undefined) return type;
+  }
+  const TypeSet allowed = signature->allowed(port.variable);
+  const bool is_statistic = index > 0 && allowed.has(DataType::float32);
+  const DataType like = node.input(0) != nullptr && !is_statistic ? of(*node.input(0)) : DataType::undefined;
+  if (allowed.has(like)) return like;
+  return allowed.has(DataType::float32) ? DataType::float32 : DataType::undefined;
+}
+
+}  // namespace relayout

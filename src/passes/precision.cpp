@@ -1,0 +1,271 @@
+// Weights and activations in another floating-point type (--precision), with a Cast where types meet:
+//
+//     <float[5, 7, 3, 2] W>                          <float16[5, 7, 3, 2] W>
+//     y = Conv (x, W)                                x.f16 = Cast <to = FLOAT16> (x)
+//                                                    y.f16 = Conv (x.f16, W)
+//                                                    y = Cast <to = FLOAT> (y.f16)
+//
+// Graph inputs and outputs keep their types (but for --io-precision). A value is cast once for all its readers; one that came from the
+// wanted type by a Cast is read from in front of it; a Cast that casts to what is there already goes.
+
+#include <onnx/onnx_pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/tensor_data.h"
+#include "ops/constants.h"
+#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/precision_plan.h"
+#include "passes/rounding.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// "3 of 512 become 0, 7 keep some of their bits"; empty when all is well.
+std::string rounding_text(const Rounding& rounding, DataType type) {
+  std::string out;
+  const auto add = [&](int64_t count, std::string_view what) {
+    if (count > 0) out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(what);
+  };
+  add(rounding.zero, "become 0");
+  add(rounding.subnormal, "are subnormal in " + std::string(name_of(type)));
+  return out.empty() ? out : "of " + std::to_string(rounding.count) + " values " + out;
+}
+
+class PrecisionPass {
+ public:
+  PrecisionPass(Graph& graph, PassContext& context) : main_(graph), context_(context), plan_(graph, context) {}
+
+  void run() {
+    report(main_);
+    if (context_.dry_run) return;
+    collect(main_);
+    for (Value* const value : retyped_) retype(*value);
+    for (Value* const value : values_) connect(*value);
+    for (Value* const value : values_) finish_output(*value);
+    for (Node* const cast : casts_) remove_if_idle(*cast);
+    for (auto& [graph, types] : declared_) graph->declare_types(types);
+    context_.constants.clear();
+  }
+
+ private:
+  void say(std::string_view what, const std::string& name, std::string detail = {}) {
+    Finding finding{std::string(context_.pass), std::string(what), name};
+    finding.detail = std::move(detail);
+    context_.findings.push_back(std::move(finding));
+  }
+
+  void report(const Graph& graph) {
+    if (&graph == &main_) {
+      for (const auto& [node, skip] : plan_.nodes()) {
+        Finding finding{std::string(context_.pass), node->op_type(), name_in_findings(*node)};
+        if (skip) {
+          finding.verdict = skip->verdict;
+          finding.reason = skip->reason;
+          finding.detail = skip->detail;
+        }
+        context_.findings.push_back(std::move(finding));
+      }
+    }
+    for (const Initializer& initializer : graph.initializers()) report_constant(*initializer.value);
+    for (const Node& node : graph.nodes()) {
+      if (node.is("Constant") && node.output(0) != nullptr) report_constant(*node.output(0));
+      for (const auto& nested : node.subgraphs()) report(*nested);
+    }
+  }
+
+  void report_constant(const Value& value) {
+    if (!plan_.is_retyped(value)) return;
+    const Rounding* const rounding = plan_.rounding(value);
+    say("weight", value.name(), rounding != nullptr ? rounding_text(*rounding, plan_.target()) : std::string());
+  }
+
+  /// All values with their plan, before anything moves.
+  void collect(Graph& graph) {
+    for (Value* const input : graph.inputs()) note(*input);
+    for (Initializer& initializer : graph.initializers()) {
+      if (!initializer.value->is_input()) note(*initializer.value);
+    }
+    for (Node& node : graph.nodes()) {
+      if (node.is("Cast") && node.input(0) != nullptr && node.output(0) != nullptr) casts_.push_back(&node);
+      for (const auto& nested : node.subgraphs()) collect(*nested);
+      for (Value* const output : node.outputs()) {
+        if (output != nullptr) note(*output);
+      }
+    }
+  }
+
+  void note(Value& value) {
+    const State state{plan_.before(value), plan_.after(value), {}};
+    if (state.before == DataType::undefined) return;
+    values_.push_back(&value);
+    if (plan_.is_retyped(value)) retyped_.push_back(&value);
+    State& known = states_.emplace(&value, state).first->second;
+    for (const Use& use : value.uses()) known.wanted.emplace_back(use, plan_.wanted(use));
+    if (state.before != state.after) declared_[&value.graph()].emplace(value.name(), state.after);
+  }
+
+  /// The type of what an initializer, a Constant or a Cast makes.
+  void retype(Value& value) {
+    if (Initializer* const initializer = value.initializer()) {
+      value.graph().set_data(*initializer, initializer->data->converted(plan_.target()));
+      return;
+    }
+    Node& node = *value.producer();
+    if (node.is("Cast")) return set_target(node.graph().edit(node), plan_.target());
+    const auto found = context_.constants.find(value);
+    value.graph().set_constant(node, std::get<Constant>(found).data.converted(plan_.target()));
+  }
+
+  static void set_target(onnx::NodeProto& message, DataType type) {
+    onnx::AttributeProto* to = nullptr;
+    for (onnx::AttributeProto& attribute : *message.mutable_attribute()) {
+      if (attribute.name() == "to") to = &attribute;
+    }
+    if (to == nullptr) {
+      to = message.add_attribute();
+      to->set_name("to");
+      to->set_type(onnx::AttributeProto::INT);
+    }
+    to->set_i(static_cast<int64_t>(type));
+  }
+
+  /// Readers that want another type get it.
+  void connect(Value& value) {
+    const State& state = states_.at(&value);
+    for (const auto& [use, type] : state.wanted) {
+      if (type == DataType::undefined || type == state.after) continue;
+      use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &in_type(value, type));
+    }
+  }
+
+  /// The value in another type.
+  Value& in_type(Value& value, DataType type) {
+    Node* const producer = value.producer();
+    if (producer != nullptr && producer->is("Cast") && producer->input(0) != nullptr) {
+      const auto from = states_.find(producer->input(0));
+      // Widened before: what was there loses nothing.
+      if (from != states_.end() && from->second.before == type && from->second.after == type) return *producer->input(0);
+    }
+    Value*& known = cast_[{&value, type}];
+    if (known == nullptr) {
+      Graph& graph = value.graph();
+      const auto place = producer != nullptr ? std::next(graph.position_of(*producer)) : graph.nodes().begin();
+      known = insert_cast(graph, place, value, graph.model().unique_name(value.name() + "." + std::string(name_of(type))), type).output(0);
+    }
+    return *known;
+  }
+
+  Node& insert_cast(Graph& graph, std::list<Node>::iterator place, Value& from, const std::string& to, DataType type) {
+    onnx::NodeProto message;
+    message.set_name(graph.model().unique_name(to + "/Cast"));
+    message.set_op_type("Cast");
+    message.add_input(from.name());
+    message.add_output(to);
+    set_target(message, type);
+    say("Cast", to);
+    return graph.insert_before(place, message);
+  }
+
+  /// A graph output keeps the type that its caller knows.
+  void finish_output(Value& value) {
+    const State& state = states_.at(&value);
+    if (!value.is_own_output()) return;
+    const bool changes = value.graph().outer() == nullptr && context_.options.io_precision && is_convertible(state.before);
+    const DataType interface = changes ? plan_.target() : state.before;
+    if (interface != state.before) {
+      declared_[&value.graph()].insert_or_assign(value.name(), interface);
+    } else {
+      declared_[&value.graph()].erase(value.name());
+    }
+    if (interface == state.after) return;
+    Graph& graph = value.graph();
+    const std::string name = value.name();
+    Value& inner = graph.detach(value, graph.model().unique_name(name + "." + std::string(name_of(state.after))));
+    Node* const producer = inner.producer();
+    const auto place = producer != nullptr ? std::next(graph.position_of(*producer)) : graph.nodes().begin();
+    Node& cast = insert_cast(graph, place, inner, name, interface);
+    // Readers in the producer's type need no Cast, and one that was made for those of the other type is this one.
+    const std::vector<Use> uses(value.uses().begin(), value.uses().end());
+    for (const Use& use : uses) {
+      const auto index = static_cast<std::size_t>(use.index);
+      if (use.node == &cast) continue;
+      Node& reader = *use.node;
+      const bool is_made = reader.is("Cast") && cast_.contains({&value, interface}) && reader.output(0) == cast_.at({&value, interface});
+      if (is_made) {
+        graph.replace_uses(*reader.output(0), value);
+        graph.erase(reader);
+      } else {
+        reader.graph().set_input(reader, index, &inner);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_convertible(DataType type) const {
+    const bool narrow = type == DataType::float16 || type == DataType::bfloat16;
+    return plan_.target() == DataType::float32 ? narrow : type == DataType::float32;
+  }
+
+  /// A Cast of the model that has become one to the type that is there.
+  void remove_if_idle(Node& cast) {
+    Value& from = *cast.input(0);
+    Value& to = *cast.output(0);
+    const auto from_state = states_.find(&from), to_state = states_.find(&to);
+    if (from_state == states_.end() || to_state == states_.end()) return;
+    const bool was_idle = from_state->second.before == to_state->second.before;
+    if (was_idle || from_state->second.after != to_state->second.after) return;
+    Graph& graph = cast.graph();
+    const std::string name = name_in_findings(cast);
+    if (to.is_output()) {
+      const bool can_take_name = from.producer() != nullptr && &from.graph() == &graph && !from.is_output() && !from.is_captured();
+      if (!can_take_name) return;
+      Node& producer = *from.producer();
+      const auto index = static_cast<std::size_t>(from.output_index());
+      graph.set_input(cast, 0, nullptr);
+      graph.replace_uses(from, to);
+      graph.take_output(producer, index, to);
+    } else {
+      graph.replace_uses(to, from);
+    }
+    say("Cast removed", name);
+    graph.erase(cast);
+  }
+
+  struct State {
+    DataType before, after;
+    std::vector<std::pair<Use, DataType>> wanted;
+  };
+
+  Graph& main_;
+  PassContext& context_;
+  PrecisionPlan plan_;
+  std::vector<Value*> values_, retyped_;
+  std::vector<Node*> casts_;
+  std::unordered_map<const Value*, State> states_;
+  std::map<std::pair<const Value*, DataType>, Value*> cast_;  ///< a value in another type
+  std::unordered_map<Graph*, std::unordered_map<std::string, DataType>> declared_;
+};
+
+}  // namespace
+
+void precision(Graph& graph, PassContext& context) {
+  if (graph.outer() != nullptr || graph.is_function() || context.options.precision == DataType::undefined) return;
+  PrecisionPass(graph, context).run();
+}
+
+}  // namespace relayout

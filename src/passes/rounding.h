@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/tensor_data.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// What becomes of a tensor's elements in a narrower type.
+struct Rounding {
+  int64_t count = 0;      ///< elements
+  int64_t infinite = 0;   ///< finite ones that leave the range
+  int64_t zero = 0;       ///< of those that are not 0: become 0
+  int64_t subnormal = 0;  ///< of those that are not 0: keep only some of the type's bits
+  int64_t normal = 0;     ///< of those that are not 0: keep all of the type's bits
+  double largest = 0;     ///< finite magnitude
+
+  /// Nothing but zeros and subnormal numbers would be left of what is not 0.
+  [[nodiscard]] bool vanishes() const noexcept { return normal == 0 && zero + subnormal > 0; }
+};
+
+/// Reads the tensor once, in pieces.
+[[nodiscard]] Rounding rounding_of(const TensorData& data, DataType type);
+
+}  // namespace relayout

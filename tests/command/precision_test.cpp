@@ -1,0 +1,78 @@
+// convert --precision as a user meets it, and what verify says of the result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstring>
+#include <string>
+
+#include "command/command_test.h"
+#include "support/process.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Precision : public CommandTest {
+ protected:
+  Precision() {
+    write_file(folder_ / "net.onnx",
+               TextModel("g (float[2,3,9,9] x) => (float[2,5] y) <float[8,3,3,3] W, float[8] B, float[8,5] V> { c = Conv "
+                         "(x, W, B)  r = Relu (c)  p = GlobalAveragePool (r)  f = Flatten (p)  m = MatMul (f, V)  y = "
+                         "Softmax (m) }")
+                   .name_nodes()
+                   .bytes());
+  }
+};
+
+TEST_F(Precision, ConvertsAndVerifies) {
+  const ProcessResult made = run({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("in fp16"));
+  EXPECT_THAT(made.out, HasSubstr("fragile"));
+  EXPECT_THAT(made.out, HasSubstr("exponentials"));
+  const ProcessResult same = run({"verify", "net.onnx", "half.onnx"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  const ProcessResult again = run({"convert", "half.onnx", "-o", "twice.onnx", "--precision", "fp16"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(read_file(folder_ / "twice.onnx") == read_file(folder_ / "half.onnx"));
+}
+
+TEST_F(Precision, AWrongWeightIsFound) {
+  ASSERT_EQ(run({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16", "--layout", "keep"}).code, 0);
+  onnx::ModelProto message;
+  ASSERT_TRUE(message.ParseFromString(read_file(folder_ / "half.onnx")));
+  for (auto& tensor : *message.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() != "W") continue;
+    ASSERT_EQ(tensor.data_type(), onnx::TensorProto::FLOAT16);
+    // One filter changes its sign.
+    for (std::size_t i = 1; i < 54; i += 2) (*tensor.mutable_raw_data())[i] = static_cast<char>((*tensor.mutable_raw_data())[i] ^ 0x80);
+  }
+  write_file(folder_ / "wrong.onnx", message.SerializeAsString());
+  const ProcessResult result = run({"verify", "net.onnx", "wrong.onnx"});
+  EXPECT_EQ(result.code, 1) << result.out;
+}
+
+TEST_F(Precision, BackAndForth) {
+  ASSERT_EQ(run({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16"}).code, 0);
+  const ProcessResult back = run({"convert", "half.onnx", "-o", "back.onnx", "--precision", "fp32", "--layout", "contiguous"});
+  EXPECT_EQ(back.code, 0) << back.err;
+  EXPECT_THAT(back.out, HasSubstr("bits that 16-bit types dropped stay 0"));
+  const ProcessResult same = run({"verify", "half.onnx", "back.onnx"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+}
+
+TEST_F(Precision, Usage) {
+  expect_refusal(run({"convert", "net.onnx", "--io-precision"}), 2, "--precision");
+  expect_refusal(run({"convert", "net.onnx", "--precision", "fp16", "--io-precision", "--verify"}), 2, "--io-precision");
+  EXPECT_EQ(run({"convert", "net.onnx", "--precision", "fp8"}).code, 2);
+  const ProcessResult brain = run({"convert", "net.onnx", "-o", "brain.onnx", "--precision", "bf16"});
+  EXPECT_EQ(brain.code, 0) << brain.err;
+  EXPECT_THAT(brain.out, HasSubstr("Conv takes bf16 from opset 22 on"));
+}
+
+}  // namespace
+}  // namespace relayout::test

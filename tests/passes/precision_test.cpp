@@ -1,0 +1,370 @@
+// --precision: what changes its type, what does not, and that types meet in one Cast.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/half.h"
+#include "passes/pass.h"
+#include "relayout/datum.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "support/compute.h"
+#include "support/pass_fixture.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kPrecision = "precision";
+
+PassOptions to(DataType type, bool io = false) {
+  PassOptions options;
+  options.precision = type;
+  options.io_precision = io;
+  return options;
+}
+
+/// ONNX's own shape and type inference finds nothing to complain about.
+void expect_checked(const PassResult& result) {
+  onnx::ModelProto message;
+  ASSERT_TRUE(message.ParseFromString(result.bytes));
+  EXPECT_NO_THROW(onnx::checker::check_model(message, /*full_check=*/true)) << to_text(*result.model);
+}
+
+/// Valid, and a second time changes nothing.
+PassResult expect_precision(const TextModel& before, const PassOptions& options) {
+  PassResult result = run({kPrecision}, before, options);
+  EXPECT_TRUE(run({kPrecision}, TextModel::of(result.bytes), options).bytes == result.bytes) << "twice is not once:\n"
+                                                                                             << to_text(*result.model);
+  expect_checked(result);
+  return result;
+}
+
+/// Element type of a value of the main graph, as its maker has it; of initializers and declared values.
+DataType type_of(const PassResult& result, const std::string& name) {
+  const Value* const value = result.model->graph().find(name);
+  if (value == nullptr) return DataType::undefined;
+  if (value->initializer() != nullptr) return value->initializer()->data->type();
+  const auto declared = value->declared();
+  return declared ? declared->type : DataType::undefined;
+}
+
+std::string targets(const PassResult& result) {
+  std::string out;
+  for (const Node& node : result.model->graph().nodes()) {
+    if (!node.is("Cast")) continue;
+    out += (out.empty() ? "" : " ") + node.input(0)->name() + ">" + node.output(0)->name();
+  }
+  return out;
+}
+
+const std::string kNet = "<float[4,3,3,3] W, float[4] B> { c = Conv (x, W, B)  y = Relu (c) }";
+const std::string kHead = "g (float[1,3,8,8] x) => (float[1,4,6,6] y) ";
+
+TEST(Precision, WeightsAndActivationsWithCastsAtTheBorders) {
+  const PassResult result = expect_precision(kHead + kNet, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float16);
+  EXPECT_EQ(type_of(result, "B"), DataType::float16);
+  EXPECT_EQ(type_of(result, "x"), DataType::float32);
+  EXPECT_EQ(type_of(result, "y"), DataType::float32);
+  EXPECT_EQ(targets(result), "x>x.f16 y.f16>y");
+}
+
+TEST(Precision, EachWeightIsRoundedOnceToNearestEven) {
+  TextModel before("g (float[1,1,1,1] x) => (float[1,6,1,1] y) <float[6,1,1,1] W> { y = Conv (x, W) }");
+  const std::vector<double> values{1.0 + 0x1p-11, 1.0 + 0x3p-11, -65504, 1.0 / 3, 0x1p-24, 1 + 0x1.001p-11};
+  before.set("W", values);
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  std::vector<double> expected;  // IEEE 754: to nearest, ties to even
+  for (const double value : values) {
+    int exponent = 0;
+    (void)std::frexp(value, &exponent);
+    const double step = std::ldexp(1.0, std::max(exponent - 11, -24));
+    expected.push_back(std::nearbyint(value / step) * step);
+  }
+  EXPECT_EQ(result.initializer("W"), expected);
+}
+
+TEST(Precision, InterfaceFollowsOnRequest) {
+  const PassResult result = expect_precision(kHead + kNet, to(DataType::float16, true));
+  EXPECT_EQ(type_of(result, "x"), DataType::float16);
+  EXPECT_EQ(type_of(result, "y"), DataType::float16);
+  EXPECT_EQ(targets(result), "");
+}
+
+TEST(Precision, BackIsTheModelThatWasButForRounding) {
+  const TextModel before(kHead + kNet);
+  for (const bool io : {false, true}) {
+    const PassResult there = run({kPrecision}, before, to(DataType::float16, io));
+    const PassResult back = expect_precision(TextModel::of(there.bytes), to(DataType::float32, io));
+    EXPECT_EQ(structure_of(*back.model), structure_of(*before.load())) << io;
+    EXPECT_EQ(back.initializer("W"), there.initializer("W"));
+    EXPECT_EQ(type_of(back, "W"), DataType::float32);
+    EXPECT_EQ(type_of(back, "x"), DataType::float32);
+  }
+}
+
+TEST(Precision, BackGivesTheBytesWhereNothingWasRounded) {
+  TextModel before(kHead + kNet);
+  std::vector<double> values;
+  for (int i = 0; i < 108; ++i) values.push_back((i % 17 - 8) / 16.0);
+  before.set("W", values).set("B", {1, -2, 0.5, 0});
+  const PassResult there = run({kPrecision}, before, to(DataType::float16));
+  EXPECT_TRUE(run({kPrecision}, TextModel::of(there.bytes), to(DataType::float32)).bytes == before.bytes());
+}
+
+TEST(Precision, FragileOperatorsKeepTheirTypeAndSayWhy) {
+  const TextModel before(
+      "g (float[2,8] x) => (float[2,5] y) <float[8,5] W, float[5,5] V> { a = MatMul (x, W)  s = Softmax (a)  b = MatMul (s, V)  e = Exp "
+      "(b)  "
+      "y = MatMul (e, V) }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::fragile, Reason::fragile));
+  EXPECT_THAT(result.details(), HasSubstr("exponentials"));
+  EXPECT_EQ(result.count("Cast"), 6) << targets(result);
+}
+
+TEST(Precision, WhatOnlyCarriesOnBetweenNodesThatStayStaysToo) {
+  const TextModel before(
+      "g (float[2,8] x) => (float[2,5] y) <float[8,5] W, float[5] k> { n = Neg (x)  a = MatMul (n, W)  s = Softmax (a)  m = Mul (s, k)  y "
+      "= "
+      "Log (m) }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(targets(result), "n>n.f16 a>a.f32");
+  EXPECT_EQ(type_of(result, "k"), DataType::float32);
+}
+
+TEST(Precision, OneCastForAllReadersAndNoneTwice) {
+  const TextModel before(
+      "g (float[2,8] x) => (float[2,5] y, float[2,5] z) <float[8,5] W, float[8,5] V> { y = MatMul (x, W)  a = MatMul (x, V)  b = Exp (a)  "
+      "c = Log (a)  z = Add (b, c) }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(targets(result), "x>x.f16 y.f16>y a>a.f32");
+}
+
+TEST(Precision, AnOutputThatIsReadInsideIsCastOnce) {
+  const TextModel before(
+      "g (float[2,8] x) => (float[2,8] y, float[2,8] z, float[2,8] e) <float[8,8] W> { y = MatMul (x, W)  z = MatMul (y, W)  e = Exp (y) "
+      "}");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(targets(result), "x>x.f16 y.f16>y z.f16>z");
+}
+
+TEST(Precision, AWeightOfBothKindsOfReadersStays) {
+  const TextModel before("g (float[2,8] x) => (float[2,8] y, float[8,8] z) <float[8,8] W> { y = MatMul (x, W)  z = Exp (W) }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float32);
+  EXPECT_EQ(targets(result), "W>W.f16 x>x.f16 y.f16>y");
+}
+
+TEST(Precision, SizesScalesAndRegionsStay) {
+  const TextModel before(
+      "g (float[1,3,8,8] x) => (float[1,4,12,12] y) <float[4,3,3,3] W, float[8] roi = {0,0,0,0,1,1,1,1}, float[4] scales = {1,1,2,2}> { c "
+      "= "
+      "Conv (x, W)  y = Resize <mode = \"linear\"> (c, roi, scales) }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "roi"), DataType::float32);
+  EXPECT_EQ(type_of(result, "scales"), DataType::float32);
+  EXPECT_EQ(targets(result), "x>x.f16 y.f16>y");
+}
+
+TEST(Precision, StatisticsOfANormalizationStayBesideItsImages) {
+  const TextModel before(
+      "g (float[1,3,8,8] x) => (float[1,4,6,6] y) <float[4,3,3,3] W, float[4] s, float[4] b, float[4] m, float[4] var> { c = Conv (x, W)  "
+      "r = "
+      "Relu (c)  y = BatchNormalization (r, s, b, m, var) }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "var"), DataType::float32);
+  EXPECT_EQ(targets(result), "x>x.f16 y.f16>y");
+  const PassResult old = expect_precision(
+      TextModel("g (float[1,3,8,8] x) => (float[1,4,6,6] y) <float[4,3,3,3] W, float[4] s, float[4] b, float[4] m, float[4] "
+                "var> { c = Conv (x, W)  r = Relu (c)  y = BatchNormalization (r, s, b, m, var) }",
+                R"(<ir_version: 7, opset_import: ["" : 13]>)"),
+      to(DataType::float16));
+  EXPECT_THAT(old.reasons(), ElementsAre(Reason::fragile)) << "one type for all operands before opset 15";
+}
+
+TEST(Precision, TypesThatAnOperatorDoesNotTakeAtThisOpset) {
+  const PassResult result = run({kPrecision}, kHead + kNet, to(DataType::bfloat16));
+  EXPECT_TRUE(result.bytes == TextModel(kHead + kNet).bytes());
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::type_not_allowed));
+  EXPECT_THAT(result.details(), HasSubstr("Conv takes bf16 from opset 22 on"));
+  const TextModel newer(kHead + kNet, R"(<ir_version: 10, opset_import: ["" : 22]>)");
+  EXPECT_EQ(type_of(expect_precision(newer, to(DataType::bfloat16)), "W"), DataType::bfloat16);
+}
+
+TEST(Precision, WhatWouldOverflowOrVanishStaysAndIsNamed) {
+  TextModel large("g (float[2,8] x) => (float[2,8] y) <float[8,8] W, float[8] k> { a = MatMul (x, W)  y = Add (a, k) }");
+  large.set("k", {1, 2, 3, 4, 5, 6, 7, -3.4e38});
+  const PassResult mask = expect_precision(large, to(DataType::float16));
+  EXPECT_THAT(mask.reasons(), ElementsAre(Reason::overflow));
+  EXPECT_THAT(mask.details(), HasSubstr("'k': 1 of 8"));
+  EXPECT_EQ(type_of(mask, "k"), DataType::float32);
+  large.set("k", {1e-8, 0, 0, 0, -1e-9, 0, 0, 0});
+  EXPECT_THAT(expect_precision(large, to(DataType::float16)).reasons(), ElementsAre(Reason::underflow));
+  const PassResult partly = expect_precision(large.set("k", {1, 1e-8, 1e-6, 4, 5, 6, 7, 8}), to(DataType::float16));
+  EXPECT_THAT(partly.reasons(), IsEmpty());
+  EXPECT_THAT(partly.details(), HasSubstr("of 8 values 1 become 0, 1 are subnormal in f16"));
+}
+
+TEST(Precision, QuantizedNetworksStay) {
+  const TextModel before(
+      "g (float[1,3,8,8] x) => (float[1,4,6,6] y) <int8[4,3,3,3] W, float s = {0.5}, int8 z = {0}> { q = QuantizeLinear (x, s, z)  d = "
+      "DequantizeLinear (q, s, z)  w = DequantizeLinear (W, s, z)  y = Conv (d, w) }");
+  EXPECT_TRUE(run({kPrecision}, before, to(DataType::float16)).bytes == before.bytes());
+}
+
+TEST(Precision, GraphsInsideNodesChangeWithinTheirBorders) {
+  const TextModel before(
+      "g (bool k, float[1,3,8,8] x) => (float[1,4,6,6] y) <float[4,3,3,3] W> { y = If (k) <then_branch = t () => (float[1,4,6,6] p) { p = "
+      "Conv "
+      "(x, W) }, else_branch = e () => (float[1,4,6,6] q) { r = Neg (x)  q = Conv (r, W) }> }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float16);
+  EXPECT_EQ(result.count("Cast"), 4);
+  const PassResult back = run({kPrecision}, TextModel::of(result.bytes), to(DataType::float32));
+  EXPECT_EQ(structure_of(*back.model), structure_of(*before.load()));
+}
+
+TEST(Precision, LoopStatesKeepTheirTypes) {
+  const TextModel before(
+      "g (int64 n, float[2,4] x) => (float[2,4] y) <float[4,4] W> { k = Constant <value = bool {1}> ()  y = Loop (n, k, x) <body = b "
+      "(int64 i, "
+      "bool c, float[2,4] s) => (bool d, float[2,4] t) { d = Identity (c)  t = MatMul (s, W) }> }");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float16);
+  EXPECT_EQ(result.count("Cast"), 2);
+}
+
+TEST(Precision, SequencesAndUnknownOperatorsStay) {
+  const TextModel before(
+      R"(<ir_version: 8, opset_import: ["" : 17, "other" : 1]> g (float[2,4] x) => (float[2,4] y) { a = other.Thing (x)  y = Relu (a) })",
+      "");
+  EXPECT_TRUE(run({kPrecision}, before, to(DataType::float16)).bytes == before.bytes());
+  const TextModel sequence(
+      "g (float[2,4] x) => (float[2,4] y) <float[4,4] W, int64 i = {0}> { a = MatMul (x, W)  s = SequenceConstruct (a, a)  b = SequenceAt "
+      "(s, "
+      "i)  y = MatMul (b, W) }");
+  const PassResult result = expect_precision(sequence, to(DataType::float16));
+  EXPECT_THAT(result.reasons(), Contains(Reason::type_unknown));
+}
+
+TEST(Precision, ACastThatIsThereIsNotDoubled) {
+  const TextModel mixed(
+      "g (float[2,4] x) => (float[2,4] y) <float16[4,4] W, float[4,4] V> { h = Cast <to = 10> (x)  a = MatMul (h, W)  b = Cast <to = 1> "
+      "(a)  y = "
+      "MatMul (b, V) }");
+  const PassResult result = expect_precision(mixed, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "V"), DataType::float16);
+  EXPECT_EQ(targets(result), "x>h a>b y.f16>y") << "b is read in front of its Cast";
+  const PassResult all = expect_precision(mixed, to(DataType::float32));
+  EXPECT_EQ(targets(all), "");
+  EXPECT_EQ(type_of(all, "W"), DataType::float32);
+}
+
+TEST(Precision, IntegersThatAreCastComeInTheTypeThatIsWanted) {
+  const PassResult result = expect_precision(
+      "g (int64[2,4] x) => (float[2,4] y) <float[4,4] W> { f = Cast <to = 1> (x)  y = MatMul (f, W) }", to(DataType::float16));
+  EXPECT_EQ(targets(result), "x>f y.f16>y");
+}
+
+TEST(Precision, DeclaredInnerTypesFollow) {
+  TextModel before(kHead + kNet);
+  before.edit([](onnx::ModelProto& message) {
+    auto& info = *message.mutable_graph()->add_value_info();
+    info.set_name("c");
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  });
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "c"), DataType::float16);
+  const PassResult back = run({kPrecision}, TextModel::of(result.bytes), to(DataType::float32));
+  EXPECT_EQ(type_of(back, "c"), DataType::float32);
+}
+
+TEST(Precision, OverridableInitializersKeepTheirType) {
+  TextModel before(kHead + kNet);
+  before.edit([](onnx::ModelProto& message) {
+    auto& input = *message.mutable_graph()->add_input();
+    input.set_name("W");
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+    for (const int64_t dim : {4, 3, 3, 3}) input.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
+  });
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float32);
+  EXPECT_THAT(targets(result), HasSubstr("W>W.f16"));
+}
+
+TEST(Precision, ModelsBeforeOpset6Stay) {
+  const TextModel before("g (float[1,3,8,8] x, float[4,3,3,3] W) => (float[1,4,6,6] y) { y = Conv (x, W) }",
+                         R"(<ir_version: 3, opset_import: ["" : 5]>)");
+  const PassResult result = expect_precision(before, to(DataType::float16));
+  EXPECT_TRUE(result.bytes == before.bytes());
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::type_not_allowed));
+  EXPECT_THAT(result.details(), HasSubstr("opset 6"));
+}
+
+TEST(Precision, ConstantsAndWhatMovesThemFollowTheirReaders) {
+  const PassResult result = expect_precision(
+      "g (float[2,4] x) => (float[2,4] y) <float[4,4] W, float[4] k> { t = Transpose <perm = [1,0]> (W)  a = MatMul (x, t)  c = Constant "
+      "<value = "
+      "float[4] {1, 2, 3, 4}> ()  d = Add (c, k)  y = Mul (a, d) }",
+      to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float16);
+  EXPECT_EQ(type_of(result, "k"), DataType::float16);
+  EXPECT_EQ(targets(result), "x>x.f16 y.f16>y");
+}
+
+TEST(Precision, ExcludedNodesStay) {
+  PassOptions options = to(DataType::float16);
+  options.exclude = {"second"};
+  TextModel before("g (float[2,8] x) => (float[2,8] y) <float[8,8] W, float[8,8] V> { a = MatMul (x, W)  y = MatMul (a, V) }");
+  before.edit([](onnx::ModelProto& message) { message.mutable_graph()->mutable_node(1)->set_name("second"); });
+  const PassResult result = expect_precision(before, options);
+  EXPECT_EQ(type_of(result, "V"), DataType::float32);
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::excluded));
+}
+
+/// Values of the last output within 16 bits of those in 32.
+void expect_near(const TextModel& before, const PassResult& result, const Dims& dims, double tolerance) {
+  Tensor x(DataType::float32, dims);
+  for (int64_t i = 0; i < x.element_count(); ++i) x.data<float>()[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
+  const Tensor a = contiguous(compute(*before.load(), {{"x", Datum(x)}}).back().tensor);
+  const Tensor b = contiguous(compute(*result.model, {{"x", Datum(x)}}).back().tensor);
+  ASSERT_EQ(b.type(), DataType::float32);
+  double largest = 0, error = 0;
+  for (int64_t i = 0; i < a.element_count(); ++i) {
+    largest = std::max(largest, std::fabs(static_cast<double>(a.data<float>()[i])));
+    error = std::max(error, std::fabs(static_cast<double>(a.data<float>()[i]) - static_cast<double>(b.data<float>()[i])));
+  }
+  EXPECT_LT(error, tolerance * largest);
+  EXPECT_GT(error, 0) << "nothing was rounded";
+}
+
+TEST(Precision, ValuesAreThoseOfTheModelInSixteenBits) {
+  const TextModel before(
+      "g (float[1,3,8,8] x) => (float[1,5] y) <float[4,3,3,3] W, float[4] B, float[4,5] V> { c = Conv (x, W, B)  r = Relu (c)  p = "
+      "GlobalAveragePool (r)  f = Flatten (p)  m = MatMul (f, V)  y = Softmax (m) }",
+      R"(<ir_version: 10, opset_import: ["" : 22]>)");
+  expect_near(before, expect_precision(before, to(DataType::float16)), {1, 3, 8, 8}, 0.02);
+  expect_near(before, expect_precision(before, to(DataType::bfloat16)), {1, 3, 8, 8}, 0.16);
+}
+
+}  // namespace
+}  // namespace relayout::test
