@@ -11,6 +11,7 @@
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/layers.h"
