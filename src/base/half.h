@@ -12,10 +12,10 @@ namespace relayout {
 /// `value` as the float whose further rounding to 16 bits equals rounding `value` itself: round to odd keeps every tie visible.
 [[nodiscard]] inline uint32_t round_to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
-  auto bits = std::bit_cast<uint32_t>(nearest);
-  if (static_cast<double>(nearest) == value || std::isnan(value)) return bits;
-  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
-  return bits | 1U;
+  const auto bits = std::bit_cast<uint32_t>(nearest);
+  const auto back = static_cast<double>(nearest);
+  const uint32_t towards_zero = std::fabs(back) > std::fabs(value) ? bits - 1 : bits;
+  return back == value || std::isnan(value) ? bits : towards_zero | 1U;  // without branches: loops become vectors
 }
 
 [[nodiscard]] inline float half_to_float(uint16_t half) noexcept {

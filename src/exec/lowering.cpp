@@ -19,6 +19,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
+#include "ops/macs.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -514,6 +515,17 @@ Order own_order(Lowering& lowering, const ProgramNode& node, const std::vector<P
   return Order::contiguous;
 }
 
+int64_t own_macs(Lowering& lowering, const ProgramNode& node) {
+  const auto dims = [&](int value) { return value < 0 ? nullptr : &lowering.info(value).dims; };
+  const auto dims_of = [&](const Value* value) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.node->input(i) == value) return dims(node.inputs[i]);
+    }
+    return dims(node.output(0));
+  };
+  return macs_of(*node.node, dims_of).value_or(0);
+}
+
 }  // namespace
 
 void lower_own(Lowering& lowering, const ProgramNode& node) {
@@ -548,6 +560,7 @@ void lower_own(Lowering& lowering, const ProgramNode& node) {
     }
   }
   lowering.emit(make_op_kernel(node, input_operands, output_operands), bound);
+  lowering.count_macs(own_macs(lowering, node));
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     if (outputs[k]) lowering.define(node.outputs[k], outputs[k]);
   }

@@ -5,38 +5,15 @@
 
 #include "base/checked.h"
 #include "layout/shapes.h"
-#include "model/attributes.h"
+#include "ops/macs.h"
 #include "relayout/graph.h"
-#include "relayout/types.h"
 
 namespace relayout {
-namespace {
-
-/// 0 for operators that multiply nothing to speak of; nothing when shapes are missing.
-std::optional<int64_t> macs_of(const Node& node, Shapes& shapes) {
-  const bool is_convolution = node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger");
-  if (!is_convolution && !node.is("Gemm") && !node.is("MatMul")) return 0;
-  const Dims* a = shapes.dims_of(node.input(0));
-  const Dims* b = shapes.dims_of(node.input(1));
-  const Dims* out = shapes.dims_of(node.output(0));
-  if (a == nullptr || b == nullptr || out == nullptr || a->empty() || b->empty()) return std::nullopt;
-  if (is_convolution) {
-    // Each element of the result (of the operand when transposed) meets all of a filter but its first dim.
-    if (b->front() == 0) return 0;
-    const int64_t elements = element_count(node.is("ConvTranspose") ? *a : *out);
-    return checked_mul(elements, element_count(*b) / b->front());
-  }
-  const bool is_transposed = node.is("Gemm") && Attributes(node).integer("transA", 0) != 0;
-  return checked_mul(element_count(*out), is_transposed ? a->front() : a->back());
-}
-
-}  // namespace
-
 std::optional<int64_t> count_macs(const Graph& graph, Shapes& shapes) {
   if (shapes.has_misfits()) return std::nullopt;
   int64_t total = 0;
   for (const Node& node : graph.nodes()) {
-    const auto sum = macs_of(node, shapes);
+    const auto sum = macs_of(node, [&](const Value* value) { return shapes.dims_of(value); });
     const auto next = sum ? checked_add(total, *sum) : std::nullopt;
     if (!next) return std::nullopt;
     total = *next;

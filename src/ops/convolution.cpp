@@ -42,6 +42,15 @@ std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
   return taps;
 }
 
+/// The input of a convolution, whose elements are read once per tap: of 16-bit floats as f32.
+Tensor widened(const Tensor& x) {
+  if (x.type() != DataType::float16 && x.type() != DataType::bfloat16) return x;
+  const Tensor dense = contiguous(x);
+  Tensor out(DataType::float32, dense.dims());
+  load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data<float>());
+  return out;
+}
+
 /// Runs work(i, threads) for every i: side by side where there are enough, else one after the other with all threads each.
 void share_threads(int64_t count, int threads, double work_each, const std::function<void(int64_t, int)>& work) {
   const int useful = threads_for(work_each * static_cast<double>(count), threads);
@@ -104,8 +113,9 @@ ConvolutionShape convolution_shape(const OpCall& call, const Dims& x, const Dims
 }
 
 void convolve(int threads, const ConvolutionParts& parts) {
-  const Tensor &x = parts.x, &w = parts.w, &out = parts.out;
+  const Tensor &w = parts.w, &out = parts.out;
   if (out.element_count() == 0) return;
+  const Tensor x = widened(parts.x);
   const int64_t rows = w.dims()[0] / parts.groups, channels = w.dims()[1];
   const Correlation correlation{x.type(),
                                 tail(x.dims()),

@@ -313,12 +313,70 @@ int64_t convert_halves(const float*, uint16_t*, int64_t) {
 
 #endif
 
-void convert_run(const uint16_t* from, float* to, int64_t count) {
+/// Elements that are converted at a time, between strides or through float.
+constexpr int64_t kRun = 256;
+
+void decode_halves(const uint16_t* from, float* to, int64_t count) {
   for (int64_t i = has_f16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = decode_float16(from[i]);
 }
 
-void convert_run(const float* from, uint16_t* to, int64_t count) {
+void encode_halves(const float* from, uint16_t* to, int64_t count) {
   for (int64_t i = has_f16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = float_to_half(from[i]);
+}
+
+RELAYOUT_VECTORIZE void decode_bfloats(const uint16_t* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = decode_bfloat16(from[i]);
+}
+
+RELAYOUT_VECTORIZE void encode_bfloats(const float* from, uint16_t* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = encode_bfloat16(from[i]);
+}
+
+RELAYOUT_VECTORIZE void round_run_to_odd(const double* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = std::bit_cast<float>(round_to_odd(from[i]));
+}
+
+/// Whether a run is worth setting up; a value repeated is read once.
+bool is_run(int64_t stride, int64_t count) {
+  constexpr int64_t kFewest = 8;
+  return stride != 0 && count >= kFewest;
+}
+
+/// The 16-bit floats: each value is one of float, and a float rounded to odd rounds on as the double it came from.
+template <DataType kType, class Domain>
+void load_narrow(const uint16_t* from, int64_t stride, int64_t count, Domain* out) {
+  static_assert(std::is_floating_point_v<Domain>);
+  std::array<uint16_t, kRun> codes;
+  std::array<float, kRun> values;
+  for (int64_t first = 0; first < count; first += kRun) {
+    const int64_t here = std::min(kRun, count - first);
+    const uint16_t* run = from + first;
+    if (stride != 1) {
+      for (int64_t i = 0; i < here; ++i) codes[static_cast<std::size_t>(i)] = from[(first + i) * stride];
+      run = codes.data();
+    }
+    float* to = values.data();
+    if constexpr (std::is_same_v<Domain, float>) to = out + first;
+    kType == DataType::float16 ? decode_halves(run, to, here) : decode_bfloats(run, to, here);
+    if constexpr (std::is_same_v<Domain, double>) convert_run(to, out + first, here);
+  }
+}
+
+template <DataType kType, class Domain>
+void store_narrow(uint16_t* to, int64_t stride, int64_t count, const Domain* from) {
+  static_assert(std::is_floating_point_v<Domain>);
+  std::array<uint16_t, kRun> codes;
+  std::array<float, kRun> values;
+  for (int64_t first = 0; first < count; first += kRun) {
+    const int64_t here = std::min(kRun, count - first);
+    const float* run = values.data();
+    if constexpr (std::is_same_v<Domain, float>) run = from + first;
+    if constexpr (std::is_same_v<Domain, double>) round_run_to_odd(from + first, values.data(), here);
+    uint16_t* const out = stride == 1 ? to + first : codes.data();
+    kType == DataType::float16 ? encode_halves(run, out, here) : encode_bfloats(run, out, here);
+    if (stride == 1) continue;
+    for (int64_t i = 0; i < here; ++i) to[(first + i) * stride] = codes[static_cast<std::size_t>(i)];
+  }
 }
 
 template <class Domain>
@@ -425,11 +483,14 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
       }
       return load_run<Domain, uint8_t>(from, stride, count, out, [](uint8_t v) { return static_cast<uint8_t>(v != 0); });
     case DataType::float16:
-      if constexpr (std::is_same_v<Domain, float>) {
-        if (stride == 1) return convert_run(reinterpret_cast<const uint16_t*>(from), out, count);
+      if constexpr (std::is_floating_point_v<Domain>) {
+        if (is_run(stride, count)) return load_narrow<DataType::float16>(reinterpret_cast<const uint16_t*>(from), stride, count, out);
       }
       return load_run<Domain, uint16_t>(from, stride, count, out, decode_float16);
     case DataType::bfloat16:
+      if constexpr (std::is_floating_point_v<Domain>) {
+        if (is_run(stride, count)) return load_narrow<DataType::bfloat16>(reinterpret_cast<const uint16_t*>(from), stride, count, out);
+      }
       return load_run<Domain, uint16_t>(from, stride, count, out, decode_bfloat16);
     default:
       return load_run<Domain, uint8_t>(from, stride, count, out, [type](uint8_t v) { return decode_small_float(type, v); });
@@ -479,15 +540,14 @@ void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Do
     case DataType::boolean:
       return store_run<Domain, uint8_t>(to, stride, count, from, [](Domain v) { return static_cast<uint8_t>(v != Domain{}); });
     case DataType::float16:
-      if constexpr (std::is_same_v<Domain, float>) {
-        if (stride == 1) return convert_run(from, reinterpret_cast<uint16_t*>(to), count);
-        return store_run<float, uint16_t>(to, stride, count, from, float_to_half);
-      } else
+      if constexpr (std::is_floating_point_v<Domain>)
+        return store_narrow<DataType::float16>(reinterpret_cast<uint16_t*>(to), stride, count, from);
+      else
         return store_run<Domain, uint16_t>(to, stride, count, from,
                                            [](Domain v) { return encode(kFloat16, to_small_float_source(v), false); });
     case DataType::bfloat16:
-      if constexpr (std::is_same_v<Domain, float>)
-        return store_run<float, uint16_t>(to, stride, count, from, encode_bfloat16);
+      if constexpr (std::is_floating_point_v<Domain>)
+        return store_narrow<DataType::bfloat16>(reinterpret_cast<uint16_t*>(to), stride, count, from);
       else
         return store_run<Domain, uint16_t>(to, stride, count, from,
                                            [](Domain v) { return encode(kBFloat16, to_small_float_source(v), false); });

@@ -99,12 +99,15 @@ bool is_structural(double value) {
 template <class Bits>
 void move_bits(Bits* bits, int64_t count, Bits infinity, const RandomStream& random) {
   constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  for (int64_t i = 0; i < count; ++i) {
-    const auto magnitude = static_cast<Bits>(bits[i] & ~kSign);
-    if (magnitude == 0 || magnitude >= infinity) continue;
-    const bool up = (random.bits(static_cast<uint64_t>(i)) & 1U) != 0;
-    const auto moved = static_cast<Bits>(up ? magnitude + 1 : magnitude - 1);
-    if (moved != 0 && moved != infinity) bits[i] = static_cast<Bits>((bits[i] & kSign) | moved);
+  constexpr int64_t kDirections = 64;  // of one random number
+  for (int64_t first = 0; first < count; first += kDirections) {
+    uint64_t directions = random.bits(static_cast<uint64_t>(first / kDirections));
+    for (int64_t i = first; i < std::min(first + kDirections, count); ++i, directions >>= 1U) {
+      const auto magnitude = static_cast<Bits>(bits[i] & ~kSign);
+      const auto moved = static_cast<Bits>((directions & 1U) != 0 ? magnitude + 1 : magnitude - 1);
+      const bool stays = magnitude == 0 || magnitude >= infinity || moved == 0 || moved == infinity;
+      bits[i] = stays ? bits[i] : static_cast<Bits>((bits[i] & kSign) | moved);
+    }
   }
 }
 

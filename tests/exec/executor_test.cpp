@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "exec/model_builder.h"
+#include "ops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/many.h"
@@ -345,6 +347,29 @@ TEST(Outputs, FirstMayBeAbsent) {
     const RunResult result = run_in(mode, *model, {{"x", tensor_of({1, 1, 2, 4}, {1, 2, 3, 9, 5, 4, 7, 8})}});
     const auto* const at = result.outputs[0].data<int64_t>();
     EXPECT_EQ((std::vector<int64_t>{at[0], at[1]}), (std::vector<int64_t>{4, 3})) << to_string(mode);
+  }
+}
+
+TEST(PlanInfo, MultiplyAccumulatesOfEveryTypeAndMode) {
+  for (const char* const type : {"float", "float16", "bfloat16", "double"}) {
+    const std::string of(type);
+    const auto model = Model::from_text("<ir_version: 8, opset_import: [\"\": 17]>\ng (" + of + "[1,4,8,8] x, " + of + "[8,2,3,3] w, " + of +
+                                        "[8,5] v) => (" + of + "[1,6,6,5] y) {\n" +
+                                        "c = Conv <group = 2> (x, w)\nt = Transpose <perm = [0, 2, 3, 1]> (c)\ny = MatMul (t, v)\n}");
+    for (const Mode mode : kModes) {
+      ExecuteOptions options;
+      options.mode = mode;
+      Executor executor(model->graph(), options);
+      Inputs inputs;
+      const DataType element = model->graph().inputs()[0]->declared()->type;
+      for (const auto& [name, dims] : std::map<std::string, Dims>{{"x", {1, 4, 8, 8}}, {"w", {8, 2, 3, 3}}, {"v", {8, 5}}}) {
+        Tensor zeros(element, dims);
+        std::fill_n(zeros.bytes(), zeros.element_count() * element_stride(element), std::byte{0});
+        inputs.emplace(name, zeros);
+      }
+      (void)executor.run(inputs);
+      EXPECT_EQ(executor.plan_info().macs, 8 * 36 * 2 * 9 + 36 * 8 * 5) << type << " " << to_string(mode);
+    }
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -177,6 +179,91 @@ TEST(Conversions, StridesOfAllKinds) {
   EXPECT_EQ(out, (std::vector<double>{1, 1, 1}));
   load(DataType::float32, bytes + 20, -2, 3, out.data());
   EXPECT_EQ(out, (std::vector<double>{5, 3, 1}));
+}
+
+const std::vector<Layout> kNarrow{kLayouts[0], kLayouts[1]};
+
+TEST(NarrowRuns, EveryCodeAtAnyStride) {
+  for (const Layout& layout : kNarrow) {
+    for (const int64_t stride : {1, 2, 3, -1}) {
+      constexpr int64_t kCodes = 65536;
+      std::vector<uint16_t> memory(static_cast<std::size_t>(kCodes * std::abs(stride)));
+      const int64_t first = stride < 0 ? (kCodes - 1) * -stride : 0;
+      for (int64_t i = 0; i < kCodes; ++i) memory[static_cast<std::size_t>(first + i * stride)] = static_cast<uint16_t>(i);
+      const auto* const from = reinterpret_cast<const std::byte*>(memory.data() + first);
+      std::vector<double> doubles(kCodes);
+      std::vector<float> floats(kCodes);
+      load(layout.type, from, stride, kCodes, doubles.data());
+      load(layout.type, from, stride, kCodes, floats.data());
+      std::vector<uint16_t> back(memory.size()), back_of_floats(memory.size());
+      store(layout.type, reinterpret_cast<std::byte*>(back.data() + first), stride, kCodes, doubles.data());
+      store(layout.type, reinterpret_cast<std::byte*>(back_of_floats.data() + first), stride, kCodes, floats.data());
+      const uint32_t infinity = ((1U << static_cast<unsigned>(layout.exponent_bits)) - 1) << static_cast<unsigned>(layout.mantissa_bits);
+      for (uint32_t code = 0; code < kCodes; ++code) {
+        const uint32_t magnitude = code & 0x7FFFU;
+        const auto at = static_cast<std::size_t>(first + int64_t{code} * stride);
+        if (magnitude > infinity) {
+          ASSERT_TRUE(std::isnan(doubles[code]) && std::isnan(floats[code])) << code;
+          ASSERT_GT(back[at] & 0x7FFFU, infinity) << code;
+          ASSERT_GT(back_of_floats[at] & 0x7FFFU, infinity) << code;
+          continue;
+        }
+        const double value = magnitude == infinity ? (code == magnitude ? kInfinity : -kInfinity) : value_of(layout, code);
+        ASSERT_EQ(doubles[code], value) << code;
+        ASSERT_EQ(floats[code], value) << code;
+        ASSERT_EQ(std::signbit(doubles[code]), code >= 0x8000U) << code;
+        ASSERT_EQ(back[at], code);
+        ASSERT_EQ(back_of_floats[at], code);
+      }
+    }
+  }
+}
+
+/// Between two neighbouring codes: the nearer, of the middle the even one; beyond the largest lies infinity as if it were a number.
+TEST(NarrowRuns, EveryIntervalRoundsToNearestEven) {
+  for (const Layout& layout : kNarrow) {
+    const uint32_t infinity = ((1U << static_cast<unsigned>(layout.exponent_bits)) - 1) << static_cast<unsigned>(layout.mantissa_bits);
+    std::vector<double> doubles;
+    std::vector<float> floats;
+    std::vector<uint16_t> expected, expected_of_floats;
+    for (uint32_t code = 0; code < infinity; ++code) {
+      const double low = value_of(layout, code), high = value_of(layout, code + 1), middle = low + (high - low) / 2;
+      for (const uint32_t sign : {0U, 0x8000U}) {
+        const auto add = [&](double magnitude, uint32_t nearest) {
+          const double value = sign != 0 ? -magnitude : magnitude;
+          doubles.push_back(value);
+          expected.push_back(static_cast<uint16_t>(nearest | sign));
+          if (static_cast<double>(static_cast<float>(value)) != value) return;
+          floats.push_back(static_cast<float>(value));
+          expected_of_floats.push_back(expected.back());
+        };
+        add(middle, code % 2 == 0 ? code : code + 1);
+        add(std::nextafter(middle, low), code);
+        add(std::nextafter(middle, high), code + 1);
+        // Doubles that a detour over the nearest float would put onto the middle.
+        add(middle - (high - low) * 0x1p-40, code);
+        add(middle + (high - low) * 0x1p-40, code + 1);
+        add(std::nextafter(static_cast<float>(middle), 0.0F), code);
+        add(std::nextafter(static_cast<float>(middle), std::numeric_limits<float>::max()), code + 1);
+      }
+    }
+    for (const double beyond : {1e39, 1e300, kInfinity}) {
+      doubles.push_back(beyond);
+      expected.push_back(static_cast<uint16_t>(infinity));
+    }
+    for (const double tiny : {1e-60, 5e-324, 0.0}) {
+      doubles.push_back(-tiny);
+      expected.push_back(0x8000U);
+    }
+    std::vector<uint16_t> out(doubles.size()), out_of_floats(floats.size());
+    store(layout.type, reinterpret_cast<std::byte*>(out.data()), 1, static_cast<int64_t>(doubles.size()), doubles.data());
+    store(layout.type, reinterpret_cast<std::byte*>(out_of_floats.data()), 1, static_cast<int64_t>(floats.size()), floats.data());
+    for (std::size_t i = 0; i < doubles.size(); ++i) {
+      ASSERT_EQ(out[i], expected[i]) << name_of(layout.type) << " " << doubles[i];
+      ASSERT_EQ(encode_small_float(layout.type, doubles[i], false), expected[i]) << name_of(layout.type) << " " << doubles[i];
+    }
+    for (std::size_t i = 0; i < floats.size(); ++i) ASSERT_EQ(out_of_floats[i], expected_of_floats[i]) << floats[i];
+  }
 }
 
 }  // namespace
