@@ -62,6 +62,7 @@ struct SampleMetrics {
   /// or is constant.
   double max_abs = 0, max_error = 0, rms_error = 0;
   double floor_max = 0, floor_rms = 0, bound_max = 0, bound_rms = 0, ratio = 0;  ///< ratio: max_error / floor_max
+  bool least_bound = false;                    ///< bound_max is the least of the type, as 5 × floor_max is less
   double cosine = 1, psnr = 0;                 ///< psnr: 20 · log10(range / RMS error), infinite when equal
   std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
   int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place
@@ -87,6 +88,7 @@ struct OutputComparison {
   std::string reason;
   std::string hint;                                                      ///< what would make them agree, or where they differ
   double max_error = 0, rms_error = 0, floor = 0, bound = 0, ratio = 0;  ///< of the worst sample
+  bool least_bound = false;                                              ///< as in SampleMetrics
   std::vector<SampleMetrics> samples;
 };
 

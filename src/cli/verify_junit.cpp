@@ -49,7 +49,7 @@ class PairSuite {
                          {"oneDNN", result_.onednn + (result_.isa.empty() ? "" : ", " + result_.isa)},
                          {"seed", std::to_string(result_.seed)},
                          {"samples", std::to_string(result_.samples)},
-                         {"bound", "5 × floor"}};
+                         {"bound", "5 × floor, at least the least bound of the type"}};
     if (result_.proof) suite_.properties.emplace_back("proved", result_.proof->proved ? "yes" : "no");
   }
 

@@ -70,7 +70,9 @@ void add_output(TextTable& table, const OutputComparison& output) {
   if (output.outcome != Outcome::same && !output.reason.empty()) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
   } else if (output.ratio > kRemarkable) {
-    table.line("  within the bound of 5 × floor, but above what correct evaluations usually differ by");
+    table.line(output.least_bound ? "  within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) +
+                                        ": 5 × floor is less"
+                                  : "  within the bound of 5 × floor, but above what correct evaluations usually differ by");
   }
   if (output.floor > kCoarse && output.outcome == Outcome::same) {
     table.line("  the floor is " + format("%.0f", 100 * output.floor) + " % of the range: so far may correct evaluations lie apart here");
@@ -239,12 +241,18 @@ Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
   return out;
 }
 
+/// What decided a bound.
+const char* bound_by(bool least_bound) {
+  return least_bound ? "type" : "floor";
+}
+
 Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
   Json out = Json::object();
   out.set("sample", metrics.sample).set("seed", seed).set("shape", metrics.dims).set("verdict", to_string(metrics.outcome));
   if (!metrics.reason.empty()) out.set("reason", metrics.reason);
   out.set("err", metrics.max_error).set("rms", metrics.rms_error).set("floor", metrics.floor_max).set("floor_rms", metrics.floor_rms);
   out.set("ratio", metrics.ratio).set("bound", metrics.bound_max).set("bound_rms", metrics.bound_rms);
+  out.set("bound_by", bound_by(metrics.least_bound));
   out.set("reference_run", metrics.reference_run).set("max_abs", metrics.max_abs).set("at", metrics.at);
   out.set("a", metrics.value_a).set("b", metrics.value_b).set("cosine", metrics.cosine).set("psnr", metrics.psnr);
   out.set("ulp", metrics.ulp_histogram).set("mismatches", metrics.mismatches).set("ties", metrics.ties);
@@ -261,7 +269,7 @@ Json output_json(const OutputComparison& output, uint64_t seed) {
   out.set("name", output.name).set("dtype", name_of(output.type)).set("shape", output.dims).set("declared", output.shape);
   out.set("verdict", to_string(output.outcome)).set("reason", output.reason).set("hint", output.hint);
   out.set("err", output.max_error).set("rms", output.rms_error).set("floor", output.floor).set("bound", output.bound);
-  out.set("ratio", output.ratio);
+  out.set("ratio", output.ratio).set("bound_by", bound_by(output.least_bound));
   Json samples = Json::array();
   for (const SampleMetrics& metrics : output.samples) samples.add(sample_json(metrics, seed));
   return std::move(out.set("samples", std::move(samples)));

@@ -488,13 +488,17 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   metrics.floor_rms = floor.rms;
   metrics.bound_max = std::max(kFloorFactor * floor.max, minimum);
   metrics.bound_rms = std::max(kFloorFactor * floor.rms, minimum);
+  metrics.least_bound = minimum > kFloorFactor * floor.max;
+  const auto bound_text = [&](double bound) {
+    return short_number(bound) + (bound > minimum ? ", 5 × floor" : ", the least bound of " + std::string(name_of(type)));
+  };
   metrics.ratio = metrics.max_error == 0 ? 0 : metrics.max_error / floor.max;
   metrics.reason = non_finite_reason(metrics);
   if (metrics.reason.empty() && !(metrics.max_error <= metrics.bound_max)) {
-    metrics.reason = "error/range " + short_number(metrics.max_error) + " is above " + short_number(metrics.bound_max);
+    metrics.reason = "error/range " + short_number(metrics.max_error) + " is above " + bound_text(metrics.bound_max);
   }
   if (metrics.reason.empty() && !(metrics.rms_error <= metrics.bound_rms)) {
-    metrics.reason = "RMS/deviation " + short_number(metrics.rms_error) + " is above " + short_number(metrics.bound_rms);
+    metrics.reason = "RMS/deviation " + short_number(metrics.rms_error) + " is above " + bound_text(metrics.bound_rms);
   }
   if (metrics.reason.empty() && metrics.beyond_tolerance > 0) {
     metrics.reason = format_count(metrics.beyond_tolerance) + (metrics.beyond_tolerance == 1 ? " element is" : " elements are") +

@@ -79,6 +79,7 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
     output.max_error = worst->max_error;
     output.floor = worst->floor_max;
     output.bound = worst->bound_max;
+    output.least_bound = worst->least_bound;
     output.ratio = worst->ratio;
   }
   if (different) {

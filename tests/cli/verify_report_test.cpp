@@ -86,6 +86,23 @@ TEST(VerifyReport, V43ACoarseFloorIsSaid) {
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("  the floor is 18 % of the range"));
 }
 
+TEST(VerifyReport, TheBoundThatDecidedIsSaid) {
+  VerifyResult result = same();
+  OutputComparison& output = result.outputs.front();
+  output.max_error = 3.4e-6;
+  output.ratio = 4;
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("  within the bound of 5 × floor, but above what"));
+  EXPECT_EQ(verify_json(result, false).find("outputs")->at(0)->find("bound_by")->text(), "floor");
+  output.max_error = 1.8e-7;
+  output.floor = 1e-9;
+  output.bound = 2e-7;
+  output.ratio = 180;
+  output.least_bound = output.samples.front().least_bound = true;
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("  within 2.0e-07, the least bound of f32: 5 × floor is less\n"));
+  EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("within the bound of 5 × floor")));
+  EXPECT_EQ(verify_json(result, false).find("outputs")->at(0)->find("bound_by")->text(), "type");
+}
+
 TEST(VerifyReport, V73TheFirstWrongNodeIsNamed) {
   VerifyResult result = different();
   LayerResult layer;

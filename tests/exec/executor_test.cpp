@@ -353,8 +353,8 @@ TEST(Outputs, FirstMayBeAbsent) {
 TEST(PlanInfo, MultiplyAccumulatesOfEveryTypeAndMode) {
   for (const char* const type : {"float", "float16", "bfloat16", "double"}) {
     const std::string of(type);
-    const auto model = Model::from_text("<ir_version: 8, opset_import: [\"\": 17]>\ng (" + of + "[1,4,8,8] x, " + of + "[8,2,3,3] w, " + of +
-                                        "[8,5] v) => (" + of + "[1,6,6,5] y) {\n" +
+    const auto model = Model::from_text("<ir_version: 8, opset_import: [\"\": 17]>\ng (" + of + "[1,4,8,8] x, " + of + "[8,2,3,3] w, " +
+                                        of + "[8,5] v) => (" + of + "[1,6,6,5] y) {\n" +
                                         "c = Conv <group = 2> (x, w)\nt = Transpose <perm = [0, 2, 3, 1]> (c)\ny = MatMul (t, v)\n}");
     for (const Mode mode : kModes) {
       ExecuteOptions options;

@@ -154,9 +154,17 @@ TEST(Compare, BoundIsFiveFloorsOrTheTypesMinimum) {
     decide(metrics, type, {0.1, 0.2});
     EXPECT_DOUBLE_EQ(metrics.bound_max, 0.5);
     EXPECT_DOUBLE_EQ(metrics.bound_rms, 1.0);
+    EXPECT_FALSE(metrics.least_bound);
     decide(metrics, type, {1e-20, 1e-20});
     EXPECT_DOUBLE_EQ(metrics.bound_max, minimum);
     EXPECT_DOUBLE_EQ(metrics.bound_rms, minimum);
+    EXPECT_TRUE(metrics.least_bound);
+    // What is above its bound says which one that is.
+    metrics.max_error = 2;
+    decide(metrics, type, {0.1, 0.2});
+    EXPECT_EQ(metrics.reason, "error/range 2.0e+00 is above 5.0e-01, 5 × floor");
+    decide(metrics, type, {1e-20, 1e-20});
+    EXPECT_THAT(metrics.reason, HasSubstr(", the least bound of " + std::string(name_of(type))));
   }
 }
 
