@@ -33,13 +33,25 @@ std::string_view dot_line(std::string_view layout) {
   return layout == "both" ? "color=\"#777777\", style=dotted" : "color=\"#2e8540\", style=solid";
 }
 
-/// The reorder that an operator reads a tensor through, or nullptr.
-const TensorReorder* reorder_for(const LayoutReport& report, int tensor, const std::string& node) {
-  for (const TensorReorder& reorder : report.reorders) {
-    if (reorder.tensor == tensor && std::ranges::find(reorder.readers, node) != reorder.readers.end()) return &reorder;
+/// Reorders by tensor and reader; the caller is "".
+class Reorders {
+ public:
+  explicit Reorders(const LayoutReport& report) {
+    for (const TensorReorder& reorder : report.reorders) {
+      for (const std::string& reader : reorder.readers) by_tensor_[reorder.tensor].emplace(reader, &reorder);
+    }
   }
-  return nullptr;
-}
+  /// What a reader reads a tensor through, or nullptr.
+  [[nodiscard]] const TensorReorder* find(int tensor, const std::string& reader) const {
+    const auto readers = by_tensor_.find(tensor);
+    if (readers == by_tensor_.end()) return nullptr;
+    const auto found = readers->second.find(reader);
+    return found == readers->second.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::unordered_map<int, std::unordered_map<std::string, const TensorReorder*>> by_tensor_;
+};
 
 std::string dims_text(const TensorLayout& tensor) {
   return tensor.type == DataType::undefined ? "?" : std::string(name_of(tensor.type)) + " " + to_string(tensor.dims);
@@ -50,6 +62,13 @@ std::string dims_text(const TensorLayout& tensor) {
 std::string layout_dot(const LayoutReport& report, const std::string& model) {
   constexpr auto kFills = std::to_array<std::string_view>({"#d7e9f7", "#d9f0dc", "#efe0f5", "#fbeccd", "#dcefef"});
   std::string out = "digraph " + dot_quoted(model) + " {\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  const Reorders reorders(report);
+  const auto edge = [&](int tensor, const std::string& reader) {
+    const TensorReorder* const reorder = reorders.find(tensor, reader);
+    if (reorder == nullptr) return " [" + std::string(dot_line(report.tensors[static_cast<std::size_t>(tensor)].layout)) + "];\n";
+    return " [label=" + dot_quoted("reorder " + format_bytes(reorder->bytes)) + ", penwidth=3, " + std::string(dot_line(reorder->to)) +
+           "];\n";
+  };
   std::vector<int> makers(report.tensors.size(), -1);
   for (std::size_t i = 0; i < report.operators.size(); ++i) {
     const OperatorLayout& op = report.operators[i];
@@ -68,20 +87,13 @@ std::string layout_dot(const LayoutReport& report, const std::string& model) {
     if (makers[i] < 0) out += "  t" + std::to_string(i) + " [shape=ellipse, label=" + dot_quoted(tensor.name) + "];\n";
     if (!tensor.is_output || makers[i] < 0) continue;
     out += "  o" + std::to_string(i) + " [shape=ellipse, label=" + dot_quoted(tensor.name) + "];\n  n" + std::to_string(makers[i]) +
-           " -> o" + std::to_string(i) + ";\n";
+           " -> o" + std::to_string(i) + edge(static_cast<int>(i), "");
   }
   for (std::size_t i = 0; i < report.operators.size(); ++i) {
     for (const int tensor : report.operators[i].inputs) {
       const auto index = static_cast<std::size_t>(tensor);
-      const TensorReorder* const reorder = reorder_for(report, tensor, report.operators[i].node);
       out += "  " + (makers[index] < 0 ? "t" + std::to_string(tensor) : "n" + std::to_string(makers[index])) + " -> n" + std::to_string(i) +
-             " [";
-      if (reorder != nullptr) {
-        out += "label=" + dot_quoted("reorder " + format_bytes(reorder->bytes)) + ", penwidth=3, " + std::string(dot_line(reorder->to));
-      } else {
-        out += dot_line(report.tensors[index].layout);
-      }
-      out += "];\n";
+             edge(tensor, report.operators[i].node);
     }
   }
   return out + "}\n";
@@ -90,13 +102,14 @@ std::string layout_dot(const LayoutReport& report, const std::string& model) {
 namespace {
 
 constexpr std::size_t kMostRows = 5000;
-constexpr int kLane = 12, kRow = 22, kMargin = 8;
+constexpr int kLane = 12, kRow = 22, kMargin = 8, kMark = 4;
 
 constexpr std::string_view kStyle =
     R"(.g td{padding:0 .7rem 0 0;height:22px}.g tr:hover{background:color-mix(in srgb,var(--line) 45%,transparent)}
 svg{display:block}svg path{fill:none;stroke-width:2}.cl{stroke:#1f77b4}.co{stroke:#d9630a;stroke-dasharray:4 3}.bo{stroke:#8a8a8a;stroke-dasharray:1 3}
 .ot{stroke:#2e8540;stroke-dasharray:8 3 2 3}circle{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}circle.on{fill:#1f77b4}
 circle.lo{stroke:var(--bad);stroke-width:3}.re{fill:var(--bad)}.key svg{display:inline;vertical-align:middle}
+body{max-width:90rem}.wrap{white-space:pre-wrap}
 )";
 
 std::string_view line_class(std::string_view layout) {
@@ -108,12 +121,9 @@ std::string_view line_class(std::string_view layout) {
 /// The graph as a column of rows, one per operator, in which tensors are lanes that run down to their last reader.
 class Lanes {
  public:
-  explicit Lanes(const LayoutReport& report) : report_(report), last_reader_(report.tensors.size(), -1) {
+  explicit Lanes(const LayoutReport& report) : report_(report), reorders_(report), last_reader_(report.tensors.size(), -1) {
     for (std::size_t i = 0; i < report.operators.size(); ++i) {
       for (const int tensor : report.operators[i].inputs) last_reader_[static_cast<std::size_t>(tensor)] = static_cast<int>(i);
-    }
-    for (const TensorReorder& reorder : report.reorders) {
-      for (const std::string& reader : reorder.readers) reordered_[reorder.tensor].push_back(reader);
     }
   }
 
@@ -134,10 +144,11 @@ class Lanes {
       const std::string_view kind = line_class(report_.tensors[static_cast<std::size_t>(tensor)].layout);
       if (!ends || !is_read) lines += path(kind, x, 0, x, kRow);
       if (is_read) lines += path(kind, x, 0, x_of(at), kRow / 2);
-      if (is_read && is_reordered(tensor, op.node)) lines += mark(x);
+      if (is_read && reorders_.find(tensor, op.node) != nullptr) lines += mark(x, kMark);
       if (ends) lanes_[lane] = -1;
     }
     for (const int tensor : op.outputs) {
+      if (reorders_.find(tensor, "") != nullptr) lines += path("co", x_of(at), kRow / 2, x_of(at), kRow) + mark(x_of(at), kRow - kMark);
       if (last_reader_[static_cast<std::size_t>(tensor)] < 0) continue;
       const int lane = open(tensor);
       lines += path(line_class(report_.tensors[static_cast<std::size_t>(tensor)].layout), x_of(at), kRow / 2, x_of(lane), kRow);
@@ -159,9 +170,9 @@ class Lanes {
     return out + "C" + std::to_string(x0) + " " + middle + " " + std::to_string(x1) + " " + middle + " " + std::to_string(x1) + " " +
            std::to_string(y1) + "\"/>";
   }
-  static std::string mark(int x) {
-    return "<rect class=\"re\" x=\"" + std::to_string(x - 3) + "\" y=\"1\" width=\"6\" height=\"6\" transform=\"rotate(45 " +
-           std::to_string(x) + " 4)\"/>";
+  static std::string mark(int x, int y) {
+    return "<rect class=\"re\" x=\"" + std::to_string(x - 3) + "\" y=\"" + std::to_string(y - 3) +
+           "\" width=\"6\" height=\"6\" transform=\"rotate(45 " + std::to_string(x) + " " + std::to_string(y) + ")\"/>";
   }
 
   [[nodiscard]] int lane_of(int tensor) const {
@@ -175,15 +186,10 @@ class Lanes {
     lanes_[static_cast<std::size_t>(lane)] = tensor;
     return lane;
   }
-  [[nodiscard]] bool is_reordered(int tensor, const std::string& node) const {
-    const auto found = reordered_.find(tensor);
-    return found != reordered_.end() && std::ranges::find(found->second, node) != found->second.end();
-  }
-
   const LayoutReport& report_;
+  Reorders reorders_;
   std::vector<int> last_reader_;  ///< per tensor; -1: nobody
   std::vector<int> lanes_;        ///< tensors; -1: free
-  std::unordered_map<int, std::vector<std::string>> reordered_;
 };
 
 std::string key() {
@@ -217,7 +223,7 @@ std::string html_rows(const LayoutReport& report) {
 
 std::string layout_html(const LayoutReport& report, const std::string& model) {
   std::string body =
-      "<h1>" + escape_markup(model) + "</h1>\n<pre class=\"wide\">" + escape_markup(layout_text(report, {})) + "</pre>\n" + key();
+      "<h1>" + escape_markup(model) + "</h1>\n<pre class=\"wrap\">" + escape_markup(layout_text(report, {})) + "</pre>\n" + key();
   if (report.operators.size() > kMostRows) {
     body += "<p>The first " + format_count(static_cast<int64_t>(kMostRows)) + " of " +
             format_count(static_cast<int64_t>(report.operators.size())) + " operators.</p>\n";

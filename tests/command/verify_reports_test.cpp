@@ -2,7 +2,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "command_test.h"
+#include "command/browser.h"
+#include "command/command_test.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
@@ -48,32 +49,9 @@ TEST_F(VerifyReports, HtmlIsOnePageWithoutTheNetwork) {
   EXPECT_THAT(html, Not(HasSubstr("://")));
 }
 
-/// Where a browser is, or nothing.
-std::string browser() {
-  for (const char* const name : {"chromium", "chromium-browser", "google-chrome", "chrome"}) {
-    const ProcessResult found = run_process({"/bin/sh", "-c", std::string("command -v ") + name});
-    if (found.code == 0) return found.out.substr(0, found.out.find('\n'));
-  }
-  return {};
-}
-
 TEST_F(VerifyReports, HtmlIsDrawnByABrowserWideAndNarrow) {
-  const std::string chromium = browser();
-  if (chromium.empty()) GTEST_SKIP() << "no Chromium on this machine: the page is not drawn";
   ASSERT_EQ(run({"verify", "a.onnx", "wrong.onnx", "--html", "r.html"}).code, 1);
-  for (const char* const size : {"1280,1600", "400,1600"}) {
-    const std::string picture = (folder_ / "page.png").string();
-    std::filesystem::remove(picture);
-    const ProcessResult drawn =
-        run_process({chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + (folder_ / "profile").string(),
-                     std::string("--window-size=") + size, "--screenshot=" + picture, "file://" + (folder_ / "r.html").string()},
-                    {.timeout = 120});
-    if (drawn.code != 0 || !std::filesystem::exists(picture))
-      GTEST_SKIP() << "this Chromium does not run here: " << drawn.err.substr(0, 400);
-    // A page that shows nothing compresses to a few kilobytes.
-    EXPECT_GT(std::filesystem::file_size(picture), 20'000U) << size;
-    EXPECT_THAT(drawn.err, Not(HasSubstr("Refused to"))) << "the page's own policy allows all that it needs";
-  }
+  expect_drawn(folder_, "r.html");
 }
 
 TEST_F(VerifyReports, SavedDataIsReadAgain) {

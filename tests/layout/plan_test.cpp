@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,8 +15,10 @@
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
 #include "layout/shapes.h"
+#include "relayout/execute.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "support/model_cache.h"
 #include "support/text_model.h"
 
@@ -34,7 +37,9 @@ class Planned {
       : model_(TextModel(text, "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>").load()),
         shapes_(model_->graph()),
         graph_(layout_graph(model_->graph(), shapes_)),
-        plan_(plan_layout(graph_, {choice, nullptr})) {}
+        plan_(plan_layout(graph_, {choice, nullptr})) {
+    expect_executed(text, choice);
+  }
 
   /// Names of the values that are copied into another order.
   [[nodiscard]] std::vector<std::string> copied() const {
@@ -65,6 +70,35 @@ class Planned {
   [[nodiscard]] const LayoutGraph& graph() const { return graph_; }
 
  private:
+  /// L96: what is planned is what runs, whatever the number of threads. Nodes behind control flow, and behind sizes that depend on values,
+  /// are planned when those are known and take what came before as it lies: there the whole graph's plan is the most that may run.
+  void expect_executed(const std::string& text, LayoutChoice choice) {
+    Inputs inputs;
+    for (const Value* const input : model_->graph().inputs()) {
+      if (input->initializer() == nullptr) inputs.emplace(input->name(), Tensor(input->declared()->type, *shapes_.dims_of(input)));
+    }
+    for (const int threads : {1, 2}) {
+      ExecuteOptions options;
+      options.layout = choice;
+      options.threads = threads;
+      Executor executor(model_->graph(), options);
+      (void)executor.run(inputs);
+      const PlanInfo& info = executor.plan_info();
+      const auto copies = static_cast<int64_t>(plan_.copies.size());
+      if (is_planned_whole()) {
+        EXPECT_EQ(info.planned_reorders, copies) << text;
+      } else {
+        EXPECT_LE(info.planned_reorders, copies) << text;
+      }
+      EXPECT_EQ(info.planned_packs, static_cast<int64_t>(plan_.packs.size())) << text;
+      EXPECT_EQ(info.reorders, info.planned_reorders) << text;
+      EXPECT_EQ(info.packs, info.planned_packs) << text;
+    }
+  }
+  [[nodiscard]] bool is_planned_whole() const {
+    return std::ranges::none_of(graph_.nodes,
+                                [](const LayoutNode& node) { return !node.node->subgraphs().empty() || node.node->is("NonZero"); });
+  }
   [[nodiscard]] std::string name_of(int value) const { return graph_.values[static_cast<std::size_t>(value)].value->name(); }
   std::unique_ptr<Model> model_;
   Shapes shapes_;

@@ -88,10 +88,10 @@ void add_tensors(std::vector<BadModel>& out) {
     tensor.clear_dims();
     for (const int64_t value : values) tensor.add_dims(value);
   };
-  add("B13RawDataShorter", [](TensorProto& t) { t.mutable_raw_data()->resize(t.raw_data().size() - 4); });
-  add("B13RawDataShorterByOneByte", [](TensorProto& t) { t.mutable_raw_data()->pop_back(); });
-  add("B13RawDataLonger", [](TensorProto& t) { t.mutable_raw_data()->append("four"); });
-  add("B13RawDataEmpty", [](TensorProto& t) { t.set_raw_data(""); });
+  add("B13L54RawDataShorter", [](TensorProto& t) { t.mutable_raw_data()->resize(t.raw_data().size() - 4); });
+  add("B13L54RawDataShorterByOneByte", [](TensorProto& t) { t.mutable_raw_data()->pop_back(); });
+  add("B13L54RawDataLonger", [](TensorProto& t) { t.mutable_raw_data()->append("four"); });
+  add("B13L54RawDataEmpty", [](TensorProto& t) { t.set_raw_data(""); });
   add("B13NoData", [](TensorProto& t) { t.clear_raw_data(); });
   add("B14TypedDataShort", [=](TensorProto& t) { typed(t, 107); });
   add("B14TypedDataLong", [=](TensorProto& t) { typed(t, 109); });
