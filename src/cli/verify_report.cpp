@@ -171,9 +171,12 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
     out += "  " + first->reason.substr(inside + 2) + "\n";
   }
   if (!first->replaces.empty()) {
+    constexpr std::size_t kMostNodes = 6;
+    const std::size_t shown = style.verbose || first->replaces.size() <= kMostNodes + 1 ? first->replaces.size() : kMostNodes;
     out += "  it does what these do in " + escape(result.a) + ":";
-    for (const std::string& node : first->replaces) out += (&node == &first->replaces.front() ? " " : ", ") + node;
-    out += "\n";
+    for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? " " : ", ") + first->replaces[i];
+    const std::size_t rest = first->replaces.size() - shown;
+    out += rest == 0 ? "\n" : " and " + counted(static_cast<int64_t>(rest), "more node") + " (-v)\n";
   }
   if (first->by_structure) {
     out += "  compared with " + quote(first->reference) + " of " + escape(result.a) + ", which stands in its place (names differ)\n";

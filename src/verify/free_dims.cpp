@@ -120,7 +120,12 @@ void FreeDims::check_names(const std::vector<Port>& ports, const VerifyOptions& 
   }
   const auto check_input = [&](const std::string& name, const char* option) {
     if (std::ranges::find(inputs, name) != inputs.end()) return;
-    fail(ErrorKind::usage, std::string(option) + " " + escape(name) + ": the model has no input of this name", nearest_hint(name, inputs));
+    constexpr std::size_t kMostNames = 4;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(inputs.size(), kMostNames); ++i) names += (i == 0 ? ", only " : ", ") + quote(inputs[i]);
+    if (inputs.size() > kMostNames) names += " and " + std::to_string(inputs.size() - kMostNames) + " more";
+    fail(ErrorKind::usage, std::string(option) + " " + escape(name) + ": the model has no input of this name" + names,
+         nearest_hint(name, inputs));
   };
   for (const auto& [name, dims] : options.shapes) check_input(name, "--shape");
   for (const auto& [name, path] : options.inputs) check_input(name, "--input");

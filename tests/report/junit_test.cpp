@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <regex>
 #include <string>
+#include <vector>
 
 namespace relayout {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -30,7 +33,7 @@ TEST(Junit, CountsAddUp) {
                           a_case("three", JunitCase::Status::error, "no memory"), a_case("four", JunitCase::Status::skipped, "constant")}};
   EXPECT_EQ(junit_text({suite}),
             R"(<?xml version="1.0" encoding="UTF-8"?>
-<testsuites tests="4" failures="1" errors="1" skipped="1" time="1.000">
+<testsuites tests="4" failures="1" errors="1" time="1.000">
   <testsuite name="net" tests="4" failures="1" errors="1" skipped="1" time="1.000" timestamp="2026-01-31T12:00:00">
     <properties>
       <property name="seed" value="1"/>
@@ -87,6 +90,34 @@ TEST(Junit, TimesThatAreNone) {
   one.seconds = -1;
   EXPECT_THAT(junit_text({{"s", "", {}, {one}}}), HasSubstr("name=\"one\" time=\"0.000\""));
   EXPECT_EQ(junit_now().size(), std::string("2026-01-31T12:00:00").size());
+}
+
+/// The elements of a document with their attributes, in order: "testsuite name tests …".
+std::vector<std::string> elements(const std::string& xml) {
+  std::vector<std::string> out;
+  static const std::regex tag(R"(<([a-z]+)((?: [a-z]+="[^"<]*")*)/?>)"), name(R"( ([a-z]+)=")");
+  for (std::sregex_iterator at(xml.begin(), xml.end(), tag), end; at != end; ++at) {
+    std::string line = (*at)[1];
+    const std::string attributes = (*at)[2];
+    for (std::sregex_iterator one(attributes.begin(), attributes.end(), name); one != end; ++one) line += " " + (*one)[1].str();
+    out.push_back(line);
+  }
+  return out;
+}
+
+// What junit-10.xsd of Jenkins' xUnit plugin allows; `file` of a testcase, which it lacks, is what GitLab shows.
+TEST(Junit, KeepsToTheSchema) {
+  JunitCase one = a_case("one", JunitCase::Status::failed, "too far");
+  one.file = "b.onnx";
+  const std::string xml =
+      junit_text({{"net",
+                   "2026-01-31T12:00:00",
+                   {{"seed", "1"}},
+                   {one, a_case("two", JunitCase::Status::error, "x"), a_case("three", JunitCase::Status::skipped, "y")}}});
+  EXPECT_THAT(elements(xml),
+              ElementsAre("testsuites tests failures errors time", "testsuite name tests failures errors skipped time timestamp",
+                          "properties", "property name value", "testcase classname name file time", "failure message type",
+                          "testcase classname name time", "error message type", "testcase classname name time", "skipped message"));
 }
 
 }  // namespace

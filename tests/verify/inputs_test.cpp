@@ -160,7 +160,7 @@ TEST(Inputs, RequestsThatDoNotFitAreUsageErrors) {
   EXPECT_THAT(refusal(*model, options), AllOf(HasSubstr("--dim heigth"), HasSubstr("did you mean 'height'?")));
   options = {};
   options.shapes = {{"X", {1, 3, 8, 8}}};
-  EXPECT_THAT(refusal(*model, options), HasSubstr("--shape X: the model has no input of this name"));
+  EXPECT_THAT(refusal(*model, options), HasSubstr("--shape X: the model has no input of this name, only 'x'"));
   options.shapes = {{"x", {1, 4, 8, 8}}};
   EXPECT_THAT(refusal(*model, options), HasSubstr("shape [1, 4, 8, 8] does not fit input 'x'"));
   options.shapes = {{"x", {1, 3, 8}}};
