@@ -426,7 +426,7 @@ TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand
 }
 
 std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decider, const std::function<Inputs()>& inputs,
-                                             const ExecuteOptions& execute, int draws) {
+                                             const ExecuteOptions& execute, int draws, DataType grain) {
   const auto made = run_for(a, decider, inputs(), execute);
   const Inputs given = inputs();
   Constants constants;
@@ -445,7 +445,7 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
   const WeightNoise noise(a.model->graph());
   for (int draw = 0; draw < draws; ++draw) {
     ExecuteOptions options = execute;
-    options.edit_constant = noise.draw(options.seed, draw);
+    options.edit_constant = noise.draw(options.seed, draw, grain);
     const auto moved = run_for(a, decider, inputs(), std::move(options));
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto found = moved.find(decider.node->input(i));
@@ -453,8 +453,9 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
       Yardstick yardstick;
       yardstick.add(operands[i].value);
       const double apart = distance(operands[i].value, found->second).max_abs;
-      const double minimum = dtype_minimum(operands[i].value.type()) * yardstick.range();
-      if (!is_measured(operands[i].value.type())) continue;
+      const DataType type = operands[i].value.type();
+      if (!is_measured(type)) continue;
+      const double minimum = dtype_minimum(unit_roundoff(grain) > unit_roundoff(type) ? grain : type) * yardstick.range();
       operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
     }
   }

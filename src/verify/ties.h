@@ -32,8 +32,9 @@ struct TieVerdict {
 [[nodiscard]] TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
                                       const Tensor& candidate);
 
-/// The operands of a decider in a run of `a` over one sample, with their tolerances from `draws` runs with moved weights.
+/// The operands of a decider in a run of `a` over one sample, with their tolerances from `draws` runs with moved weights:
+/// by ULPs of `grain` where the other model computes in that coarser type.
 [[nodiscard]] std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decider, const std::function<Inputs()>& inputs,
-                                                           const ExecuteOptions& execute, int draws);
+                                                           const ExecuteOptions& execute, int draws, DataType grain = DataType::undefined);
 
 }  // namespace relayout

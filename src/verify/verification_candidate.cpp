@@ -73,7 +73,7 @@ void Verification::explain_flipped(std::size_t i, Mode mode) {
   for (const auto& [s, stored] : tracked.flipped) {
     const Sample& sample = samples_[s];
     const auto inputs = [&] { return inputs_of(sample); };
-    const auto operands = decider_operands(a_, *decider, inputs, execute_options(Mode::as_written), kNoiseDraws);
+    const auto operands = decider_operands(a_, *decider, inputs, execute_options(Mode::as_written), kNoiseDraws, grain_);
     const TieVerdict verdict = explain_ties(*decider, operands, spill_.read(tracked.stored[s]).tensor, spill_.read(stored).tensor);
     for (SampleMetrics& metrics : figures(i, mode)) {
       if (metrics.sample != sample.number) continue;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <cstring>
+#include <cstddef>
 #include <string>
 
 #include "command/command_test.h"
@@ -54,6 +54,26 @@ TEST_F(Precision, AWrongWeightIsFound) {
   write_file(folder_ / "wrong.onnx", message.SerializeAsString());
   const ProcessResult result = run({"verify", "net.onnx", "wrong.onnx"});
   EXPECT_EQ(result.code, 1) << result.out;
+}
+
+TEST_F(Precision, ChoicesBetweenScoresThatRoundingMakesEqualAreTies) {
+  TextModel before(
+      "g (float[1,3,64,64] x) => (int64[1,1,64,64] y) <float[16,3,3,3] W, float[5,16,3,3] V> { a = Conv <pads = [1,1,1,1]> "
+      "(x, W)  r = Relu (a)  s = Conv <pads = [1,1,1,1]> (r, V)  y = ArgMax <axis = 1> (s) }");
+  write_file(folder_ / "classes.onnx", before.bytes());
+  ASSERT_EQ(run({"convert", "classes.onnx", "-o", "half.onnx", "--precision", "fp16", "--layout", "keep"}).code, 0);
+  const ProcessResult same = run({"verify", "classes.onnx", "half.onnx"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, HasSubstr("tie")) << "the test's network has close scores";
+  onnx::ModelProto message;
+  ASSERT_TRUE(message.ParseFromString(read_file(folder_ / "half.onnx")));
+  // The last of five filters scores less.
+  for (auto& tensor : *message.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() != "V") continue;
+    for (std::size_t i = tensor.raw_data().size() * 4 / 5; i < tensor.raw_data().size(); ++i) (*tensor.mutable_raw_data())[i] = 0;
+  }
+  write_file(folder_ / "wrong.onnx", message.SerializeAsString());
+  EXPECT_EQ(run({"verify", "classes.onnx", "wrong.onnx"}).code, 1);
 }
 
 TEST_F(Precision, BackAndForth) {
