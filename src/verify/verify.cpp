@@ -71,7 +71,7 @@ VerifyResult Verification::run() {
     result_.outcome = Outcome::inconclusive;
     result_.reason = "nodes that cannot run: nothing was executed";
   } else if (result_.identical && !options_->run_identical) {
-    result_.reason = "identical files";
+    result_.reason = "identical files (sha256 " + sha256_of(*a_.model->origin().file) + ")";
   } else {
     execute();
   }

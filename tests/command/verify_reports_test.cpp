@@ -87,6 +87,12 @@ TEST_F(VerifyReports, V70InterruptedInTheMiddleLeavesNothing) {
   EXPECT_THAT(folder_.entries(), testing::ElementsAre("a.onnx", "tmp/", "wrong.onnx"));
 }
 
+TEST_F(VerifyReports, V71WhereValuesDoNotFitIsExit5) {
+  const ProcessResult result = run_process({"/bin/sh", "-c", "ulimit -f 1; exec \"$0\" verify a.onnx wrong.onnx --samples 64", program()},
+                                           {.directory = folder_.path()});
+  expect_refusal(result, 5, "temporary");
+}
+
 TEST_F(VerifyReports, AReportThatCannotBeWrittenIsExit5) {
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--junit", "no/such/r.xml"}), 5, "no/such/r.xml: cannot write");
 }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -68,6 +70,29 @@ TEST(Spill, V71AFolderThatTakesNothingIsAnIoError) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
   }
   ASSERT_EQ(::unsetenv("TMPDIR"), 0);
+}
+
+TEST(Spill, V71AFileThatCannotGrowIsAnIoError) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit little = before;
+  little.rlim_cur = 1 << 16;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+  Spill spill;
+  const Datum quarter = floats({4096}, std::vector<double>(4096, 1));
+  std::vector<Spill::Stored> stored;
+  ErrorKind kind = ErrorKind::defect;
+  try {
+    for (int i = 0; i < 5; ++i) stored.push_back(spill.write(quarter));
+  } catch (const Error& error) {
+    kind = error.kind();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(kind, ErrorKind::io);
+  ASSERT_EQ(stored.size(), 4U);
+  for (const Spill::Stored& one : stored) EXPECT_TRUE(bit_equal(quarter, spill.read(one))) << "what was written stays readable";
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Le;
+using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
 /// x [N, size] → y by one node.
@@ -439,6 +440,28 @@ TEST(Verify, V46NanAtTheSamePlacesIsCounted) {
   EXPECT_EQ(result.outputs[0].samples[0].nan_both, 2);
 }
 
+TEST(Verify, V47TheNodeThatMakesNanIsNamed) {
+  Network a(1);
+  a.input("x", {"N", "48"}).output("y", {"N", "48"});
+  a.node("Abs", {"x"}, {"p"}), a.node("Sqrt", {"p"}, {"s"}), a.node("Tanh", {"s"}, {"y"});
+  Network b = a;
+  b.producer("s").set_op_type("Acosh");  // below 1 there is none
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(result.outputs[0].reason, HasSubstr("NaN in b only")) << summary(result);
+  ASSERT_THAT(result.layers, SizeIs(1)) << summary(result);
+  EXPECT_EQ(result.layers[0].tensor, "s");
+}
+
+TEST(Verify, V50AConstantThatIsAnotherIsDifferent) {
+  Network a = one_node("Mul", {"zero"});
+  a.floats("zero", {}, {0});
+  Network b = one_node("Pow", {"zero"});
+  b.floats("zero", {}, {0});
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+}
+
 TEST(Verify, V49V50V51V52NothingWasTested) {
   const auto reason = [](Network n) {
     const VerifyResult result = ran(n, n);
@@ -556,7 +579,7 @@ TEST(Verify, V69IdenticalFilesNeedNoRun) {
   const VerifyResult result = verified(n, n);
   EXPECT_TRUE(result.identical);
   EXPECT_EQ(result.outcome, Outcome::same);
-  EXPECT_EQ(result.reason, "identical files");
+  EXPECT_THAT(result.reason, MatchesRegex("identical files \\(sha256 [0-9a-f]{64}\\)"));
   EXPECT_EQ(result.samples, 0);
 }
 
