@@ -7,3 +7,10 @@
 #else
 #define RELAYOUT_VECTORIZE
 #endif
+
+/// Before a loop of constant length: it is to become vector instructions, not copies of its body.
+#if defined(__GNUC__) && !defined(__clang__)
+#define RELAYOUT_KEEP_LOOP _Pragma("GCC unroll 1")
+#else
+#define RELAYOUT_KEEP_LOOP
+#endif

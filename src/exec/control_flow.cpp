@@ -131,7 +131,7 @@ std::vector<Datum> run_loop(const OpCall& call, const std::vector<const Datum*>&
                  std::make_move_iterator(made.begin() + 1 + static_cast<std::ptrdiff_t>(carried)));
     for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[1 + carried + k].tensor);
   }
-  for (std::size_t k = 0; k < scans; ++k) state.push_back(stack(call, stacked[k], 0, false, *body.outputs()[1 + carried + k]));
+  for (std::size_t k = 0; k < scans; ++k) state.emplace_back(stack(call, stacked[k], 0, false, *body.outputs()[1 + carried + k]));
   return state;
 }
 
@@ -164,7 +164,7 @@ std::vector<Datum> scan(const OpCall& call, const Graph& body, std::vector<Datum
     for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[states + k].tensor);
   }
   for (std::size_t k = 0; k < scans; ++k) {
-    state.push_back(stack(call, stacked[k], plan.output_axes[k], plan.output_directions[k] != 0, *body.outputs()[states + k]));
+    state.emplace_back(stack(call, stacked[k], plan.output_axes[k], plan.output_directions[k] != 0, *body.outputs()[states + k]));
   }
   return state;
 }

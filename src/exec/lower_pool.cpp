@@ -75,31 +75,48 @@ bool lower_pool(Lowering& lowering, const Group& group) {
 
 namespace {
 
-/// Whether a reduction is over exactly the spatial dims.
-bool is_spatial(Lowering& lowering, const ProgramNode& node) {
+/// How many dims a reduction takes together, if those are the last ones.
+std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& node) {
   const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
   Dims axes = node.call.attributes.integers("axes");
   if (node.input(1) >= 0) {
     const auto values = small_constant(lowering.stage_context(), node.inputs[1]);
-    if (!values) return false;
+    if (!values) return std::nullopt;
     axes.assign(values->begin(), values->end());
   }
   for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
   std::ranges::sort(axes);
-  if (static_cast<int64_t>(axes.size()) != rank - 2) return false;
-  for (int64_t i = 0; i < rank - 2; ++i) {
-    if (axes[static_cast<std::size_t>(i)] != i + 2) return false;
+  const auto count = static_cast<int64_t>(axes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (axes[static_cast<std::size_t>(i)] != rank - count + i) return std::nullopt;
   }
-  return true;
+  return axes.empty() ? std::nullopt : std::optional(axes.size());
 }
 
 }  // namespace
+
+bool lower_reduce(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  const auto count = trailing_axes(lowering, node);
+  if (!lowering.optimized() || !count || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
+  if (*count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
+  const Place source = lowering.dense(node.inputs[0], Order::contiguous);
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
+  const int threads = lowering.use_threads(static_cast<double>(lines * length) / 4);
+  lowering.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
+                                    {lowering.settings().library, threads}),
+                {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
 
 bool lower_spatial(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_image(lowering, node.inputs[0])) return false;
   const bool maximum = node.node->op_type() == "GlobalMaxPool" || node.node->op_type() == "ReduceMax";
-  if (node.node->op_type().starts_with("Reduce") && !is_spatial(lowering, node)) return false;
   const auto order = order_of(lowering, node);
   if (!order) return false;
   const Place source = lowering.dense(node.inputs[0], *order);

@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "exec/kernel.h"
@@ -5,34 +7,60 @@
 #include "exec/lowering.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "exec/softmax_kernel.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
 
-/// The library drops NaN in some rows: as written, the own kernel computes it. LogSoftmax is always the own kernel's: the library's
-/// logarithm is off by 2e-6.
-bool lower_softmax(Lowering& lowering, const Group& group) {
-  const ProgramNode& node = group.anchor();
+namespace {
+
+/// The axis, counted from the front, where a kernel of one axis of floats will do.
+std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   constexpr int64_t kOneAxisOpset = 13;
-  if (!lowering.optimized() || x.type != DataType::float32 || x.dims.empty() || x.dims.size() > 6 || element_count(x.dims) == 0)
-    return false;
+  if (!lowering.optimized() || x.type != DataType::float32 || x.dims.empty() || element_count(x.dims) == 0) return std::nullopt;
   const auto rank = static_cast<int64_t>(x.dims.size());
   int64_t axis = node.call.attributes.integer("axis", node.call.opset < kOneAxisOpset ? 1 : -1);
   if (axis < 0) axis += rank;
-  if (node.call.opset < kOneAxisOpset && axis != rank - 1) return false;  // several dims as one
+  if (node.call.opset < kOneAxisOpset && axis != rank - 1) return std::nullopt;  // several dims as one
+  return axis;
+}
+
+}  // namespace
+
+/// The library drops NaN in some rows: as written, the own kernel computes it.
+bool lower_softmax(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  const auto axis = softmax_axis(lowering, node);
+  if (!axis || x.dims.size() > 6) return false;
   const TensorDesc& lies = lowering.place(node.inputs[0]).desc;
   const auto planned = lowering.made(node, 0);
   const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
   const Place source = planned ? lowering.dense(node.inputs[0], *planned)
                                : lowering.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
   const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)));
-  MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, axis});
+  MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis});
   if (!made.primitive) return false;
   const Place destination = lowering.new_place(source.desc);
   lowering.emit(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}),
+                {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+/// Never the library's, whose logarithm is off by 2e-6.
+bool lower_log_softmax(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  const auto axis = softmax_axis(lowering, node);
+  if (!axis || *axis + 1 != static_cast<int64_t>(x.dims.size())) return false;
+  const Place source = lowering.dense(node.inputs[0], Order::contiguous);
+  const Place destination = lowering.new_place(source.desc);
+  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)));
+  lowering.emit(make_log_softmax_kernel(x.dims.back(), element_count(x.dims) / x.dims.back(), {lowering.settings().library, threads}),
                 {source, destination}, threads);
   lowering.define(node.outputs[0], destination);
   return true;

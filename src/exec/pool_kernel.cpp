@@ -28,38 +28,26 @@ RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
   return a > b || a != a ? a : b;
 }
 
-template <int kWidth>
-struct Lanes {
-  typedef float Type __attribute__((vector_size(kWidth * sizeof(float))));
-};
-
-// Vectors go by reference: how they are passed by value depends on the instruction set.
 struct KeepLarger {
-  template <class T>
-  [[gnu::always_inline]] void operator()(T& total, const T& x) const {
-    total = total > x ? total : (total != total ? total : x);
-  }
+  [[gnu::always_inline]] void operator()(float& total, float x) const { total = larger(total, x); }
 };
 struct AddTo {
-  template <class T>
-  [[gnu::always_inline]] void operator()(T& total, const T& x) const {
-    total += x;
-  }
+  [[gnu::always_inline]] void operator()(float& total, float x) const { total += x; }
 };
 
 /// out[i] = all of address(0)[i], address(1)[i] … combined. The last lanes overlap those before: what is computed twice is the same.
+/// Loops over an array, not vector types: those are lowered for the baseline before the function is cloned for better processors.
 template <int kWidth, class Address, class Combine>
 [[gnu::always_inline]] inline void combine_lanes(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
-  using Vector = typename Lanes<kWidth>::Type;
   for (int64_t i = 0; i < count; i += kWidth) {
     const int64_t at = i + kWidth <= count ? i : count - kWidth;
-    Vector total, x;
-    std::memcpy(&total, address(0) + at, sizeof total);
+    float total[kWidth];
+    std::memcpy(total, address(0) + at, sizeof total);
     for (int64_t term = 1; term < terms; ++term) {
-      std::memcpy(&x, address(term) + at, sizeof x);
-      combine(total, x);
+      const float* const x = address(term) + at;
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) combine(total[lane], x[lane]);
     }
-    std::memcpy(out + at, &total, sizeof total);
+    std::memcpy(out + at, total, sizeof total);
   }
 }
 
@@ -112,6 +100,10 @@ RELAYOUT_VECTORIZE void divide_by(float* out, float divisor, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] /= divisor;
 }
 
+RELAYOUT_VECTORIZE void divide_by_products(float* out, float factor, const float* factors, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] /= factor * factors[i];
+}
+
 /// Taps [first, last) of the kernel lie within the input, `padded` of them within the padded input.
 struct Reach {
   int64_t first, last, start, padded;
@@ -134,6 +126,7 @@ class PoolKernel : public Kernel {
     }
     const int64_t reached = (output_[2] - 1) * window_.strides[2] + (window_.kernel[2] - 1) * window_.dilations[2] + 1;
     padded_width_ = std::max(reached, window_.before[2] + input_[2]);
+    for (const Reach& w : reach_[2]) divisors_.push_back(static_cast<float>(counted(w)));
   }
 
   void bind(std::size_t operand, std::byte* data) override {
@@ -183,10 +176,8 @@ class PoolKernel : public Kernel {
     return out;
   }
 
-  [[nodiscard]] float divisor(const Reach& d, const Reach& h, const Reach& w) const {
-    if (window_.count_padding) return static_cast<float>(d.padded * h.padded * w.padded);
-    return static_cast<float>((d.last - d.first) * (h.last - h.first) * (w.last - w.first));
-  }
+  [[nodiscard]] int64_t counted(const Reach& reach) const { return window_.count_padding ? reach.padded : reach.last - reach.first; }
+  [[nodiscard]] float divisor(const Reach& d, const Reach& h) const { return static_cast<float>(counted(d) * counted(h)); }
 
   /// One row of pixels with all their channels.
   void pool_pixels(int64_t row) {
@@ -214,7 +205,7 @@ class PoolKernel : public Kernel {
           }
         }
       }
-      if (window_.average) divide_by(out, divisor(d, h, w), channels_);
+      if (window_.average) divide_by(out, divisor(d, h) * static_cast<float>(counted(w)), channels_);
     }
   }
 
@@ -242,7 +233,7 @@ class PoolKernel : public Kernel {
     }
     sum_of_lines(inner, lines.data(), count, input_[2]);
     sum_of_taps(out, line.data(), taps, distance, stride, output_[2]);
-    for (int64_t o = 0; o < output_[2]; ++o) out[o] /= divisor(d, h, reach_[2][static_cast<std::size_t>(o)]);
+    divide_by_products(out, divisor(d, h), divisors_.data(), output_[2]);
   }
 
   PoolWindow window_;
@@ -252,6 +243,7 @@ class PoolKernel : public Kernel {
   int64_t input_[3], output_[3];
   int64_t padded_width_ = 0;  ///< of a line with all that windows reach on both sides
   std::vector<Reach> reach_[3];
+  std::vector<float> divisors_;  ///< how many taps of each window along the last dim count
   const float* source_ = nullptr;
   float* destination_ = nullptr;
 };
@@ -263,33 +255,50 @@ RELAYOUT_VECTORIZE void widen_into(double* out, const float* in, int64_t count) 
   for (int64_t i = 0; i < count; ++i) out[i] += static_cast<double>(in[i]);
 }
 
+constexpr int64_t kLanes = 16;
+
+/// Lanes combined by halves, so that every step is a few instructions on vectors.
+template <class T, class Combine>
+[[gnu::always_inline]] inline T combine_halves(T (&lanes)[kLanes], const Combine& combine) {
+  T eight[8], four[4];
+  RELAYOUT_KEEP_LOOP for (int lane = 0; lane < 8; ++lane) eight[lane] = combine(lanes[lane], lanes[lane + 8]);
+  RELAYOUT_KEEP_LOOP for (int lane = 0; lane < 4; ++lane) four[lane] = combine(eight[lane], eight[lane + 4]);
+  return combine(combine(four[0], four[2]), combine(four[1], four[3]));
+}
+
 RELAYOUT_VECTORIZE double sum_of(const float* in, int64_t count) {
-  constexpr int64_t kLanes = 32;
-  double total = 0;
-  int64_t i = 0;
-  while (i + kLanes <= count) {
+  double totals[kLanes] = {};
+  for (int64_t i = 0; i < count;) {
     float lanes[kLanes] = {};
     for (int64_t block = 0; block < 4 && i + kLanes <= count; ++block, i += kLanes) {
-      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
+      RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
     }
-    for (const float lane : lanes) total += static_cast<double>(lane);
+    if (i + kLanes > count && count >= kLanes) {  // what is left, as the end of the last lanes
+      const float* const x = in + count - kLanes;
+      const auto before = static_cast<int>(kLanes - (count - i));
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += lane >= before ? x[lane] : 0.0F;
+      i = count;
+    }
+    for (; i + kLanes > count && i < count; ++i) lanes[0] += in[i];
+    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) totals[lane] += static_cast<double>(lanes[lane]);
   }
-  for (; i < count; ++i) total += static_cast<double>(in[i]);
-  return total;
+  return combine_halves(totals, [](double a, double b) { return a + b; });
 }
 
 RELAYOUT_VECTORIZE float maximum_of(const float* in, int64_t count) {
-  constexpr int64_t kLanes = 32;
-  float lanes[kLanes];
-  std::fill_n(lanes, kLanes, in[0]);
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = larger(lanes[lane], in[i + lane]);
+  if (count < kLanes) {
+    float best = in[0];
+    for (int64_t i = 1; i < count; ++i) best = larger(best, in[i]);
+    return best;
   }
-  for (; i < count; ++i) lanes[0] = larger(lanes[0], in[i]);
-  float best = lanes[0];
-  for (const float lane : lanes) best = larger(best, lane);
-  return best;
+  float lanes[kLanes];
+  std::copy_n(in, kLanes, lanes);
+  const auto take = [&](const float* x) {
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = larger(lanes[lane], x[lane]);
+  };
+  for (int64_t i = kLanes; i + kLanes <= count; i += kLanes) take(in + i);
+  take(in + count - kLanes);
+  return combine_halves(lanes, larger);
 }
 
 class SpatialKernel : public Kernel {

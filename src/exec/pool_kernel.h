@@ -18,6 +18,7 @@ struct PoolWindow {
                                                        Team team);
 
 /// Mean or maximum over everything behind the first two dims: [N, C, …] of either order to dense N·C results. NaN wins a maximum.
+/// Other reductions over trailing dims are this one of [1, lines, length].
 [[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team);
 
 }  // namespace relayout
