@@ -101,9 +101,11 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   const auto count = trailing_axes(lowering, node);
   if (!lowering.optimized() || !count || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
   if (*count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
-  const Place source = lowering.dense(node.inputs[0], Order::contiguous);
+  const Place source = lowering.place(node.inputs[0]);
   const DatumInfo& result = lowering.info(node.outputs[0]);
-  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
+  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  const Place destination = lowering.new_place(desc);
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
   const int threads = lowering.use_threads(static_cast<double>(lines * length) / 4);
   lowering.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",

@@ -57,8 +57,10 @@ bool lower_log_softmax(Lowering& lowering, const Group& group) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   const auto axis = softmax_axis(lowering, node);
   if (!axis || *axis + 1 != static_cast<int64_t>(x.dims.size())) return false;
-  const Place source = lowering.dense(node.inputs[0], Order::contiguous);
-  const Place destination = lowering.new_place(source.desc);
+  const Place source = lowering.place(node.inputs[0]);
+  const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
+  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  const Place destination = lowering.new_place(desc);
   const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)));
   lowering.emit(make_log_softmax_kernel(x.dims.back(), element_count(x.dims) / x.dims.back(), {lowering.settings().library, threads}),
                 {source, destination}, threads);
