@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "relayout/types.h"
 #include "verify/session.h"
 
 namespace relayout {
