@@ -93,7 +93,7 @@ std::string precision_text(const Group& group, const PassReport& report) {
   const int64_t others = weights + made + removed;
   std::string out =
       format_count(group.done_count - others) + " of " + counted(group.all - others, "node") + ", " + counted(weights, "weight");
-  out += std::string(report.will ? " would be" : " are") + " in " + report.precision;
+  out += std::string(report.will ? " would be" : weights == 1 ? " is" : " are") + " in " + report.precision;
   if (made > 0) out += ", " + counted(made, "Cast") + " made";
   if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
   // The way back knows what 16 bits kept.

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <list>
 #include <map>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,7 +59,7 @@ class PrecisionPass {
     for (Value* const value : retyped_) retype(*value);
     for (Value* const value : values_) connect(*value);
     for (Value* const value : values_) finish_output(*value);
-    for (Node* const cast : casts_) remove_if_idle(*cast);
+    for (Node* const cast : std::views::reverse(casts_)) remove_if_idle(*cast);
     for (auto& [graph, types] : declared_) graph->declare_types(types);
     context_.constants.clear();
   }
@@ -221,10 +222,16 @@ class PrecisionPass {
     return plan_.target() == DataType::float32 ? narrow : type == DataType::float32;
   }
 
-  /// A Cast of the model that has become one to the type that is there.
+  /// A Cast of the model whose readers read in front of it now, or that has become one to the type that is there.
   void remove_if_idle(Node& cast) {
     Value& from = *cast.input(0);
     Value& to = *cast.output(0);
+    if (to.uses().empty() && !to.is_output()) {
+      const auto state = states_.find(&to);
+      const bool was_read = state != states_.end() && !state->second.wanted.empty();
+      if (was_read) remove(cast, name_in_findings(cast));
+      return;
+    }
     const auto from_state = states_.find(&from), to_state = states_.find(&to);
     if (from_state == states_.end() || to_state == states_.end()) return;
     const bool was_idle = from_state->second.before == to_state->second.before;
@@ -242,8 +249,12 @@ class PrecisionPass {
     } else {
       graph.replace_uses(to, from);
     }
+    remove(cast, name);
+  }
+
+  void remove(Node& cast, const std::string& name) {
     say("Cast removed", name);
-    graph.erase(cast);
+    cast.graph().erase(cast);
   }
 
   struct State {
