@@ -479,10 +479,12 @@ std::vector<LayerResult> LayerComparison::run_alone(const MakeInputs& inputs, in
   return results;
 }
 
-DataType narrow_floats(const Graph& graph) {
-  DataType found = DataType::undefined;
+NarrowFloats narrow_floats(const Graph& graph) {
+  NarrowFloats found;
   const auto note = [&](DataType type) {
-    if (is_narrow(type) && unit_roundoff(type) > unit_roundoff(found)) found = type;
+    if (!is_narrow(type)) return;
+    ++found.makers;
+    if (unit_roundoff(type) > unit_roundoff(found.coarsest)) found.coarsest = type;
   };
   for (const Initializer& initializer : graph.initializers()) {
     if (initializer.data != nullptr) note(initializer.data->type());

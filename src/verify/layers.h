@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -85,8 +86,11 @@ class LayerComparison {
   double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
 };
 
-/// The coarsest 16-bit type of numbers that nodes of the graph make, or undefined: the floor of its outputs then hides what a single layer
-/// may do wrong.
-[[nodiscard]] DataType narrow_floats(const Graph& graph);
+/// Numbers of 16 bits in a graph: the floor of its outputs hides what a single layer may do wrong.
+struct NarrowFloats {
+  DataType coarsest = DataType::undefined;  ///< undefined: none
+  int64_t makers = 0;                       ///< inputs, constants and Casts that make such numbers
+};
+[[nodiscard]] NarrowFloats narrow_floats(const Graph& graph);
 
 }  // namespace relayout

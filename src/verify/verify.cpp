@@ -198,11 +198,12 @@ void Verification::note_random_nodes() {
 }
 
 void Verification::note_precision() {
-  const DataType a = narrow_floats(a_.model->graph()), b = narrow_floats(b_.model->graph());
-  if (!(unit_roundoff(b) > unit_roundoff(a))) return;
-  grain_ = b;
-  result_.remarks.push_back("b computes in " + std::string(name_of(b)) + " where a does not: floors and bounds are those of " +
-                            std::string(name_of(b)));
+  const NarrowFloats a = narrow_floats(a_.model->graph()), b = narrow_floats(b_.model->graph());
+  const bool is_coarser = unit_roundoff(b.coarsest) > unit_roundoff(a.coarsest);
+  if (!is_coarser && (b.coarsest != a.coarsest || b.makers <= a.makers)) return;
+  grain_ = b.coarsest;
+  result_.remarks.push_back("b computes in " + std::string(name_of(grain_)) + " where a does not: floors and bounds are those of " +
+                            std::string(name_of(grain_)));
 }
 
 DataType Verification::type_of_floor(DataType type) const {

@@ -41,6 +41,19 @@ TEST_F(Precision, ConvertsAndVerifies) {
   EXPECT_TRUE(read_file(folder_ / "twice.onnx") == read_file(folder_ / "half.onnx"));
 }
 
+TEST_F(Precision, WhatIsPartlyIn16BitsBeforeVerifiesToo) {
+  write_file(
+      folder_ / "mixed.onnx",
+      TextModel("g (float[2,3,9,9] x) => (float[2,8,7,7] y) <float[8,3,3,3] W, float[8,8,1,1] V> { h = Cast <to = 10> (x)  f = Cast <to "
+                "= 1> (h)  c = Conv (f, W)  r = Relu (c)  y = Conv (r, V) }")
+          .name_nodes()
+          .bytes());
+  ASSERT_EQ(run({"convert", "mixed.onnx", "-o", "half.onnx", "--precision", "fp16"}).code, 0);
+  const ProcessResult same = run({"verify", "mixed.onnx", "half.onnx"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  EXPECT_EQ(run({"verify", "half.onnx", "half.onnx", "--run-identical"}).code, 0);
+}
+
 TEST_F(Precision, AWrongWeightIsFound) {
   ASSERT_EQ(run({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16", "--layout", "keep"}).code, 0);
   onnx::ModelProto message;
