@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/attributes.h"
-#include "model/tensor_data.h"
 #include "ops/dtypes.h"
+#include "ops/element_types.h"
+#include "ops/op_signature.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -41,7 +41,6 @@ constexpr int64_t kFewest = 8;
 /// A factor common to all elements of a 16-bit value: as for errors, 5 × floor, and at least four roundings.
 constexpr double kGainFactor = 5, kGainRoundings = 4;
 constexpr double kFewForGain = 64;
-constexpr int64_t kCastByNumber = 6;  ///< opset from which on Cast names its type by number
 
 bool is_narrow(DataType type) {
   return type == DataType::float16 || type == DataType::bfloat16;
@@ -483,20 +482,19 @@ NarrowFloats narrow_floats(const Graph& graph) {
   NarrowFloats found;
   const auto note = [&](DataType type) {
     if (!is_narrow(type)) return;
-    ++found.makers;
+    ++found.values;
     if (unit_roundoff(type) > unit_roundoff(found.coarsest)) found.coarsest = type;
   };
-  for (const Initializer& initializer : graph.initializers()) {
-    if (initializer.data != nullptr) note(initializer.data->type());
-  }
+  OpSignatures signatures;
+  const ElementTypes types(graph, signatures);
+  for (const Initializer& initializer : graph.initializers()) note(types.of(*initializer.value));
   for (const Value* const input : graph.inputs()) {
-    if (const auto declared = input->declared()) note(declared->type);
+    if (input->initializer() == nullptr) note(types.of(*input));
   }
   for_each_node(graph, [&](const Node& node) {
-    const DataTypeTraits* const to =
-        node.is("Cast") && node.opset() >= kCastByNumber ? find_traits(static_cast<int32_t>(Attributes(node).integer("to", 0))) : nullptr;
-    if (to != nullptr) note(to->type);
-    if (node.is("Constant") && node.constant_data() != nullptr) note(node.constant_data()->type());
+    for (const Value* const output : node.outputs()) {
+      if (output != nullptr) note(types.of(*output));
+    }
   });
   return found;
 }

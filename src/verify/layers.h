@@ -89,7 +89,7 @@ class LayerComparison {
 /// Numbers of 16 bits in a graph: the floor of its outputs hides what a single layer may do wrong.
 struct NarrowFloats {
   DataType coarsest = DataType::undefined;  ///< undefined: none
-  int64_t makers = 0;                       ///< inputs, constants and Casts that make such numbers
+  int64_t values = 0;                       ///< inputs, constants and results of nodes, of that kind
 };
 [[nodiscard]] NarrowFloats narrow_floats(const Graph& graph);
 

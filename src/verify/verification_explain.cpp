@@ -39,7 +39,7 @@ std::vector<std::size_t> Verification::samples_for_layers(bool narrow) const {
 }
 
 void Verification::compare_layers() {
-  const bool narrow = grain_ != DataType::undefined || narrow_floats(a_.model->graph()).makers > 0;
+  const bool narrow = grain_ != DataType::undefined || narrow_floats(a_.model->graph()).values > 0;
   const std::vector<std::size_t> chosen = samples_for_layers(narrow);
   if (chosen.empty()) return;
   const bool hidden = !is_different();

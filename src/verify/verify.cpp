@@ -200,7 +200,7 @@ void Verification::note_random_nodes() {
 void Verification::note_precision() {
   const NarrowFloats a = narrow_floats(a_.model->graph()), b = narrow_floats(b_.model->graph());
   const bool is_coarser = unit_roundoff(b.coarsest) > unit_roundoff(a.coarsest);
-  if (!is_coarser && (b.coarsest != a.coarsest || b.makers <= a.makers)) return;
+  if (!is_coarser && (b.coarsest != a.coarsest || b.values <= a.values)) return;
   grain_ = b.coarsest;
   result_.remarks.push_back("b computes in " + std::string(name_of(grain_)) + " where a does not: floors and bounds are those of " +
                             std::string(name_of(grain_)));
