@@ -5,3 +5,4 @@ set(CMAKE_CXX_FLAGS "-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1" CACHE STRING "")
 set(RELAYOUT_FUZZ ON CACHE BOOL "")
 set(RELAYOUT_TESTS OFF CACHE BOOL "")
+set(RELAYOUT_MIMALLOC OFF CACHE BOOL "")
