@@ -108,6 +108,8 @@ class Verification {
   /// nearly equal fell the other way. No Session is left.
   void explain_references();
   [[nodiscard]] bool is_defect(const Suspicion& suspicion);
+  /// The first node whose result in a mode differs from the one as written by more than rounding, each given the values as written.
+  [[nodiscard]] std::optional<LayerResult> erring_node(const Side& side, const Sample& sample, Mode mode);
   void run_candidate(Mode mode, std::size_t first);
   /// An exact output that differs is looked at again when no Session is left: whether a tie explains it.
   void keep_flipped(Tracked& tracked, std::size_t s, const Datum& reference, const Datum& candidate);

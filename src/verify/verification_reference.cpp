@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -205,16 +206,20 @@ void Verification::explain_references() {
 }
 
 bool Verification::is_defect(const Suspicion& suspicion) {
-  const Sample& sample = samples_[suspicion.sample];
-  LayerComparison nodes(a_, a_, *options_, DataType::undefined, [this] { progress("reference node by node"); }, open_);
-  for (const LayerResult& layer : nodes.run_alone([&] { return inputs_of(sample); }, sample.number, Mode::reference)) {
-    if (may_choose(*a_.model->graph().find(layer.tensor)->producer()) || !errs_alone(layer)) continue;
-    set_defect("as written and double-precision reference disagree on output " + quote(suspicion.output) + " of " + escape(a_.name) +
-               " by " + short_number(suspicion.error) + " of its range, and node " + quote(layer.node) + " (" + escape(layer.op_type) +
-               ") alone by " + (layer.bound > 0 ? short_number(layer.error) : layer.reason) + ", more than any rounding explains");
-    return true;
+  const auto layer = erring_node(a_, samples_[suspicion.sample], Mode::reference);
+  if (!layer) return false;
+  set_defect("as written and double-precision reference disagree on output " + quote(suspicion.output) + " of " + escape(a_.name) + " by " +
+             short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" + escape(layer->op_type) +
+             ") alone by " + (layer->bound > 0 ? short_number(layer->error) : layer->reason) + ", more than any rounding explains");
+  return true;
+}
+
+std::optional<LayerResult> Verification::erring_node(const Side& side, const Sample& sample, Mode mode) {
+  LayerComparison nodes(side, side, *options_, DataType::undefined, [this] { progress("node by node"); }, open_);
+  for (LayerResult& layer : nodes.run_alone([&] { return inputs_of(sample); }, sample.number, mode)) {
+    if (!may_choose(*side.model->graph().find(layer.tensor)->producer()) && errs_alone(layer)) return std::move(layer);
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace relayout

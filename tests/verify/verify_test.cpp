@@ -387,11 +387,22 @@ TEST(Verify, AChoiceThatFallsOtherwiseInDoublePrecisionIsNoDefect) {
   const VerifyResult result = verified_by_erring_executor(n, n, {nullptr, tip});
   EXPECT_EQ(result.defect, "") << summary(result);
   EXPECT_THAT(result.remarks, Contains(HasSubstr("a choice among nearly equal numbers"))) << summary(result);
+  // Nor is one of optimized execution.
+  const auto tip_optimized = [&](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
+    if (mode == Mode::optimized) tip(Mode::reference, node, outputs);
+  };
+  const VerifyResult optimized = verified_by_erring_executor(n, n, {nullptr, tip_optimized});
+  EXPECT_EQ(optimized.defect, "") << summary(optimized);
+  EXPECT_THAT(optimized.remarks, Contains(HasSubstr("optimized execution lies"))) << summary(optimized);
   // A choice that the scores do not suggest is one.
   const auto choose = [](Mode mode, const Node& chooser, const std::vector<Datum>& outputs) {
     if (mode == Mode::reference && chooser.op_type() == "ArgMax") outputs[0].tensor.data<int64_t>()[0] += 1;
   };
   EXPECT_THAT(verified_by_erring_executor(n, n, {nullptr, choose}).defect, HasSubstr("(ArgMax)"));
+  const auto choose_optimized = [&](Mode mode, const Node& chooser, const std::vector<Datum>& outputs) {
+    if (mode == Mode::optimized) choose(Mode::reference, chooser, outputs);
+  };
+  EXPECT_THAT(verified_by_erring_executor(n, n, {nullptr, choose_optimized}).defect, HasSubstr("but not optimized"));
 }
 
 TEST(Verify, LogarithmsOfFewScoresAreRightOptimized) {
