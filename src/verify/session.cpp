@@ -1,19 +1,24 @@
 #include "verify/session.h"
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/interrupt.h"
-#include "base/memory.h"
-#include "base/text.h"
-#include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <array>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "relayout/error.h"
 #include "verify/noise.h"
 
 namespace relayout {
@@ -41,7 +46,9 @@ Session::Session(const Side& side, ExecuteOptions options) : side_(&side) {
 
 Session::~Session() {
   executor_.reset();
-  give_back_memory();
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 Session::Run Session::run(const Inputs& inputs) {
