@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "ops/dtypes.h"
-#include "ops/gather.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/pick.h"
 #include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -92,14 +92,12 @@ void pad_constant(const OpCall& call, const Pads& pads, const Tensor& from, cons
   copy_elements(call.threads, to.view(dims, to.strides(), to_offset), from.view(dims, from.strides(), from_offset));
 }
 
-/// One dim after the other.
 void pad_repeating(const OpCall& call, const std::string& mode, const Pads& pads, const Tensor& from, const Tensor& to) {
-  Tensor source = from;
+  std::vector<std::vector<int64_t>> positions;
   for (std::size_t axis = 0; axis < to.dims().size(); ++axis) {
-    if (pads.before[axis] == 0 && pads.after[axis] == 0) continue;
-    source = taken(call, source, axis, source_positions(mode, pads.before[axis], source.dims()[axis], to.dims()[axis]));
+    positions.push_back(source_positions(mode, pads.before[axis], from.dims()[axis], to.dims()[axis]));
   }
-  copy_elements(call.threads, to, source);
+  pick_elements(call, from, positions, to);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 
 #include "base/threads.h"
 #include "ops/dtypes.h"
-#include "ops/gather.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/pick.h"
 #include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -313,69 +313,6 @@ void fill_outside(const OpCall& call, const ResizePlan& plan, const Tensor& out)
   }
 }
 
-/// out[i] = source[positions[i] · step], twofold repetition taken as such.
-template <class T>
-void pick_row(const T* source, int64_t step, const std::vector<int64_t>& positions, bool doubles, T* out) {
-  const auto count = static_cast<int64_t>(positions.size());
-  if (doubles && step == 1) {
-    for (int64_t i = 0; i < count / 2; ++i) out[2 * i] = out[2 * i + 1] = source[i];
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) out[i] = source[positions[static_cast<std::size_t>(i)] * step];
-}
-
-/// Copies the element at the given position of every dim. Rows run along the dim that is innermost in the result; those that come
-/// from the same row as the one before are copies of it.
-void pick_elements(int threads, const Tensor& x, const std::vector<std::vector<int64_t>>& positions, const Tensor& out) {
-  std::size_t inner = 0;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (out.strides()[i] <= out.strides()[inner] && out.dims()[i] > 1) inner = i;
-  }
-  std::vector<std::size_t> outer;  // by stride of the result, largest first
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (i != inner) outer.push_back(i);
-  }
-  std::ranges::stable_sort(outer, [&](std::size_t a, std::size_t b) { return out.strides()[a] > out.strides()[b]; });
-  const std::vector<int64_t>& along = positions[inner];
-  bool doubles = along.size() % 2 == 0, is_whole = x.dims()[inner] == out.dims()[inner];
-  for (std::size_t i = 0; i < along.size(); ++i) {
-    doubles = doubles && along[i] == static_cast<int64_t>(i / 2);
-    is_whole = is_whole && along[i] == static_cast<int64_t>(i);
-  }
-  int64_t rows = 1;
-  for (const std::size_t i : outer) rows *= out.dims()[i];
-  const int64_t length = out.dims()[inner], step = x.strides()[inner];
-  const bool moves_bytes = is_whole && step == 1;
-  with_storage(x.type(), [&]<class T>(const T&) {
-    const int64_t tasks = std::clamp<int64_t>(rows * length / kParallelElements, 1, std::max(threads, 1));
-    parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
-      const T* before = nullptr;
-      T* last = nullptr;
-      for (int64_t row = rows * task / tasks; row < rows * (task + 1) / tasks; ++row) {
-        int64_t rest = row, from = 0, to = 0;
-        for (std::size_t k = outer.size(); k-- > 0;) {
-          const std::size_t i = outer[k];
-          const int64_t index = rest % out.dims()[i];
-          rest /= out.dims()[i];
-          from += positions[i][static_cast<std::size_t>(index)] * x.strides()[i];
-          to += index * out.strides()[i];
-        }
-        const T* const source = x.data<T>() + from;
-        T* const target = out.data<T>() + to;
-        if (source == before) {
-          std::copy_n(last, length, target);
-        } else if (moves_bytes) {
-          std::copy_n(source, length, target);
-        } else {
-          pick_row(source, step, along, doubles, target);
-        }
-        before = source;
-        last = target;
-      }
-    });
-  });
-}
-
 }  // namespace
 
 Inferred infer_resize(const OpCall& call, InputInfos inputs) {
@@ -402,16 +339,7 @@ void resize(const OpCall& call, InputData inputs, OutputData outputs) {
         positions[i].push_back(stays ? p : nearest_position(call, source_coordinate(plan.coordinates, axis, p), axis.in));
       }
     }
-    const auto innermost = std::ranges::find(out.strides(), 1);
-    if (x.type() != DataType::string && innermost != out.strides().end()) {
-      pick_elements(call.threads, x, positions, out);
-    } else {
-      Tensor source = x;
-      for (std::size_t i = 0; i < positions.size(); ++i) {
-        if (!is_identity(plan, plan.axes[i])) source = taken(call, source, i, positions[i]);
-      }
-      copy_elements(call.threads, out, source);
-    }
+    pick_elements(call, x, positions, out);
   } else {
     interpolate(call, plan, x, out);
   }
