@@ -52,6 +52,9 @@ constexpr auto kQuantizing = std::to_array<std::string_view>({"DequantizeLinear"
 
 static_assert(std::ranges::is_sorted(kCostly) && std::ranges::is_sorted(kRandom) && std::ranges::is_sorted(kQuantizing));
 
+/// Operands from which dims are computed are small.
+constexpr int64_t kShapeElements = 1024;
+
 /// What a node wants to know of an operand.
 enum class Need { contents, dims, type };
 
@@ -175,6 +178,7 @@ DataType source_type(const Value& value) {
 void Constants::clear() {
   known_.clear();
   types_.clear();
+  shapes_.clear();
   trained_.reset();
 }
 
@@ -233,8 +237,12 @@ void Constants::answer(const Node& node) {
   if (const auto reason = seen_through ? std::nullopt : refused(node)) return answer_all(node, *reason);
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const input = node.input(i);
-    if (input == nullptr || need_of(node, i) == Need::type) continue;
-    if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) return answer_all(node, *reason);
+    const Need need = need_of(node, i);
+    if (input == nullptr || need == Need::type) continue;
+    if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) {
+      const Reason why = *reason;
+      if (need != Need::dims || shape_of(*input) == nullptr) return answer_all(node, why);
+    }
   }
   answer_all(node, Reason::not_constant);
   try {
@@ -335,6 +343,80 @@ Constants::Answer Constants::constant_node(const Node& node) const {
   return Reason::not_constant;
 }
 
+const DatumInfo* Constants::shape_of(const Value& value) {
+  constexpr int kMostNested = 16;  // the answers to operands come first: more only where somebody wants to exhaust the stack
+  if (nesting_ >= kMostNested) return nullptr;
+  ++nesting_;
+  std::vector<const Value*> chain;
+  for (const Value* at = &value; at != nullptr && !shapes_.contains(at);) {
+    chain.push_back(at);
+    at = at->producer() != nullptr ? variable_of(*at->producer()) : nullptr;
+  }
+  for (; !chain.empty(); chain.pop_back()) {
+    const Value& at = *chain.back();
+    if (at.producer() != nullptr) {
+      shapes_.emplace(&at, inferred(*at.producer(), at));
+      continue;
+    }
+    const auto declared = at.graph().outer() == nullptr && !at.graph().is_function() && at.is_input() ? at.declared() : std::nullopt;
+    const bool is_known = declared && declared->type != DataType::undefined && declared->has_shape &&
+                          std::ranges::all_of(declared->dims, [](int64_t dim) { return dim >= 0; });
+    shapes_.emplace(&at,
+                    is_known ? std::optional(DatumInfo{Datum::Kind::tensor, declared->type, declared->dims, {}, nullptr}) : std::nullopt);
+  }
+  --nesting_;
+  const auto& shape = shapes_.at(&value);
+  return shape ? &*shape : nullptr;
+}
+
+const Value* Constants::variable_of(const Node& node) {
+  if (!node.domain().empty() || !node.subgraphs().empty() || node.opset() <= 0 || has_attribute_reference(node) ||
+      find_op(node.op_type()) == nullptr) {
+    return nullptr;
+  }
+  const Value* variable = nullptr;
+  for (const Value* const input : node.inputs()) {
+    if (input == nullptr || std::holds_alternative<Constant>(find(*input))) continue;
+    if (variable != nullptr && variable != input) return nullptr;
+    variable = input;
+  }
+  return variable;
+}
+
+std::optional<DatumInfo> Constants::inferred(const Node& node, const Value& output) {
+  const Value* const variable = variable_of(node);
+  const auto known = shapes_.find(variable);
+  if (variable == nullptr || known == shapes_.end() || !known->second) return std::nullopt;
+  std::vector<DatumInfo> infos(node.inputs().size());
+  std::vector<Tensor> contents(infos.size());
+  std::vector<const DatumInfo*> pointers(infos.size(), nullptr);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const Value* const input = node.input(i);
+    if (input == nullptr) continue;
+    pointers[i] = &infos[i];
+    if (input == variable) {
+      infos[i] = *known->second;
+      continue;
+    }
+    const auto answer = find(*input);
+    const Constant& constant = std::get<Constant>(answer);
+    infos[i] = {Datum::Kind::tensor, constant.type, constant.dims, {}, nullptr};
+    if (const std::optional<Tensor> small = element_count(constant.dims) <= kShapeElements ? this->value(*input) : std::nullopt) {
+      contents[i] = *small;
+      infos[i].value = &contents[i];
+    }
+  }
+  try {
+    const auto results = find_op(node.op_type())->infer(OpCall(node, node.opset()), pointers);
+    for (std::size_t k = 0; results && k < node.outputs().size(); ++k) {
+      if (node.output(k) == &output && results->at(k).kind == Datum::Kind::tensor) return results->at(k);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
+  }
+  return std::nullopt;
+}
+
 void Constants::evaluate(const Node& node) {
   const Op& op = *find_op(node.op_type());
   const OpCall call(node, node.opset());
@@ -351,6 +433,9 @@ void Constants::evaluate(const Node& node) {
       const DataType type = type_of(*input);
       if (type == DataType::undefined) return;
       operands[i].tensor = dims_only(type, {0});
+    } else if (need == Need::dims && std::holds_alternative<Reason>(known_.at(input))) {
+      const DatumInfo& shape = *shape_of(*input);
+      operands[i].tensor = dims_only(shape.type, shape.dims);
     } else {
       const Constant& constant = std::get<Constant>(known_.at(input));
       if (need == Need::dims) {

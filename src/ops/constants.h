@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
@@ -27,7 +28,7 @@ struct Constant {
 
 /// Answers what is constant: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of
 /// pure ops over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only
-/// type or dims of an operand; dims come from constants alone, never from a declared shape.
+/// type or dims of an operand; dims come from constants and from what the graph's inputs declare (a contract), never from value_info.
 /// Answers are remembered by value; a pass that changes the contents of a value calls forget().
 class Constants {
  public:
@@ -58,10 +59,17 @@ class Constants {
   [[nodiscard]] Answer seen_through(const Node& node);
   [[nodiscard]] Answer constant_node(const Node& node) const;
   void evaluate(const Node& node);
+  /// Type and dims that follow from one declared input and constants, node after node; nullptr when they do not.
+  [[nodiscard]] const DatumInfo* shape_of(const Value& value);
+  /// The only operand that is no constant, of a node whose result's dims can be told from its operands; nullptr when there is no such one.
+  [[nodiscard]] const Value* variable_of(const Node& node);
+  [[nodiscard]] std::optional<DatumInfo> inferred(const Node& node, const Value& output);
 
   Options options_;
   std::unordered_map<const Value*, Answer> known_;
   std::unordered_map<const Value*, DataType> types_;
+  std::unordered_map<const Value*, std::optional<DatumInfo>> shapes_;
+  int nesting_ = 0;                                         ///< of shape_of() in find()
   std::optional<std::unordered_set<std::string>> trained_;  ///< initializers that training_info writes to
 };
 
