@@ -191,7 +191,8 @@ template <class Integer, class Real>
 Integer truncate(Real value) {
   constexpr auto kLow = static_cast<Real>(std::numeric_limits<Integer>::min());
   // The largest integer may round up to a power of two, which no longer fits.
-  constexpr auto kHigh = static_cast<Real>(std::numeric_limits<Integer>::max() / 2 + 1) * 2;
+  constexpr Integer kHalf = std::numeric_limits<Integer>::max() / 2 + 1;
+  constexpr auto kHigh = static_cast<Real>(kHalf) * 2;
   const Real below = value < kHigh ? value : 0;  // NaN too
   const auto whole = static_cast<Integer>(below > kLow ? below : kLow);
   return value >= kHigh ? std::numeric_limits<Integer>::max() : whole;
@@ -299,11 +300,11 @@ RELAYOUT_F16C int64_t convert_halves(const float* from, uint16_t* to, int64_t co
   return i;
 }
 
-const bool has_f16c = __builtin_cpu_supports("f16c") != 0;
+const bool kHasF16c = __builtin_cpu_supports("f16c") != 0;
 
 #else
 
-constexpr bool has_f16c = false;
+constexpr bool kHasF16c = false;
 int64_t convert_halves(const uint16_t*, float*, int64_t) {
   return 0;
 }
@@ -317,11 +318,11 @@ int64_t convert_halves(const float*, uint16_t*, int64_t) {
 constexpr int64_t kRun = 256;
 
 void decode_halves(const uint16_t* from, float* to, int64_t count) {
-  for (int64_t i = has_f16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = decode_float16(from[i]);
+  for (int64_t i = kHasF16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = decode_float16(from[i]);
 }
 
 void encode_halves(const float* from, uint16_t* to, int64_t count) {
-  for (int64_t i = has_f16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = float_to_half(from[i]);
+  for (int64_t i = kHasF16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = float_to_half(from[i]);
 }
 
 RELAYOUT_VECTORIZE void decode_bfloats(const uint16_t* from, float* to, int64_t count) {

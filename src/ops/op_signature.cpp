@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

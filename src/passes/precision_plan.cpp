@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -16,7 +15,13 @@
 #include "base/text.h"
 #include "ops/constants.h"
 #include "ops/dtypes.h"
+#include "ops/op_signature.h"
 #include "passes/fragile.h"
+#include "passes/pass.h"
+#include "passes/rounding.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

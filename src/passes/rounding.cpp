@@ -9,6 +9,7 @@
 
 #include "model/tensor_data.h"
 #include "ops/dtypes.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
