@@ -3,7 +3,11 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,19 +70,8 @@ template <class F>
 void map_binary(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   const Tensor& a = tensor_at(inputs, 0);
   const Tensor b = aligned(call, a, tensor_at(inputs, 1));
-  with_exact_domain(a.type(), [&]<class Domain>(Domain) {
-    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, [&](Domain x, Domain y) { return f(x, y); }, a, b);
-  });
-}
-
-/// The same for integers only.
-template <class F>
-void map_integers(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
-  map_binary(call, inputs, outputs, [&]<class Domain>(Domain x, Domain y) -> Domain {
-    if constexpr (std::is_integral_v<Domain>)
-      return static_cast<Domain>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
-    else
-      return x;
+  with_native_type(a.type(), [&]<class T>(T) {
+    map_elements<T, T>(call.threads, outputs[0]->tensor, [f](T x, T y) { return static_cast<T>(f(x, y)); }, a, b);
   });
 }
 
@@ -86,9 +79,9 @@ template <class F>
 void map_test(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   const Tensor& a = tensor_at(inputs, 0);
   const Tensor b = aligned(call, a, tensor_at(inputs, 1));
-  with_exact_domain(a.type(), [&]<class Domain>(Domain) {
-    const auto test = [&](Domain x, Domain y) { return static_cast<uint8_t>(f(x, y)); };
-    map_elements<uint8_t, Domain>(call.threads, outputs[0]->tensor, test, a, b);
+  with_native_type(a.type(), [&]<class T>(T) {
+    const auto test = [f](T x, T y) { return static_cast<uint8_t>(f(x, y)); };
+    map_elements<uint8_t, T>(call.threads, as_bytes(outputs[0]->tensor), test, a, b);
   });
 }
 
@@ -96,47 +89,78 @@ template <class F>
 void map_booleans(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   const Tensor& a = tensor_at(inputs, 0);
   const Tensor b = aligned(call, a, tensor_at(inputs, 1));
-  const auto test = [&](uint8_t x, uint8_t y) { return static_cast<uint8_t>(f(x != 0, y != 0)); };
-  map_elements<uint8_t, uint8_t>(call.threads, outputs[0]->tensor, test, a, b);
+  const auto test = [f](uint8_t x, uint8_t y) { return static_cast<uint8_t>(f(static_cast<int>(x != 0), static_cast<int>(y != 0))); };
+  map_elements<uint8_t, uint8_t>(call.threads, as_bytes(outputs[0]->tensor), test, as_bytes(a), as_bytes(b));
 }
 
 /// Two's complement arithmetic: unsigned, where overflow wraps, for integers.
 template <class F, class T>
 T wrapping(const F& f, T x, T y) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (std::is_floating_point_v<T>) {
     return f(x, y);
-  else
-    return static_cast<T>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+  } else {
+    using Wide = std::conditional_t<sizeof(T) == sizeof(uint64_t), uint64_t, uint32_t>;
+    return static_cast<T>(f(static_cast<Wide>(x), static_cast<Wide>(y)));
+  }
 }
 
+/// The same for integers only.
+template <class F>
+void map_integers(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  map_binary(call, inputs, outputs, [f]<class T>(T x, T y) -> T {
+    if constexpr (std::is_integral_v<T>)
+      return wrapping(f, x, y);
+    else
+      return x;
+  });
+}
+
+/// Rejects integer divisors of 0 that something is divided by.
+void check_divisors(const OpCall& call, const Tensor& divisors, const Tensor& out) {
+  if (traits(divisors.type()).is_float || out.element_count() == 0) return;
+  const StridedLoop loop(divisors.dims(), {operand(divisors)});
+  with_native_type(divisors.type(), [&]<class T>(T) {
+    loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
+      const auto* const values = reinterpret_cast<const T*>(data[0]);
+      for (int64_t i = 0; i < count; ++i) {
+        if (values[i * strides[0]] == 0) reject(call, "integer division by zero");
+      }
+    });
+  });
+}
+
+/// x / y; integers cut off fractions and wrap, y is not 0. Quotients of up to 32 bits are exact in floating point of more than twice
+/// their bits but for the fraction, and vectors have no other division.
 template <class T>
-T quotient(const OpCall& call, T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    if (y == 0) reject(call, "integer division by zero");
-    if constexpr (std::is_signed_v<T>) {
-      if (y == -1) return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
+[[gnu::always_inline]] inline T quotient(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x / y;
+  } else {
+    const bool negates = std::is_signed_v<T> && y == static_cast<T>(-1);
+    const T divisor = negates ? T{1} : y;
+    const T opposite = static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
+    if constexpr (sizeof(T) == sizeof(int64_t)) {
+      return negates ? opposite : x / divisor;
+    } else {
+      using Real = std::conditional_t<sizeof(T) <= sizeof(int16_t), float, double>;
+      const T whole = static_cast<T>(static_cast<Real>(x) / static_cast<Real>(divisor));
+      return negates ? opposite : whole;
     }
   }
-  return x / y;
 }
 
 /// Remainder with the sign of the divisor, or of the dividend (`as_fmod`).
 template <class T>
-T remainder(const OpCall& call, T x, T y, bool as_fmod) {
+[[gnu::always_inline]] inline T remainder(T x, T y, bool as_fmod) {
   if constexpr (std::is_floating_point_v<T>) {
     const T rest = std::fmod(x, y);
     if (as_fmod) return rest;
     if (rest == 0) return std::copysign(rest, y);
     return (rest < 0) != (y < 0) ? rest + y : rest;
   } else {
-    if (y == 0) reject(call, "integer remainder of a division by zero");
-    if constexpr (std::is_signed_v<T>) {
-      if (y == -1) return 0;
-      const T rest = x % y;
-      return !as_fmod && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-    } else {
-      return x % y;
-    }
+    const T rest = static_cast<T>(static_cast<uint64_t>(x) - static_cast<uint64_t>(quotient(x, y)) * static_cast<uint64_t>(y));
+    const bool moves = !as_fmod && rest != 0 && (rest < 0) != (y < 0);
+    return moves ? static_cast<T>(rest + y) : rest;
   }
 }
 
@@ -146,8 +170,9 @@ template <class T>
 T shifted(T x, T y, bool left, int bits) {
   if constexpr (std::is_integral_v<T>) {
     const bool in_range = std::cmp_greater_equal(y, 0) && std::cmp_less(y, bits);
-    if (left) return in_range ? static_cast<T>(static_cast<uint64_t>(x) << static_cast<unsigned>(y)) : T{0};
-    return static_cast<T>(x >> (in_range ? static_cast<unsigned>(y) : 63U));
+    const unsigned places = in_range ? static_cast<unsigned>(y) : 0;
+    if (left) return in_range ? static_cast<T>(static_cast<uint64_t>(x) << places) : T{0};
+    return in_range ? static_cast<T>(x >> places) : static_cast<T>(x < 0 ? -1 : 0);
   } else {
     return x;
   }
@@ -175,16 +200,17 @@ T integer_power(const OpCall& call, T x, int64_t y) {
 
 /// The larger (or smaller) of two; NaN wins.
 template <class T, class Better>
-T extreme(T x, T y, const Better& better) {
+[[gnu::always_inline]] inline T extreme(T x, T y, const Better& better) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(x)) return x;
-    if (std::isnan(y)) return y;
+    const T best = better(y, x) || y != y ? y : x;
+    return x != x ? x : best;
+  } else {
+    return better(y, x) ? y : x;
   }
-  return better(y, x) ? y : x;
 }
 
-/// out = finish(fold of all inputs) in the given domain, any number of operands.
-template <class Domain, class Fold, class Finish>
+/// out = finish(fold of all inputs), each read as T, any number of operands.
+template <class T, class Fold, class Finish>
 void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const Fold& fold, const Finish& finish) {
   std::vector<Operand> operands{operand(out)};
   std::vector<DataType> types;
@@ -194,18 +220,23 @@ void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const 
   }
   const StridedLoop loop(out.dims(), std::move(operands));
   loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<Domain, kChunk> total;
-    ChunkReader<Domain> reader;
+    std::array<T, kChunk> buffer;
+    ChunkReader<T> first, next;
+    const bool direct = strides[0] == 1 && is_native<T>(out.type());
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t length = std::min(kChunk, count - begin);
-      for (std::size_t k = 0; k < types.size(); ++k) {
-        const Domain* values =
-            reader.read(types[k], data[k + 1] + begin * strides[k + 1] * element_stride(types[k]), strides[k + 1], length);
-        for (int64_t i = 0; i < length; ++i)
-          total[static_cast<std::size_t>(i)] = k == 0 ? values[i] : fold(total[static_cast<std::size_t>(i)], values[i]);
+      const auto read = [&](ChunkReader<T>& reader, std::size_t k) {
+        return reader.read(types[k], data[k + 1] + begin * strides[k + 1] * element_stride(types[k]), strides[k + 1], length);
+      };
+      std::byte* const to = data[0] + begin * strides[0] * element_stride(out.type());
+      T* const target = direct ? reinterpret_cast<T*>(to) : buffer.data();
+      const T* total = read(first, 0);
+      for (std::size_t k = 1; k < types.size(); ++k) {
+        map_run(length, fold, target, total, read(next, k));
+        total = target;
       }
-      for (int64_t i = 0; i < length; ++i) total[static_cast<std::size_t>(i)] = finish(total[static_cast<std::size_t>(i)]);
-      store(out.type(), data[0] + begin * strides[0] * element_stride(out.type()), strides[0], length, total.data());
+      map_run(length, finish, target, total);
+      if (!direct) store_chunk(out.type(), to, strides[0], length, target);
     }
   });
 }
@@ -225,9 +256,9 @@ Inferred infer_variadic(const OpCall& call, InputInfos inputs, TypeSet types) {
 template <class Better>
 void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs, const Better& better) {
   const Tensor& out = outputs[0]->tensor;
-  with_exact_domain(out.type(), [&]<class Domain>(Domain) {
-    const auto fold = [&](Domain x, Domain y) { return extreme(x, y, better); };
-    fold_inputs<Domain>(call, inputs, out, fold, [](Domain x) { return x; });
+  with_native_type(out.type(), [&]<class T>(T) {
+    const auto fold = [better](T x, T y) { return extreme(x, y, better); };
+    fold_inputs<T>(call, inputs, out, fold, [](T x) { return x; });
   });
 }
 
@@ -265,7 +296,8 @@ void multiply(const OpCall& c, InputData in, OutputData out) {
   map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::multiplies<>{}, x, y); });
 }
 void divide(const OpCall& c, InputData in, OutputData out) {
-  map_binary(c, in, out, [&c](auto x, auto y) { return quotient(c, x, y); });
+  check_divisors(c, tensor_at(in, 1), out[0]->tensor);
+  map_binary(c, in, out, [](auto x, auto y) { return quotient(x, y); });
 }
 
 void modulo(const OpCall& call, InputData inputs, OutputData outputs) {
@@ -273,7 +305,8 @@ void modulo(const OpCall& call, InputData inputs, OutputData outputs) {
   constexpr int64_t kFloorOpset = 28;
   const bool is_real = traits(tensor_at(inputs, 0).type()).is_float;
   if (!as_fmod && is_real && call.opset < kFloorOpset) reject(call, "floating-point operands need fmod = 1");
-  map_binary(call, inputs, outputs, [&](auto x, auto y) { return remainder(call, x, y, as_fmod); });
+  check_divisors(call, tensor_at(inputs, 1), outputs[0]->tensor);
+  map_binary(call, inputs, outputs, [as_fmod](auto x, auto y) { return remainder(x, y, as_fmod); });
 }
 
 Inferred infer_pow(const OpCall& call, InputInfos inputs) {
@@ -311,7 +344,7 @@ void bit_shift(const OpCall& call, InputData inputs, OutputData outputs) {
   if (direction != "LEFT" && direction != "RIGHT") reject(call, "direction is neither LEFT nor RIGHT");
   const bool left = direction == "LEFT";
   const int bits = traits(tensor_at(inputs, 0).type()).bits;
-  map_binary(call, inputs, outputs, [&](auto x, auto y) { return shifted(x, y, left, bits); });
+  map_binary(call, inputs, outputs, [left, bits](auto x, auto y) { return shifted(x, y, left, bits); });
 }
 
 void bitwise_and(const OpCall& c, InputData in, OutputData out) {
@@ -326,6 +359,7 @@ void bitwise_xor(const OpCall& c, InputData in, OutputData out) {
 
 void equal(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& a = tensor_at(inputs, 0);
+  if (a.type() == DataType::boolean) return map_booleans(call, inputs, outputs, std::equal_to<>{});
   if (a.type() != DataType::string) return map_test(call, inputs, outputs, std::equal_to<>{});
   const Tensor& out = outputs[0]->tensor;
   const StridedLoop loop(out.dims(), {operand(out), broadcast_operand(a, out.dims()), broadcast_operand(tensor_at(inputs, 1), out.dims())});
@@ -429,21 +463,21 @@ Inferred infer_clip(const OpCall& call, InputInfos inputs) {
 /// min(max(x, low), high): the upper bound wins when the bounds cross, NaN stays NaN. Bounds are attributes before opset 11.
 void clip(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
-  with_exact_domain(x.type(), [&]<class Domain>(Domain) {
-    const auto bound = [&](std::size_t index, std::string_view name) -> std::optional<Domain> {
-      if (present(inputs, index)) return load_one<Domain>(x.type(), tensor_at(inputs, index).bytes());
+  with_native_type(x.type(), [&]<class T>(T) {
+    const auto bound = [&](std::size_t index, std::string_view name, T none) {
+      if (present(inputs, index)) return load_one<T>(x.type(), tensor_at(inputs, index).bytes());
       constexpr int64_t kInputsOpset = 11;
-      if (call.opset >= kInputsOpset) return std::nullopt;
-      const auto value = call.attributes.real(name);
-      return value ? std::optional<Domain>(static_cast<Domain>(*value)) : std::nullopt;
+      const auto value = call.opset >= kInputsOpset ? std::nullopt : call.attributes.real(name);
+      return value ? static_cast<T>(*value) : none;
     };
-    const std::optional<Domain> low = bound(1, "min"), high = bound(2, "max");
-    const auto limit = [&](Domain value) {
-      if (low && value < *low) value = *low;
-      if (high && value > *high) value = *high;
-      return value;
+    using Limits = std::numeric_limits<T>;
+    const T low = bound(1, "min", Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest());
+    const T high = bound(2, "max", Limits::has_infinity ? Limits::infinity() : Limits::max());
+    const auto limit = [low, high](T value) {
+      const T raised = value < low ? low : value;
+      return raised > high ? high : raised;
     };
-    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, limit, x);
+    map_elements<T, T>(call.threads, outputs[0]->tensor, limit, x);
   });
 }
 
@@ -479,9 +513,12 @@ void prelu(const OpCall& call, InputData inputs, OutputData outputs) {
     strides[0] = slope.strides()[0];
     slope = slope.view(dims, std::move(strides));
   }
-  with_exact_domain(x.type(), [&]<class Domain>(Domain) {
-    const auto f = [](Domain value, Domain factor) { return value < 0 ? wrapping(std::multiplies<>{}, value, factor) : value; };
-    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, f, x, slope);
+  with_native_type(x.type(), [&]<class T>(T) {
+    const auto f = [](T value, T factor) {
+      const T scaled = wrapping(std::multiplies<>{}, value, factor);
+      return value < 0 ? scaled : value;
+    };
+    map_elements<T, T>(call.threads, outputs[0]->tensor, f, x, slope);
   });
 }
 

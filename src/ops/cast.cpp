@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "ops/convert.h"
 #include "ops/dtypes.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
@@ -132,6 +133,26 @@ void cast_to_small_float(const OpCall& call, const Tensor& from, const Tensor& t
   });
 }
 
+/// Between types that C++ computes in in one step, else through the domain of the source; what is read as floats is rounded once.
+void convert_numbers(const OpCall& call, const Tensor& from, const Tensor& to) {
+  const StridedLoop loop(to.dims(), {operand(to), operand(from)});
+  const DataType type = from.type(), to_type = to.type();
+  const auto size = element_stride(type), to_size = element_stride(to_type);
+  const auto convert_as = [&]<class Domain>(Domain) {
+    loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+      if (strides[0] == 1 && strides[1] == 1 && convert_run(type, data[1], to_type, data[0], count)) return;
+      std::array<Domain, kChunk> values;
+      for (int64_t begin = 0; begin < count; begin += kChunk) {
+        const int64_t length = std::min(kChunk, count - begin);
+        load(type, data[1] + begin * strides[1] * size, strides[1], length, values.data());
+        store(to_type, data[0] + begin * strides[0] * to_size, strides[0], length, values.data());
+      }
+    });
+  };
+  if (to_type == DataType::float32) return convert_as(float{});
+  with_exact_domain(type, convert_as);
+}
+
 void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
   if (from.type() == to.type()) return copy_elements(call.threads, to, from);
   if (from.type() == DataType::string) return cast_from_strings(call, from, to);
@@ -145,10 +166,7 @@ void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
   if (is_narrow && call.opset >= kWrappingOpset) {
     return map_elements<int64_t, int64_t>(call.threads, to, [](int64_t x) { return x; }, from);
   }
-  // What is read as floats is rounded once.
-  if (to.type() == DataType::float32) return map_elements<float, float>(call.threads, to, [](float x) { return x; }, from);
-  with_exact_domain(from.type(),
-                    [&]<class Domain>(Domain) { map_elements<Domain, Domain>(call.threads, to, [](Domain x) { return x; }, from); });
+  convert_numbers(call, from, to);
 }
 
 }  // namespace

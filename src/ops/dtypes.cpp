@@ -9,6 +9,7 @@
 
 #include "base/half.h"
 #include "base/vectorize.h"
+#include "ops/convert.h"
 #include "relayout/types.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -186,18 +187,6 @@ double to_double_odd(Integer value) {
   return negative ? -result : result;
 }
 
-/// Floating point to integer: truncates, saturates, NaN is 0.
-template <class Integer, class Real>
-Integer truncate(Real value) {
-  constexpr auto kLow = static_cast<Real>(std::numeric_limits<Integer>::min());
-  // The largest integer may round up to a power of two, which no longer fits.
-  constexpr Integer kHalf = std::numeric_limits<Integer>::max() / 2 + 1;
-  constexpr auto kHigh = static_cast<Real>(kHalf) * 2;
-  const Real below = value < kHigh ? value : 0;  // NaN too
-  const auto whole = static_cast<Integer>(below > kLow ? below : kLow);
-  return value >= kHigh ? std::numeric_limits<Integer>::max() : whole;
-}
-
 template <class Domain, class Value>
 Domain to_domain(Value value) {
   if constexpr (std::is_same_v<Domain, uint8_t>)
@@ -256,33 +245,13 @@ uint8_t to_narrow_integer(Domain value) {
   }
 }
 
-RELAYOUT_VECTORIZE void convert_run(const float* from, double* to, int64_t count) {
+RELAYOUT_VECTORIZE void widen_run(const float* from, double* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
 }
 
-RELAYOUT_VECTORIZE void convert_run(const double* from, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
-}
-
-RELAYOUT_VECTORIZE void convert_run(const uint8_t* from, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
-}
-
-RELAYOUT_VECTORIZE void convert_run(const int8_t* from, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
-}
-
-RELAYOUT_VECTORIZE void convert_run(const float* from, uint8_t* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = truncate<uint8_t>(from[i]);
-}
-
-RELAYOUT_VECTORIZE void convert_run(const float* from, int8_t* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = truncate<int8_t>(from[i]);
-}
-
-RELAYOUT_VECTORIZE void convert_truth(const uint8_t* from, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 1.0F : 0.0F;
-}
+/// The type whose memory a domain's values are: bools are 0 or 1 as uint8_t.
+template <class Domain>
+constexpr DataType kDomainType = std::is_same_v<Domain, uint8_t> ? DataType::boolean : kNativeType<Domain>;
 
 #ifdef RELAYOUT_F16C
 
@@ -337,6 +306,15 @@ RELAYOUT_VECTORIZE void round_run_to_odd(const double* from, float* to, int64_t 
   for (int64_t i = 0; i < count; ++i) to[i] = std::bit_cast<float>(round_to_odd(from[i]));
 }
 
+template <class Integer>
+void to_doubles_odd(const Integer* from, double* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = to_double_odd(static_cast<int64_t>(from[i]));
+}
+
+void to_doubles_odd(const uint64_t* from, double* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = to_double_odd(from[i]);
+}
+
 /// Whether a run is worth setting up; a value repeated is read once.
 bool is_run(int64_t stride, int64_t count) {
   constexpr int64_t kFewest = 8;
@@ -359,13 +337,12 @@ void load_narrow(const uint16_t* from, int64_t stride, int64_t count, Domain* ou
     float* to = values.data();
     if constexpr (std::is_same_v<Domain, float>) to = out + first;
     kType == DataType::float16 ? decode_halves(run, to, here) : decode_bfloats(run, to, here);
-    if constexpr (std::is_same_v<Domain, double>) convert_run(to, out + first, here);
+    if constexpr (std::is_same_v<Domain, double>) widen_run(to, out + first, here);
   }
 }
 
 template <DataType kType, class Domain>
 void store_narrow(uint16_t* to, int64_t stride, int64_t count, const Domain* from) {
-  static_assert(std::is_floating_point_v<Domain>);
   std::array<uint16_t, kRun> codes;
   std::array<float, kRun> values;
   for (int64_t first = 0; first < count; first += kRun) {
@@ -373,6 +350,11 @@ void store_narrow(uint16_t* to, int64_t stride, int64_t count, const Domain* fro
     const float* run = values.data();
     if constexpr (std::is_same_v<Domain, float>) run = from + first;
     if constexpr (std::is_same_v<Domain, double>) round_run_to_odd(from + first, values.data(), here);
+    if constexpr (std::is_integral_v<Domain>) {
+      std::array<double, kRun> wide;
+      to_doubles_odd(from + first, wide.data(), here);
+      round_run_to_odd(wide.data(), values.data(), here);
+    }
     uint16_t* const out = stride == 1 ? to + first : codes.data();
     kType == DataType::float16 ? encode_halves(run, out, here) : encode_bfloats(run, out, here);
     if (stride == 1) continue;
@@ -442,17 +424,11 @@ float decode_small_float(DataType type, uint16_t bits) {
 
 template <class Domain>
 void load(DataType type, const std::byte* from, int64_t stride, int64_t count, Domain* out) {
-  const auto plain = [&]<class Stored>(Stored) {
-    if constexpr (std::is_same_v<Domain, float> && sizeof(Stored) == 1) {
-      if (stride == 1) return convert_run(reinterpret_cast<const Stored*>(from), out, count);
-    }
-    load_run<Domain, Stored>(from, stride, count, out, [](Stored v) { return v; });
-  };
+  if (stride == 1 && is_run(stride, count) && convert_run(type, from, kDomainType<Domain>, reinterpret_cast<std::byte*>(out), count))
+    return;
+  const auto plain = [&]<class Stored>(Stored) { load_run<Domain, Stored>(from, stride, count, out, [](Stored v) { return v; }); };
   switch (type) {
     case DataType::float32:
-      if constexpr (std::is_same_v<Domain, double>) {
-        if (stride == 1) return convert_run(reinterpret_cast<const float*>(from), out, count);
-      }
       return plain(float{});
     case DataType::float64:
       return plain(double{});
@@ -479,9 +455,6 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
     case DataType::int2:
       return plain(int8_t{});
     case DataType::boolean:
-      if constexpr (std::is_same_v<Domain, float>) {
-        if (stride == 1) return convert_truth(reinterpret_cast<const uint8_t*>(from), out, count);
-      }
       return load_run<Domain, uint8_t>(from, stride, count, out, [](uint8_t v) { return static_cast<uint8_t>(v != 0); });
     case DataType::float16:
       if constexpr (std::is_floating_point_v<Domain>) {
@@ -500,17 +473,13 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
 
 template <class Domain>
 void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Domain* from) {
+  if (stride == 1 && is_run(stride, count) && convert_run(kDomainType<Domain>, reinterpret_cast<const std::byte*>(from), type, to, count))
+    return;
   const auto integer = [&]<class Stored>(Stored) {
-    if constexpr (std::is_same_v<Domain, float> && sizeof(Stored) == 1) {
-      if (stride == 1) return convert_run(from, reinterpret_cast<Stored*>(to), count);
-    }
     store_run<Domain, Stored>(to, stride, count, from, [](Domain v) { return to_integer<Stored>(v); });
   };
   switch (type) {
     case DataType::float32:
-      if constexpr (std::is_same_v<Domain, double>) {
-        if (stride == 1) return convert_run(from, reinterpret_cast<float*>(to), count);
-      }
       return store_run<Domain, float>(to, stride, count, from, [](Domain v) { return static_cast<float>(v); });
     case DataType::float64:
       return store_run<Domain, double>(to, stride, count, from, [](Domain v) { return static_cast<double>(v); });
@@ -541,17 +510,9 @@ void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Do
     case DataType::boolean:
       return store_run<Domain, uint8_t>(to, stride, count, from, [](Domain v) { return static_cast<uint8_t>(v != Domain{}); });
     case DataType::float16:
-      if constexpr (std::is_floating_point_v<Domain>)
-        return store_narrow<DataType::float16>(reinterpret_cast<uint16_t*>(to), stride, count, from);
-      else
-        return store_run<Domain, uint16_t>(to, stride, count, from,
-                                           [](Domain v) { return encode(kFloat16, to_small_float_source(v), false); });
+      return store_narrow<DataType::float16>(reinterpret_cast<uint16_t*>(to), stride, count, from);
     case DataType::bfloat16:
-      if constexpr (std::is_floating_point_v<Domain>)
-        return store_narrow<DataType::bfloat16>(reinterpret_cast<uint16_t*>(to), stride, count, from);
-      else
-        return store_run<Domain, uint16_t>(to, stride, count, from,
-                                           [](Domain v) { return encode(kBFloat16, to_small_float_source(v), false); });
+      return store_narrow<DataType::bfloat16>(reinterpret_cast<uint16_t*>(to), stride, count, from);
     default:
       return store_run<Domain, uint8_t>(to, stride, count, from, [type](Domain v) {
         return static_cast<uint8_t>(encode_small_float(type, to_small_float_source(v), true));

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "relayout/types.h"
 
@@ -16,6 +18,7 @@ namespace relayout {
 //   int64_t  all integers of up to 64 bits but u64; the low bits are what two's complement arithmetic of the narrow type gives
 //   uint64_t u64
 //   uint8_t  bool, as 0 or 1
+// Arithmetic that is the same in the type of the elements runs in that: with_native_type().
 
 /// A set of element types.
 class TypeSet {
@@ -63,13 +66,6 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
 template <class Domain>
 void store(DataType type, std::byte* to, int64_t stride, int64_t count, const Domain* from);
 
-/// The same for one element.
-template <class Domain>
-[[nodiscard]] Domain load_one(DataType type, const std::byte* from) {
-  Domain out{};
-  load(type, from, 1, 1, &out);
-  return out;
-}
 template <class Domain>
 void store_one(DataType type, std::byte* to, Domain value) {
   store(type, to, 1, 1, &value);
@@ -80,14 +76,51 @@ void store_one(DataType type, std::byte* to, Domain value) {
 [[nodiscard]] uint16_t encode_small_float(DataType type, double value, bool saturate);
 [[nodiscard]] float decode_small_float(DataType type, uint16_t bits);
 
-/// Whether memory of this type is an array of Domain already.
-template <class Domain>
+/// The type whose memory is an array of T. uint8_t is u8 here: a bool of a file may hold any byte.
+template <class T>
+inline constexpr DataType kNativeType = DataType::undefined;
+template <>
+inline constexpr DataType kNativeType<float> = DataType::float32;
+template <>
+inline constexpr DataType kNativeType<double> = DataType::float64;
+template <>
+inline constexpr DataType kNativeType<int8_t> = DataType::int8;
+template <>
+inline constexpr DataType kNativeType<uint8_t> = DataType::uint8;
+template <>
+inline constexpr DataType kNativeType<int16_t> = DataType::int16;
+template <>
+inline constexpr DataType kNativeType<uint16_t> = DataType::uint16;
+template <>
+inline constexpr DataType kNativeType<int32_t> = DataType::int32;
+template <>
+inline constexpr DataType kNativeType<uint32_t> = DataType::uint32;
+template <>
+inline constexpr DataType kNativeType<int64_t> = DataType::int64;
+template <>
+inline constexpr DataType kNativeType<uint64_t> = DataType::uint64;
+
+/// Whether memory of this type is an array of T already.
+template <class T>
 [[nodiscard]] constexpr bool is_native(DataType type) {
-  if constexpr (std::is_same_v<Domain, float>) return type == DataType::float32;
-  if constexpr (std::is_same_v<Domain, double>) return type == DataType::float64;
-  if constexpr (std::is_same_v<Domain, int64_t>) return type == DataType::int64;
-  if constexpr (std::is_same_v<Domain, uint64_t>) return type == DataType::uint64;
-  return false;  // a bool of a file may hold any byte
+  return type == kNativeType<T>;
+}
+
+/// Whether load() and store() convert to and from T.
+template <class T>
+inline constexpr bool kIsDomain = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t> ||
+                                  std::is_same_v<T, uint64_t> || std::is_same_v<T, uint8_t>;
+
+/// One element, as load() or as memory has it.
+template <class T>
+[[nodiscard]] T load_one(DataType type, const std::byte* from) {
+  T out{};
+  if (is_native<T>(type)) {
+    std::memcpy(&out, from, sizeof out);
+  } else if constexpr (kIsDomain<T>) {
+    load(type, from, 1, 1, &out);
+  }
+  return out;
 }
 
 /// Calls f(Domain{}) with the domain in which exact arithmetic of `type` runs: float for f32 and narrower, double, int64_t, uint64_t.
@@ -104,6 +137,27 @@ decltype(auto) with_exact_domain(DataType type, F&& f) {
       return f(float{});
     default:
       return traits(type).is_float ? f(float{}) : f(int64_t{});
+  }
+}
+
+/// As with_exact_domain, but integers in the type that they have in memory.
+template <class F>
+decltype(auto) with_native_type(DataType type, F&& f) {
+  switch (type) {
+    case DataType::int8:
+      return f(int8_t{});
+    case DataType::uint8:
+      return f(uint8_t{});
+    case DataType::int16:
+      return f(int16_t{});
+    case DataType::uint16:
+      return f(uint16_t{});
+    case DataType::int32:
+      return f(int32_t{});
+    case DataType::uint32:
+      return f(uint32_t{});
+    default:
+      return with_exact_domain(type, std::forward<F>(f));
   }
 }
 

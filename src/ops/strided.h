@@ -7,10 +7,13 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/vectorize.h"
 #include "ops/dtypes.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -25,6 +28,11 @@ struct Operand {
 [[nodiscard]] Operand operand(const Tensor& tensor);
 /// A tensor as operand of a loop over `dims` (numpy broadcasting: trailing dims align, 1 stretches). Must fit.
 [[nodiscard]] Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims);
+
+/// The bytes of bools as numbers.
+[[nodiscard]] inline Tensor as_bytes(const Tensor& bools) {
+  return {TensorDesc{DataType::uint8, bools.dims(), bools.strides()}, bools.bytes(), bools.owner()};
+}
 
 /// The one iterator of the own kernels: walks several strided operands in step. Dims are sorted by the first operand's strides and
 /// merged where all operands allow, so that the innermost runs are as long and as contiguous as the first operand has them,
@@ -59,21 +67,47 @@ decltype(auto) with_step(int64_t stride, F&& f) {
 inline constexpr int64_t kChunk = 512;               ///< elements converted at a time
 inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
 
-/// Elements of one operand in a domain: the memory itself where that is possible, else converted into a buffer.
-template <class Domain>
+/// Elements of one operand as T: the memory itself where that is possible, else converted or gathered into a buffer.
+template <class T>
 class ChunkReader {
  public:
-  const Domain* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
-    if (stride == 1 && is_native<Domain>(type)) return reinterpret_cast<const Domain*>(data);
-    load(type, data, stride, count, buffer_.data());
+  const T* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
+    const auto* const source = reinterpret_cast<const T*>(data);
+    if (is_native<T>(type)) {
+      if (stride == 1) return source;
+      if (stride == 0) {
+        std::fill_n(buffer_.data(), count, *source);
+      } else {
+        for (int64_t i = 0; i < count; ++i) buffer_[static_cast<std::size_t>(i)] = source[i * stride];
+      }
+    } else if constexpr (kIsDomain<T>) {
+      load(type, data, stride, count, buffer_.data());
+    }
     return buffer_.data();
   }
 
  private:
-  std::array<Domain, kChunk> buffer_;
+  std::array<T, kChunk> buffer_;
 };
 
-/// out[i] = f(in[i]…) with broadcasting: each input is read into domain In, the result written from domain Out.
+/// store(), also from a type that is no domain to memory of that type.
+template <class T>
+void store_chunk(DataType type, std::byte* to, int64_t stride, int64_t count, const T* from) {
+  if constexpr (kIsDomain<T>) {
+    store(type, to, stride, count, from);
+  } else {
+    auto* const target = reinterpret_cast<T*>(to);
+    for (int64_t i = 0; i < count; ++i) target[i * stride] = from[i];
+  }
+}
+
+/// out[i] = f(in[i]…) over neighbouring elements, for each instruction set.
+template <class Out, class F, class... In>
+RELAYOUT_VECTORIZE static void map_run(int64_t count, F f, Out* out, const In*... in) {
+  for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]...);
+}
+
+/// out[i] = f(in[i]…) with broadcasting: each input is read as In, the result written from Out, each a domain or the type of the memory.
 template <class Out, class In, class F, class... Inputs>
 void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... inputs) {
   static_assert((std::is_same_v<Inputs, Tensor> && ...));
@@ -85,21 +119,20 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
   const StridedLoop loop(out.dims(), std::move(operands));
   loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
     std::array<ChunkReader<In>, kInputs> readers;
+    std::array<const In*, kInputs> from;
     std::array<Out, kChunk> buffer;
     const int64_t out_size = element_stride(out_type);
     const bool direct = strides[0] == 1 && is_native<Out>(out_type);
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t length = std::min(kChunk, count - begin);
-      std::array<const In*, kInputs> from;
       for (std::size_t i = 0; i < kInputs; ++i) {
+        if (begin > 0 && strides[i + 1] == 0) continue;  // read already
         from[i] = readers[i].read(types[i], data[i + 1] + begin * strides[i + 1] * element_stride(types[i]), strides[i + 1], length);
       }
       std::byte* const to = data[0] + begin * strides[0] * out_size;
       Out* const target = direct ? reinterpret_cast<Out*>(to) : buffer.data();
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        for (int64_t i = 0; i < length; ++i) target[i] = f(from[I][i]...);
-      }(std::make_index_sequence<kInputs>{});
-      if (!direct) store(out_type, to, strides[0], length, target);
+      [&]<std::size_t... I>(std::index_sequence<I...>) { map_run(length, f, target, from[I]...); }(std::make_index_sequence<kInputs>{});
+      if (!direct) store_chunk(out_type, to, strides[0], length, target);
     }
   });
 }

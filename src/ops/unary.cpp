@@ -1,6 +1,8 @@
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
+#include <type_traits>
 
 #include "ops/dtypes.h"
 #include "ops/kernels.h"
@@ -25,11 +27,20 @@ void map_real(const OpCall& call, InputData inputs, OutputData outputs, const F&
   map_elements<double, double>(call.threads, outputs[0]->tensor, f, tensor_at(inputs, 0));
 }
 
-/// A function that is exact in every domain.
+/// A function that is exact in every type.
 template <class F>
 void map_exact(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  with_native_type(tensor_at(inputs, 0).type(), [&]<class T>(T) {
+    map_elements<T, T>(call.threads, outputs[0]->tensor, [f](T x) { return static_cast<T>(f(x)); }, tensor_at(inputs, 0));
+  });
+}
+
+/// A test of each element. Of floats in float, which narrower ones are, and double.
+template <class F>
+void map_test(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   with_exact_domain(tensor_at(inputs, 0).type(), [&]<class Domain>(Domain) {
-    map_elements<Domain, Domain>(call.threads, outputs[0]->tensor, [&](Domain x) { return f(x); }, tensor_at(inputs, 0));
+    map_elements<uint8_t, Domain>(
+        call.threads, as_bytes(outputs[0]->tensor), [f](Domain x) { return static_cast<uint8_t>(f(x)); }, tensor_at(inputs, 0));
   });
 }
 
@@ -238,7 +249,8 @@ void thresholded_relu(const OpCall& c, InputData in, OutputData out) {
 }
 
 void logical_not(const OpCall& c, InputData in, OutputData out) {
-  map_elements<uint8_t, uint8_t>(c.threads, out[0]->tensor, [](uint8_t x) { return static_cast<uint8_t>(x == 0); }, tensor_at(in, 0));
+  map_elements<uint8_t, uint8_t>(
+      c.threads, as_bytes(out[0]->tensor), [](uint8_t x) { return static_cast<uint8_t>(x == 0); }, as_bytes(tensor_at(in, 0)));
 }
 
 void bitwise_not(const OpCall& c, InputData in, OutputData out) {
@@ -251,14 +263,17 @@ void bitwise_not(const OpCall& c, InputData in, OutputData out) {
 }
 
 void is_nan(const OpCall& c, InputData in, OutputData out) {
-  map_elements<uint8_t, double>(c.threads, out[0]->tensor, [](double x) { return static_cast<uint8_t>(std::isnan(x)); }, tensor_at(in, 0));
+  map_test(c, in, out, [](auto x) { return x != x; });
 }
 
 void is_inf(const OpCall& c, InputData in, OutputData out) {
   const bool positive = c.attributes.integer("detect_positive", 1) != 0;
   const bool negative = c.attributes.integer("detect_negative", 1) != 0;
-  const auto test = [positive, negative](double x) { return static_cast<uint8_t>(std::isinf(x) && (x > 0 ? positive : negative)); };
-  map_elements<uint8_t, double>(c.threads, out[0]->tensor, test, tensor_at(in, 0));
+  map_test(c, in, out, [positive, negative](auto x) {
+    constexpr auto kInfinity = std::numeric_limits<decltype(x)>::infinity();  // of integers 0
+    if constexpr (std::is_integral_v<decltype(x)>) return false;
+    return (positive && x == kInfinity) || (negative && x == -kInfinity);
+  });
 }
 
 }  // namespace relayout::kernels
