@@ -225,7 +225,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"Unsqueeze", 1, kNewest, view, infer_unsqueeze, reshape, view_reshape},
     {"Upsample", 1, kNewest, axis_mapped, infer_resize, kernels::resize},
     {"Where", 9, kNewest, agnostic, infer_where, where},
-    elementwise("Xor", 7, infer_logical, logical_xor),
+    elementwise("Xor", 1, infer_logical, logical_xor),
 });
 
 constexpr bool is_sorted_and_unique() {

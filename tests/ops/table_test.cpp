@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
+#include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "ops/op.h"
@@ -31,6 +35,23 @@ TEST(OpTable, FindsByExactName) {
   EXPECT_EQ(find_op("conv"), nullptr);
   EXPECT_EQ(find_op(""), nullptr);
   EXPECT_EQ(find_op("Zzz"), nullptr);
+}
+
+TEST(OpTable, EveryOperatorIsKnownFromItsFirstOpset) {
+  std::map<std::string, int> first;
+  for (const auto& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+    if (!schema.domain().empty()) continue;
+    int& since = first.try_emplace(schema.Name(), schema.since_version()).first->second;
+    since = std::min(since, schema.since_version());
+  }
+  ASSERT_GT(first.size(), 150U);
+  for (const auto& [name, since] : first) {
+    const Op* const op = find_op(name);
+    const bool elsewhere = name == "If" || name == "Loop" || name == "Scan" || name == "SequenceMap";  // control flow
+    const bool unsupported = name == "ImageDecoder";                                                   // needs codecs
+    EXPECT_EQ(op == nullptr, elsewhere || unsupported) << name;
+    EXPECT_LE(op == nullptr ? 0 : op->since, since) << name;
+  }
 }
 
 }  // namespace
