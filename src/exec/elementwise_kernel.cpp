@@ -118,7 +118,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
     case Function::softsign:
       return map(out, in, count, [](float x) { return x / (1.0F + std::fabs(x)); });
     case Function::thresholded:
-      return map(out, in, count, [=](float x) { return x <= alpha ? 0.0F : x; });
+      return map(out, in, count, [=](float x) { return x > alpha ? x : 0.0F; });
     case Function::scaled_elu:
       return map(out, in, count, [=](float x) {
         const float tail = alpha * exponential_less_one(x < 0 ? x : 0);

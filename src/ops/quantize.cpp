@@ -41,15 +41,22 @@ std::optional<DataType> type_attribute(const OpCall& call, std::string_view name
   return found->type;
 }
 
+/// One value per block of the axis.
+bool is_blocked(const OpCall& call, const Dims& x, const Dims& parameter) {
+  const int64_t block = call.attributes.integer("block_size", 0);
+  if (block <= 0) return false;
+  const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 1), x.size());
+  Dims expected = x;
+  expected[axis] = x[axis] / block + (x[axis] % block != 0 ? 1 : 0);
+  return parameter == expected;
+}
+
 /// Rejects scale or zero point that is neither one value, nor one per index of the axis, nor one per block of it.
 void check_granularity(const OpCall& call, const Dims& x, const Dims& parameter) {
-  if (element_count(parameter) == 1) return;
+  if (element_count(parameter) == 1 || is_blocked(call, x, parameter)) return;
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 1), x.size());
-  if (parameter.size() == 1 && x.size() >= 1 && parameter[0] == x[axis]) return;
-  const int64_t block = call.attributes.integer("block_size", 0);
-  Dims expected = x;
-  if (block > 0) expected[axis] = x[axis] / block + (x[axis] % block != 0 ? 1 : 0);
-  if (block <= 0 || parameter != expected) reject(call, "scale or zero point of dims " + to_string(parameter) + " for " + to_string(x));
+  if (parameter.size() == 1 && parameter[0] == x[axis]) return;
+  reject(call, "scale or zero point of dims " + to_string(parameter) + " for " + to_string(x));
 }
 
 /// Scale or zero point as operand over the dims of x.
@@ -62,7 +69,7 @@ Spread spread(const OpCall& call, const Tensor& parameter, const Dims& x) {
   Spread result{parameter, {parameter.bytes(), element_stride(parameter.type()), Dims(x.size(), 0)}};
   if (parameter.element_count() == 1) return result;
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 1), x.size());
-  if (parameter.rank() == 1) {
+  if (!is_blocked(call, x, parameter.dims())) {
     result.operand.strides[axis] = parameter.strides()[0];
     return result;
   }

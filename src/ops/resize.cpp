@@ -159,7 +159,8 @@ std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const D
     Axis& axis = plan.axes[axes[i]];
     if (!(scales[i] > 0) || !std::isfinite(scales[i])) reject(call, "a scale is not positive");
     axis.scale = scales[i];
-    axis.out = checked_size(call, std::floor(static_cast<double>(axis.in) * (crops ? axis.roi_end - axis.roi_begin : 1) * scales[i]));
+    // Whatever the roi crops: so has ONNX's own shape inference it, and what runs elsewhere.
+    axis.out = checked_size(call, std::floor(static_cast<double>(axis.in) * scales[i]));
   }
   return plan;
 }
@@ -233,8 +234,7 @@ struct Filter {
 Neighbours neighbours_of(const Filter& filter, const Axis& axis, double coordinate) {
   const double stretch = filter.antialias ? std::min(axis.scale, 1.0) : 1;
   const double radius = filter.cubic ? 2 : 1;
-  const double limit = static_cast<double>(axis.in) + 2;
-  const double reach = std::min(std::ceil(radius / stretch), limit);  // beyond the whole input nothing changes
+  const double reach = std::ceil(radius / stretch);  // at most a few lengths of the input, as there is an output
   const double base = std::ceil(coordinate) - 1;
   Neighbours result{static_cast<int64_t>(base - reach + 1), {}};
   double sum = 0;
@@ -294,7 +294,9 @@ void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, co
     dims[i] = axis.out;
   }
   const Tensor dense(TensorDesc{DataType::float64, dims, contiguous_strides(dims)}, reinterpret_cast<std::byte*>(values.data()), nullptr);
-  map_elements<double, double>(call.threads, out, [](double value) { return value; }, dense);
+  const auto write = [&](const auto& f) { map_elements<double, double>(call.threads, out, f, dense); };
+  if (traits(out.type()).is_float) return write([](double value) { return value; });
+  write([](double value) { return std::nearbyint(value); });  // what leaves the range of integers is held at its bounds
 }
 
 /// tf_crop_and_resize: outputs whose coordinate lies outside the input in any dim have one fixed value.

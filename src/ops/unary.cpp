@@ -232,10 +232,11 @@ void selu(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [alpha, gamma](double x) { return x > 0 || std::isnan(x) ? gamma * x : gamma * alpha * std::expm1(x); });
 }
 
+/// NaN is neither above nor below (function body of Shrink 9): 0.
 void shrink(const OpCall& c, InputData in, OutputData out) {
   const double bias = c.attributes.real("bias", 0.0F);
   const double lambd = c.attributes.real("lambd", 0.5F);
-  map_real(c, in, out, [bias, lambd](double x) { return x < -lambd ? x + bias : x > lambd ? x - bias : std::isnan(x) ? x : 0; });
+  map_real(c, in, out, [bias, lambd](double x) { return x < -lambd ? x + bias : x > lambd ? x - bias : 0; });
 }
 
 void swish(const OpCall& c, InputData in, OutputData out) {
@@ -243,9 +244,10 @@ void swish(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [alpha](double x) { return x * sigmoid_of(alpha * x); });
 }
 
+/// NaN is not above (function body of ThresholdedRelu 10): 0.
 void thresholded_relu(const OpCall& c, InputData in, OutputData out) {
   const double alpha = c.attributes.real("alpha", 1.0F);
-  map_real(c, in, out, [alpha](double x) { return x > alpha || std::isnan(x) ? x : 0; });
+  map_real(c, in, out, [alpha](double x) { return x > alpha ? x : 0; });
 }
 
 void logical_not(const OpCall& c, InputData in, OutputData out) {

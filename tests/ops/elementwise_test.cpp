@@ -82,13 +82,17 @@ TEST(Unary, FormulasOfTheTexts) {
 }
 
 TEST(Unary, NanSurvives) {
-  for (const char* op : {"Relu",  "Abs",   "Celu",   "Elu",     "Exp",  "Gelu",      "HardSigmoid", "HardSwish", "LeakyRelu",
-                         "Mish",  "Selu",  "Shrink", "Sigmoid", "Sign", "Softplus",  "Softsign",    "Tanh",      "ThresholdedRelu",
-                         "Floor", "Round", "Sqrt",   "Log",     "Erf",  "Reciprocal"}) {
+  for (const char* op :
+       {"Relu",    "Abs",  "Celu",     "Elu",      "Exp",  "Gelu",  "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Selu",
+        "Sigmoid", "Sign", "Softplus", "Softsign", "Tanh", "Floor", "Round",       "Sqrt",      "Log",       "Erf",  "Reciprocal"}) {
     EXPECT_TRUE(std::isnan(numbers_of(run_one(op, {f32({kNan})}))[0])) << op;
   }
   EXPECT_TRUE(std::isnan(numbers_of(
       run_one("Clip", {f32({kNan}), tensor_of_values(DataType::float32, {}, {0}), tensor_of_values(DataType::float32, {}, {1})}))[0]));
+}
+
+TEST(Unary, NanIsOnNeitherSideOfABound) {  // "otherwise 0", as the function bodies have it
+  for (const char* op : {"Shrink", "ThresholdedRelu"}) EXPECT_EQ(numbers_of(run_one(op, {f32({kNan})})), std::vector<double>{0}) << op;
 }
 
 TEST(Unary, SignOfZeroAndLimits) {

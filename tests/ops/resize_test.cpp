@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "support/op_cases.h"
+
+namespace relayout::test {
+namespace {
+
+constexpr int64_t kOpset = 19;
+
+Tensor floats(const std::vector<double>& values) {
+  return tensor_of_values(DataType::float32, {static_cast<int64_t>(values.size())}, values);
+}
+
+Tensor sizes(const std::vector<double>& values) {
+  return tensor_of_values(DataType::int64, {static_cast<int64_t>(values.size())}, values);
+}
+
+std::vector<double> resized(const std::string& attributes, const Tensor& x, const Tensor& to) {
+  return numbers_of(run_one("Resize <" + attributes + ">", {x, Datum(), Datum(), to}, kOpset));
+}
+
+// Expected values: the reference implementation of ONNX 1.23.
+
+TEST(Resize, IntegersAreRoundedAndHeldAtTheirBounds) {
+  const Tensor x = tensor_of_values(DataType::uint8, {1, 4}, {10, 250, 3, 20});
+  EXPECT_EQ(resized("mode = \"linear\"", x, sizes({1, 7})), (std::vector<double>{10, 96, 233, 126, 4, 14, 20}));
+  EXPECT_EQ(resized("mode = \"cubic\"", x, sizes({1, 7})), (std::vector<double>{0, 107, 248, 147, 0, 0, 22}));
+}
+
+TEST(Resize, AntialiasingCountsTheEdgeAsOftenAsTheFilterReachesBeyondIt) {
+  const Tensor x = tensor_of_values(DataType::float32, {1, 5}, {1, -2, 4, 8, 16});
+  const std::string corners = "antialias = 1, coordinate_transformation_mode = \"align_corners\", mode = ";
+  EXPECT_NEAR(resized(corners + "\"cubic\"", x, sizes({1, 1}))[0], 1.224, 1e-6);
+  const std::vector<double> two = resized(corners + "\"linear\"", x, sizes({1, 2}));
+  EXPECT_NEAR(two[0], 0.53846157, 1e-6);
+  EXPECT_NEAR(two[1], 13.230769, 1e-5);
+}
+
+TEST(Resize, TheRoiDoesNotChangeTheSizeThatScalesGive) {
+  const Tensor x = tensor_of_values(DataType::float32, {1, 5}, {1, -2, 4, 8, 16});
+  const auto run = run_op("Resize <coordinate_transformation_mode = \"tf_crop_and_resize\", mode = \"linear\">",
+                          {x, floats({0, 0.2, 1, 0.8}), floats({1, 0.6})}, kOpset);
+  EXPECT_EQ(run[0].tensor.dims(), (Dims{1, 3}));
+}
+
+}  // namespace
+}  // namespace relayout::test
