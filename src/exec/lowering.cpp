@@ -438,6 +438,23 @@ void Lowering::observe(const Group& group) {
   plan_.observations.push_back(std::move(observation));
 }
 
+/// Outputs that have a buffer of the arena for themselves, as the caller gets them, are made in the caller's memory at once.
+void Lowering::find_results() {
+  std::vector<int> uses(plan_.buffers.size(), 0);
+  for (const int value : program_.outputs()) {
+    if (value >= 0 && !where(value).places.empty()) ++uses[static_cast<std::size_t>(place(value).buffer)];
+  }
+  for (const PlanPort& port : plan_.exports) {
+    if (!port.place || !program_.is_output(port.value)) continue;
+    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(port.place.buffer)];
+    const TensorDesc& desc = port.place.desc;
+    if (buffer.kind != Buffer::Kind::arena || uses[static_cast<std::size_t>(port.place.buffer)] != 1) continue;
+    if (port.place.offset != 0 || byte_count(desc) != buffer.bytes || !is_ordered(desc, Order::contiguous)) continue;
+    buffer.kind = Buffer::Kind::result;
+    plan_.results.push_back(port);
+  }
+}
+
 void Lowering::finish() {
   hand_over_outputs();
   const auto end = static_cast<int64_t>(plan_.steps.size());
@@ -453,6 +470,7 @@ void Lowering::finish() {
     buffer.first = std::min(buffer.first, end);
     buffer.last = end;
   }
+  find_results();
   std::vector<Lifetime> lifetimes;
   for (const Buffer& buffer : plan_.buffers) {
     if (buffer.kind == Buffer::Kind::arena)

@@ -131,6 +131,7 @@ class Lowering {
   void choose_places(const Group& group);
   [[nodiscard]] Place dense_as(int value, const AxisOrder& order, bool inside);
   void hand_over_outputs();
+  void find_results();
   void record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
   void count_reads(const Group& group, int change);
   void observe(const Group& group);

@@ -5,12 +5,14 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "exec/arena.h"
 #include "exec/inference.h"
 #include "exec/kernel.h"
+#include "exec/recycler.h"
 #include "relayout/execute.h"
 
 namespace relayout {
@@ -21,6 +23,7 @@ struct Buffer {
     arena,     ///< an offset into the plan's arena
     fixed,     ///< a constant or packed weights, owned
     external,  ///< a value made before the plan runs: a graph input, or an earlier segment's
+    result,    ///< one of the graph's outputs and nothing else: new memory in each run, the caller's afterwards
   };
   Kind kind = Kind::arena;
   int64_t bytes = 0;
@@ -54,6 +57,7 @@ struct Plan {
   std::vector<Step> steps;
   std::deque<Datum> slots;
   std::vector<PlanPort> imports, exports;
+  std::vector<PlanPort> results;  ///< the exports whose buffers are results
   std::vector<Observation> observations;
   PlanInfo info;
 
@@ -71,11 +75,14 @@ struct Plan {
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
 };
 
-/// The values that are there between plans, by number: inputs, exports, results of nodes that had to see data.
-using RunState = std::unordered_map<int, Datum>;
+/// What is there between plans.
+struct RunState {
+  std::unordered_map<int, Datum> values;  ///< by number: inputs, exports, results of nodes that had to see data
+  std::unordered_set<int> own;            ///< the values in memory that nothing else of this run or a later one lies in
+};
 
-/// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
-void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
+/// Runs the steps: binds what changed since the last run, and leaves the exports in `state`. Results come from the recycler.
+void run_steps(Plan& plan, RunState& state, Recycler& recycler, PrimitiveLibrary* library,
                const std::function<void(const Node&, const std::vector<Datum>&)>& observe);
 
 }  // namespace relayout

@@ -125,7 +125,7 @@ void Routine::take(int value, const Given& given, Key& key, RunState& state, Kno
   if (datum.kind == Datum::Kind::tensor) datum.tensor = contiguous(datum.tensor);
   key.infos.push_back(shape_of(datum));
   known.push_back({value, {key.infos.back(), nullptr, std::nullopt}});
-  state[value] = std::move(datum);
+  state.values[value] = std::move(datum);
 }
 
 /// The states in front of the first node: what came in, and initializers, those of inputs that were not given among them. Answers the
@@ -212,7 +212,7 @@ Given Routine::value_of(int value, const Plan& plan, RunState& state) {
   if (value < 0) return {};
   const auto constant = plan.constants.find(value);
   if (constant != plan.constants.end()) return {{}, constant->second};
-  return {state[value], nullptr};
+  return {state.values[value], nullptr};
 }
 
 std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state) {
@@ -286,7 +286,7 @@ Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& st
     if (plan.continuations.size() > kMostPlans) plan.continuations.pop_back();
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (node.outputs[k] >= 0) state[node.outputs[k]] = std::move(outputs[k]);
+    if (node.outputs[k] >= 0) state.values[node.outputs[k]] = std::move(outputs[k]);
   }
   return *plan.continuations.front().second;
 }
@@ -311,13 +311,17 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   Plan* plan = plans_.front().second.get();
   while (true) {
     trail_.push_back(plan);
-    run_steps(*plan, state, context_.library, context_.options.observe);
+    run_steps(*plan, state, context_.recycler, context_.library, context_.options.observe);
     if (plan->next == static_cast<int>(program_.nodes().size())) break;
     plan = &continuation(*plan, run_node(*plan, state), state);
   }
   states_ = {};
   std::vector<Datum> out;
   for (const int value : program_.outputs()) {
+    if (state.own.contains(value)) {
+      out.push_back(std::move(state.values[value]));
+      continue;
+    }
     const Given made = value_of(value, *plan, state);
     out.push_back(detached(made.constant ? Datum(context_.store.read(*made.constant)) : made.datum, context_.recycler));
   }

@@ -9,8 +9,10 @@
 #include "exec/kernel.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
+#include "exec/recycler.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 
 namespace relayout {
 namespace {
@@ -33,25 +35,44 @@ void bind_steps(Plan& plan) {
   plan.is_bound = true;
 }
 
-/// Points the steps that read imports at this run's data.
+/// Points a buffer, and the steps that touch it, at other memory.
+void point(Plan& plan, const Place& place, std::byte* data) {
+  Buffer& buffer = plan.buffers[static_cast<std::size_t>(place.buffer)];
+  if (data == buffer.data) return;
+  buffer.data = data;
+  const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives until behind the last step
+  for (int64_t number = buffer.first; number < end; ++number) {
+    Step& step = plan.steps[static_cast<std::size_t>(number)];
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      if (step.operands[i].buffer == place.buffer) step.kernel->bind(i, data + step.operands[i].offset);
+    }
+  }
+}
+
 void bind_imports(Plan& plan, RunState& state) {
   for (const PlanPort& port : plan.imports) {
-    Datum& datum = state[port.value];
+    Datum& datum = state.values[port.value];
     if (port.slot >= 0) {
       plan.slots[static_cast<std::size_t>(port.slot)] = datum;
-      continue;
+    } else {
+      point(plan, port.place, datum.tensor.bytes());
     }
-    Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
-    std::byte* const data = datum.tensor.bytes();
-    if (data == buffer.data) continue;
-    buffer.data = data;
-    const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives until behind the last step
-    for (int64_t number = buffer.first; number < end; ++number) {
-      Step& step = plan.steps[static_cast<std::size_t>(number)];
-      for (std::size_t i = 0; i < step.operands.size(); ++i) {
-        if (step.operands[i].buffer == port.place.buffer) step.kernel->bind(i, data + step.operands[i].offset);
-      }
-    }
+  }
+}
+
+void bind_results(Plan& plan, Recycler& recycler) {
+  for (const PlanPort& port : plan.results) {
+    const Tensor tensor = recycler.tensor(port.place.desc.type, port.place.desc.dims);
+    plan.buffers[static_cast<std::size_t>(port.place.buffer)].owner = tensor.owner();
+    point(plan, port.place, tensor.bytes());
+  }
+}
+
+/// Gives the results away: the plan keeps their addresses only, so that a caller who is done with them frees them.
+void release_results(Plan& plan, RunState& state) {
+  for (const PlanPort& port : plan.results) {
+    plan.buffers[static_cast<std::size_t>(port.place.buffer)].owner.reset();
+    state.own.insert(port.value);
   }
 }
 
@@ -78,10 +99,11 @@ Plan::~Plan() {
   }
 }
 
-void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
+void run_steps(Plan& plan, RunState& state, Recycler& recycler, PrimitiveLibrary* library,
                const std::function<void(const Node&, const std::vector<Datum>&)>& observe) {
   if (!plan.is_bound) bind_steps(plan);
   bind_imports(plan, state);
+  bind_results(plan, recycler);
   int threads = 0;
   auto observation = plan.observations.begin();
   const auto show = [&](std::size_t steps_done) {
@@ -102,7 +124,8 @@ void run_steps(Plan& plan, RunState& state, PrimitiveLibrary* library,
     check_interrupt();
     if (observe) show(i + 1);
   }
-  for (const PlanPort& port : plan.exports) state[port.value] = datum_of(plan, port);
+  for (const PlanPort& port : plan.exports) state.values[port.value] = datum_of(plan, port);
+  release_results(plan, state);
 }
 
 }  // namespace relayout

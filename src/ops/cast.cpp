@@ -150,6 +150,8 @@ void convert_numbers(const OpCall& call, const Tensor& from, const Tensor& to) {
     });
   };
   if (to_type == DataType::float32) return convert_as(float{});
+  // Exact in double, from which 16-bit floats are made a run at a time.
+  if (traits(type).is_integer && traits(type).bits <= 32 && is_float(to_type)) return convert_as(double{});
   with_exact_domain(type, convert_as);
 }
 

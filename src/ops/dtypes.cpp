@@ -306,12 +306,15 @@ RELAYOUT_VECTORIZE void round_run_to_odd(const double* from, float* to, int64_t 
   for (int64_t i = 0; i < count; ++i) to[i] = std::bit_cast<float>(round_to_odd(from[i]));
 }
 
-template <class Integer>
-void to_doubles_odd(const Integer* from, double* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = to_double_odd(static_cast<int64_t>(from[i]));
+RELAYOUT_VECTORIZE void to_doubles_odd(const int64_t* from, double* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = to_double_odd(from[i]);
 }
 
-void to_doubles_odd(const uint64_t* from, double* to, int64_t count) {
+void to_doubles_odd(const uint8_t* from, double* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
+}
+
+RELAYOUT_VECTORIZE void to_doubles_odd(const uint64_t* from, double* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = to_double_odd(from[i]);
 }
 
