@@ -12,6 +12,7 @@ namespace relayout {
 bool lower_convolution(Lowering& lowering, const Group& group);
 bool lower_gemm(Lowering& lowering, const Group& group);
 bool lower_matmul(Lowering& lowering, const Group& group);
+bool lower_einsum(Lowering& lowering, const Group& group);
 bool lower_integer_matmul(Lowering& lowering, const Group& group);
 bool lower_integer_convolution(Lowering& lowering, const Group& group);
 bool lower_recurrent(Lowering& lowering, const Group& group);

@@ -12,7 +12,10 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/stages.h"
+#include "layout/axis_order.h"
 #include "model/attributes.h"
+#include "ops/einsum.h"
+#include "ops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -217,6 +220,53 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
   }
   if (!emit_product(lowering, product, false)) return false;
   finish(lowering, group, destination, *stages);
+  return true;
+}
+
+namespace {
+
+/// A place under the dims of a batch of matrices that the library reads as they stand; copied where strides cannot say it.
+Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims) {
+  if (const auto strides = reshape_strides(place.desc, dims)) {
+    TensorDesc desc{place.desc.type, dims, *strides};
+    if (is_matrix(desc)) return lowering.view_of(place, std::move(desc), 0);
+  }
+  const Place dense = lowering.new_place(ordered(place.desc.type, place.desc.dims, Order::contiguous));
+  lowering.copy(place, dense, Lowering::Copy::inside);
+  return lowering.view_of(dense, ordered(place.desc.type, dims, Order::contiguous), 0);
+}
+
+}  // namespace
+
+bool lower_einsum(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (node.inputs.size() != 2 || !all_there(lowering, node)) return false;
+  const Place a = lowering.place(node.inputs[0]), b = lowering.place(node.inputs[1]);
+  const auto einsum = einsum_product(node.call, a.desc, b.desc);
+  if (!einsum) return false;
+
+  Product product;
+  product.source = as_matrices(lowering, lowering.view_of(a, einsum->left, 0), {einsum->batch, einsum->rows, einsum->depth});
+  product.weights = as_matrices(lowering, lowering.view_of(b, einsum->right, 0), {einsum->batch, einsum->depth, einsum->columns});
+  const Place made = lowering.new_place(ordered(DataType::float32, einsum->made, Order::contiguous));
+  const Dims matrices{einsum->batch, einsum->rows, einsum->columns};
+  product.destination = lowering.view_of(made, ordered(DataType::float32, matrices, Order::contiguous), 0);
+  if (!emit_product(lowering, product, false)) return false;
+
+  TensorDesc view{DataType::float32, {}, {}};
+  for (const std::size_t from : einsum->output) {
+    view.dims.push_back(made.desc.dims[from]);
+    view.strides.push_back(made.desc.strides[from]);
+  }
+  const auto planned = lowering.made(node, 0);
+  const bool is_right =
+      planned ? order_of_strides(view.dims, view.strides) == planned : lowering.optimized() || is_ordered(view, Order::contiguous);
+  Place result = lowering.view_of(made, view, 0);
+  if (!is_right) {
+    result = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
+    lowering.copy(lowering.view_of(made, view, 0), result, Lowering::Copy::inside);
+  }
+  lowering.define(node.outputs[0], result);
   return true;
 }
 

@@ -23,6 +23,7 @@ constexpr LoweringEntry kEntries[] = {
     {"ConvTranspose", lower_convolution},
     {"Cos", lower_elementwise},
     {"Div", lower_elementwise},
+    {"Einsum", lower_einsum},
     {"Elu", lower_elementwise},
     {"Erf", lower_elementwise},
     {"Exp", lower_elementwise},

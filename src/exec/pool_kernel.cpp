@@ -1,7 +1,9 @@
 #include "exec/pool_kernel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -266,6 +268,12 @@ template <class T, class Combine>
   return combine(combine(four[0], four[2]), combine(four[1], four[3]));
 }
 
+/// From element n on, masks that keep the last n of kLanes lanes.
+constexpr uint32_t kAll = UINT32_MAX;
+constexpr uint32_t kLastLanes[2 * kLanes] = {0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+                                             0,    0,    0,    0,    0,    kAll, kAll, kAll, kAll, kAll, kAll,
+                                             kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll};
+
 RELAYOUT_VECTORIZE double sum_of(const float* in, int64_t count) {
   double totals[kLanes] = {};
   for (int64_t i = 0; i < count;) {
@@ -274,9 +282,10 @@ RELAYOUT_VECTORIZE double sum_of(const float* in, int64_t count) {
       RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
     }
     if (i + kLanes > count && count >= kLanes) {  // what is left, as the end of the last lanes
-      const float* const x = in + count - kLanes;
-      const auto before = static_cast<int>(kLanes - (count - i));
-      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += lane >= before ? x[lane] : 0.0F;
+      uint32_t last[kLanes];
+      std::memcpy(last, in + count - kLanes, sizeof last);
+      const uint32_t* const mask = kLastLanes + (count - i);
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += std::bit_cast<float>(last[lane] & mask[lane]);
       i = count;
     }
     for (; i + kLanes > count && i < count; ++i) lanes[0] += in[i];

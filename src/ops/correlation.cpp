@@ -7,6 +7,7 @@
 
 #include "ops/dtypes.h"
 #include "ops/product.h"
+#include "ops/window.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -38,10 +39,6 @@ std::vector<Line> lines_of(const Dims& dims, int64_t position, int64_t count) {
   return lines;
 }
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return a / b + (a % b > 0 ? 1 : 0);
-}
-
 /// What one tap contributes to one line: the inputs that are inside, zero elsewhere.
 void load_line(const Correlation& correlation, const Tap& tap, const Line& line, const std::byte* channel, double* out) {
   const std::size_t last = correlation.output_dims.size() - 1;
@@ -53,8 +50,7 @@ void load_line(const Correlation& correlation, const Tap& tap, const Line& line,
   }
   const int64_t step = correlation.step[last], width = correlation.input_dims[last];
   const int64_t first = line.index[last] * step + tap.offset[last];
-  const int64_t begin = std::clamp<int64_t>(ceil_div(-first, step), 0, line.count);
-  const int64_t end = std::clamp<int64_t>(ceil_div(width - first, step), begin, line.count);
+  const auto [begin, end] = steps_within(first, step, width, line.count);
   std::fill(out, out + begin, 0.0);
   std::fill(out + end, out + line.count, 0.0);
   if (begin == end) return;

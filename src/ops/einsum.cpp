@@ -1,11 +1,14 @@
+#include "ops/einsum.h"
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -158,57 +161,109 @@ int64_t size_of(const Labels& labels, const std::map<Label, int64_t>& sizes) {
   return size;
 }
 
-/// A dense copy in the type that sums run in, as a batch of matrices.
-Tensor as_matrices(const Tensor& tensor, DataType type, int64_t batch, int64_t rows, int64_t columns) {
-  Tensor dense(type, tensor.dims());
-  with_wide_domain(tensor.type(),
-                   [&]<class Domain>(Domain) { map_elements<Domain, Domain>(1, dense, [](Domain x) { return x; }, tensor); });
-  return dense.view({batch, rows, columns}, {rows * columns, columns, 1});
+Dims dims_of(const Labels& labels, const std::map<Label, int64_t>& sizes) {
+  Dims dims;
+  for (const Label label : labels) dims.push_back(sizes.at(label));
+  return dims;
 }
 
-/// The product of two operands, summed over what neither the output nor a later operand needs.
-Labelled contracted(const OpCall& call, const Labelled& a, const Labelled& b, const std::set<Label>& needed,
-                    const std::map<Label, int64_t>& sizes, DataType type) {
-  const auto in = [](const Labels& labels, Label label) { return std::ranges::find(labels, label) != labels.end(); };
-  Labels batch, rows, columns, sums, left_only, right_only;
-  for (const Label label : a.labels) {
-    if (in(b.labels, label))
-      (needed.contains(label) ? batch : sums).push_back(label);
-    else
-      (needed.contains(label) ? rows : left_only).push_back(label);
-  }
-  for (const Label label : b.labels) {
-    if (!in(a.labels, label)) (needed.contains(label) ? columns : right_only).push_back(label);
-  }
-  const auto joined = [](std::initializer_list<const Labels*> parts) {
-    Labels all;
-    for (const Labels* each : parts) all.insert(all.end(), each->begin(), each->end());
-    return all;
-  };
-  // What only one side sums over joins the other side's dims as a product with ones would: sum it out first.
-  const auto summed = [&](const Labelled& value, const Labels& keep, const Labels& gone) -> Labelled {
-    if (gone.empty()) return {ordered(value, keep), keep};
-    const int64_t kept = size_of(keep, sizes), lost = size_of(gone, sizes);
-    const Tensor matrix = as_matrices(ordered(value, joined({&keep, &gone})), type, 1, kept, lost);
-    Tensor ones(type, {lost});
-    with_wide_domain(type, [&]<class Domain>(Domain) { std::fill_n(ones.data<Domain>(), lost, Domain{1}); });
-    Dims dims;
-    for (const Label label : keep) dims.push_back(sizes.at(label));
-    const Tensor result(type, dims);
-    multiply_tensors(call, matrix.view({kept, lost}, {lost, 1}), ones.view({lost, 1}, {1, 1}), result.view({kept, 1}, {1, 1}));
-    return {result, keep};
-  };
-  const Labelled left = summed(a, joined({&batch, &rows, &sums}), left_only),
-                 right = summed(b, joined({&batch, &sums, &columns}), right_only);
-  const int64_t n = size_of(batch, sizes), m = size_of(rows, sizes), k = size_of(sums, sizes), p = size_of(columns, sizes);
-  Labelled result{{}, joined({&batch, &rows, &columns})};
-  Dims dims;
-  for (const Label label : result.labels) dims.push_back(sizes.at(label));
-  result.tensor = Tensor(type, dims);
-  multiply_tensors(call, as_matrices(left.tensor, type, n, m, k), as_matrices(right.tensor, type, n, k, p),
-                   result.tensor.view({n, m, p}, {m * p, p, 1}));
-  return result;
+bool has(const Labels& labels, Label label) {
+  return std::ranges::find(labels, label) != labels.end();
 }
+
+Labels joined(std::initializer_list<const Labels*> parts) {
+  Labels all;
+  for (const Labels* each : parts) all.insert(all.end(), each->begin(), each->end());
+  return all;
+}
+
+/// The labels of two operands by what their product does with them.
+struct ProductLabels {
+  Labels batch, rows, columns, sums;  ///< of both and of the result; of one and of the result; of both alone
+  Labels left_only, right_only;       ///< of one operand alone
+  [[nodiscard]] Labels made() const { return joined({&batch, &rows, &columns}); }
+};
+
+ProductLabels product_labels(const Labels& a, const Labels& b, const std::set<Label>& needed) {
+  ProductLabels out;
+  for (const Label label : a) {
+    if (has(b, label))
+      (needed.contains(label) ? out.batch : out.sums).push_back(label);
+    else
+      (needed.contains(label) ? out.rows : out.left_only).push_back(label);
+  }
+  for (const Label label : b) {
+    if (!has(a, label)) (needed.contains(label) ? out.columns : out.right_only).push_back(label);
+  }
+  return out;
+}
+
+/// A tensor as a batch of matrices: the same memory where strides can say it.
+Tensor as_matrices(const Tensor& tensor, const Dims& dims) {
+  if (const auto strides = reshape_strides(tensor.desc(), dims)) return tensor.view(dims, *strides);
+  const Tensor dense(tensor.type(), tensor.dims());
+  copy_elements(1, dense, tensor);
+  return dense.view(dims, contiguous_strides(dims));
+}
+
+class Contraction {
+ public:
+  /// `type`: what sums run in, float64 or int64.
+  Contraction(const OpCall& call, const std::map<Label, int64_t>& sizes, DataType type) : call_(call), sizes_(sizes), type_(type) {}
+
+  /// target, whose dims are labels.made() in their order, = the product of a and b.
+  void multiply(const Labelled& a, const Labelled& b, const ProductLabels& labels, const Tensor& target) const {
+    const Labels left = joined({&labels.batch, &labels.rows, &labels.sums}), right = joined({&labels.batch, &labels.sums, &labels.columns});
+    const Labelled x = summed(a, left, labels.left_only), y = summed(b, right, labels.right_only);
+    if (labels.sums.empty()) return multiply_each(spread(x, labels.made()), spread(y, labels.made()), target);
+    const int64_t n = size_of(labels.batch, sizes_), m = size_of(labels.rows, sizes_), k = size_of(labels.sums, sizes_),
+                  p = size_of(labels.columns, sizes_);
+    const Tensor matrices_x = as_matrices(x.tensor, {n, m, k}), matrices_y = as_matrices(y.tensor, {n, k, p});
+    if (const auto strides = reshape_strides(target.desc(), {n, m, p})) {
+      return multiply_tensors(call_, matrices_x, matrices_y, target.view({n, m, p}, *strides));
+    }
+    const Tensor dense(target.type(), target.dims());
+    multiply_tensors(call_, matrices_x, matrices_y, dense.view({n, m, p}, {m * p, p, 1}));
+    copy_elements(call_.threads, target, dense);
+  }
+
+ private:
+  /// What only one side sums over joins the other side's dims as a product with ones would: it is summed out first.
+  [[nodiscard]] Labelled summed(const Labelled& value, const Labels& keep, const Labels& gone) const {
+    if (gone.empty()) return {ordered(value, keep), keep};
+    const int64_t kept = size_of(keep, sizes_), lost = size_of(gone, sizes_);
+    const Tensor matrix = as_matrices(ordered(value, joined({&keep, &gone})), {kept, lost});
+    const Tensor ones(type_, {lost});
+    with_wide_domain(type_, [&]<class Domain>(Domain) { std::fill_n(ones.data<Domain>(), lost, Domain{1}); });
+    const Tensor result(type_, dims_of(keep, sizes_));
+    multiply_tensors(call_, matrix, ones.view({lost, 1}, {1, 1}), result.view({kept, 1}, {1, 1}));
+    return {result, keep};
+  }
+
+  /// Under the dims of more labels: it repeats along those that it lacks.
+  [[nodiscard]] Tensor spread(const Labelled& value, const Labels& order) const {
+    Dims strides;
+    for (const Label label : order) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(value.labels, label) - value.labels.begin());
+      strides.push_back(at < value.labels.size() ? value.tensor.strides()[at] : 0);
+    }
+    return value.tensor.view(dims_of(order, sizes_), std::move(strides));
+  }
+
+  /// One rounding, whichever domain.
+  void multiply_each(const Tensor& a, const Tensor& b, const Tensor& target) const {
+    const bool is_wide = a.type() == DataType::float64 || b.type() == DataType::float64;
+    with_exact_domain(is_wide ? DataType::float64 : target.type(), [&]<class Domain>(Domain) {
+      using Factor = std::conditional_t<std::is_integral_v<Domain>, uint64_t, Domain>;
+      const auto product = [](Domain x, Domain y) { return static_cast<Domain>(static_cast<Factor>(x) * static_cast<Factor>(y)); };
+      map_elements<Domain, Domain>(call_.threads, target, product, a, b);
+    });
+  }
+
+  const OpCall& call_;
+  const std::map<Label, int64_t>& sizes_;
+  DataType type_;
+};
 
 }  // namespace
 
@@ -238,6 +293,7 @@ void einsum(const OpCall& call, InputData inputs, OutputData outputs) {
   // A scalar 1 to begin with, so that a single operand is summed like the others.
   Labelled result{Tensor(type, {}), {}};
   store_one(type, result.tensor.bytes(), int64_t{1});
+  const Contraction contraction(call, plan.sizes, type);
   std::size_t first = 0;
   if (inputs.size() > 1) {
     result = diagonal(tensor_at(inputs, 0), plan.operands[0], plan.sizes);
@@ -246,10 +302,37 @@ void einsum(const OpCall& call, InputData inputs, OutputData outputs) {
   for (std::size_t i = first; i < inputs.size(); ++i) {
     std::set<Label> needed(plan.output.begin(), plan.output.end());
     for (std::size_t k = i + 1; k < inputs.size(); ++k) needed.insert(plan.operands[k].begin(), plan.operands[k].end());
-    result = contracted(call, result, diagonal(tensor_at(inputs, i), plan.operands[i], plan.sizes), needed, plan.sizes, type);
+    const Labelled next = diagonal(tensor_at(inputs, i), plan.operands[i], plan.sizes);
+    const ProductLabels labels = product_labels(result.labels, next.labels, needed);
+    const bool is_last = i + 1 == inputs.size();
+    const Tensor target = is_last ? ordered({out, plan.output}, labels.made()) : Tensor(type, dims_of(labels.made(), plan.sizes));
+    contraction.multiply(result, next, labels, target);
+    result = {target, labels.made()};
   }
-  const Tensor final = ordered(result, plan.output);
-  with_wide_domain(type, [&]<class Domain>(Domain) { map_elements<Domain, Domain>(call.threads, out, [](Domain x) { return x; }, final); });
 }
 
 }  // namespace relayout::kernels
+
+namespace relayout {
+
+std::optional<EinsumProduct> einsum_product(const OpCall& call, const TensorDesc& a, const TensorDesc& b) {
+  using namespace kernels;
+  const Plan plan = plan_of(call, {a.dims, b.dims});
+  const Labelled left = diagonal(Tensor(a, nullptr, nullptr), plan.operands[0], plan.sizes),
+                 right = diagonal(Tensor(b, nullptr, nullptr), plan.operands[1], plan.sizes);
+  const ProductLabels labels = product_labels(left.labels, right.labels, {plan.output.begin(), plan.output.end()});
+  if (labels.sums.empty() || !labels.left_only.empty() || !labels.right_only.empty()) return std::nullopt;
+  EinsumProduct product{ordered(left, joined({&labels.batch, &labels.rows, &labels.sums})).desc(),
+                        ordered(right, joined({&labels.batch, &labels.sums, &labels.columns})).desc(),
+                        size_of(labels.batch, plan.sizes),
+                        size_of(labels.rows, plan.sizes),
+                        size_of(labels.sums, plan.sizes),
+                        size_of(labels.columns, plan.sizes),
+                        dims_of(labels.made(), plan.sizes),
+                        {}};
+  const Labels made = labels.made();
+  for (const Label label : plan.output) product.output.push_back(static_cast<std::size_t>(std::ranges::find(made, label) - made.begin()));
+  return product;
+}
+
+}  // namespace relayout

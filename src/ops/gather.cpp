@@ -46,17 +46,21 @@ void gather_along(const OpCall& call, const Tensor& out, const Operand& data, co
   });
 }
 
+void take(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions, const Tensor& out) {
+  Operand from = operand(source);
+  from.strides[axis] = 0;
+  Dims position_strides(source.dims().size(), 0);
+  position_strides[axis] = 1;
+  const Tensor indices(TensorDesc{DataType::int64, {static_cast<int64_t>(positions.size())}, {1}},
+                       reinterpret_cast<std::byte*>(const_cast<int64_t*>(positions.data())), nullptr);  // read only
+  gather_along(call, out, from, indices, position_strides, {source.dims()[axis], source.strides()[axis]});
+}
+
 Tensor taken(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions) {
   Dims dims = source.dims();
   dims[axis] = static_cast<int64_t>(positions.size());
   const Tensor out(source.type(), dims);
-  Operand from = operand(source);
-  from.strides[axis] = 0;
-  Dims position_strides(dims.size(), 0);
-  position_strides[axis] = 1;
-  const Tensor indices(TensorDesc{DataType::int64, {dims[axis]}, {1}}, reinterpret_cast<std::byte*>(const_cast<int64_t*>(positions.data())),
-                       nullptr);  // read only
-  gather_along(call, out, from, indices, position_strides, {source.dims()[axis], source.strides()[axis]});
+  take(call, source, axis, positions, out);
   return out;
 }
 

@@ -22,7 +22,9 @@ struct IndexedAxis {
 void gather_along(const OpCall& call, const Tensor& out, const Operand& data, const Tensor& indices, const Dims& index_strides,
                   IndexedAxis along);
 
-/// The elements at these positions along one axis, in new memory.
+/// out = the elements at these positions along one axis.
+void take(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions, const Tensor& out);
+/// The same in new memory.
 [[nodiscard]] Tensor taken(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions);
 
 }  // namespace relayout

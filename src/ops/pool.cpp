@@ -99,10 +99,6 @@ struct TapRun {
   int64_t begin = 0, end = 0, offset = 0, step = 0, flat = 0, flat_step = 0;
 };
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return a / b + (a % b > 0 ? 1 : 0);
-}
-
 template <class Take>
 void for_each_tap(const Pool& pool, const Run& run, const Take& take) {
   const Window& window = pool.window;
@@ -118,8 +114,9 @@ void for_each_tap(const Pool& pool, const Run& run, const Take& take) {
     for (std::size_t i = 0; i < rank; ++i) {
       int64_t position = run.index[i] * window.strides[i] - window.before[i] + (first[i] + k[i]) * window.dilations[i];
       if (i == last && !run.channels) {
-        tap.begin = std::clamp<int64_t>(ceil_div(-position, window.strides[i]), 0, run.count);
-        tap.end = std::clamp<int64_t>(ceil_div(pool.input[i] - position, window.strides[i]), tap.begin, run.count);
+        const Span inside = steps_within(position, window.strides[i], pool.input[i], run.count);
+        tap.begin = inside.begin;
+        tap.end = inside.end;
         position += tap.begin * window.strides[i];
         tap.step = window.strides[i] * pool.x.strides()[i + 2];
         tap.flat_step = window.strides[i];

@@ -358,34 +358,66 @@ Inferred infer_max_roi_pool(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, {rois.dims[0], x.dims[1], shape[0], shape[1]});
 }
 
-/// Girshick, Fast R-CNN (2015): regions rounded to whole elements, both ends inside, cut into bins that may overlap.
+namespace {
+
+/// Where the bins of one side of a region begin and end: regions rounded to whole elements, both ends inside, cut into bins that may
+/// overlap (Girshick, Fast R-CNN, 2015).
+std::vector<Span> roi_bins(double begin, double end, int64_t bins, int64_t size) {
+  const double first = std::round(begin), width = std::max(std::round(end) - first + 1, 1.0) / static_cast<double>(bins);
+  const auto clamp = [&](double v) { return static_cast<int64_t>(std::clamp(v, 0.0, static_cast<double>(size))); };
+  std::vector<Span> spans;
+  for (int64_t bin = 0; bin < bins; ++bin) {
+    spans.push_back(
+        {clamp(std::floor(static_cast<double>(bin) * width) + first), clamp(std::ceil(static_cast<double>(bin + 1) * width) + first)});
+  }
+  return spans;
+}
+
+/// Largest elements of each bin of one plane, `columns` wide. NaN counts as largest; an empty bin gives 0.
+template <class T>
+void pool_bins(const T* plane, int64_t columns, const std::vector<Span>& rows, const std::vector<Span>& lines, T* out) {
+  for (const Span& row : rows) {
+    for (const Span& line : lines) {
+      T largest = row.begin < row.end && line.begin < line.end ? -std::numeric_limits<T>::infinity() : T{0};
+      for (int64_t i = row.begin; i < row.end; ++i) {
+        for (int64_t j = line.begin; j < line.end; ++j) {
+          const T value = plane[i * columns + j];
+          largest = value > largest || value != value ? value : largest;
+        }
+      }
+      *out++ = largest;
+    }
+  }
+}
+
+}  // namespace
+
 void max_roi_pool(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Tensor &x = tensor_at(inputs, 0), &out = outputs[0]->tensor;
+  const Tensor x = contiguous(tensor_at(inputs, 0)), &out = outputs[0]->tensor;
   const std::vector<double> rois = reals_of(tensor_at(inputs, 1));
   const double scale = call.attributes.real("spatial_scale", 1);
-  for_each_index(out.dims(), [&](const Dims& index) {
-    const double* const roi = rois.data() + 5 * index[0];
-    if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x.dims()[0]))) reject(call, "a batch index is out of range");
-    const auto bounds = [&](double begin, double end, int64_t bin, int64_t bins, int64_t size) {
-      const double first = std::round(begin * scale);
-      const double width = std::max(std::round(end * scale) - first + 1, 1.0) / static_cast<double>(bins);
-      const auto clamp = [&](double v) { return static_cast<int64_t>(std::clamp(v, 0.0, static_cast<double>(size))); };
-      return std::pair(clamp(std::floor(static_cast<double>(bin) * width) + first),
-                       clamp(std::ceil(static_cast<double>(bin + 1) * width) + first));
-    };
-    const auto [top, bottom] = bounds(roi[2], roi[4], index[2], out.dims()[2], x.dims()[2]);
-    const auto [left, right] = bounds(roi[1], roi[3], index[3], out.dims()[3], x.dims()[3]);
-    double largest = top < bottom && left < right ? -std::numeric_limits<double>::infinity() : 0;
-    const int64_t base = static_cast<int64_t>(roi[0]) * x.strides()[0] + index[1] * x.strides()[1];
-    for (int64_t i = top; i < bottom; ++i) {
-      for (int64_t j = left; j < right; ++j) {
-        const int64_t at = base + i * x.strides()[2] + j * x.strides()[3];
-        const double value = load_one<double>(x.type(), x.bytes() + at * element_stride(x.type()));
-        largest = value > largest || std::isnan(value) ? value : largest;
+  const int64_t channels = x.dims()[1], plane = x.dims()[2] * x.dims()[3], bins = out.dims()[2] * out.dims()[3];
+  const Dims channel_dims{channels, out.dims()[2], out.dims()[3]}, channel_strides{out.strides()[1], out.strides()[2], out.strides()[3]};
+  const auto pool = [&]<class Domain>(Domain, DataType domain) {
+    std::vector<Domain> image(static_cast<std::size_t>(channels * plane)), pooled(static_cast<std::size_t>(channels * bins));
+    int64_t loaded = -1;
+    for (int64_t n = 0; n < out.dims()[0]; ++n) {
+      const double* const roi = rois.data() + 5 * n;
+      if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x.dims()[0]))) reject(call, "a batch index is out of range");
+      if (const auto wanted = static_cast<int64_t>(roi[0]); wanted != std::exchange(loaded, wanted)) {
+        load(x.type(), x.bytes() + wanted * channels * plane * element_stride(x.type()), 1, channels * plane, image.data());
       }
+      const auto rows = roi_bins(roi[2] * scale, roi[4] * scale, out.dims()[2], x.dims()[2]);
+      const auto lines = roi_bins(roi[1] * scale, roi[3] * scale, out.dims()[3], x.dims()[3]);
+      for (int64_t c = 0; c < channels; ++c) pool_bins(image.data() + c * plane, x.dims()[3], rows, lines, pooled.data() + c * bins);
+      const Tensor dense(TensorDesc{domain, channel_dims, contiguous_strides(channel_dims)}, reinterpret_cast<std::byte*>(pooled.data()),
+                         nullptr);
+      map_elements<Domain, Domain>(
+          1, out.view(channel_dims, channel_strides, n * out.strides()[0]), [](Domain value) { return value; }, dense);
     }
-    store_one(out.type(), out.bytes() + dot(index, out.strides()) * element_stride(out.type()), largest);
-  });
+  };
+  if (x.type() == DataType::float64) return pool(double{}, DataType::float64);
+  pool(float{}, DataType::float32);
 }
 
 }  // namespace relayout::kernels

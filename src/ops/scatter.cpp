@@ -1,5 +1,6 @@
-#include <cmath>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
@@ -48,24 +49,37 @@ T combined(Combine how, T old, T update) {
   return update;
 }
 
-/// One element of `to` combined with one of `from`; both have the type.
-void combine_element(Combine how, DataType type, std::byte* to, const std::byte* from) {
+/// to[place(i)] combined with from[i · from_stride], one i after the other; both have the type, places are in elements. Every
+/// combination is one operation, so that the exact domain rounds as the wide one would.
+template <class PlaceOf>
+void combine_elements(Combine how, DataType type, std::byte* to, const std::byte* from, int64_t from_stride, int64_t count,
+                      const PlaceOf& place_of) {
   if (how == Combine::replace) {
-    with_storage(type, [&]<class T>(const T&) { *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from); });
-    return;
+    return with_storage(type, [&]<class T>(const T&) {
+      for (int64_t i = 0; i < count; ++i) reinterpret_cast<T*>(to)[place_of(i)] = reinterpret_cast<const T*>(from)[i * from_stride];
+    });
   }
-  with_wide_domain(
-      type, [&]<class Domain>(Domain) { store_one(type, to, combined(how, load_one<Domain>(type, to), load_one<Domain>(type, from))); });
+  with_exact_domain(type, [&]<class Domain>(Domain) {
+    const int64_t size = element_stride(type);
+    ChunkReader<Domain> reader;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      const Domain* const updates = reader.read(type, from + begin * from_stride * size, from_stride, length);
+      for (int64_t i = 0; i < length; ++i) {
+        std::byte* const element = to + place_of(begin + i) * size;
+        if (is_native<Domain>(type)) {
+          auto& value = *reinterpret_cast<Domain*>(element);
+          value = combined(how, value, updates[i]);
+        } else {
+          store_one(type, element, combined(how, load_one<Domain>(type, element), updates[i]));
+        }
+      }
+    }
+  });
 }
 
 TypeSet scatter_types(Combine how) {
   return how == Combine::replace ? kAllTypes : kNumericTypes;
-}
-
-int64_t dot(const Dims& index, const Dims& strides) {
-  int64_t sum = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
-  return sum;
 }
 
 }  // namespace
@@ -94,14 +108,21 @@ void scatter_elements(const OpCall& call, InputData inputs, OutputData outputs) 
   copy_elements(call.threads, out, tensor_at(inputs, 0));
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 0), out.dims().size());
   const Combine how = combine_of(call);
-  const int64_t size = element_stride(out.type());
+  const Tensor chosen = contiguous(indices);
   Dims rest_strides = out.strides();
   rest_strides[axis] = 0;
-  for_each_index(indices.dims(), [&](const Dims& index) {
-    const std::byte* const at = indices.bytes() + dot(index, indices.strides()) * element_stride(indices.type());
-    const int64_t position = checked_index(call, load_one<int64_t>(indices.type(), at), out.dims()[axis]);
-    std::byte* const to = out.bytes() + (dot(index, rest_strides) + position * out.strides()[axis]) * size;
-    combine_element(how, out.type(), to, updates.bytes() + dot(index, updates.strides()) * size);
+  const IndexedAxis along{out.dims()[axis], out.strides()[axis]};
+  const int64_t index_size = element_stride(chosen.type());
+  const StridedLoop loop(indices.dims(), {operand(chosen), operand(updates), {out.bytes(), element_stride(out.type()), rest_strides}});
+  loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    ChunkReader<int64_t> reader;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      const int64_t* const at = reader.read(chosen.type(), data[0] + begin * strides[0] * index_size, strides[0], length);
+      const int64_t size = element_stride(out.type());
+      combine_elements(how, out.type(), data[2] + begin * strides[2] * size, data[1] + begin * strides[1] * size, strides[1], length,
+                       [&](int64_t i) { return i * strides[2] + checked_index(call, at[i], along.size) * along.stride; });
+    }
   });
 }
 
@@ -147,9 +168,9 @@ void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
       to += checked_index(call, coordinate, out.dims()[i]) * out.strides()[i];
     }
     if (how == Combine::replace) return slices.copy(out.bytes() + to * size, updates.bytes() + from * size);
-    for_each_index(slice_dims, [&](const Dims& inner) {
-      std::byte* const element = out.bytes() + (to + dot(inner, to_strides)) * size;
-      combine_element(how, out.type(), element, updates.bytes() + (from + dot(inner, from_strides)) * size);
+    const StridedLoop loop(slice_dims, {{out.bytes() + to * size, size, to_strides}, {updates.bytes() + from * size, size, from_strides}});
+    loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
+      combine_elements(how, out.type(), data[0], data[1], strides[1], count, [&](int64_t i) { return i * strides[0]; });
     });
   });
 }

@@ -65,11 +65,15 @@ namespace {
 
 /// Positions where a condition holds; elements beyond `size` do not count.
 std::vector<int64_t> chosen_positions(const Tensor& condition, int64_t size) {
-  std::vector<int64_t> positions;
   const Tensor dense = contiguous(condition);
-  for (int64_t i = 0; i < std::min(size, dense.element_count()); ++i) {
-    if (dense.data<uint8_t>()[i] != 0) positions.push_back(i);
+  const int64_t length = std::min(size, dense.element_count());
+  std::vector<int64_t> positions(static_cast<std::size_t>(length));
+  std::size_t count = 0;
+  for (int64_t i = 0; i < length; ++i) {
+    positions[count] = i;
+    count += dense.data<uint8_t>()[i] != 0 ? 1 : 0;
   }
+  positions.resize(count);
   return positions;
 }
 
@@ -103,7 +107,7 @@ void compress(const OpCall& call, InputData inputs, OutputData outputs) {
     x = contiguous(x).view({count}, {1});
   }
   const std::vector<int64_t> positions = chosen_positions(tensor_at(inputs, 1), x.dims()[axis]);
-  copy_elements(call.threads, outputs[0]->tensor, taken(call, x, axis, positions));
+  take(call, x, axis, positions, outputs[0]->tensor);
 }
 
 namespace {
@@ -121,6 +125,28 @@ bool is_less(const T& a, const T& b) {
     return a < b;
 }
 
+/// Numbers of slices of `length` elements each in the order of their elements, equal ones in their own order.
+template <class T>
+std::vector<int64_t> sorted_slices(const std::vector<T>& elements, int64_t slices, int64_t length) {
+  std::vector<int64_t> order(static_cast<std::size_t>(slices));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  if (length == 1) {  // close by each other, elements sort several times faster
+    std::vector<std::pair<T, int64_t>> pairs;
+    pairs.reserve(elements.size());
+    for (const int64_t i : order) pairs.emplace_back(elements[static_cast<std::size_t>(i)], i);
+    std::ranges::sort(pairs, [](const auto& a, const auto& b) {
+      return is_less(a.first, b.first) || (a.second < b.second && !is_less(b.first, a.first));
+    });
+    std::ranges::transform(pairs, order.begin(), [](const auto& pair) { return pair.second; });
+    return order;
+  }
+  const auto slice = [&](int64_t i) { return elements.begin() + static_cast<std::ptrdiff_t>(i * length); };
+  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) {
+    return std::lexicographical_compare(slice(a), slice(a) + length, slice(b), slice(b) + length, is_less<T>);
+  });
+  return order;
+}
+
 /// `slices` of `length` elements each.
 template <class T>
 Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t length, bool sorted) {
@@ -128,9 +154,7 @@ Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t
   const auto less = [&](int64_t a, int64_t b) {
     return std::lexicographical_compare(slice(a), slice(a) + length, slice(b), slice(b) + length, is_less<T>);
   };
-  std::vector<int64_t> order(static_cast<std::size_t>(slices));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::ranges::stable_sort(order, less);
+  std::vector<int64_t> order = sorted_slices(elements, slices, length);
   std::vector<int64_t> leaders;  // first place of each run of equals, in sorted order
   std::vector<std::size_t> run(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -209,7 +233,7 @@ void unique(const OpCall& call, InputData inputs, OutputData outputs) {
   if (const Tensor* out = wanted(outputs, 0)) {
     const auto axis = call.attributes.integer("axis");
     const Tensor source = axis ? x : contiguous(x).view({x.element_count()}, {1});
-    copy_elements(call.threads, *out, taken(call, source, axis ? normal_axis(call, *axis, x.dims().size()) : 0, distinct.first));
+    take(call, source, axis ? normal_axis(call, *axis, x.dims().size()) : 0, distinct.first, *out);
   }
   const std::array<const std::vector<int64_t>*, 3> others{&distinct.first, &distinct.inverse, &distinct.counts};
   for (std::size_t i = 0; i < others.size(); ++i) {

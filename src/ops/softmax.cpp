@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -42,6 +43,7 @@ void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const T
     return store_one(out.type(), out.bytes(), value[0]);
   }
   const AxisLines lines(x.dims(), line_dims(call, x.dims().size()));
+  if (lines.length() == 0) return;
   lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
     std::vector<double> values(static_cast<std::size_t>(lines.length()));
     line[1].read(x.type(), data[1], values.data());
@@ -50,10 +52,20 @@ void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const T
   });
 }
 
+/// −∞ when all are NaN. In lanes, since one maximum waits for the one before.
 double maximum_of(const double* values, int64_t count) {
-  double maximum = -std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < count; ++i) maximum = values[i] > maximum ? values[i] : maximum;
-  return maximum;
+  constexpr int64_t kLanes = 8;
+  std::array<double, kLanes> lanes;
+  lanes.fill(-std::numeric_limits<double>::infinity());
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      double& largest = lanes[static_cast<std::size_t>(lane)];
+      largest = values[i + lane] > largest ? values[i + lane] : largest;
+    }
+  }
+  for (; i < count; ++i) lanes[0] = values[i] > lanes[0] ? values[i] : lanes[0];
+  return *std::ranges::max_element(lanes);
 }
 
 }  // namespace
@@ -87,9 +99,10 @@ void log_softmax(const OpCall& call, InputData inputs, OutputData outputs) {
 /// 1 at the first largest element, 0 elsewhere.
 void hardmax(const OpCall& call, InputData inputs, OutputData outputs) {
   map_lines(call, inputs, outputs, [](double* values, int64_t count) {
-    int64_t best = 0;
-    for (int64_t i = 1; i < count; ++i) best = values[i] > values[best] ? i : best;
-    for (int64_t i = 0; i < count; ++i) values[i] = i == best ? 1 : 0;
+    const double* const found = std::isnan(values[0]) ? values : std::find(values, values + count, maximum_of(values, count));
+    const int64_t best = found - values;
+    std::fill_n(values, count, 0.0);
+    values[best] = 1;
   });
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/threads.h"
+#include "base/vectorize.h"
 #include "ops/convolution.h"
 #include "ops/dtypes.h"
 #include "ops/kernels.h"
@@ -21,12 +23,6 @@
 
 namespace relayout::kernels {
 namespace {
-
-int64_t dot(const Dims& index, const Dims& strides) {
-  int64_t sum = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
-  return sum;
-}
 
 Dims tail(const Dims& dims) {
   return {dims.begin() + 2, dims.end()};
@@ -68,34 +64,55 @@ Inferred infer_col2im(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(dims));
 }
 
+RELAYOUT_VECTORIZE void add_to(double* to, int64_t stride, const double* from, int64_t count) {
+  with_step(stride, [&](auto step) {
+    for (int64_t i = 0; i < count; ++i) to[i * step] += from[i];
+  });
+}
+
+/// Adds one row of columns, a value per block position, to the image at what tap `k` sees.
+void add_row(const Folding& folding, const Dims& k, const double* row, double* image) {
+  const Window& window = folding.window;
+  const std::size_t last = folding.blocks.size() - 1;
+  const auto position_of = [&](std::size_t i, int64_t block) {
+    return block * window.strides[i] - window.before[i] + k[i] * window.dilations[i];
+  };
+  const int64_t stride = window.strides[last], first = position_of(last, 0);
+  const auto [begin, end] = steps_within(first, stride, folding.image[last], folding.blocks[last]);
+  if (begin == end) return;
+  for_each_index(Dims(folding.blocks.begin(), folding.blocks.end() - 1), [&](const Dims& block) {
+    const double* const from = row + begin;
+    row += folding.blocks[last];
+    int64_t to = 0;
+    for (std::size_t i = 0; i < last; ++i) {
+      const int64_t position = position_of(i, block[i]);
+      if (position < 0 || position >= folding.image[i]) return;
+      to = (to + position) * folding.image[i + 1];
+    }
+    add_to(image + to + first + begin * stride, stride, from, end - begin);
+  });
+}
+
 /// Sums the columns that an image was cut into at the places they came from.
 void col2im(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &out = outputs[0]->tensor;
+  if (out.element_count() == 0) return;
   const Folding folding = *folding_of(call, KnownInfos(inputs).get());
-  const Dims image_strides = contiguous_strides(folding.image);
-  Dims plane = tail(out.dims()), plane_strides = tail(out.strides());
-  std::vector<double> sums(static_cast<std::size_t>(element_count(folding.image)));
-  const int64_t taps = element_count(folding.window.kernel);
-  for_each_index({out.dims()[0], out.dims()[1]}, [&](const Dims& at) {
-    std::ranges::fill(sums, 0.0);
-    int64_t row = at[1] * taps;
+  const Dims plane = tail(out.dims()), plane_strides = tail(out.strides());
+  const int64_t taps = element_count(folding.window.kernel), channels = out.dims()[1];
+  parallel_for(out.dims()[0] * channels, threads_for(static_cast<double>(x.element_count()), call.threads), [&](int64_t task) {
+    const int64_t image = task / channels, channel = task % channels;
+    std::vector<double> sums(static_cast<std::size_t>(element_count(folding.image)), 0.0);
+    std::vector<double> row(static_cast<std::size_t>(x.dims()[2]));
+    int64_t tap = channel * taps;
     for_each_index(folding.window.kernel, [&](const Dims& k) {
-      int64_t column = 0;
-      for_each_index(folding.blocks, [&](const Dims& block) {
-        const int64_t from = at[0] * x.strides()[0] + row * x.strides()[1] + column++ * x.strides()[2];
-        int64_t to = 0;
-        for (std::size_t i = 0; i < block.size(); ++i) {
-          const int64_t position = block[i] * folding.window.strides[i] - folding.window.before[i] + k[i] * folding.window.dilations[i];
-          if (position < 0 || position >= folding.image[i]) return;
-          to += position * image_strides[i];
-        }
-        sums[static_cast<std::size_t>(to)] += load_one<double>(x.type(), x.bytes() + from * element_stride(x.type()));
-      });
-      ++row;
+      const int64_t from = image * x.strides()[0] + tap++ * x.strides()[1];
+      load(x.type(), x.bytes() + from * element_stride(x.type()), x.strides()[2], x.dims()[2], row.data());
+      add_row(folding, k, row.data(), sums.data());
     });
-    const Tensor dense(TensorDesc{DataType::float64, plane, image_strides}, reinterpret_cast<std::byte*>(sums.data()), nullptr);
+    const Tensor dense(TensorDesc{DataType::float64, plane, contiguous_strides(plane)}, reinterpret_cast<std::byte*>(sums.data()), nullptr);
     map_elements<double, double>(
-        1, out.view(plane, plane_strides, at[0] * out.strides()[0] + at[1] * out.strides()[1]), [](double sum) { return sum; }, dense);
+        1, out.view(plane, plane_strides, image * out.strides()[0] + channel * out.strides()[1]), [](double sum) { return sum; }, dense);
   });
 }
 
@@ -138,16 +155,25 @@ void max_unpool(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &indices = tensor_at(inputs, 1), &out = outputs[0]->tensor;
   fill_zero(out);
   const Dims dims = unpooled_dims(call, x.dims());
-  const int64_t count = element_count(dims), size = element_stride(x.type());
-  for_each_index(x.dims(), [&](const Dims& index) {
-    int64_t rest = indices.data<int64_t>()[dot(index, indices.strides())];
-    if (rest < 0 || rest >= count) reject(call, "index " + std::to_string(rest) + " is out of range");
+  const int64_t count = element_count(dims);
+  const bool is_flat = TensorDesc{out.type(), dims, out.strides()} == TensorDesc{out.type(), dims, contiguous_strides(dims)};
+  const auto place_of = [&](int64_t index) {
+    if (index < 0 || index >= count) reject(call, "index " + std::to_string(index) + " is out of range");
+    if (is_flat) return index;
     int64_t to = 0;
     for (std::size_t i = dims.size(); i-- > 0;) {
-      to += rest % dims[i] * out.strides()[i];
-      rest /= dims[i];
+      to += index % dims[i] * out.strides()[i];
+      index /= dims[i];
     }
-    std::copy_n(x.bytes() + dot(index, x.strides()) * size, size, out.bytes() + to * size);
+    return to;
+  };
+  const StridedLoop loop(x.dims(), {operand(x), operand(indices)});
+  with_storage(x.type(), [&]<class T>(const T&) {
+    loop.run([&](std::byte* const* data, const int64_t* strides, int64_t length) {
+      const auto* const from = reinterpret_cast<const T*>(data[0]);
+      const auto* const at = reinterpret_cast<const int64_t*>(data[1]);
+      for (int64_t i = 0; i < length; ++i) out.data<T>()[place_of(at[i * strides[1]])] = from[i * strides[0]];
+    });
   });
 }
 
@@ -166,34 +192,42 @@ Deformation deformation_of(const OpCall& call, const Dims& x, const Dims& w) {
   return result;
 }
 
-/// The up to four inputs around a sampling position, with bilinear weights; outside is zero.
+/// The four inputs around each sampling position, with bilinear weights: per corner one list over positions. What has no weight is read
+/// from the zero behind the plane.
 struct Corners {
-  std::array<int64_t, 4> offsets{};
-  std::array<double, 4> weights{};
+  std::array<std::vector<int64_t>, 4> offsets;
+  std::array<std::vector<double>, 4> weights;
+
+  void add(double y, double x, int64_t height, int64_t width, double factor) {
+    const double top = std::floor(y), left = std::floor(x);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double row = top + static_cast<double>(i / 2), column = left + static_cast<double>(i % 2);
+      const bool inside = row >= 0 && row < static_cast<double>(height) && column >= 0 && column < static_cast<double>(width);
+      const double weight = inside ? factor * (1 - std::abs(y - row)) * (1 - std::abs(x - column)) : 0;
+      offsets[i].push_back(weight != 0 ? static_cast<int64_t>(row) * width + static_cast<int64_t>(column) : height * width);
+      weights[i].push_back(weight);
+    }
+  }
+
+  /// Samples of one plane at positions [first, first + count).
+  void sample(const double* plane, int64_t first, int64_t count, double* out) const {
+    for (int64_t i = 0; i < count; ++i) {
+      double sum = 0;
+      for (std::size_t corner = 0; corner < 4; ++corner) {
+        const auto at = static_cast<std::size_t>(first + i);
+        sum += weights[corner][at] * plane[offsets[corner][at]];
+      }
+      out[i] = sum;
+    }
+  }
 };
 
-Corners corners_at(double y, double x, const Tensor& image, double factor) {
-  Corners corners;
-  const double top = std::floor(y), left = std::floor(x);
-  for (std::size_t i = 0; i < 4; ++i) {
-    const double row = top + static_cast<double>(i / 2), column = left + static_cast<double>(i % 2);
-    const bool inside =
-        row >= 0 && row < static_cast<double>(image.dims()[2]) && column >= 0 && column < static_cast<double>(image.dims()[3]);
-    if (!inside) continue;
-    corners.offsets[i] = static_cast<int64_t>(row) * image.strides()[2] + static_cast<int64_t>(column) * image.strides()[3];
-    corners.weights[i] = factor * (1 - std::abs(y - row)) * (1 - std::abs(x - column));
-  }
-  return corners;
-}
-
 /// Per offset group, tap and output position of one image.
-std::vector<Corners> image_corners(const Deformation& deformation, const Tensor& x, const Tensor& offset, const Tensor* mask,
-                                   int64_t image) {
+Corners image_corners(const Deformation& deformation, const Tensor& x, const Tensor& offset, const Tensor* mask, int64_t image) {
   const Window& window = deformation.shape.window;
   const int64_t taps = window.taps();
   const Dims positions = tail(deformation.shape.dims);
-  std::vector<Corners> all;
-  all.reserve(static_cast<std::size_t>(deformation.offset_groups * taps * element_count(positions)));
+  Corners all;
   const auto value = [&](const Tensor& tensor, int64_t channel, const Dims& at) {
     const int64_t where =
         image * tensor.strides()[0] + channel * tensor.strides()[1] + at[0] * tensor.strides()[2] + at[1] * tensor.strides()[3];
@@ -207,11 +241,23 @@ std::vector<Corners> image_corners(const Deformation& deformation, const Tensor&
         const int64_t channel = group * taps + tap;
         const double y = static_cast<double>(at[0] * window.strides[0] + row) + value(offset, 2 * channel, at);
         const double left = static_cast<double>(at[1] * window.strides[1] + column) + value(offset, 2 * channel + 1, at);
-        all.push_back(corners_at(y, left, x, mask == nullptr ? 1 : value(*mask, channel, at)));
+        all.add(y, left, x.dims()[2], x.dims()[3], mask == nullptr ? 1 : value(*mask, channel, at));
       });
     }
   }
   return all;
+}
+
+/// Planes of one image, a zero behind each.
+std::vector<double> image_planes(const Tensor& x, int64_t image) {
+  const Dims dims{x.dims()[1], x.dims()[2], x.dims()[3]};
+  const int64_t plane = dims[1] * dims[2] + 1;
+  std::vector<double> planes(static_cast<std::size_t>(dims[0] * plane), 0.0);
+  const Tensor target(TensorDesc{DataType::float64, dims, {plane, dims[2], 1}}, reinterpret_cast<std::byte*>(planes.data()), nullptr);
+  map_elements<double, double>(
+      1, target, [](double value) { return value; },
+      x.view(dims, {x.strides()[1], x.strides()[2], x.strides()[3]}, image * x.strides()[0]));
+  return planes;
 }
 
 }  // namespace
@@ -246,7 +292,10 @@ void deform_conv(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::vector<double> weights = reals_of(w), bias = present(inputs, 3) ? reals_of(tensor_at(inputs, 3)) : std::vector<double>();
   const ChannelWriter writer(out.type(), tail(out.dims()), tail(out.strides()));
   for (int64_t image = 0; image < x.dims()[0]; ++image) {
-    const auto corners = image_corners(deformation, x, tensor_at(inputs, 2), present(inputs, 4) ? &tensor_at(inputs, 4) : nullptr, image);
+    const Corners corners =
+        image_corners(deformation, x, tensor_at(inputs, 2), present(inputs, 4) ? &tensor_at(inputs, 4) : nullptr, image);
+    const std::vector<double> planes = image_planes(x, image);
+    const int64_t plane = x.dims()[2] * x.dims()[3] + 1;
     for (int64_t group = 0; group < groups; ++group) {
       const auto load_rows = [&](int64_t row, int64_t, int64_t k, int64_t, double*, int64_t& stride) {
         stride = depth;
@@ -256,16 +305,7 @@ void deform_conv(const OpCall& call, InputData inputs, OutputData outputs) {
         for (int64_t i = 0; i < count; ++i) {
           const int64_t channel = group * channels + (k + i) / taps;
           const int64_t first = (channel / per_offset_group * taps + (k + i) % taps) * positions + column;
-          const std::byte* const plane = x.bytes() + (image * x.strides()[0] + channel * x.strides()[1]) * element_stride(x.type());
-          for (int64_t j = 0; j < columns; ++j) {
-            const Corners& each = corners[static_cast<std::size_t>(first + j)];
-            double sum = 0;
-            for (std::size_t c = 0; c < 4; ++c) {
-              if (each.weights[c] != 0)
-                sum += each.weights[c] * load_one<double>(x.type(), plane + each.offsets[c] * element_stride(x.type()));
-            }
-            panel[i * ProductBlock::kColumns + j] = sum;
-          }
+          corners.sample(planes.data() + channel * plane, first, columns, panel + i * ProductBlock::kColumns);
         }
       };
       const auto store_row = [&](int64_t row, int64_t column, int64_t columns, const double* sums) {

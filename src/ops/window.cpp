@@ -98,4 +98,9 @@ Dims window_outputs(const OpCall& call, const Window& window, const Dims& input,
   return outputs;
 }
 
+Span steps_within(int64_t first, int64_t step, int64_t limit, int64_t count) {
+  const int64_t begin = std::clamp<int64_t>(ceil_div(-first, step), 0, count);
+  return {begin, std::clamp<int64_t>(ceil_div(limit - first, step), begin, count)};
+}
+
 }  // namespace relayout

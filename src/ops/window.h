@@ -25,6 +25,13 @@ struct Window {
 /// Attribute list of one entry per spatial dim, or `otherwise` for each; entries within [low, 2^31).
 [[nodiscard]] Dims window_attribute(const OpCall& call, std::string_view name, std::size_t rank, int64_t otherwise, int64_t low);
 
+/// [begin, end) of numbers.
+struct Span {
+  int64_t begin = 0, end = 0;
+};
+/// The i in [0, count) with 0 ≤ first + i · step < limit; step > 0.
+[[nodiscard]] Span steps_within(int64_t first, int64_t step, int64_t limit, int64_t count);
+
 /// Calls visit(index) for every index within dims, the last running fastest.
 template <class Visit>
 void for_each_index(const Dims& dims, const Visit& visit) {

@@ -373,6 +373,11 @@ const std::vector<OpCase>& op_cases() {
     add("Einsum", "Einsum", "equation = \"bhid,bhjd->bhij\"", {f32({2, 3, 4, 5}), f32({2, 3, 6, 5})});
     add("EinsumThree", "Einsum", "equation = \"...ij, jk, k -> ...i\"", {f32({2, 3, 4, 5}), f32({5, 6}), f32({6})});
     add("EinsumDiagonal", "Einsum", "equation = \"bii->bi\"", {f32({3, 4, 4})});
+    add("EinsumPositions", "Einsum", "equation = \"bhwc,hkc->bhwk\"", {f32({2, 3, 4, 5}), f32({3, 6, 5})});
+    add("EinsumOuter", "Einsum", "equation = \"i,j->ji\"", {f32({3}), f32({5})});
+    add("EinsumElements", "Einsum", "equation = \"bij,bj->jib\"", {f32({2, 3, 5}), f32({2, 5})});
+    add("EinsumSidesSummed", "Einsum", "equation = \"aib,cjb->ij\"", {f32({2, 3, 5}), f32({4, 6, 5})});
+    add("EinsumSpread", "Einsum", "equation = \"bij,bjk->bki\"", {f32({1, 3, 5}), f32({4, 5, 6})});
     add("Det", "Det", "", {f32({2, 3, 4, 4})});
 
     add("BatchNormalization", "BatchNormalization", "epsilon = 0.001",
