@@ -70,6 +70,23 @@ struct Team {
   }
 };
 
+/// A kernel of our own from one tensor of f32, operand 0, to another, operand 1.
+class FloatKernel : public Kernel {
+ public:
+  void bind(std::size_t operand, std::byte* data) override {
+    if (operand == 0) {
+      source_ = reinterpret_cast<const float*>(data);
+    } else {
+      destination_ = reinterpret_cast<float*>(data);
+    }
+  }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+ protected:
+  const float* source_ = nullptr;
+  float* destination_ = nullptr;
+};
+
 /// A primitive of the library; `roles` says which argument each operand is.
 [[nodiscard]] std::unique_ptr<Kernel> make_primitive_kernel(std::unique_ptr<Primitive> primitive,
                                                             std::vector<std::pair<Argument, int>> roles);

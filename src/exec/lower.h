@@ -13,6 +13,7 @@ bool lower_convolution(Lowering& lowering, const Group& group);
 bool lower_gemm(Lowering& lowering, const Group& group);
 bool lower_matmul(Lowering& lowering, const Group& group);
 bool lower_einsum(Lowering& lowering, const Group& group);
+bool lower_attention(Lowering& lowering, const Group& group);
 bool lower_integer_matmul(Lowering& lowering, const Group& group);
 bool lower_integer_convolution(Lowering& lowering, const Group& group);
 bool lower_recurrent(Lowering& lowering, const Group& group);
@@ -30,6 +31,8 @@ bool lower_sequence_construct(Lowering& lowering, const Group& group);
 bool lower_sequence_at(Lowering& lowering, const Group& group);
 bool lower_transpose(Lowering& lowering, const Group& group);
 
+/// A node's output is elements that are there already: seen as `view` where the plan lets them lie so (true), else copied.
+bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view);
 /// A tensor under larger dims, numpy's way: strides 0 where it repeats.
 [[nodiscard]] TensorDesc broadcast(const TensorDesc& operand, const Dims& dims);
 /// Whether the chain kernel computes all of them.

@@ -142,17 +142,23 @@ bool lower_transpose(Lowering& lowering, const Group& group) {
   }
   TensorDesc view{result.type, result.dims, {}};
   for (const int64_t from : permutation) view.strides.push_back(source.desc.strides[static_cast<std::size_t>(from)]);
+  const Place permuted = lowering.view_of(source, view, 0);
+  if (define_view(lowering, node, permuted)) lowering.note_view(view);
+  return true;
+}
+
+bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view) {
   const auto planned = lowering.made(node, 0);
+  const TensorDesc& desc = view.desc;
   const bool is_right =
-      planned ? order_of_strides(view.dims, view.strides) == planned : lowering.optimized() || is_ordered(view, Order::contiguous);
+      planned ? order_of_strides(desc.dims, desc.strides) == planned : lowering.optimized() || is_ordered(desc, Order::contiguous);
   if (is_right) {
-    lowering.define(node.outputs[0], lowering.view_of(source, view, 0));
-    lowering.note_view(view);
+    lowering.define(node.outputs[0], view);
     return true;
   }
   const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
-  emit_copy(lowering, node.outputs[0], lowering.view_of(source, view, 0), destination, destination);
-  return true;
+  emit_copy(lowering, node.outputs[0], view, destination, destination);
+  return false;
 }
 
 }  // namespace relayout

@@ -12,6 +12,7 @@ namespace {
 constexpr LoweringEntry kEntries[] = {
     {"Abs", lower_elementwise},
     {"Add", lower_elementwise},
+    {"Attention", lower_attention},
     {"AveragePool", lower_pool},
     {"BatchNormalization", lower_elementwise},
     {"Ceil", lower_elementwise},

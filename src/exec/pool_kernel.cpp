@@ -1,18 +1,17 @@
 #include "exec/pool_kernel.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/vectorize.h"
 #include "exec/kernel.h"
+#include "exec/line_math.h"
 #include "relayout/tensor.h"
 
 namespace relayout {
@@ -24,10 +23,6 @@ RELAYOUT_VECTORIZE void maximum_into(float* out, const float* in, int64_t count)
 
 RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] += in[i];
-}
-
-[[gnu::always_inline]] inline float larger(float a, float b) {
-  return a > b || a != a ? a : b;
 }
 
 struct KeepLarger {
@@ -111,7 +106,7 @@ struct Reach {
   int64_t first, last, start, padded;
 };
 
-class PoolKernel : public Kernel {
+class PoolKernel : public FloatKernel {
  public:
   PoolKernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window, Team team)
       : window_(three_dims(window)),
@@ -130,15 +125,6 @@ class PoolKernel : public Kernel {
     padded_width_ = std::max(reached, window_.before[2] + input_[2]);
     for (const Reach& w : reach_[2]) divisors_.push_back(static_cast<float>(counted(w)));
   }
-
-  void bind(std::size_t operand, std::byte* data) override {
-    if (operand == 0) {
-      source_ = reinterpret_cast<const float*>(data);
-    } else {
-      destination_ = reinterpret_cast<float*>(data);
-    }
-  }
-  [[nodiscard]] std::string implementation() const override { return "own"; }
 
   void run() override {
     const int64_t per_row = output_[2] * (channels_inside_ ? channels_ : 1) * window_.kernel[0] * window_.kernel[1] * window_.kernel[2];
@@ -246,86 +232,19 @@ class PoolKernel : public Kernel {
   int64_t padded_width_ = 0;  ///< of a line with all that windows reach on both sides
   std::vector<Reach> reach_[3];
   std::vector<float> divisors_;  ///< how many taps of each window along the last dim count
-  const float* source_ = nullptr;
-  float* destination_ = nullptr;
 };
-
-/// Terms that are added in f32 before the sum goes on in f64.
-constexpr int64_t kSumBlock = 64;
 
 RELAYOUT_VECTORIZE void widen_into(double* out, const float* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] += static_cast<double>(in[i]);
 }
 
-constexpr int64_t kLanes = 16;
-
-/// Lanes combined by halves, so that every step is a few instructions on vectors.
-template <class T, class Combine>
-[[gnu::always_inline]] inline T combine_halves(T (&lanes)[kLanes], const Combine& combine) {
-  T eight[8], four[4];
-  RELAYOUT_KEEP_LOOP for (int lane = 0; lane < 8; ++lane) eight[lane] = combine(lanes[lane], lanes[lane + 8]);
-  RELAYOUT_KEEP_LOOP for (int lane = 0; lane < 4; ++lane) four[lane] = combine(eight[lane], eight[lane + 4]);
-  return combine(combine(four[0], four[2]), combine(four[1], four[3]));
-}
-
-/// From element n on, masks that keep the last n of kLanes lanes.
-constexpr uint32_t kAll = UINT32_MAX;
-constexpr uint32_t kLastLanes[2 * kLanes] = {0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
-                                             0,    0,    0,    0,    0,    kAll, kAll, kAll, kAll, kAll, kAll,
-                                             kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll};
-
-RELAYOUT_VECTORIZE double sum_of(const float* in, int64_t count) {
-  double totals[kLanes] = {};
-  for (int64_t i = 0; i < count;) {
-    float lanes[kLanes] = {};
-    for (int64_t block = 0; block < 4 && i + kLanes <= count; ++block, i += kLanes) {
-      RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
-    }
-    if (i + kLanes > count && count >= kLanes) {  // what is left, as the end of the last lanes
-      uint32_t last[kLanes];
-      std::memcpy(last, in + count - kLanes, sizeof last);
-      const uint32_t* const mask = kLastLanes + (count - i);
-      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += std::bit_cast<float>(last[lane] & mask[lane]);
-      i = count;
-    }
-    for (; i + kLanes > count && i < count; ++i) lanes[0] += in[i];
-    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) totals[lane] += static_cast<double>(lanes[lane]);
-  }
-  return combine_halves(totals, [](double a, double b) { return a + b; });
-}
-
-RELAYOUT_VECTORIZE float maximum_of(const float* in, int64_t count) {
-  if (count < kLanes) {
-    float best = in[0];
-    for (int64_t i = 1; i < count; ++i) best = larger(best, in[i]);
-    return best;
-  }
-  float lanes[kLanes];
-  std::copy_n(in, kLanes, lanes);
-  const auto take = [&](const float* x) {
-    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = larger(lanes[lane], x[lane]);
-  };
-  for (int64_t i = kLanes; i + kLanes <= count; i += kLanes) take(in + i);
-  take(in + count - kLanes);
-  return combine_halves(lanes, larger);
-}
-
-class SpatialKernel : public Kernel {
+class SpatialKernel : public FloatKernel {
  public:
   SpatialKernel(const TensorDesc& source, bool maximum, Team team)
       : team_(team), maximum_(maximum), batch_(source.dims[0]), channels_(source.dims[1]) {
     for (std::size_t i = 2; i < source.dims.size(); ++i) points_ *= source.dims[i];
     channels_inside_ = source.strides[1] == 1 && points_ > 1 && channels_ > 1;
   }
-
-  void bind(std::size_t operand, std::byte* data) override {
-    if (operand == 0) {
-      source_ = reinterpret_cast<const float*>(data);
-    } else {
-      destination_ = reinterpret_cast<float*>(data);
-    }
-  }
-  [[nodiscard]] std::string implementation() const override { return "own"; }
 
   void run() override {
     if (!channels_inside_) {
@@ -378,8 +297,6 @@ class SpatialKernel : public Kernel {
   bool maximum_;
   int64_t batch_, channels_, points_ = 1;
   bool channels_inside_ = false;
-  const float* source_ = nullptr;
-  float* destination_ = nullptr;
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "ops/attention.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -6,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/threads.h"
@@ -18,10 +21,8 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout::kernels {
+namespace relayout {
 namespace {
-
-constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 /// Dims of Q, K and V as [batch, heads, length, size] each, whether they come so or as [batch, length, heads · size].
 Dims head_dims(const OpCall& call, const Dims& dims, std::string_view heads_attribute) {
@@ -33,23 +34,23 @@ Dims head_dims(const OpCall& call, const Dims& dims, std::string_view heads_attr
   return {dims[0], heads, dims[1], dims[2] / heads};
 }
 
-/// The same for the elements.
-Tensor by_heads(const OpCall& call, const Tensor& tensor, std::string_view heads_attribute) {
-  const Dims dims = head_dims(call, tensor.dims(), heads_attribute);
-  if (tensor.rank() == 4) return tensor;
-  const Dims& s = tensor.strides();
-  return tensor.view(dims, {s[0], dims[3] * s[2], s[1], s[2]});
+}  // namespace
+
+TensorDesc by_heads(const OpCall& call, const TensorDesc& desc, std::string_view heads_attribute) {
+  const Dims dims = head_dims(call, desc.dims, heads_attribute);
+  if (desc.dims.size() == 4) return desc;
+  const Dims& s = desc.strides;
+  return {desc.type, dims, {s[0], dims[3] * s[2], s[1], s[2]}};
 }
 
-/// Sizes of an Attention (ONNX opset 23 to 25) and what may look where.
-struct AttentionShape {
-  int64_t batch = 0, heads = 0, kv_heads = 0, queries = 0, keys = 0, past = 0, size = 0, value_size = 0;
-  bool is_causal = false;
-  int64_t left = -1, right = -1;  ///< of the window, -1: unbounded
-  [[nodiscard]] int64_t total() const { return past + keys; }
-};
-
-enum AttentionInput : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kValidKeys };
+Span AttentionShape::visible(int64_t i, std::optional<int64_t> valid) const {
+  const int64_t position = i + (valid ? *valid - queries : past);
+  Span span{0, std::min(total(), valid.value_or(total()))};
+  if (is_causal) span.end = std::min(span.end, position + 1);
+  if (right >= 0) span.end = std::min(span.end, position + right + 1);
+  if (left >= 0) span.begin = std::max<int64_t>(position - left, 0);
+  return {std::min(span.begin, std::max<int64_t>(span.end, 0)), std::max<int64_t>(span.end, 0)};
+}
 
 AttentionShape attention_shape(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 3, 7);
@@ -81,11 +82,14 @@ AttentionShape attention_shape(const OpCall& call, InputInfos inputs) {
   return shape;
 }
 
-/// attn_mask as a tensor of [batch, heads, queries, columns]; columns may be fewer than keys.
-std::optional<Tensor> broadcast_mask(const OpCall& call, const AttentionShape& shape, const Tensor& mask) {
+float attention_scale(const OpCall& call, const AttentionShape& shape) {
+  return call.attributes.real("scale").value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(shape.size))));
+}
+
+TensorDesc broadcast_mask(const OpCall& call, const AttentionShape& shape, const TensorDesc& mask) {
   const Dims wanted{shape.batch, shape.heads, shape.queries, shape.total()};
-  Dims dims = mask.dims(), strides = mask.strides();
-  if (dims.empty() || dims.size() > 4) reject(call, "attn_mask has dims " + to_string(mask.dims()));
+  Dims dims = mask.dims, strides = mask.strides;
+  if (dims.empty() || dims.size() > 4) reject(call, "attn_mask has dims " + to_string(mask.dims));
   while (dims.size() < 4) {
     dims.insert(dims.begin(), 1);
     strides.insert(strides.begin(), 0);
@@ -93,30 +97,47 @@ std::optional<Tensor> broadcast_mask(const OpCall& call, const AttentionShape& s
   for (std::size_t i = 0; i < 4; ++i) {
     const bool short_row = i == 3 && dims[i] < wanted[i] && dims[i] != 1;
     if (dims[i] == wanted[i] || short_row) continue;
-    if (dims[i] != 1) reject(call, "attn_mask has dims " + to_string(mask.dims()) + ", wanted are " + to_string(wanted));
+    if (dims[i] != 1) reject(call, "attn_mask has dims " + to_string(mask.dims) + ", wanted are " + to_string(wanted));
     dims[i] = wanted[i];
     strides[i] = 0;
   }
-  return mask.view(dims, strides);
+  return {mask.type, dims, strides};
 }
+
+}  // namespace relayout
+
+namespace relayout::kernels {
+namespace {
+
+/// The same for the elements.
+Tensor heads_of(const OpCall& call, const Tensor& tensor, std::string_view heads_attribute) {
+  TensorDesc desc = by_heads(call, tensor.desc(), heads_attribute);
+  return tensor.view(std::move(desc.dims), std::move(desc.strides));
+}
+
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 class Attention {
  public:
   Attention(const OpCall& call, InputData inputs, OutputData outputs)
       : call_(call),
         shape_(attention_shape(call, KnownInfos(inputs).get())),
-        query_(by_heads(call, tensor_at(inputs, kQuery), "q_num_heads")),
-        key_(by_heads(call, tensor_at(inputs, kKey), "kv_num_heads")),
-        value_(by_heads(call, tensor_at(inputs, kValue), "kv_num_heads")),
-        scale_(call.attributes.real("scale").value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(shape_.size))))),
+        query_(heads_of(call, tensor_at(inputs, kQuery), "q_num_heads")),
+        key_(heads_of(call, tensor_at(inputs, kKey), "kv_num_heads")),
+        value_(heads_of(call, tensor_at(inputs, kValue), "kv_num_heads")),
+        scale_(attention_scale(call, shape_)),
         softcap_(call.attributes.real("softcap", 0)) {
     if (present(inputs, kPastKey)) {
       past_key_ = tensor_at(inputs, kPastKey);
       past_value_ = tensor_at(inputs, kPastValue);
     }
-    if (present(inputs, kMask)) mask_ = broadcast_mask(call, shape_, tensor_at(inputs, kMask));
+    if (present(inputs, kMask)) {
+      const Tensor& mask = tensor_at(inputs, kMask);
+      TensorDesc desc = broadcast_mask(call, shape_, mask.desc());
+      mask_ = mask.view(std::move(desc.dims), std::move(desc.strides));
+    }
     if (present(inputs, kValidKeys)) valid_ = integers_of(call, tensor_at(inputs, kValidKeys));
-    if (const Tensor* const out = wanted(outputs, 0)) output_ = by_heads(call, *out, "q_num_heads");
+    if (const Tensor* const out = wanted(outputs, 0)) output_ = heads_of(call, *out, "q_num_heads");
     if (const Tensor* const scores = wanted(outputs, 3)) scores_ = *scores;
     mode_ = call.attributes.integer("qk_matmul_output_mode", 0);
   }
@@ -189,19 +210,6 @@ class Attention {
     if (mode == mode_ && scores_) write_row(scores_, batch, head, i, scores.data());
   }
 
-  /// Where a query may look, counted from the first key of the past.
-  [[nodiscard]] bool may_see(int64_t batch, int64_t i, int64_t j) const {
-    int64_t offset = shape_.past;
-    if (!valid_.empty()) {
-      const int64_t valid = valid_[static_cast<std::size_t>(batch)];
-      if (j >= valid) return false;
-      offset = valid - shape_.queries;
-    }
-    const int64_t position = i + offset;
-    if (shape_.is_causal && j > position) return false;
-    return (shape_.left < 0 || j >= position - shape_.left) && (shape_.right < 0 || j <= position + shape_.right);
-  }
-
   void add_mask(int64_t batch, int64_t head, int64_t i, std::vector<double>& scores) const {
     if (mask_) {
       const bool is_choice = mask_->type() == DataType::boolean;
@@ -212,9 +220,9 @@ class Attention {
         scores[j] = added == kMasked ? kMasked : scores[j] + added;
       }
     }
-    for (std::size_t j = 0; j < scores.size(); ++j) {
-      if (!may_see(batch, i, static_cast<int64_t>(j))) scores[j] = kMasked;
-    }
+    const auto [begin, end] = shape_.visible(i, valid_.empty() ? std::nullopt : std::optional(valid_[static_cast<std::size_t>(batch)]));
+    std::fill(scores.begin(), scores.begin() + begin, kMasked);
+    std::fill(scores.begin() + end, scores.end(), kMasked);
   }
 
   /// Softmax; a row that may look nowhere is 0.
@@ -259,7 +267,7 @@ void attention(const OpCall& call, InputData inputs, OutputData outputs) {
   for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
     const Tensor* const joined = wanted(outputs, which + 1);
     if (joined == nullptr) continue;
-    const Tensor now = by_heads(call, tensor_at(inputs, kKey + which), "kv_num_heads");
+    const Tensor now = heads_of(call, tensor_at(inputs, kKey + which), "kv_num_heads");
     const int64_t past = joined->dims()[2] - now.dims()[2];
     const Dims& strides = joined->strides();
     if (past > 0) {
@@ -325,7 +333,7 @@ Inferred infer_rotary_embedding(const OpCall& call, InputInfos inputs) {
 
 void rotary_embedding(const OpCall& call, InputData inputs, OutputData outputs) {
   const RotaryShape shape = rotary_shape(call, KnownInfos(inputs).get());
-  const Tensor x = by_heads(call, tensor_at(inputs, kTokens), "num_heads"), y = by_heads(call, outputs[0]->tensor, "num_heads");
+  const Tensor x = heads_of(call, tensor_at(inputs, kTokens), "num_heads"), y = heads_of(call, outputs[0]->tensor, "num_heads");
   const Tensor positions = present(inputs, kPositions) ? contiguous(tensor_at(inputs, kPositions)) : Tensor();
   const bool interleaved = call.attributes.integer("interleaved", 0) != 0;
   const Pairs pairs = interleaved ? Pairs{0, 1, 2} : Pairs{0, shape.turned / 2, 1};

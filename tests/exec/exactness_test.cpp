@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exec/model_builder.h"
@@ -257,6 +259,108 @@ TEST(Exactness, Products) {
       inputs["b"] = tensor_of(b, draw.integers(element_count(b)));
     }
     ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed));
+  }
+}
+
+/// A permutation of [0, count).
+Dims permutation(Draw& draw, std::size_t count) {
+  Dims out;
+  while (out.size() < count) {
+    const int64_t axis = draw.from(0, static_cast<int64_t>(count) - 1);
+    if (std::ranges::find(out, axis) == out.end()) out.push_back(axis);
+  }
+  return out;
+}
+
+/// Dims of size 1 anywhere and operands that come through a Transpose: strides say little then about where matrices lie.
+TEST(Exactness, ProductsOfPermutedOperands) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Draw draw(seed, "permuted matmul");
+    const auto rank = static_cast<std::size_t>(draw.from(2, 5));
+    const int64_t rows = draw.from(1, 9), depth = draw.from(1, 33), columns = draw.from(1, 9);
+    Dims a, b;
+    for (std::size_t i = 0; i + 2 < rank; ++i) {
+      const int64_t dim = draw.yes(3) ? 1 : draw.from(2, 4);
+      a.push_back(draw.yes(4) ? 1 : dim);
+      b.push_back(draw.yes(4) ? 1 : dim);
+    }
+    a.insert(a.end(), {rows, depth});
+    b.insert(b.end(), {depth, columns});
+    ModelBuilder builder(13);
+    Inputs inputs;
+    for (const auto& [name, wanted] : {std::pair("a", a), std::pair("b", b)}) {
+      const Dims order = permutation(draw, rank);
+      Dims dims(rank);
+      for (std::size_t i = 0; i < rank; ++i) dims[static_cast<std::size_t>(order[i])] = wanted[i];
+      builder.input(name, dims).node("Transpose", {name}, {std::string(name) + "t"}).integers("perm", order);
+      inputs[name] = tensor_of(dims, draw.integers(element_count(dims)));
+    }
+    builder.node("MatMul", {"at", "bt"}, {"y"}).output("y");
+    EXPECT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed))
+        << to_string(a) << to_string(b) << " from " << to_string(inputs["a"].tensor.dims()) << to_string(inputs["b"].tensor.dims());
+  }
+}
+
+/// Two terms of distinct labels each, some of which the output keeps.
+struct RandomEinsum {
+  std::string left, right, output;
+  std::map<char, int64_t> sizes;
+  [[nodiscard]] std::string equation() const { return left + "," + right + "->" + output; }
+  [[nodiscard]] Dims dims(const std::string& term) const {
+    Dims out;
+    for (const char label : term) out.push_back(sizes.at(label));
+    return out;
+  }
+};
+
+RandomEinsum draw_einsum(Draw& draw) {
+  RandomEinsum out;
+  std::string all;
+  for (char label = 'a'; label < 'a' + draw.from(1, 6); ++label) {
+    out.sizes[label] = draw.yes(4) ? 1 : draw.from(2, 4);
+    const int64_t where = draw.from(1, 4);  // in one, the other, or both
+    if (where != 1) out.left.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.left.size()))), 1, label);
+    if (where != 2) out.right.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.right.size()))), 1, label);
+    if (draw.yes()) out.output.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.output.size()))), 1, label);
+  }
+  return out;
+}
+
+/// The sum over every combination of labels, one after the other.
+std::vector<float> brute_force(const RandomEinsum& einsum, const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> out(static_cast<std::size_t>(element_count(einsum.dims(einsum.output))), 0.0F);
+  std::map<char, int64_t> at;
+  for (const auto& [label, size] : einsum.sizes) at[label] = 0;
+  const auto flat = [&](const std::string& term) {
+    int64_t position = 0;
+    for (const char label : term) position = position * einsum.sizes.at(label) + at.at(label);
+    return static_cast<std::size_t>(position);
+  };
+  while (true) {
+    out[flat(einsum.output)] += a[flat(einsum.left)] * b[flat(einsum.right)];
+    auto label = at.rbegin();
+    for (; label != at.rend(); ++label) {
+      if (++label->second < einsum.sizes.at(label->first)) break;
+      label->second = 0;
+    }
+    if (label == at.rend()) return out;
+  }
+}
+
+TEST(Exactness, Einsums) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Draw draw(seed, "einsum");
+    const RandomEinsum einsum = draw_einsum(draw);
+    const Dims a = einsum.dims(einsum.left), b = einsum.dims(einsum.right);
+    const std::vector<float> left = draw.integers(element_count(a)), right = draw.integers(element_count(b));
+    ModelBuilder builder(13);
+    builder.input("a", a).input("b", b).node("Einsum", {"a", "b"}, {"y"}).text("equation", einsum.equation()).output("y");
+    const auto model = builder.build();
+    for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+      const RunResult result = run_in(mode, *model, {{"a", tensor_of(a, left)}, {"b", tensor_of(b, right)}});
+      ASSERT_EQ(result.outputs[0].dims(), einsum.dims(einsum.output)) << einsum.equation();
+      ASSERT_EQ(values_of(result.outputs[0]), brute_force(einsum, left, right)) << einsum.equation() << ", " << to_string(mode);
+    }
   }
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+namespace relayout {
+
+/// a where it is larger or NaN, else b.
+[[gnu::always_inline]] inline float larger(float a, float b) {
+  return a > b || a != a ? a : b;
+}
+
+/// Largest of `count` ≥ 1 numbers, NaN if there is one.
+[[nodiscard]] float maximum_of(const float* in, int64_t count);
+
+/// Terms that are added in f32 before the sum goes on in f64.
+inline constexpr int64_t kSumBlock = 64;
+/// Sum in blocks of that length.
+[[nodiscard]] double sum_of(const float* in, int64_t count);
+
+/// Terms that a line is worked on side by side.
+inline constexpr int64_t kLanes = 16;
+
+}  // namespace relayout

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+
+#include "exec/kernel.h"
+#include "exec/lowering.h"
+
+namespace relayout {
+
+/// A matrix product the library is asked for, and where its operands are. Dims are [batch…, rows, columns], of one rank.
+struct MatrixProduct {
+  Place source, weights;              ///< of any strides; where dims of the batch are 1 they repeat
+  Place destination;                  ///< contiguous
+  std::optional<Place> bias;          ///< over the columns
+  KnownConstant* constant = nullptr;  ///< packed in place of `weights`
+};
+
+/// False when the library has no such product; `swap_constant`: the constant is packed with its last two dims swapped.
+[[nodiscard]] bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant = false);
+
+/// A tensor under other dims of the same elements in row-major order; copied where strides cannot say it.
+[[nodiscard]] Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims);
+/// The same elements with the last two dims swapped.
+[[nodiscard]] TensorDesc swap_last(TensorDesc desc);
+
+/// Whether the inputs and the first output of a node are f32 tensors with elements.
+[[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
+
+}  // namespace relayout
