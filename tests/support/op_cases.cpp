@@ -473,6 +473,10 @@ const std::vector<OpCase>& op_cases() {
         {f32({2, 6, 4, 5}), f32({2, 3, 7, 5}), f32({2, 3, 7, 8}), f32({4, 7})}, 23, 4);
     add("AttentionFlat", "Attention", "q_num_heads = 4, kv_num_heads = 2",
         {f32({2, 3, 20}), f32({2, 6, 10}), f32({2, 6, 14}), of(boolean, {3, 6}, Fill::boolean)}, 24);
+    add("AttentionCapped", "Attention", "is_causal = 1, softcap = 3.0, scale = 0.5",
+        {f32({2, 6, 4, 5}), f32({2, 3, 7, 5}), f32({2, 3, 7, 8})}, 23);
+    add("AttentionWithPast", "Attention", "is_causal = 1",
+        {f32({2, 6, 4, 5}), f32({2, 3, 7, 5}), f32({2, 3, 7, 8}), f32({2, 1, 4, 9}), f32({2, 3, 2, 5}), f32({2, 3, 2, 8})}, 23, 3);
     add("RotaryEmbedding", "RotaryEmbedding", "rotary_embedding_dim = 4",
         {f32({2, 3, 5, 6}), f32({9, 2}, Fill::unit), f32({9, 2}, Fill::unit), list_of(int64, {2, 5}, {0, 1, 2, 3, 4, 8, 7, 6, 5, 4})}, 23);
     add("TensorScatter", "TensorScatter", "mode = \"circular\"", {f32({2, 3, 6, 4}), f32({2, 3, 4, 4}), numbers({1, 4})}, 24);
