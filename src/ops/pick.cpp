@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "base/vectorize.h"
 #include "ops/dtypes.h"
 #include "ops/gather.h"
 #include "ops/op.h"
@@ -15,15 +16,20 @@
 namespace relayout {
 namespace {
 
-/// out[i] = source[positions[i] · step], twofold repetition taken as such.
+/// out[i] = source[positions[i] · step].
 template <class T>
-void pick_row(const T* source, int64_t step, const std::vector<int64_t>& positions, bool doubles, T* out) {
-  const auto count = static_cast<int64_t>(positions.size());
-  if (doubles && step == 1) {
-    for (int64_t i = 0; i < count / 2; ++i) out[2 * i] = out[2 * i + 1] = source[i];
-    return;
+RELAYOUT_VECTORIZE void pick_row(const T* source, int64_t step, const int64_t* positions, int64_t count, T* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = source[positions[i] * step];
+}
+
+/// Each of `count` elements twice.
+template <class T>
+RELAYOUT_VECTORIZE void double_row(const T* source, int64_t count, T* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T value = source[i];
+    out[2 * i] = value;
+    out[2 * i + 1] = value;
   }
-  for (int64_t i = 0; i < count; ++i) out[i] = source[positions[static_cast<std::size_t>(i)] * step];
 }
 
 /// Rows run along the dim that is innermost in the result; those that come from the same row as the one before are copies of it.
@@ -75,8 +81,10 @@ void pick_numbers(int threads, const Tensor& x, const std::vector<std::vector<in
           std::copy_n(last, length, target);
         } else if (moves_bytes) {
           std::copy_n(source, length, target);
+        } else if (doubles && step == 1) {
+          double_row(source, length / 2, target);
         } else {
-          pick_row(source, step, along, doubles, target);
+          pick_row(source, step, along.data(), length, target);
         }
         before = source;
         last = target;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "base/vectorize.h"
 #include "ops/dtypes.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
@@ -194,28 +195,30 @@ bool is_identity(const ResizePlan& plan, const Axis& axis) {
   return axis.in == axis.out && axis.scale == 1 && whole && plan.coordinates != Coordinates::tf_half_pixel_for_nn;
 }
 
-int64_t nearest_position(const OpCall& call, double coordinate, int64_t size) {
-  const std::string mode =
-      call.opset < kModesOpset || call.node.op_type() == "Upsample" ? "floor" : call.attributes.text("nearest_mode", "round_prefer_floor");
-  double position = 0;
-  if (mode == "round_prefer_floor")
-    position = std::ceil(coordinate - 0.5);
-  else if (mode == "round_prefer_ceil")
-    position = std::floor(coordinate + 0.5);
-  else if (mode == "floor")
-    position = std::floor(coordinate);
-  else if (mode == "ceil")
-    position = std::ceil(coordinate);
-  else
-    reject(call, "nearest_mode is not known");
-  return static_cast<int64_t>(std::clamp(position, 0.0, static_cast<double>(size - 1)));
+/// How a coordinate between two inputs is rounded.
+using Rounding = double (*)(double);
+
+Rounding nearest_rounding(const OpCall& call) {
+  const bool early = call.opset < kModesOpset || call.node.op_type() == "Upsample";
+  const std::string mode = early ? "floor" : call.attributes.text("nearest_mode", "round_prefer_floor");
+  if (mode == "round_prefer_floor") return [](double coordinate) { return std::ceil(coordinate - 0.5); };
+  if (mode == "round_prefer_ceil") return [](double coordinate) { return std::floor(coordinate + 0.5); };
+  if (mode == "floor") return [](double coordinate) { return std::floor(coordinate); };
+  if (mode == "ceil") return [](double coordinate) { return std::ceil(coordinate); };
+  reject(call, "nearest_mode is not known");
 }
 
-/// The inputs that make up one output: `weights` of the neighbours from `first` on.
-struct Neighbours {
-  int64_t first = 0;
-  std::vector<double> weights;
-};
+/// The input positions that the outputs along one dim are copies of.
+std::vector<int64_t> nearest_positions(const ResizePlan& plan, const Axis& axis, Rounding rounding) {
+  const bool stays = is_identity(plan, axis);
+  std::vector<int64_t> positions;
+  positions.reserve(static_cast<std::size_t>(axis.out));
+  for (int64_t p = 0; p < axis.out; ++p) {
+    const double nearest = stays ? static_cast<double>(p) : rounding(source_coordinate(plan.coordinates, axis, p));
+    positions.push_back(static_cast<int64_t>(std::clamp(nearest, 0.0, static_cast<double>(axis.in - 1))));
+  }
+  return positions;
+}
 
 /// Keys' cubic kernel (Cubic convolution interpolation for digital image processing, 1981) with coefficient a.
 double cubic_weight(double a, double distance) {
@@ -230,73 +233,189 @@ struct Filter {
   double a = -0.75;
 };
 
-/// Weights around a coordinate. The neighbour to its left counts as nearest; an antialiasing filter is stretched by 1 / scale.
-Neighbours neighbours_of(const Filter& filter, const Axis& axis, double coordinate) {
+/// Which inputs make up the outputs along a dim, and with what weights: output p is the sum over taps t of
+/// weights[t · out + p] · input[at[t · out + p]]. What has no weight is input `in`, a 0 behind the others: 0 · ∞ would not be 0.
+struct Taps {
+  int64_t in = 0, out = 0, count = 0;  ///< count is even
+  std::vector<int64_t> at;
+  std::vector<double> weights;
+};
+
+/// Inputs around each output's coordinate. The neighbour to its left counts as nearest; an antialiasing filter is stretched by 1 / scale.
+Taps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
   const double stretch = filter.antialias ? std::min(axis.scale, 1.0) : 1;
-  const double radius = filter.cubic ? 2 : 1;
-  const double reach = std::ceil(radius / stretch);  // at most a few lengths of the input, as there is an output
-  const double base = std::ceil(coordinate) - 1;
-  Neighbours result{static_cast<int64_t>(base - reach + 1), {}};
-  double sum = 0;
-  for (auto i = static_cast<int64_t>(2 * reach); i > 0; --i) {
-    const double distance = (static_cast<double>(result.first) + static_cast<double>(result.weights.size()) - coordinate) * stretch;
-    const double weight = filter.cubic ? cubic_weight(filter.a, distance) : std::max(0.0, 1 - std::abs(distance));
-    result.weights.push_back(weight);
+  const double reach = std::ceil((filter.cubic ? 2 : 1) / stretch);  // at most a few lengths of the input, as there is an output
+  const double limit = static_cast<double>(axis.in) + 1;             // farther out the edge is all there is
+  const bool normalizes = filter.antialias || filter.exclude_outside;
+  Taps taps{axis.in, axis.out, static_cast<int64_t>(2 * reach), {}, {}};
+  taps.at.assign(static_cast<std::size_t>(taps.count * axis.out), axis.in);
+  taps.weights.assign(taps.at.size(), 0.0);
+  std::vector<double> weights(static_cast<std::size_t>(taps.count));
+  for (int64_t p = 0; p < axis.out; ++p) {
+    const double coordinate = std::clamp(source_coordinate(plan.coordinates, axis, p), -limit, 2 * limit);
+    const auto first = static_cast<int64_t>(std::ceil(coordinate) - reach);
+    double sum = 0;
+    for (int64_t t = 0; t < taps.count; ++t) {
+      const double distance = (static_cast<double>(first + t) - coordinate) * stretch;
+      double weight = filter.cubic ? cubic_weight(filter.a, distance) : std::max(0.0, 1 - std::abs(distance));
+      if (filter.exclude_outside && (first + t < 0 || first + t >= axis.in)) weight = 0;
+      weights[static_cast<std::size_t>(t)] = weight;
+      sum += weight;
+    }
+    for (int64_t t = 0; t < taps.count; ++t) {
+      const double weight = weights[static_cast<std::size_t>(t)] / (normalizes && sum != 0 ? sum : 1);
+      if (weight == 0) continue;
+      const auto place = static_cast<std::size_t>(t * axis.out + p);
+      taps.at[place] = std::clamp<int64_t>(first + t, 0, axis.in - 1);
+      taps.weights[place] = weight;
+    }
   }
-  for (std::size_t i = 0; i < result.weights.size(); ++i) {
-    const int64_t position = result.first + static_cast<int64_t>(i);
-    if (filter.exclude_outside && (position < 0 || position >= axis.in)) result.weights[i] = 0;
-    sum += result.weights[i];
-  }
-  if ((filter.antialias || filter.exclude_outside) && sum != 0) {
-    for (double& weight : result.weights) weight /= sum;
-  }
-  return result;
+  return taps;
 }
 
-/// One dim resampled: source and result are dense, in double, with `inner` elements behind the dim and `outer` before it.
-std::vector<double> resample(int threads, const std::vector<double>& source, int64_t outer, int64_t inner, const Axis& axis,
-                             const std::vector<Neighbours>& neighbours) {
-  std::vector<double> result(static_cast<std::size_t>(outer * axis.out * inner), 0.0);
-  const int64_t enough = std::max<int64_t>(static_cast<int64_t>(result.size()) / kParallelElements, 1);
-  parallel_for(outer, static_cast<int>(std::min<int64_t>(threads, enough)), [&](int64_t block) {
-    const double* const from = source.data() + block * axis.in * inner;
-    double* to = result.data() + block * axis.out * inner;
-    for (const Neighbours& each : neighbours) {
-      for (std::size_t i = 0; i < each.weights.size(); ++i) {
-        const double weight = each.weights[i];
-        if (weight == 0) continue;
-        const double* const row = from + std::clamp<int64_t>(each.first + static_cast<int64_t>(i), 0, axis.in - 1) * inner;
-        for (int64_t k = 0; k < inner; ++k) to[k] += weight * row[k];
-      }
-      to += inner;
-    }
-  });
-  return result;
+/// out[k] += a · x[k] + b · y[k], one after the other; onto zeros when `begins`.
+RELAYOUT_VECTORIZE void add_two_rows(bool begins, const double* x, double a, const double* y, double b, int64_t count, double* out) {
+  if (begins) {
+    for (int64_t k = 0; k < count; ++k) out[k] = (0.0 + a * x[k]) + b * y[k];
+  } else {
+    for (int64_t k = 0; k < count; ++k) out[k] = (out[k] + a * x[k]) + b * y[k];
+  }
 }
+
+/// The same with each element's own weight and place.
+RELAYOUT_VECTORIZE void add_two_taps(bool begins, const double* line, const int64_t* at, const double* weights, int64_t count,
+                                     double* out) {
+  if (begins) {
+    for (int64_t p = 0; p < count; ++p) out[p] = (0.0 + weights[p] * line[at[p]]) + weights[p + count] * line[at[p + count]];
+  } else {
+    for (int64_t p = 0; p < count; ++p) out[p] = (out[p] + weights[p] * line[at[p]]) + weights[p + count] * line[at[p + count]];
+  }
+}
+
+RELAYOUT_VECTORIZE void round_row(double* row, int64_t count) {
+  for (int64_t k = 0; k < count; ++k) row[k] = std::nearbyint(row[k]);
+}
+
+/// One dim resampled, with `outer` lines before it and `inner` elements behind it.
+struct Pass {
+  int64_t outer = 1, inner = 1;
+  Taps taps;
+
+  [[nodiscard]] int64_t source_length() const { return taps.in * inner; }
+  [[nodiscard]] int64_t result_length() const { return taps.out * inner; }
+  [[nodiscard]] int64_t row_length() const { return inner == 1 ? taps.out : inner; }
+
+  /// Rows of row_length() are made where begin(offset) says, and told to finish(offset, row). `zeros` are `inner` zeros; where that is
+  /// 1, `source` has one behind its elements.
+  template <class Begin, class Finish>
+  void run(const double* source, const double* zeros, const Begin& begin, const Finish& finish) const {
+    if (inner == 1) {
+      double* const row = begin(0);
+      for (int64_t t = 0; t < taps.count; t += 2) {
+        add_two_taps(t == 0, source, taps.at.data() + t * taps.out, taps.weights.data() + t * taps.out, taps.out, row);
+      }
+      return finish(0, row);
+    }
+    const auto input = [&](std::size_t tap) { return taps.at[tap] == taps.in ? zeros : source + taps.at[tap] * inner; };
+    for (int64_t p = 0; p < taps.out; ++p) {
+      double* const row = begin(p * inner);
+      for (int64_t t = 0; t < taps.count; t += 2) {
+        const auto here = static_cast<std::size_t>(t * taps.out + p), next = here + static_cast<std::size_t>(taps.out);
+        add_two_rows(t == 0, input(here), taps.weights[here], input(next), taps.weights[next], inner, row);
+      }
+      finish(p * inner, row);
+    }
+  }
+};
+
+/// Passes over one block: the innermost dim that changes first. Elements come from `x` and go to `out`, both contiguous, in double
+/// between the two; integers are rounded to nearest.
+class BlockResampler {
+ public:
+  BlockResampler(const std::vector<Pass>& passes, DataType type) : passes_(passes), type_(type), size_(element_stride(type)) {
+    for (const Pass& pass : passes) {
+      fit(line_, pass.source_length() + 1);
+      fit(row_, pass.row_length());
+      fit(zeros_, pass.inner);
+    }
+  }
+
+  void run(const std::byte* x, std::byte* out) {
+    std::vector<double>*source = &first_, *result = &second_;
+    for (std::size_t i = 0; i < passes_.size(); ++i) {
+      const Pass& pass = passes_[i];
+      const bool is_last = i + 1 == passes_.size();
+      if (!is_last) fit(*result, pass.outer * pass.result_length());
+      for (int64_t line = 0; line < pass.outer; ++line) {
+        const int64_t begin = line * pass.result_length();
+        pass.run(
+            i == 0 ? loaded(pass, x + line * pass.source_length() * size_) : kept(pass, source->data() + line * pass.source_length()),
+            zeros_.data(), [&](int64_t offset) { return is_last ? row_.data() : result->data() + begin + offset; },
+            [&](int64_t offset, double* row) {
+              if (is_last) put(row, pass.row_length(), out + (begin + offset) * size_);
+            });
+      }
+      std::swap(source, result);
+    }
+  }
+
+ private:
+  static void fit(std::vector<double>& values, int64_t count) {
+    if (static_cast<std::size_t>(count) > values.size()) values.resize(static_cast<std::size_t>(count), 0.0);
+  }
+
+  const double* loaded(const Pass& pass, const std::byte* x) {
+    load(type_, x, 1, pass.source_length(), line_.data());
+    line_[static_cast<std::size_t>(pass.source_length())] = 0;
+    return line_.data();
+  }
+
+  /// Elements of an earlier pass, with a zero behind them where one is needed.
+  const double* kept(const Pass& pass, const double* values) {
+    if (pass.inner > 1) return values;
+    std::copy_n(values, pass.source_length(), line_.data());
+    line_[static_cast<std::size_t>(pass.source_length())] = 0;
+    return line_.data();
+  }
+
+  void put(double* row, int64_t count, std::byte* to) const {
+    if (!traits(type_).is_float) round_row(row, count);  // what leaves the range is held at its bounds
+    store(type_, to, 1, count, row);
+  }
+
+  const std::vector<Pass>& passes_;
+  DataType type_;
+  int64_t size_;
+  std::vector<double> first_, second_, line_, row_, zeros_;
+};
 
 void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, const Tensor& out) {
   const Filter filter{plan.mode == "cubic", call.attributes.integer("antialias", 0) != 0,
                       call.attributes.integer("exclude_outside", 0) != 0, double{call.attributes.real("cubic_coeff_a", -0.75F)}};
-  std::vector<double> values = reals_of(x);
-  Dims dims = x.dims();
+  const Tensor source = contiguous(x);
+  const DenseOutput result(out);
+  const auto is_changed = [&](const Axis& axis) { return !is_identity(plan, axis); };
+  const auto front = std::ranges::find_if(plan.axes, is_changed);
+  if (front == plan.axes.end()) return copy_elements(call.threads, out, x);
+  Dims dims(x.dims().begin() + (front - plan.axes.begin()), x.dims().end());  // of a block
+  const int64_t block = element_count(dims), blocks = x.element_count() / block;
+  std::vector<Pass> passes;
   for (std::size_t i = dims.size(); i-- > 0;) {
-    const Axis& axis = plan.axes[i];
-    if (is_identity(plan, axis)) continue;
-    std::vector<Neighbours> neighbours;
-    for (int64_t position = 0; position < axis.out; ++position) {
-      const double limit = static_cast<double>(axis.in) + 1;  // farther out the edge is all there is
-      neighbours.push_back(neighbours_of(filter, axis, std::clamp(source_coordinate(plan.coordinates, axis, position), -limit, 2 * limit)));
-    }
+    const Axis& axis = front[static_cast<std::ptrdiff_t>(i)];
+    if (!is_changed(axis)) continue;
     const auto at = dims.begin() + static_cast<std::ptrdiff_t>(i);
-    const int64_t outer = element_count(Dims(dims.begin(), at)), inner = element_count(Dims(at + 1, dims.end()));
-    values = resample(call.threads, values, outer, inner, axis, neighbours);
+    passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), taps_of(plan, filter, axis)});
     dims[i] = axis.out;
   }
-  const Tensor dense(TensorDesc{DataType::float64, dims, contiguous_strides(dims)}, reinterpret_cast<std::byte*>(values.data()), nullptr);
-  const auto write = [&](const auto& f) { map_elements<double, double>(call.threads, out, f, dense); };
-  if (traits(out.type()).is_float) return write([](double value) { return value; });
-  write([](double value) { return std::nearbyint(value); });  // what leaves the range of integers is held at its bounds
+  const int64_t result_block = element_count(dims), size = element_stride(x.type());
+  const int64_t tasks = std::clamp<int64_t>(out.element_count() / kParallelElements, 1, std::min<int64_t>(call.threads, blocks));
+  parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
+    BlockResampler resampler(passes, x.type());
+    for (int64_t i = blocks * task / tasks; i < blocks * (task + 1) / tasks; ++i) {
+      resampler.run(source.bytes() + i * block * size, result.tensor().bytes() + i * result_block * size);
+    }
+  });
+  result.finish(call.threads);
 }
 
 /// tf_crop_and_resize: outputs whose coordinate lies outside the input in any dim have one fixed value.
@@ -333,14 +452,9 @@ void resize(const OpCall& call, InputData inputs, OutputData outputs) {
   if (out.element_count() == 0) return;
   const ResizePlan plan = *plan_of(call, KnownInfos(inputs).get(), x.dims());
   if (plan.mode == "nearest") {
-    std::vector<std::vector<int64_t>> positions(plan.axes.size());
-    for (std::size_t i = 0; i < plan.axes.size(); ++i) {
-      const Axis& axis = plan.axes[i];
-      for (int64_t p = 0; p < axis.out; ++p) {
-        const bool stays = is_identity(plan, axis);
-        positions[i].push_back(stays ? p : nearest_position(call, source_coordinate(plan.coordinates, axis, p), axis.in));
-      }
-    }
+    const Rounding rounding = nearest_rounding(call);
+    std::vector<std::vector<int64_t>> positions;
+    for (const Axis& axis : plan.axes) positions.push_back(nearest_positions(plan, axis, rounding));
     pick_elements(call, x, positions, out);
   } else {
     interpolate(call, plan, x, out);
