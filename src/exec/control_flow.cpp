@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,16 +81,52 @@ Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t index) {
   return contiguous(tensor.view(dims, strides, offset));
 }
 
-/// Tensors of the same dims along a new axis. Without any, what the body's output declares.
-Tensor stack(const OpCall& call, const std::vector<Tensor>& parts, int64_t axis, bool reversed, const Value& declared) {
-  if (parts.empty()) {
-    const auto shape = declared.declared();
-    if (!shape || shape->type == DataType::undefined) reject(call, "no iteration says what scan output '" + declared.name() + "' is");
-    Dims dims = shape->dims;
-    for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 0);
-    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis_in(call, axis, dims.size() + 1)), 0);
-    return {shape->type, dims};
+/// What a part of a tensor would be, had it one: zeros, or nothing where they would be too many.
+std::optional<Tensor> zeros_like_part(const Tensor& tensor, std::size_t axis) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  Dims dims = tensor.dims();
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  int64_t count = 1;
+  for (const int64_t dim : dims) {
+    if (dim > 0 && count > kMost / dim) return std::nullopt;
+    count *= dim;
   }
+  Tensor part(tensor.type(), dims);
+  if (part.type() != DataType::string) std::memset(part.bytes(), 0, static_cast<std::size_t>(count) * memory_size(part.type()));
+  return part;
+}
+
+bool is_declared(const Value& output) {
+  const auto shape = output.declared();
+  return shape && shape->type != DataType::undefined;
+}
+
+/// What would be stacked, had there been an iteration: what the body's output declares, or is in `sample`, one run of the body.
+Tensor stack_of_none(const OpCall& call, int64_t axis, const Value& output, const Datum* sample) {
+  if (!is_declared(output) && sample == nullptr) reject(call, "no iteration says what scan output '" + output.name() + "' is");
+  const auto shape = output.declared();
+  Dims dims = is_declared(output) ? shape->dims : sample->tensor.dims();
+  for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 0);
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis_in(call, axis, dims.size() + 1)), 0);
+  return {is_declared(output) ? shape->type : sample->tensor.type(), dims};
+}
+
+/// Outputs of the body for what the first iteration would be given, where there is none and some scan output declares no type.
+std::vector<Datum> sample_of(const Graph& body, std::size_t states, const RunGraph& run, std::vector<Datum> given) {
+  const auto& outputs = body.outputs();
+  const auto scans = std::span(outputs).subspan(states);
+  if (std::ranges::all_of(scans, [](const Value* output) { return is_declared(*output); })) return {};
+  try {
+    return run(body, std::move(given));
+  } catch (const Error&) {
+    return {};  // it need not be computable: it does not happen
+  }
+}
+
+/// Tensors of the same dims along a new axis.
+Tensor stack(const OpCall& call, const std::vector<Tensor>& parts, int64_t axis, bool reversed, const Value& output,
+             const Datum* sample = nullptr) {
+  if (parts.empty()) return stack_of_none(call, axis, output, sample);
   Dims dims = parts.front().dims();
   const std::size_t at = axis_in(call, axis, dims.size() + 1);
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), static_cast<int64_t>(parts.size()));
@@ -131,7 +171,16 @@ std::vector<Datum> run_loop(const OpCall& call, const std::vector<const Datum*>&
                  std::make_move_iterator(made.begin() + 1 + static_cast<std::ptrdiff_t>(carried)));
     for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[1 + carried + k].tensor);
   }
-  for (std::size_t k = 0; k < scans; ++k) state.emplace_back(stack(call, stacked[k], 0, false, *body.outputs()[1 + carried + k]));
+  std::vector<Datum> sample;
+  if (scans > 0 && stacked[0].empty()) {
+    std::vector<Datum> given{scalar(int64_t{0}), scalar(true)};
+    given.insert(given.end(), state.begin(), state.end());
+    sample = sample_of(body, 1 + carried, run, std::move(given));
+  }
+  for (std::size_t k = 0; k < scans; ++k) {
+    const std::size_t at = 1 + carried + k;
+    state.emplace_back(stack(call, stacked[k], 0, false, *body.outputs()[at], sample.empty() ? nullptr : &sample[at]));
+  }
   return state;
 }
 
@@ -163,8 +212,17 @@ std::vector<Datum> scan(const OpCall& call, const Graph& body, std::vector<Datum
     state.assign(std::make_move_iterator(made.begin()), std::make_move_iterator(made.begin() + static_cast<std::ptrdiff_t>(states)));
     for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[states + k].tensor);
   }
+  std::vector<Datum> sample;
+  if (length == 0 && scans > 0) {
+    std::vector<Datum> given = state;
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      if (auto part = zeros_like_part(sequences[i], plan.input_axes[i])) given.emplace_back(std::move(*part));
+    }
+    if (given.size() == body.inputs().size()) sample = sample_of(body, states, run, std::move(given));
+  }
   for (std::size_t k = 0; k < scans; ++k) {
-    state.emplace_back(stack(call, stacked[k], plan.output_axes[k], plan.output_directions[k] != 0, *body.outputs()[states + k]));
+    const Datum* const like = sample.empty() ? nullptr : &sample[states + k];
+    state.emplace_back(stack(call, stacked[k], plan.output_axes[k], plan.output_directions[k] != 0, *body.outputs()[states + k], like));
   }
   return state;
 }
@@ -176,12 +234,75 @@ std::vector<int64_t> list_or_zeros(const OpCall& call, std::string_view name, st
   return out;
 }
 
+/// Steps of each row of the batch (sequence_lens of Scan 8): all that there are where nothing is said.
+std::vector<int64_t> row_lengths(const OpCall& call, const Datum* lengths, int64_t batch, int64_t longest) {
+  if (lengths == nullptr) return std::vector<int64_t>(static_cast<std::size_t>(batch), longest);
+  const bool fits =
+      lengths->kind == Datum::Kind::tensor && lengths->tensor.type() == DataType::int64 && lengths->tensor.dims() == Dims{batch};
+  if (!fits) reject(call, "sequence_lens is not one int64 per row of the batch");
+  const Tensor dense = contiguous(lengths->tensor);
+  const std::vector<int64_t> out(dense.data<int64_t>(), dense.data<int64_t>() + batch);
+  const auto is_length = [&](int64_t length) { return length >= 0 && length <= longest; };
+  if (!std::ranges::all_of(out, is_length)) reject(call, "a sequence is longer than the scan input");
+  return out;
+}
+
+/// The first elements along the first axis.
+Tensor beginning_of(const Tensor& tensor, int64_t length) {
+  Dims dims = tensor.dims();
+  dims[0] = length;
+  return tensor.view(dims, tensor.strides(), 0);
+}
+
+/// Filled up with zeros along the first axis.
+Tensor filled_up(const Tensor& tensor, int64_t length) {
+  if (tensor.dims()[0] == length || tensor.type() == DataType::string) return tensor;
+  Dims dims = tensor.dims();
+  dims[0] = length;
+  Tensor out(tensor.type(), dims);
+  std::memset(out.bytes(), 0, static_cast<std::size_t>(out.element_count()) * memory_size(out.type()));
+  copy_elements(1, beginning_of(out, tensor.dims()[0]), tensor);
+  return out;
+}
+
+/// Scan 8: each row of the batch by itself.
+std::vector<Datum> scan_batch(const OpCall& call, const Graph& body, const std::vector<Datum>& state, const std::vector<Tensor>& sequences,
+                              const ScanPlan& plan, const Datum* lengths, const RunGraph& run) {
+  const Dims& first = sequences.front().dims();
+  if (first.size() < 2) reject(call, "a scan input without batch and sequence");
+  const std::vector<int64_t> steps = row_lengths(call, lengths, first[0], first[1]);
+  for (const Tensor& tensor : sequences) {
+    if (tensor.dims().size() < 2 || tensor.dims()[0] != first[0] || tensor.dims()[1] != first[1]) {
+      reject(call, "scan inputs of different batches or lengths");
+    }
+  }
+  for (const Datum& datum : state) {
+    if (datum.tensor.dims().empty() || datum.tensor.dims()[0] != first[0]) reject(call, "a state of another batch");
+  }
+  std::vector<std::vector<Tensor>> results(body.outputs().size());
+  for (int64_t b = 0; b < first[0]; ++b) {
+    const int64_t length = steps[static_cast<std::size_t>(b)];
+    std::vector<Datum> one_state;
+    std::vector<Tensor> one;
+    for (const Datum& datum : state) one_state.emplace_back(part_of(datum.tensor, 0, b));
+    for (const Tensor& tensor : sequences) one.push_back(beginning_of(part_of(tensor, 0, b), length));
+    const std::vector<Datum> made = scan(call, body, std::move(one_state), one, plan, run);
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      results[k].push_back(k < state.size() ? made[k].tensor : filled_up(made[k].tensor, first[1]));
+    }
+  }
+  std::vector<Datum> out;
+  for (std::size_t k = 0; k < results.size(); ++k) out.emplace_back(stack(call, results[k], 0, false, *body.outputs()[k]));
+  return out;
+}
+
 std::vector<Datum> run_scan(const OpCall& call, std::vector<const Datum*> inputs, const RunGraph& run) {
   constexpr int64_t kNoBatchOpset = 9;
   const Graph& body = body_of(call, "body");
   const bool batched = call.opset < kNoBatchOpset;
+  const Datum* lengths = nullptr;
   if (batched && !inputs.empty()) {
-    if (inputs.front() != nullptr) fail(ErrorKind::unsupported, call.node.label() + ": sequence_lens");
+    lengths = inputs.front();
     inputs.erase(inputs.begin());
   }
   const int64_t scanned = call.attributes.integer("num_scan_inputs", 0);
@@ -211,19 +332,7 @@ std::vector<Datum> run_scan(const OpCall& call, std::vector<const Datum*> inputs
   }
   if (!batched) return scan(call, body, std::move(state), sequences, plan, run);
 
-  const int64_t batch = sequences.front().dims().empty() ? 0 : sequences.front().dims()[0];
-  std::vector<std::vector<Tensor>> results(body.outputs().size());
-  for (int64_t b = 0; b < batch; ++b) {
-    std::vector<Datum> one_state;
-    std::vector<Tensor> one;
-    for (const Datum& datum : state) one_state.emplace_back(part_of(datum.tensor, 0, b));
-    for (const Tensor& tensor : sequences) one.push_back(part_of(tensor, 0, b));
-    const std::vector<Datum> made = scan(call, body, std::move(one_state), one, plan, run);
-    for (std::size_t k = 0; k < made.size(); ++k) results[k].push_back(made[k].tensor);
-  }
-  std::vector<Datum> out;
-  for (std::size_t k = 0; k < results.size(); ++k) out.emplace_back(stack(call, results[k], 0, false, *body.outputs()[k]));
-  return out;
+  return scan_batch(call, body, state, sequences, plan, lengths, run);
 }
 
 std::vector<Datum> run_sequence_map(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run) {

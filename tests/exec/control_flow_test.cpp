@@ -126,6 +126,18 @@ TEST(Loop, CountsTripsAndHeedsTheCondition) {
   program.expect({{"x", x}, {"trips", integers({}, {5})}, {"go", truth(false)}}, {{{2}, {0, 0}}, {{0, 2}, {}}});
 }
 
+TEST(Loop, WithoutATripTheScanOutputsAreOfTheTypeThatATripWouldGive) {
+  TextModel text(kLoop);
+  text.edit([](onnx::ModelProto& model) {  // exporters leave out what inference finds
+    auto& body = *model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
+    body.mutable_output(2)->clear_type();
+  });
+  Program program(text.load());
+  const Tensor x = tensor_of({2}, {1, 10});
+  program.expect({{"x", x}, {"trips", integers({}, {0})}, {"go", truth(true)}}, {{{2}, {0, 0}}, {{0, 2}, {}}});
+  program.expect({{"x", x}, {"trips", integers({}, {1})}, {"go", truth(true)}}, {{{2}, {0, 0}}, {{1, 2}, {0, 0}}});
+}
+
 TEST(Loop, CarriedValuesMayGrow) {
   Program program(R"(
     net (int64 trips) => (int64[N] y) {
@@ -234,6 +246,35 @@ TEST(Scan, EightHasABatch) {
   Program program(text.load());
   program.expect({{"s", tensor_of({2, 1}, {0, 100})}, {"x", tensor_of({2, 3, 1}, {1, 2, 3, 10, 20, 30})}},
                  {{{2, 1}, {6, 160}}, {{2, 3, 1}, {1, 3, 6, 110, 130, 160}}});
+}
+
+TEST(Scan, EightHasSequencesOfDifferentLengths) {
+  Program program(R"(
+    net (int64[2] lengths, float[2,1] s, float[2,3,1] x) => (float[2,1] last, float[2,3,1] all) {
+      last, all = Scan<num_scan_inputs = 1,
+        body = b (float[1] a, float[1] e) => (float[1] n, float[1] o) { n = Add(a, e) o = Identity(n) }
+      >(lengths, s, x)
+    })",
+                  R"(<ir_version: 3, opset_import: ["" : 8]>)");
+  const Inputs inputs{
+      {"lengths", integers({2}, {1, 3})}, {"s", tensor_of({2, 1}, {0, 100})}, {"x", tensor_of({2, 3, 1}, {1, 2, 3, 10, 20, 30})}};
+  program.expect(inputs, {{{2, 1}, {1, 160}}, {{2, 3, 1}, {1, 0, 0, 110, 130, 160}}});
+}
+
+TEST(Scan, OverNothingGivesWhatOneStepWouldGive) {
+  TextModel text(R"(
+    net (float[2] s, float[N,2] x) => (float[2] last, float[M,1] all) {
+      last, all = Scan<num_scan_inputs = 1,
+        body = b (float[2] a, float[2] e) => (float[2] n, float[1] o) { n = Add(a, e) o = ReduceSum(n) }
+      >(s, x)
+    })");
+  text.edit([](onnx::ModelProto& model) {
+    for (auto& attribute : *model.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+      if (attribute.has_g()) attribute.mutable_g()->mutable_output(1)->clear_type();
+    }
+  });
+  Program program(text.load());
+  program.expect({{"s", tensor_of({2}, {3, 4})}, {"x", tensor_of({0, 2}, {})}}, {{{2}, {3, 4}}, {{0, 1}, {}}});
 }
 
 TEST(SequenceMap, MapsSequencesTogetherWithTensors) {
