@@ -11,6 +11,7 @@
 #include "exec/kernel.h"
 #include "exec/lower.h"
 #include "exec/lowering.h"
+#include "exec/matrix_product.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/stages.h"
@@ -31,10 +32,6 @@ struct ConvolutionGroup {
   std::string affine_key;
   std::vector<Stage> stages;  ///< go behind
 };
-
-bool is_float_tensor(const Lowering& lowering, int value) {
-  return value >= 0 && lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
-}
 
 Convolution plain_spec(Lowering& lowering, const ProgramNode& node) {
   const ConvolutionShape shape = convolution_shape(node.call, lowering.info(node.inputs[0]).dims, lowering.info(node.inputs[1]).dims);
@@ -76,6 +73,34 @@ Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
     spec.pads_end.push_back(whole - begin - y[i + 2]);
   }
   return spec;
+}
+
+/// Whether the window covers the input just once: every output channel is one sum over all that there is.
+bool is_product(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
+  const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return !spec.transposed && spec.groups == 1 && std::equal(x.begin() + 1, x.end(), w.begin() + 1) && element_count(y) == y[0] * y[1] &&
+         std::ranges::all_of(spec.pads_begin, is_zero);
+}
+
+/// Such a convolution as the matrix product that it is, which the library has faster kernels for.
+bool lower_product(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const auto stages = rest_of(lowering, group);
+  if (!stages) return false;
+  const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const int64_t depth = element_count(w) / w[0];
+  MatrixProduct product;
+  product.source = as_matrices(lowering, lowering.place(node.inputs[0]), {y[0], depth});
+  product.weights.desc = ordered(DataType::float32, {depth, w[0]}, Order::contiguous);
+  product.constant = lowering.constant(node.inputs[1]);
+  if (node.input(2) >= 0) product.bias = lowering.dense(node.input(2), Order::contiguous);
+  const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
+  product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1]}, Order::contiguous), 0);
+  if (!emit_product(lowering, product, true)) return false;
+  if (!stages->empty()) emit_stages(lowering, destination, destination, *stages);
+  lowering.define(group.output(), destination);
+  return true;
 }
 
 /// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
@@ -337,6 +362,7 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
   const auto is_negative = [](int64_t pad) { return pad < 0; };
   if (std::ranges::any_of(parts.spec.pads_begin, is_negative)) return false;
   if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
+  if (is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
   if (!read_group(lowering, group, parts)) return false;
   return ConvolutionLowering(lowering, group, std::move(parts)).run();
 }

@@ -20,9 +20,13 @@
 namespace relayout {
 namespace {
 
-/// The same elements under `rank` dims.
-Place with_rank(Lowering& lowering, const Place& place, std::size_t rank) {
+/// An operand of a batch of products as [batch…, rows, columns] of `rank` dims; a vector is a matrix of one row, or column.
+Place with_rank(Lowering& lowering, const Place& place, bool vector_is_column, std::size_t rank) {
   TensorDesc desc = place.desc;
+  if (desc.dims.size() == 1 && vector_is_column) {
+    desc.dims.push_back(1);
+    desc.strides.push_back(1);
+  }
   desc.dims.insert(desc.dims.begin(), rank - desc.dims.size(), 1);
   desc.strides.insert(desc.strides.begin(), rank - desc.strides.size(), 1);
   return lowering.view_of(place, std::move(desc), 0);
@@ -33,17 +37,6 @@ std::optional<Place> column_bias(Lowering& lowering, int value, int64_t columns)
   const Dims& dims = lowering.info(value).dims;
   if (element_count(dims) != columns || dims.empty() || dims.back() != columns) return std::nullopt;
   return lowering.dense(value, Order::contiguous);
-}
-
-/// Stages of the nodes behind the anchor.
-std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group) {
-  std::vector<Stage> out;
-  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
-    const auto stages = stages_of(lowering.stage_context(), *group.nodes[i], group.nodes[i - 1]->output(0));
-    if (!stages) return std::nullopt;
-    out.insert(out.end(), stages->begin(), stages->end());
-  }
-  return are_own(out) ? std::optional(out) : std::nullopt;
 }
 
 /// Stages over the product in place, and the group's output.
@@ -95,26 +88,30 @@ bool lower_gemm(Lowering& lowering, const Group& group) {
 bool lower_matmul(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const Dims &a = lowering.info(node.inputs[0]).dims, &b = lowering.info(node.inputs[1]).dims, &out = lowering.info(node.outputs[0]).dims;
-  if (a.size() < 2 || b.size() < 2 || a.size() > 8 || b.size() > 8 || !are_floats(lowering, node)) return false;
+  if (a.empty() || b.empty() || a.size() > 8 || b.size() > 8 || !are_floats(lowering, node)) return false;
   const auto stages = rest_of(lowering, group);
   if (!stages) return false;
 
   MatrixProduct product;
-  product.constant = lowering.constant(node.inputs[1]);
   const Place destination = lowering.new_place(ordered(DataType::float32, out, Order::contiguous));
-  if (b.size() == 2) {
+  const int64_t columns = b.size() == 1 ? 1 : b.back();
+  if (b.size() <= 2) {
     // One matrix for all: the rows of all batches are one long matrix.
-    const Place source = a.size() == 2 ? lowering.place(node.inputs[0]) : lowering.dense(node.inputs[0], Order::contiguous);
     const Dims flat{element_count(a) / a.back(), a.back()};
-    product.source = a.size() == 2 ? source : lowering.view_of(source, ordered(DataType::float32, flat, Order::contiguous), 0);
-    product.destination = lowering.view_of(destination, ordered(DataType::float32, {flat[0], b[1]}, Order::contiguous), 0);
-    product.weights.desc = ordered(DataType::float32, b, Order::contiguous);
-    if (product.constant == nullptr) product.weights = lowering.place(node.inputs[1]);
+    product.source =
+        as_matrices(lowering, a.size() > 2 ? lowering.dense(node.inputs[0], Order::contiguous) : lowering.place(node.inputs[0]), flat);
+    product.destination = lowering.view_of(destination, ordered(DataType::float32, {flat[0], columns}, Order::contiguous), 0);
+    product.constant = lowering.constant(node.inputs[1]);
+    product.weights.desc = ordered(DataType::float32, {a.back(), columns}, Order::contiguous);
+    if (product.constant == nullptr) product.weights = with_rank(lowering, lowering.place(node.inputs[1]), true, 2);
   } else {
-    product.constant = nullptr;
-    product.source = with_rank(lowering, lowering.place(node.inputs[0]), out.size());
-    product.weights = with_rank(lowering, lowering.place(node.inputs[1]), out.size());
-    product.destination = destination;
+    const Place left = lowering.place(node.inputs[0]), right = lowering.place(node.inputs[1]);
+    const std::size_t rank = std::max(a.size(), b.size());
+    product.source = with_rank(lowering, left, false, rank);
+    product.weights = with_rank(lowering, right, true, rank);
+    Dims dims = out;
+    if (a.size() == 1) dims.insert(dims.end() - 1, 1);
+    product.destination = lowering.view_of(destination, ordered(DataType::float32, dims, Order::contiguous), 0);
   }
   if (!emit_product(lowering, product)) return false;
   finish(lowering, group, destination, *stages);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 
 #include "exec/lower.h"
 #include "exec/lowering.h"
@@ -27,6 +28,13 @@ bool covers_input(const Window& window, const Dims& input, const Dims& output) {
     }
   }
   return true;
+}
+
+/// Whether there is one window, which is the input.
+bool is_whole(const Window& window, const Dims& input, const Dims& output) {
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return window.kernel == input && element_count(output) == 1 && std::ranges::all_of(window.before, is_zero) &&
+         std::ranges::all_of(window.after, is_zero);
 }
 
 /// The order in which an operand and what is made of it lie: as planned, else as the operand does. Nothing when that is neither of the two.
@@ -57,6 +65,7 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   const Dims input(x.begin() + 2, x.end()), output(y.begin() + 2, y.end());
   const Window window = window_of(node.call, input, {});
   if (!covers_input(window, input, output)) return false;
+  if (is_whole(window, input, output)) return lower_spatial(lowering, group);
   PoolWindow pool{false, false, window.kernel, window.strides, window.dilations, window.before, window.after};
   pool.average = node.node->op_type() == "AveragePool";
   pool.count_padding = node.call.attributes.integer("count_include_pad", 0) != 0;
@@ -118,7 +127,8 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
 bool lower_spatial(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_image(lowering, node.inputs[0])) return false;
-  const bool maximum = node.node->op_type() == "GlobalMaxPool" || node.node->op_type() == "ReduceMax";
+  const std::string_view op = node.node->op_type();
+  const bool maximum = op == "GlobalMaxPool" || op == "MaxPool" || op == "ReduceMax";
   const auto order = order_of(lowering, node);
   if (!order) return false;
   const Place source = lowering.dense(node.inputs[0], *order);

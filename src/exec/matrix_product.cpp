@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "exec/constant_store.h"
 #include "exec/kernel.h"
+#include "exec/lower.h"
 #include "exec/lowering.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "exec/stages.h"
 #include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -84,10 +87,6 @@ void prepare(Lowering& lowering, MatrixProduct& product) {
   }
 }
 
-bool is_float_tensor(const Lowering& lowering, int value) {
-  return value >= 0 && lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
-}
-
 }  // namespace
 
 TensorDesc swap_last(TensorDesc desc) {
@@ -112,9 +111,13 @@ bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant)
     KnownConstant& constant = *product.constant;
     const WeightsFormat& format = *made.primitive->weights_format();
     const auto pack = [&](std::byte* target) {
-      const Tensor tensor = lowering.store().read(constant);
+      Tensor tensor = lowering.store().read(constant);
+      TensorDesc desc{tensor.type(), product.weights.desc.dims, {}};
+      if (swap_constant) std::swap(desc.dims[0], desc.dims[1]);
+      if (!reshape_strides(tensor.desc(), desc.dims)) tensor = contiguous(tensor);
+      desc.strides = *reshape_strides(tensor.desc(), desc.dims);
       lowering.library().set_threads(lowering.settings().threads);
-      format.pack(swap_constant ? swap_last(tensor.desc()) : tensor.desc(), tensor.bytes(), target);
+      format.pack(swap_constant ? swap_last(std::move(desc)) : desc, tensor.bytes(), target);
     };
     const std::string key = lowering.store().key_of(constant) + (swap_constant ? "swapped" : "") + format.key();
     lowering.count_packed(format.bytes());
@@ -141,11 +144,25 @@ Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims) {
   return lowering.view_of(dense, ordered(place.desc.type, dims, Order::contiguous), 0);
 }
 
+bool is_float_tensor(const Lowering& lowering, int value) {
+  return value >= 0 && lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
+}
+
 bool are_floats(Lowering& lowering, const ProgramNode& node) {
   for (const int input : node.inputs) {
     if (input >= 0 && (!is_float_tensor(lowering, input) || element_count(lowering.info(input).dims) == 0)) return false;
   }
   return element_count(lowering.info(node.outputs[0]).dims) != 0;
+}
+
+std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group) {
+  std::vector<Stage> out;
+  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
+    const auto stages = stages_of(lowering.stage_context(), *group.nodes[i], group.nodes[i - 1]->output(0));
+    if (!stages) return std::nullopt;
+    out.insert(out.end(), stages->begin(), stages->end());
+  }
+  return are_own(out) ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace relayout

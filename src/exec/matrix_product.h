@@ -1,9 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "exec/kernel.h"
 #include "exec/lowering.h"
+#include "exec/program.h"
+#include "exec/stages.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -15,7 +20,7 @@ struct MatrixProduct {
   KnownConstant* constant = nullptr;  ///< packed in place of `weights`
 };
 
-/// False when the library has no such product; `swap_constant`: the constant is packed with its last two dims swapped.
+/// False when the library has no such product; `swap_constant`: the constant's own elements are [columns, rows].
 [[nodiscard]] bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant = false);
 
 /// A tensor under other dims of the same elements in row-major order; copied where strides cannot say it.
@@ -23,7 +28,12 @@ struct MatrixProduct {
 /// The same elements with the last two dims swapped.
 [[nodiscard]] TensorDesc swap_last(TensorDesc desc);
 
+/// Whether a value is a tensor of f32.
+[[nodiscard]] bool is_float_tensor(const Lowering& lowering, int value);
 /// Whether the inputs and the first output of a node are f32 tensors with elements.
 [[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
+
+/// Stages of the nodes behind a group's anchor, if the chain kernel computes them all.
+[[nodiscard]] std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group);
 
 }  // namespace relayout

@@ -56,32 +56,38 @@ struct Row {
 RELAYOUT_VECTORIZE void rnn_row(const Row& row, int64_t hidden) {
   float* const h = row.h;
   const float *const x = row.x, *const r = row.r, *const bias = row.bias;
-  for (int64_t j = 0; j < hidden; ++j) h[j] = hyperbolic_tangent(x[j] + r[j] + bias[j]);
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) h[j] = hyperbolic_tangent(x[j] + r[j] + bias[j]);
 }
+
+/// What a gate is given before its activation.
+struct Gate {
+  const float *x, *r, *bias;
+  Gate(const Row& row, int64_t number, int64_t hidden)
+      : x(row.x + number * hidden), r(row.r + number * hidden), bias(row.bias + number * hidden) {}
+  [[gnu::always_inline]] float operator[](int64_t j) const { return x[j] + r[j] + bias[j]; }
+};
 
 /// Gates i, o, f, c.
 RELAYOUT_VECTORIZE void lstm_row(const Row& row, int64_t hidden) {
-  float *const h = row.h, *const c = row.c;
-  const float *const x = row.x, *const r = row.r, *const bias = row.bias;
-  const auto gate = [=](int64_t g, int64_t j) { return x[g * hidden + j] + r[g * hidden + j] + bias[g * hidden + j]; };
-  for (int64_t j = 0; j < hidden; ++j) {
-    const float cell = sigmoid(gate(2, j)) * c[j] + sigmoid(gate(0, j)) * hyperbolic_tangent(gate(3, j));
+  float* __restrict__ const h = row.h, * __restrict__ const c = row.c;
+  const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    const float cell = sigmoid(forget[j]) * c[j] + sigmoid(in[j]) * hyperbolic_tangent(candidate[j]);
     c[j] = cell;
-    h[j] = sigmoid(gate(1, j)) * hyperbolic_tangent(cell);
+    h[j] = sigmoid(out[j]) * hyperbolic_tangent(cell);
   }
 }
 
 /// Peepholes i, o, f.
 RELAYOUT_VECTORIZE void peephole_lstm_row(const Row& row, int64_t hidden) {
-  float *const h = row.h, *const c = row.c;
-  const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const p = row.peepholes;
-  const auto gate = [=](int64_t g, int64_t j) { return x[g * hidden + j] + r[g * hidden + j] + bias[g * hidden + j]; };
-  for (int64_t j = 0; j < hidden; ++j) {
-    const float in = sigmoid(gate(0, j) + p[j] * c[j]);
-    const float forget = sigmoid(gate(2, j) + p[2 * hidden + j] * c[j]);
-    const float cell = forget * c[j] + in * hyperbolic_tangent(gate(3, j));
+  float* __restrict__ const h = row.h, * __restrict__ const c = row.c;
+  const float* const peephole = row.peepholes;
+  const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    const float kept = sigmoid(forget[j] + peephole[2 * hidden + j] * c[j]) * c[j];
+    const float cell = kept + sigmoid(in[j] + peephole[j] * c[j]) * hyperbolic_tangent(candidate[j]);
     c[j] = cell;
-    h[j] = sigmoid(gate(1, j) + p[hidden + j] * cell) * hyperbolic_tangent(cell);
+    h[j] = sigmoid(out[j] + peephole[hidden + j] * cell) * hyperbolic_tangent(cell);
   }
 }
 
@@ -89,7 +95,7 @@ RELAYOUT_VECTORIZE void peephole_lstm_row(const Row& row, int64_t hidden) {
 RELAYOUT_VECTORIZE void linear_gru_row(const Row& row, int64_t hidden) {
   float* const h = row.h;
   const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const bias_r = row.bias_r;
-  for (int64_t j = 0; j < hidden; ++j) {
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
     const float update = sigmoid(x[j] + r[j] + bias[j]);
     const float reset = sigmoid(x[hidden + j] + r[hidden + j] + bias[hidden + j]);
     const float candidate =
@@ -101,7 +107,7 @@ RELAYOUT_VECTORIZE void linear_gru_row(const Row& row, int64_t hidden) {
 /// The first half of a GRU step whose reset gate works on the state: into `r` the update gate, then state · reset.
 RELAYOUT_VECTORIZE void gru_gates(const Row& row, float* update, float* reset_state, int64_t hidden) {
   const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const h = row.h;
-  for (int64_t j = 0; j < hidden; ++j) {
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
     update[j] = sigmoid(x[j] + r[j] + bias[j]);
     reset_state[j] = sigmoid(x[hidden + j] + r[hidden + j] + bias[hidden + j]) * h[j];
   }
@@ -110,7 +116,7 @@ RELAYOUT_VECTORIZE void gru_gates(const Row& row, float* update, float* reset_st
 RELAYOUT_VECTORIZE void gru_state(const Row& row, const float* update, const float* product, int64_t hidden) {
   float* const h = row.h;
   const float *const x = row.x + 2 * hidden, *const bias = row.bias + 2 * hidden;
-  for (int64_t j = 0; j < hidden; ++j) {
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
     const float candidate = hyperbolic_tangent(x[j] + product[j] + bias[j]);
     h[j] = (1.0F - update[j]) * candidate + update[j] * h[j];
   }
