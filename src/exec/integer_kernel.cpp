@@ -42,15 +42,28 @@ struct QuantizedRange {
   int32_t zero = 0;
 };
 
+constexpr int64_t kLanes = 16;
+
 /// Adding and taking away 1.5 · 2^23 rounds half to even; NaN becomes the lower end.
-RELAYOUT_VECTORIZE void quantize(const int32_t* sums, const float* factors, QuantizedRange range, uint8_t* out, int64_t count) {
+[[gnu::always_inline]] inline uint8_t quantized(int32_t sum, float factor, const QuantizedRange& range) {
   constexpr float kRounder = 12582912.0F;
-  for (int64_t i = 0; i < count; ++i) {
-    const float scaled = static_cast<float>(sums[i]) * factors[i];
-    const float low = scaled > range.low ? scaled : range.low;
-    const float bounded = low < range.high ? low : range.high;
-    const auto rounded = static_cast<int32_t>((bounded + kRounder) - kRounder);
-    out[i] = static_cast<uint8_t>(rounded + range.zero);
+  const float scaled = static_cast<float>(sum) * factor;
+  const float low = scaled > range.low ? scaled : range.low;
+  const float bounded = low < range.high ? low : range.high;
+  return static_cast<uint8_t>(static_cast<int32_t>((bounded + kRounder) - kRounder) + range.zero);
+}
+
+/// Rows are often short: whole lanes, the last of which overlap those before.
+RELAYOUT_VECTORIZE void quantize(const int32_t* sums, const float* factors, QuantizedRange range, uint8_t* out, int64_t count) {
+  if (count < kLanes) {
+    for (int64_t i = 0; i < count; ++i) out[i] = quantized(sums[i], factors[i], range);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t at = std::min(i, count - kLanes);
+    uint8_t lanes[kLanes];
+    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = quantized(sums[at + lane], factors[at + lane], range);
+    std::memcpy(out + at, lanes, sizeof lanes);
   }
 }
 
@@ -58,7 +71,6 @@ RELAYOUT_VECTORIZE void flip_signs(uint8_t* bytes, int64_t count) {
   for (int64_t i = 0; i < count; ++i) bytes[i] ^= 0x80;
 }
 
-constexpr int64_t kLanes = 16;
 typedef float Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
 
 /// sums[i] = Σ over taps sources[tap][i] · weights[tap][i], whole numbers that floats hold.

@@ -232,11 +232,11 @@ class Contraction {
   [[nodiscard]] Labelled summed(const Labelled& value, const Labels& keep, const Labels& gone) const {
     if (gone.empty()) return {ordered(value, keep), keep};
     const int64_t kept = size_of(keep, sizes_), lost = size_of(gone, sizes_);
-    const Tensor matrix = as_matrices(ordered(value, joined({&keep, &gone})), {kept, lost});
     const Tensor ones(type_, {lost});
     with_wide_domain(type_, [&]<class Domain>(Domain) { std::fill_n(ones.data<Domain>(), lost, Domain{1}); });
     const Tensor result(type_, dims_of(keep, sizes_));
-    multiply_tensors(call_, matrix, ones.view({lost, 1}, {1, 1}), result.view({kept, 1}, {1, 1}));
+    const Tensor rows = as_matrices(ordered(value, joined({&gone, &keep})), {lost, kept});
+    multiply_tensors(call_, ones.view({1, lost}, {lost, 1}), rows, result.view({1, kept}, {kept, 1}));
     return {result, keep};
   }
 

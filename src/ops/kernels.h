@@ -99,8 +99,8 @@ InferFunction infer_quantize_linear, infer_dequantize_linear, infer_dynamic_quan
 ComputeFunction quantize_linear, dequantize_linear, dynamic_quantize_linear, conv_integer, qlinear_conv, matmul_integer, qlinear_matmul;
 
 // rearrange.cpp: elements at other places, and running totals.
-InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence, infer_center_crop_pad, infer_trilu, infer_cumulative;
-ComputeFunction depth_to_space, space_to_depth, reverse_sequence, center_crop_pad, trilu, cum_sum, cum_prod;
+InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence, infer_center_crop_pad, infer_trilu;
+ComputeFunction depth_to_space, space_to_depth, reverse_sequence, center_crop_pad, trilu;
 
 // strings.cpp
 InferFunction infer_string_concat, infer_string_split, infer_string_normalizer, infer_regex_full_match, infer_tf_idf_vectorizer;
@@ -117,6 +117,10 @@ ComputeFunction linear_attention, causal_conv_with_state;
 // select.cpp: results whose size depends on contents, and one-hot vectors.
 InferFunction infer_non_zero, infer_compress, infer_unique, infer_one_hot, infer_non_max_suppression;
 ComputeFunction non_zero, compress, unique, one_hot, non_max_suppression;
+
+// cumulative.cpp
+InferFunction infer_cumulative;
+ComputeFunction cum_sum, cum_prod;
 
 // einsum.cpp
 InferFunction infer_einsum;

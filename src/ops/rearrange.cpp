@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "ops/axis_lines.h"
 #include "ops/dtypes.h"
 #include "ops/gather.h"
 #include "ops/kernels.h"
@@ -197,55 +196,6 @@ void trilu(const OpCall& call, InputData inputs, OutputData outputs) {
     };
     copy_elements(1, part(out), part(x));
   }
-}
-
-Inferred infer_cumulative(const OpCall& call, InputInfos inputs) {
-  require_inputs(call, inputs, 2, 2);
-  const DatumInfo& x = tensor_info(call, inputs, 0, kNumericTypes);
-  (void)tensor_info(call, inputs, 1, kIndexTypes);
-  return results(call, tensor_of(x.type, x.dims));
-}
-
-namespace {
-
-/// Running totals along an axis; sums of floats in double, of integers modulo 2^64.
-template <class Fold>
-void accumulate_lines(const OpCall& call, InputData inputs, OutputData outputs, int64_t start, const Fold& fold) {
-  const Tensor& x = tensor_at(inputs, 0);
-  const Tensor& out = outputs[0]->tensor;
-  const bool exclusive = call.attributes.integer("exclusive", 0) != 0, reverse = call.attributes.integer("reverse", 0) != 0;
-  std::vector<bool> along(x.dims().size(), false);
-  along[normal_axis(call, integer_of(call, tensor_at(inputs, 1)), along.size())] = true;
-  const AxisLines lines(x.dims(), along);
-  const auto run = [&]<class Domain>(Domain) {
-    lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-      std::vector<Domain> values(static_cast<std::size_t>(lines.length()));
-      line[1].read(x.type(), data[1], values.data());
-      if (reverse) std::ranges::reverse(values);
-      auto total = static_cast<Domain>(start);
-      for (Domain& value : values) {
-        const Domain next = fold(total, value);
-        value = exclusive ? total : next;
-        total = next;
-      }
-      if (reverse) std::ranges::reverse(values);
-      line[0].write(out.type(), data[0], values.data());
-    });
-  };
-  if (traits(x.type()).is_float)
-    run(double{});
-  else
-    run(uint64_t{});
-}
-
-}  // namespace
-
-void cum_sum(const OpCall& call, InputData inputs, OutputData outputs) {
-  accumulate_lines(call, inputs, outputs, 0, [](auto total, auto x) { return total + x; });
-}
-
-void cum_prod(const OpCall& call, InputData inputs, OutputData outputs) {
-  accumulate_lines(call, inputs, outputs, 1, [](auto total, auto x) { return total * x; });
 }
 
 }  // namespace relayout::kernels
