@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -30,7 +31,7 @@ std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node)
 
 }  // namespace
 
-/// The library drops NaN in some rows: as written, the own kernel computes it.
+/// The library drops NaN in some rows, which are looked for; as written, the own kernel computes it.
 bool lower_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
@@ -45,8 +46,12 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis});
   if (!made.primitive) return false;
   const Place destination = lowering.new_place(source.desc);
-  lowering.emit(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}),
-                {source, destination}, threads);
+  auto softmax = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
+  const int64_t length = x.dims[static_cast<std::size_t>(*axis)];
+  const int64_t stride = length == 1 ? 1 : source.desc.strides[static_cast<std::size_t>(*axis)];
+  lowering.emit(
+      make_guarded_softmax_kernel(std::move(softmax), length, stride, element_count(x.dims), {lowering.settings().library, threads}),
+      {source, destination}, threads);
   lowering.define(node.outputs[0], destination);
   return true;
 }

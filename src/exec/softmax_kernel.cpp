@@ -151,7 +151,54 @@ class AttentionSoftmaxKernel : public Kernel {
   const std::byte* mask_ = nullptr;
 };
 
+/// Takes NaN for +∞, so that the other elements of its line are 0: lines that begin with 0 are looked at.
+class GuardedSoftmaxKernel : public FloatKernel {
+ public:
+  GuardedSoftmaxKernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements, Team team)
+      : softmax_(std::move(softmax)), length_(length), stride_(stride), elements_(elements), team_(team) {}
+
+  void bind(std::size_t operand, std::byte* data) override {
+    FloatKernel::bind(operand, data);
+    softmax_->bind(operand, data);
+  }
+  [[nodiscard]] std::string implementation() const override { return softmax_->implementation(); }
+  [[nodiscard]] int64_t scratchpad_bytes() const override { return softmax_->scratchpad_bytes(); }
+  void bind_scratchpad(std::byte* data) override { softmax_->bind_scratchpad(data); }
+
+  void run() override {
+    softmax_->run();
+    const int64_t block = length_ * stride_;
+    team_.divide(elements_ / block, 65536 / stride_ + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        for (int64_t line = at * block; line < at * block + stride_; ++line) {
+          if (!(destination_[line] > 0) && !is_below_infinity(source_ + line)) fill(destination_ + line);
+        }
+      }
+    });
+  }
+
+ private:
+  /// Whether all of a line are numbers or −∞, whose exponential is 0.
+  [[nodiscard]] bool is_below_infinity(const float* line) const {
+    int64_t below = 0;
+    for (int64_t k = 0; k < length_; ++k) below += line[k * stride_] <= std::numeric_limits<float>::max() ? 1 : 0;
+    return below == length_;
+  }
+  void fill(float* line) const {
+    for (int64_t k = 0; k < length_; ++k) line[k * stride_] = std::numeric_limits<float>::quiet_NaN();
+  }
+
+  std::unique_ptr<Kernel> softmax_;
+  int64_t length_, stride_, elements_;
+  Team team_;
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements,
+                                                    Team team) {
+  return std::make_unique<GuardedSoftmaxKernel>(std::move(softmax), length, stride, elements, team);
+}
 
 std::unique_ptr<Kernel> make_attention_softmax_kernel(AttentionSoftmax spec, Team team) {
   return std::make_unique<AttentionSoftmaxKernel>(std::move(spec), team);

@@ -16,6 +16,11 @@ namespace relayout {
 /// in double.
 [[nodiscard]] std::unique_ptr<Kernel> make_log_softmax_kernel(int64_t length, int64_t lines, Team team);
 
+/// A softmax of f32 along `length` elements `stride` apart, dense; `softmax` is the library's, which takes NaN for +∞ and leaves the rest
+/// of such a line 0: here all of it is NaN. Operands as of LogSoftmax, not in place.
+[[nodiscard]] std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride,
+                                                                  int64_t elements, Team team);
+
 /// What an Attention does between its two products, over scores of [batch, heads, queries, keys], f32, dense: what may not be seen gets 0,
 /// the rest softmax(softcap · tanh(scale · score / softcap) + mask).
 struct AttentionSoftmax {

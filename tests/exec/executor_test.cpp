@@ -92,6 +92,27 @@ TEST(NotANumber, SurvivesClipsAndExtremes) {
   }
 }
 
+TEST(NotANumber, FillsItsLineOfASoftmax) {
+  for (const int64_t axis : {0, 1}) {
+    ModelBuilder builder;
+    builder.input("x", axis == 1 ? Dims{4, 3} : Dims{3, 4}).node("Softmax", {"x"}, {"y"}).integer("axis", axis).output("y");
+    const auto model = builder.build();
+    const std::vector<std::vector<float>> lines{{1, kNaN, 2}, {kInfinity, 1, -kInfinity}, {-kInfinity, 5, -kInfinity}, {3, 3, -kInfinity}};
+    const std::vector<std::vector<float>> wanted{{kNaN, kNaN, kNaN}, {kNaN, kNaN, kNaN}, {0, 1, 0}, {0.5F, 0.5F, 0}};
+    std::vector<float> inputs(12), outputs(12);
+    for (std::size_t i = 0; i < 12; ++i) {
+      const std::size_t line = axis == 1 ? i / 3 : i % 4, at = axis == 1 ? i % 3 : i / 4;
+      inputs[i] = lines[line][at];
+      outputs[i] = wanted[line][at];
+    }
+    for (const Mode mode : kModes) {
+      const Tensor x = tensor_of(axis == 1 ? Dims{4, 3} : Dims{3, 4}, inputs);
+      expect_same(values_of(run_in(mode, *model, {{"x", x}}).outputs[0]), outputs,
+                  std::string(to_string(mode)) + " " + std::to_string(axis));
+    }
+  }
+}
+
 TEST(NotANumber, WinsAMaximum) {
   ModelBuilder builder;
   builder.input("x", {1, 2, 2, 4}).node("MaxPool", {"x"}, {"y"}).integers("kernel_shape", {2, 2}).integers("strides", {2, 2}).output("y");
