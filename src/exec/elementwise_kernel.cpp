@@ -15,6 +15,8 @@
 #include "exec/kernel.h"
 #include "exec/loops.h"
 #include "exec/primitives.h"
+#include "exec/wide_math.h"
+#include "ops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -30,6 +32,12 @@ static_assert(kMostOperands <= kMostLoopTensors);
 template <class F>
 [[gnu::always_inline]] inline void map(float* out, const float* in, int64_t count, const F& f) {
   for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
+}
+
+/// The same in double.
+template <class F>
+[[gnu::always_inline]] inline void map_wide(float* out, const float* in, int64_t count, const F& f) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(f(static_cast<double>(in[i])));
 }
 
 template <class F>
@@ -129,8 +137,40 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
         const float tail = alpha * exponential_less_one(x < 0 ? x / alpha : 0);
         return x <= 0 ? tail : x;
       });
-    default:
-      return;
+    case Function::tanh:
+      return map(out, in, count, [](float x) { return hyperbolic_tangent(x); });
+    case Function::elu:
+      return map(out, in, count, [=](float x) {
+        const float tail = alpha * exponential_less_one(x < 0 ? x : 0);
+        return x < 0 ? tail : x;
+      });
+    case Function::softplus:
+      return map_wide(out, in, count, [=](double x) { return wide::softplus(x * double{alpha}) / double{alpha}; });
+    case Function::log:
+      return map_wide(out, in, count, [](double x) { return wide::logarithm(x); });
+    case Function::arc_sine:
+      return map_wide(out, in, count, [](double x) { return wide::arc_sine(x); });
+    case Function::arc_cosine:
+      return map_wide(out, in, count, [](double x) { return wide::arc_cosine(x); });
+    case Function::arc_tangent:
+      return map_wide(out, in, count, [](double x) { return wide::arc_tangent(x); });
+    case Function::hyperbolic_sine:
+      return map_wide(out, in, count, [](double x) { return wide::hyperbolic_sine(x); });
+    case Function::hyperbolic_cosine:
+      return map_wide(out, in, count, [](double x) { return wide::hyperbolic_cosine(x); });
+    case Function::area_sine:
+      return map_wide(out, in, count, [](double x) { return wide::area_sine(x); });
+    case Function::area_cosine:
+      return map_wide(out, in, count, [](double x) { return wide::area_cosine(x); });
+    case Function::area_tangent:
+      return map_wide(out, in, count, [](double x) { return wide::area_tangent(x); });
+    case Function::tangent:
+      if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::tan(x); });
+      return map_wide(out, in, count, [](double x) { return wide::tangent(x); });
+    case Function::square:
+      return map(out, in, count, [](float x) { return x * x; });
+    case Function::cube:
+      return map_wide(out, in, count, [](double x) { return x * x * x; });
   }
 }
 
@@ -151,6 +191,11 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
       return zip(out, in, operand, step, count, [](float a, float b) { return a < b || a != a ? a : b; });
     case BinaryFunction::maximum:
       return zip(out, in, operand, step, count, [](float a, float b) { return a > b || a != a ? a : b; });
+    case BinaryFunction::power: {
+      const auto power = [](float a, float b) { return static_cast<float>(wide::power(double{a}, double{b})); };
+      if (stage.reversed) return zip(out, in, operand, step, count, [=](float a, float b) { return power(b, a); });
+      return zip(out, in, operand, step, count, power);
+    }
   }
 }
 
@@ -306,39 +351,39 @@ class ElementwiseKernel : public Kernel {
   int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
 };
 
+/// A function of 16-bit floats, a chunk at a time.
+class NarrowElementwiseKernel : public Kernel {
+ public:
+  NarrowElementwiseKernel(DataType type, int64_t count, const ElementwiseStage& stage, Team team)
+      : type_(type), count_(count), stage_(stage), team_(team) {}
+
+  void bind(std::size_t operand, std::byte* data) override { data_[operand] = data; }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    team_.divide(count_, 32768, [&](int64_t begin, int64_t end) {
+      std::array<float, kChunk> values;
+      for (int64_t i = begin; i < end; i += kChunk) {
+        const int64_t length = std::min(kChunk, end - i), offset = i * element_stride(type_);
+        load(type_, data_[0] + offset, 1, length, values.data());
+        apply_function(stage_, values.data(), values.data(), length);
+        store(type_, data_[1] + offset, 1, length, values.data());
+      }
+    });
+  }
+
+ private:
+  DataType type_;
+  int64_t count_;
+  ElementwiseStage stage_;
+  Team team_;
+  std::array<std::byte*, 2> data_{};
+};
+
 }  // namespace
 
-bool is_own(Function function) {
-  switch (function) {
-    case Function::relu:
-    case Function::clip:
-    case Function::hard_sigmoid:
-    case Function::hard_swish:
-    case Function::sigmoid:
-    case Function::swish:
-    case Function::exp:
-    case Function::erf:
-    case Function::gelu_erf:
-    case Function::gelu_tanh:
-    case Function::abs:
-    case Function::sqrt:
-    case Function::linear:
-    case Function::mish:
-    case Function::floor:
-    case Function::ceil:
-    case Function::round:
-    case Function::reciprocal:
-    case Function::negate:
-    case Function::sine:
-    case Function::cosine:
-    case Function::softsign:
-    case Function::thresholded:
-    case Function::scaled_elu:
-    case Function::continuous_elu:
-      return true;
-    default:
-      return false;
-  }
+std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t count, const ElementwiseStage& stage, Team team) {
+  return std::make_unique<NarrowElementwiseKernel>(type, count, stage, team);
 }
 
 std::unique_ptr<Kernel> make_elementwise_kernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination,

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -84,39 +86,30 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
 }
 
 bool are_own(const std::vector<Stage>& stages) {
-  std::size_t operands = 0;
-  for (const Stage& stage : stages) {
-    if (stage.is_binary) ++operands;
-    if (!stage.is_binary && !is_own(stage.function)) return false;
-  }
-  return operands <= kMostElementwiseOperands;
+  const auto operands = std::ranges::count_if(stages, [](const Stage& stage) { return stage.is_binary; });
+  return static_cast<std::size_t>(operands) <= kMostElementwiseOperands;
 }
 
 namespace {
 
-/// Functions that the library computes as IEEE 754 has them, NaN included, and to a few ulp (its log is off by 2e-6).
-bool is_right_in_library(Function function) {
-  switch (function) {
-    case Function::tanh:
-    case Function::elu:
-    case Function::softplus:
-    case Function::log:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// One function of one variable through the library.
-bool lower_to_library(Lowering& lowering, const ProgramNode& node, const Stage& stage, const Place& source, const AxisOrder& order) {
-  if (stage.is_binary || !is_right_in_library(stage.function) || element_count(source.desc.dims) == 0) return false;
-  const Place from = lowering.dense(node.inputs[0], order);
-  const int threads = lowering.use_threads(static_cast<double>(element_count(from.desc.dims)));
-  MadePrimitive made = lowering.library().make(Eltwise{from.desc, from.desc, stage.function, stage.alpha, stage.beta});
-  if (!made.primitive) return false;
-  const Place to = lowering.new_place(from.desc);
-  lowering.emit(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}), {from, to}, threads);
-  lowering.define(node.output(0), to);
+/// One function of 16-bit floats.
+bool lower_narrow(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const int input = node.input(0), output = node.output(0);
+  if (group.nodes.size() != 1 || input < 0 || output < 0 || !lowering.is_tensor(input)) return false;
+  const DataType type = lowering.info(input).type;
+  if ((type != DataType::float16 && type != DataType::bfloat16) || lowering.info(output).type != type) return false;
+  const auto stage = unary_stage_of(lowering.stage_context(), node);
+  if (!stage) return false;
+  const Place source = lowering.place(input);
+  const auto order = order_of_strides(source.desc.dims, source.desc.strides);
+  if (!order || !is_dense(source.desc.dims, source.desc.strides)) return false;
+  const Place destination = lowering.new_place(ordered(type, source.desc.dims, *order));
+  const int64_t count = element_count(source.desc.dims);
+  const int threads = lowering.use_threads(static_cast<double>(count));
+  const ElementwiseStage step{false, stage->function, stage->alpha, stage->beta};
+  lowering.emit(make_narrow_elementwise_kernel(type, count, step, {lowering.settings().library, threads}), {source, destination}, threads);
+  lowering.define(output, destination);
   return true;
 }
 
@@ -124,7 +117,7 @@ bool lower_to_library(Lowering& lowering, const ProgramNode& node, const Stage& 
 
 bool lower_elementwise(Lowering& lowering, const Group& group) {
   const int anchor_input = through_input(lowering, group.anchor());
-  if (anchor_input < 0) return false;
+  if (anchor_input < 0) return lower_narrow(lowering, group);
   const StageContext context = lowering.stage_context();
   std::vector<Stage> stages;
   int through = anchor_input;
@@ -142,11 +135,7 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
     }
   }
   const TensorDesc result = lowering.result_desc(group.last(), 0, common_order(lowering, full));
-  if (!are_own(stages)) {
-    const auto order = order_of_strides(result.dims, result.strides);
-    return group.nodes.size() == 1 && stages.size() == 1 && order &&
-           lower_to_library(lowering, group.anchor(), stages[0], lowering.place(anchor_input), *order);
-  }
+  if (!are_own(stages)) return false;
   Place source = lowering.place(anchor_input);
   const bool dense = is_dense(source.desc.dims, source.desc.strides) &&
                      order_of_strides(source.desc.dims, source.desc.strides) == order_of_strides(result.dims, result.strides);

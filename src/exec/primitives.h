@@ -45,9 +45,20 @@ enum class Function : uint8_t {
   thresholded,     ///< x > alpha ? x : 0
   scaled_elu,      ///< beta · (x > 0 ? x : alpha · (e^x − 1))
   continuous_elu,  ///< x > 0 ? x : alpha · (e^(x/alpha) − 1)
+  arc_sine,
+  arc_cosine,
+  arc_tangent,
+  hyperbolic_sine,
+  hyperbolic_cosine,
+  area_sine,
+  area_cosine,
+  area_tangent,
+  tangent,
+  square,
+  cube,
 };
 
-enum class BinaryFunction : uint8_t { add, subtract, multiply, divide, minimum, maximum };
+enum class BinaryFunction : uint8_t { add, subtract, multiply, divide, minimum, maximum, power };
 
 /// Something done to a destination element before it is stored.
 struct PostOp {
@@ -82,12 +93,6 @@ struct Softmax {
   int64_t axis = 0;
 };
 
-struct Eltwise {
-  TensorDesc source, destination;
-  Function function = Function::relu;
-  float alpha = 0, beta = 0;
-};
-
 struct Reorder {
   TensorDesc source, destination;
 };
@@ -99,7 +104,7 @@ struct Normalization {
   bool has_scale = false, has_shift = false;
 };
 
-using PrimitiveSpec = std::variant<Convolution, Matmul, Softmax, Eltwise, Reorder, Normalization>;
+using PrimitiveSpec = std::variant<Convolution, Matmul, Softmax, Reorder, Normalization>;
 
 enum class Argument : uint8_t { source, weights, bias, destination, operand, scale, shift, scratchpad };
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,32 +58,54 @@ std::optional<Stage> clip(const StageContext& context, const ProgramNode& node) 
   return stage;
 }
 
+/// Functions without parameters, by operator.
+struct PlainFunction {
+  std::string_view op;
+  Function function;
+};
+
+constexpr PlainFunction kPlainFunctions[] = {
+    {"Abs", Function::abs},
+    {"Acos", Function::arc_cosine},
+    {"Acosh", Function::area_cosine},
+    {"Asin", Function::arc_sine},
+    {"Asinh", Function::area_sine},
+    {"Atan", Function::arc_tangent},
+    {"Atanh", Function::area_tangent},
+    {"Ceil", Function::ceil},
+    {"Cos", Function::cosine},
+    {"Cosh", Function::hyperbolic_cosine},
+    {"Erf", Function::erf},
+    {"Exp", Function::exp},
+    {"Floor", Function::floor},
+    {"Log", Function::log},
+    {"Mish", Function::mish},
+    {"Neg", Function::negate},
+    {"Reciprocal", Function::reciprocal},
+    {"Relu", Function::relu},
+    {"Round", Function::round},
+    {"Sigmoid", Function::sigmoid},
+    {"Sin", Function::sine},
+    {"Sinh", Function::hyperbolic_sine},
+    {"Softsign", Function::softsign},
+    {"Sqrt", Function::sqrt},
+    {"Tan", Function::tangent},
+    {"Tanh", Function::tanh},
+};
+
 std::optional<Stage> unary(const StageContext& context, const ProgramNode& node) {
   const std::string& op = node.node->op_type();
   const Attributes& attributes = node.call.attributes;
-  if (op == "Relu") return function(Function::relu);
+  const auto* const plain = std::ranges::find(kPlainFunctions, std::string_view(op), &PlainFunction::op);
+  if (plain != std::end(kPlainFunctions)) return function(plain->function);
   if (op == "Clip") return clip(context, node);
   if (op == "LeakyRelu") return function(Function::relu, attributes.real("alpha", 0.01F));
   if (op == "HardSigmoid") return function(Function::hard_sigmoid, attributes.real("alpha", 0.2F), attributes.real("beta", 0.5F));
   if (op == "HardSwish") return function(Function::hard_swish, 1.0F / 6.0F, 0.5F);
-  if (op == "Sigmoid") return function(Function::sigmoid);
-  if (op == "Tanh") return function(Function::tanh);
-  if (op == "Abs") return function(Function::abs);
-  if (op == "Sqrt") return function(Function::sqrt);
-  if (op == "Exp") return function(Function::exp);
-  if (op == "Erf") return function(Function::erf);
+  if (op == "Swish") return function(Function::swish, attributes.real("alpha", 1.0F));
   if (op == "Gelu") return function(attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
   if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
   if (op == "Softplus") return function(Function::softplus, 1.0F);
-  if (op == "Mish") return function(Function::mish);
-  if (op == "Floor") return function(Function::floor);
-  if (op == "Ceil") return function(Function::ceil);
-  if (op == "Round") return function(Function::round);
-  if (op == "Reciprocal") return function(Function::reciprocal);
-  if (op == "Neg") return function(Function::negate);
-  if (op == "Sin") return function(Function::sine);
-  if (op == "Cos") return function(Function::cosine);
-  if (op == "Softsign") return function(Function::softsign);
   if (op == "ThresholdedRelu") return function(Function::thresholded, attributes.real("alpha", 1.0F));
   if (op == "Celu") return function(Function::continuous_elu, attributes.real("alpha", 1.0F));
   if (op == "Selu" && node.call.opset >= 6) {
@@ -92,22 +115,54 @@ std::optional<Stage> unary(const StageContext& context, const ProgramNode& node)
   return std::nullopt;
 }
 
-std::optional<Stage> pairwise(const ProgramNode& node, int through) {
+/// The node's further inputs, each taken in by a function of two.
+std::vector<Stage> pairwise(const ProgramNode& node, int through) {
   struct Entry {
     std::string_view op;
     BinaryFunction function;
+    bool takes_many = false;  ///< any number of inputs, in any order
   };
   static constexpr Entry kEntries[] = {
-      {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract}, {"Mul", BinaryFunction::multiply},
-      {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum},  {"Max", BinaryFunction::maximum},
+      {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract},      {"Mul", BinaryFunction::multiply},
+      {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum, true}, {"Max", BinaryFunction::maximum, true},
       {"Sum", BinaryFunction::add},
   };
-  const auto entry = std::ranges::find(kEntries, std::string_view(node.node->op_type()), &Entry::op);
-  if (entry == std::end(kEntries) || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
-  if (node.inputs[0] < 0 || node.inputs[1] < 0) return std::nullopt;
+  const auto* const entry = std::ranges::find(kEntries, std::string_view(node.node->op_type()), &Entry::op);
+  if (entry == std::end(kEntries) || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
+  if ((node.inputs.size() > 2 && !entry->takes_many) || std::ranges::min(node.inputs) < 0) return {};
+  const auto self = std::ranges::find(node.inputs, through);
+  if (self == node.inputs.end()) return {};
+  std::vector<Stage> stages;
+  for (auto input = node.inputs.begin(); input != node.inputs.end(); ++input) {
+    if (input == self) continue;
+    Stage& stage = stages.emplace_back();
+    stage.is_binary = true;
+    stage.binary = entry->function;
+    stage.reversed = input < self;
+    stage.value = *input;
+  }
+  return stages;
+}
+
+/// x to a constant power, or to one of x's type. Roots and reciprocals differ from powers at −0 and −∞.
+std::optional<Stage> power(const StageContext& context, const ProgramNode& node, int through) {
+  if (node.node->op_type() != "Pow" || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
+  if (node.inputs[0] == through) {
+    const auto exponent = small_constant(context, node.inputs[1]);
+    if (exponent && exponent->size() == 1) {
+      const double y = exponent->front();
+      if (y == 1) return function(Function::linear, 1, 0);
+      if (y == 2) return function(Function::square);
+      if (y == 3) return function(Function::cube);
+      if (static_cast<double>(static_cast<float>(y)) != y) return std::nullopt;
+      Stage stage = binary(BinaryFunction::power, Tensor(DataType::float32, {}));
+      *stage.constant.data<float>() = static_cast<float>(y);
+      return stage;
+    }
+  }
   Stage stage;
   stage.is_binary = true;
-  stage.binary = entry->function;
+  stage.binary = BinaryFunction::power;
   stage.reversed = node.inputs[0] != through;
   stage.value = node.inputs[stage.reversed ? 0 : 1];
   return stage;
@@ -185,6 +240,10 @@ std::optional<ChannelAffine> channel_affine_of(const StageContext& context, cons
   return out;
 }
 
+std::optional<Stage> unary_stage_of(const StageContext& context, const ProgramNode& node) {
+  return unary(context, node);
+}
+
 std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through) {
   if (node.output(0) < 0 || !is_float(context, through) || !is_float(context, node.output(0))) return std::nullopt;
   if (const auto affine = channel_affine_of(context, node)) {
@@ -194,10 +253,12 @@ std::optional<std::vector<Stage>> stages_of(const StageContext& context, const P
                               binary(BinaryFunction::multiply, along_channels(affine->scale, rank)),
                               binary(BinaryFunction::add, along_channels(affine->bias, rank))};
   }
-  if (const auto stage = pairwise(node, through)) {
-    if (!is_float(context, stage->value)) return std::nullopt;
-    return std::vector<Stage>{*stage};
+  auto stages = pairwise(node, through);
+  if (const auto stage = power(context, node, through)) stages.push_back(*stage);
+  for (const Stage& stage : stages) {
+    if (stage.value >= 0 && !is_float(context, stage.value)) return std::nullopt;
   }
+  if (!stages.empty()) return stages;
   if (node.input(0) != through) return std::nullopt;
   if (const auto stage = unary(context, node)) return std::vector<Stage>{*stage};
   return std::nullopt;

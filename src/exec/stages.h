@@ -39,6 +39,8 @@ struct StageContext {
 
 /// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through);
+/// The node as a function of its only input that has its type, or nothing.
+[[nodiscard]] std::optional<Stage> unary_stage_of(const StageContext& context, const ProgramNode& node);
 /// The node as an affine per channel, or nothing.
 [[nodiscard]] std::optional<ChannelAffine> channel_affine_of(const StageContext& context, const ProgramNode& node);
 

@@ -63,6 +63,17 @@ dnnl::algorithm algorithm_of(Function function) {
     case Function::thresholded:
     case Function::scaled_elu:
     case Function::continuous_elu:
+    case Function::arc_sine:
+    case Function::arc_cosine:
+    case Function::arc_tangent:
+    case Function::hyperbolic_sine:
+    case Function::hyperbolic_cosine:
+    case Function::area_sine:
+    case Function::area_cosine:
+    case Function::area_tangent:
+    case Function::tangent:
+    case Function::square:
+    case Function::cube:
       return undef;
     case Function::gelu_erf:
       return eltwise_gelu_erf;
@@ -105,6 +116,8 @@ dnnl::algorithm algorithm_of(BinaryFunction function) {
       return binary_min;
     case BinaryFunction::maximum:
       return binary_max;
+    case BinaryFunction::power:
+      break;
   }
   return undef;
 }

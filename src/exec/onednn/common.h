@@ -93,7 +93,6 @@ void add_operands(std::vector<std::pair<int, dnnl::memory::desc>>& arguments, co
 [[nodiscard]] MadePrimitive make(const Convolution& spec);
 [[nodiscard]] MadePrimitive make(const Matmul& spec);
 [[nodiscard]] MadePrimitive make(const Softmax& spec);
-[[nodiscard]] MadePrimitive make(const Eltwise& spec);
 [[nodiscard]] MadePrimitive make(const Reorder& spec);
 [[nodiscard]] MadePrimitive make(const Normalization& spec);
 

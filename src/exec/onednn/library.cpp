@@ -18,7 +18,7 @@ MadePrimitive make_as(const PrimitiveSpec& spec) {
 }
 using Maker = MadePrimitive (*)(const PrimitiveSpec&);
 constexpr Maker kMakers[] = {
-    make_as<Convolution>, make_as<Matmul>, make_as<Softmax>, make_as<Eltwise>, make_as<Reorder>, make_as<Normalization>,
+    make_as<Convolution>, make_as<Matmul>, make_as<Softmax>, make_as<Reorder>, make_as<Normalization>,
 };
 static_assert(std::size(kMakers) == std::variant_size_v<PrimitiveSpec>);
 
