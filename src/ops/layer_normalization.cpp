@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/vectorize.h"
 #include "ops/axis_lines.h"
 #include "ops/dtypes.h"
 #include "ops/kernels.h"
@@ -35,23 +37,44 @@ struct LineNormalization {
 
 /// Several sums side by side, so that no addition waits for the one before.
 template <class Term>
-double sum_of(const std::vector<double>& values, const Term& term) {
-  constexpr std::size_t kLanes = 8;
+[[gnu::always_inline]] inline double sum_of(const double* values, int64_t count, const Term& term) {
+  constexpr int64_t kLanes = 16;
   double lanes[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(values[i + lane]);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(values[i + lane]);
   }
-  for (; i < values.size(); ++i) lanes[0] += term(values[i]);
+  for (; i < count; ++i) lanes[0] += term(values[i]);
   return std::accumulate(std::begin(lanes), std::end(lanes), 0.0);
+}
+
+RELAYOUT_VECTORIZE double sum_of_values(const double* values, int64_t count) {
+  return sum_of(values, count, [](double value) { return value; });
+}
+
+RELAYOUT_VECTORIZE double sum_of_squares(const double* values, int64_t count, double mean) {
+  return sum_of(values, count, [mean](double value) { return (value - mean) * (value - mean); });
 }
 
 /// Mean and 1 / sqrt(variance + epsilon) of a line, in double and in two passes.
 std::pair<double, double> line_statistics(const std::vector<double>& values, bool centers, double epsilon) {
-  const auto count = static_cast<double>(values.size());
-  const double mean = centers ? sum_of(values, [](double value) { return value; }) / count : 0;
-  const double squares = sum_of(values, [mean](double value) { return (value - mean) * (value - mean); });
-  return {mean, 1 / std::sqrt(squares / count + epsilon)};
+  const auto length = static_cast<int64_t>(values.size());
+  const auto count = static_cast<double>(length);
+  const double mean = centers ? sum_of_values(values.data(), length) / count : 0;
+  return {mean, 1 / std::sqrt(sum_of_squares(values.data(), length, mean) / count + epsilon)};
+}
+
+/// value = (value − mean) · inverse · scale + bias.
+RELAYOUT_VECTORIZE void normalize(double* values, int64_t count, double mean, double inverse, double scale, double bias) {
+  for (int64_t i = 0; i < count; ++i) values[i] = (values[i] - mean) * inverse * scale + bias;
+}
+
+RELAYOUT_VECTORIZE void normalize_each(double* values, int64_t count, double mean, double inverse, const double* scales) {
+  for (int64_t i = 0; i < count; ++i) values[i] = (values[i] - mean) * inverse * scales[i];
+}
+
+RELAYOUT_VECTORIZE void add_to(double* values, int64_t count, const double* addends) {
+  for (int64_t i = 0; i < count; ++i) values[i] += addends[i];
 }
 
 /// Whether a parameter is one value for the whole line.
@@ -72,13 +95,13 @@ void normalize_lines(int threads, const LineNormalization& work) {
     if (is_constant(line[2]) && (data[3] == nullptr || is_constant(line[3])) && !values.empty()) {
       const double scale = load_one<double>(work.scale_type, data[2]);
       const double bias = data[3] == nullptr ? 0 : load_one<double>(work.bias_type, data[3]);
-      for (double& value : values) value = (value - mean) * inverse * scale + bias;
+      normalize(values.data(), lines.length(), mean, inverse, scale, bias);
     } else {
       line[2].read(work.scale_type, data[2], factors.data());
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - mean) * inverse * factors[i];
+      normalize_each(values.data(), lines.length(), mean, inverse, factors.data());
       if (data[3] != nullptr) {
         line[3].read(work.bias_type, data[3], factors.data());
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] += factors[i];
+        add_to(values.data(), lines.length(), factors.data());
       }
     }
     line[0].write(work.out.type(), data[0], values.data());

@@ -364,7 +364,7 @@ namespace {
 /// overlap (Girshick, Fast R-CNN, 2015).
 std::vector<Span> roi_bins(double begin, double end, int64_t bins, int64_t size) {
   const double first = std::round(begin), width = std::max(std::round(end) - first + 1, 1.0) / static_cast<double>(bins);
-  const auto clamp = [&](double v) { return static_cast<int64_t>(std::clamp(v, 0.0, static_cast<double>(size))); };
+  const auto clamp = [&](double v) { return v > 0 ? static_cast<int64_t>(std::min(v, static_cast<double>(size))) : 0; };  // NaN is 0
   std::vector<Span> spans;
   for (int64_t bin = 0; bin < bins; ++bin) {
     spans.push_back(
@@ -373,18 +373,26 @@ std::vector<Span> roi_bins(double begin, double end, int64_t bins, int64_t size)
   return spans;
 }
 
-/// Largest elements of each bin of one plane, `columns` wide. NaN counts as largest; an empty bin gives 0.
 template <class T>
-void pool_bins(const T* plane, int64_t columns, const std::vector<Span>& rows, const std::vector<Span>& lines, T* out) {
+T larger(T a, T b) {
+  return b > a || b != b ? b : a;
+}
+
+/// Largest elements of each bin of one plane, `width` wide: those of a bin's rows first, column by column, which `line` has room for. NaN
+/// counts as largest; an empty bin gives 0.
+template <class T>
+void pool_bins(const T* plane, int64_t width, const std::vector<Span>& rows, const std::vector<Span>& columns, T* line, T* out) {
+  const int64_t begin = columns.front().begin, end = columns.back().end;
   for (const Span& row : rows) {
-    for (const Span& line : lines) {
-      T largest = row.begin < row.end && line.begin < line.end ? -std::numeric_limits<T>::infinity() : T{0};
-      for (int64_t i = row.begin; i < row.end; ++i) {
-        for (int64_t j = line.begin; j < line.end; ++j) {
-          const T value = plane[i * columns + j];
-          largest = value > largest || value != value ? value : largest;
-        }
-      }
+    if (row.begin < row.end) std::copy(plane + row.begin * width + begin, plane + row.begin * width + end, line + begin);
+    for (int64_t i = row.begin + 1; i < row.end; ++i) {
+      const T* const from = plane + i * width;
+      for (int64_t j = begin; j < end; ++j) line[j] = larger(line[j], from[j]);
+    }
+    for (const Span& column : columns) {
+      const bool is_empty = row.begin >= row.end || column.begin >= column.end;
+      T largest = is_empty ? T{0} : line[column.begin];
+      for (int64_t j = column.begin + 1; j < column.end && !is_empty; ++j) largest = larger(largest, line[j]);
       *out++ = largest;
     }
   }
@@ -399,7 +407,8 @@ void max_roi_pool(const OpCall& call, InputData inputs, OutputData outputs) {
   const int64_t channels = x.dims()[1], plane = x.dims()[2] * x.dims()[3], bins = out.dims()[2] * out.dims()[3];
   const Dims channel_dims{channels, out.dims()[2], out.dims()[3]}, channel_strides{out.strides()[1], out.strides()[2], out.strides()[3]};
   const auto pool = [&]<class Domain>(Domain, DataType domain) {
-    std::vector<Domain> image(static_cast<std::size_t>(channels * plane)), pooled(static_cast<std::size_t>(channels * bins));
+    std::vector<Domain> image(static_cast<std::size_t>(channels * plane)), pooled(static_cast<std::size_t>(channels * bins)),
+        line(static_cast<std::size_t>(x.dims()[3]));
     int64_t loaded = -1;
     for (int64_t n = 0; n < out.dims()[0]; ++n) {
       const double* const roi = rois.data() + 5 * n;
@@ -408,8 +417,9 @@ void max_roi_pool(const OpCall& call, InputData inputs, OutputData outputs) {
         load(x.type(), x.bytes() + wanted * channels * plane * element_stride(x.type()), 1, channels * plane, image.data());
       }
       const auto rows = roi_bins(roi[2] * scale, roi[4] * scale, out.dims()[2], x.dims()[2]);
-      const auto lines = roi_bins(roi[1] * scale, roi[3] * scale, out.dims()[3], x.dims()[3]);
-      for (int64_t c = 0; c < channels; ++c) pool_bins(image.data() + c * plane, x.dims()[3], rows, lines, pooled.data() + c * bins);
+      const auto columns = roi_bins(roi[1] * scale, roi[3] * scale, out.dims()[3], x.dims()[3]);
+      for (int64_t c = 0; c < channels; ++c)
+        pool_bins(image.data() + c * plane, x.dims()[3], rows, columns, line.data(), pooled.data() + c * bins);
       const Tensor dense(TensorDesc{domain, channel_dims, contiguous_strides(channel_dims)}, reinterpret_cast<std::byte*>(pooled.data()),
                          nullptr);
       map_elements<Domain, Domain>(

@@ -22,6 +22,11 @@ namespace {
 
 using Complex = std::complex<double>;
 
+/// Finite numbers: the operator of the standard library looks for infinities first.
+Complex product(const Complex& a, const Complex& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 /// Discrete Fourier transform of any length: Cooley and Tukey's splitting (An algorithm for the machine calculation of complex Fourier
 /// series, 1965) by the prime factors of the length.
 class Fourier {
@@ -49,14 +54,25 @@ class Fourier {
     if (count % prime != 0) prime = count;
     const int64_t part = count / prime, step = length_ / count;
     for (int64_t r = 0; r < prime; ++r) transform(in + r * stride, stride * prime, part, out + r * part);
+    if (prime == 2) {
+      for (int64_t k = 0; k < part; ++k) {
+        const Complex even = out[k], odd = product(out[part + k], roots_[static_cast<std::size_t>(k * step)]);
+        out[k] = even + odd;
+        out[part + k] = even - odd;
+      }
+      return;
+    }
     std::vector<Complex> column(static_cast<std::size_t>(prime));
     for (int64_t k = 0; k < part; ++k) {
       for (int64_t r = 0; r < prime; ++r) column[static_cast<std::size_t>(r)] = out[r * part + k];
       for (int64_t q = 0; q < prime; ++q) {
         const int64_t frequency = k + q * part;
         Complex sum = column[0];
+        int64_t turn = 0;  // frequency · r, in whole turns of `count`
         for (int64_t r = 1; r < prime; ++r) {
-          sum += column[static_cast<std::size_t>(r)] * roots_[static_cast<std::size_t>(frequency * r % count * step)];
+          turn += frequency;
+          if (turn >= count) turn -= count;
+          sum += product(column[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(turn * step)]);
         }
         out[frequency] = sum;
       }
