@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -113,6 +114,7 @@ ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
 }
 
 ArenaMemory::ArenaMemory(int64_t bytes) {
+  require_memory(bytes);
   const std::size_t size = static_cast<std::size_t>(std::max<int64_t>(bytes, 1));
   data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{kPage}, std::nothrow)));
   if (!data_) fail(ErrorKind::io, "out of memory: " + std::to_string(bytes) + " bytes for activations");

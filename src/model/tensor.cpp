@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
@@ -29,10 +32,13 @@ int64_t reach(const TensorDesc& desc) {
 
 std::shared_ptr<void> allocate(DataType type, int64_t count) {
   if (type == DataType::string) {
+    const auto strings = checked_mul<int64_t>(count, int64_t{sizeof(std::string)});
+    require_memory(strings.value_or(std::numeric_limits<int64_t>::max()));
     return {new std::string[static_cast<std::size_t>(count)], [](void* data) { delete[] static_cast<std::string*>(data); }};
   }
   const auto bytes = checked_mul<int64_t>(std::max<int64_t>(count, 1), static_cast<int64_t>(memory_size(type)));
   if (!bytes) fail(ErrorKind::invalid, "a tensor of " + std::to_string(count) + " elements is beyond 2^63 bytes");
+  require_memory(*bytes);
   void* const data = ::operator new(static_cast<std::size_t>(*bytes), std::align_val_t{kAlignment});
   return {data, [](void* freed) { ::operator delete(freed, std::align_val_t{kAlignment}); }};
 }
