@@ -41,7 +41,8 @@ TensorDesc with_plain_strides(TensorDesc desc) {
 
 /// Whether the library's matmul is right with matrices that lie so (3.7.2 is not with every layout that it takes): by rows or by columns,
 /// the batch around them from the outermost dim to the innermost; or with the innermost dim of the batch between the vectors of a matrix,
-/// as heads lie, where neither there are many dims nor operands repeat.
+/// as heads lie, where neither there are many dims nor operands repeat. Vectors and matrices may have gaps behind them, but the second and
+/// further dims of the batch begin where the one inside them ends: of the batch's strides one is read, the rest is counted from it.
 bool is_readable(const TensorDesc& desc, const TensorDesc& destination) {
   const std::size_t last = desc.dims.size() - 1;
   const bool by_rows = desc.strides[last] == 1;
@@ -49,16 +50,17 @@ bool is_readable(const TensorDesc& desc, const TensorDesc& destination) {
   std::vector<std::size_t> order{by_rows ? last : last - 1, by_rows ? last - 1 : last};  // from the innermost dim out
   bool repeats = false;
   for (std::size_t i = last - 1; i-- > 0;) {
-    if (desc.dims[i] > 1) order.push_back(i);
+    order.push_back(i);
     repeats = repeats || desc.dims[i] != destination.dims[i];
   }
   constexpr std::size_t kMostDimsOfHeads = 4;
   const bool may_be_heads = desc.dims.size() <= kMostDimsOfHeads && !repeats;
   if (may_be_heads && order.size() > 2 && desc.strides[order[2]] < desc.strides[order[1]]) std::swap(order[1], order[2]);
   int64_t extent = 1;
-  for (const std::size_t i : order) {
-    if (desc.strides[i] < extent) return false;
-    extent = desc.strides[i] * desc.dims[i];
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const int64_t stride = desc.strides[order[i]];
+    if (stride < extent || (i > 2 && stride != extent)) return false;
+    extent = stride * desc.dims[order[i]];
   }
   return true;
 }
