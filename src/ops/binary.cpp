@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -331,6 +332,10 @@ void power(const OpCall& call, InputData inputs, OutputData outputs) {
     return map_elements<double, double>(
         call.threads, out, [](double x, double y) { return y == 2 ? x * x : std::pow(x, y); }, base, exponent);
   }
+  if (exponent.element_count() == 1 && load_one<int64_t>(exponent.type(), exponent.bytes()) == 2) {
+    const auto square = [](auto x) { return wrapping(std::multiplies<>{}, x, x); };
+    return with_native_type(base.type(), [&]<class T>(T) { map_elements<T, T>(call.threads, out, square, base); });
+  }
   if (base.type() == DataType::uint64) {
     const auto raise = [&](uint64_t x, uint64_t y) { return integer_power(call, x, static_cast<int64_t>(y)); };
     return map_elements<uint64_t, uint64_t>(call.threads, out, raise, base, exponent);
@@ -398,7 +403,10 @@ void sum(const OpCall& c, InputData in, OutputData out) {
 }
 void mean(const OpCall& c, InputData in, OutputData out) {
   const auto count = static_cast<double>(in.size());
-  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [count](double x) { return x / count; });
+  if (!std::has_single_bit(in.size())) {
+    return fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [count](double x) { return x / count; });
+  }
+  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [part = 1 / count](double x) { return x * part; });  // exact
 }
 void maximum(const OpCall& c, InputData in, OutputData out) {
   extreme_of_inputs(c, in, out, std::greater<>{});

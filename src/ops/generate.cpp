@@ -1,6 +1,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -173,9 +174,12 @@ void range(const OpCall&, InputData inputs, OutputData outputs) {
     using Step = std::conditional_t<std::is_integral_v<Domain>, uint64_t, double>;
     const auto start = static_cast<Step>(load_one<Domain>(out.type(), tensor_at(inputs, 0).bytes()));
     const auto step = static_cast<Step>(load_one<Domain>(out.type(), tensor_at(inputs, 2).bytes()));
-    for (int64_t i = 0; i < out.dims()[0]; ++i) {
-      const auto value = static_cast<Domain>(start + static_cast<Step>(i) * step);
-      store_one(out.type(), out.bytes() + i * out.strides()[0] * element_stride(out.type()), value);
+    std::array<Domain, kChunk> values;
+    for (int64_t begin = 0; begin < out.dims()[0]; begin += kChunk) {
+      const int64_t count = std::min(kChunk, out.dims()[0] - begin);
+      for (int64_t i = 0; i < count; ++i)
+        values[static_cast<std::size_t>(i)] = static_cast<Domain>(start + static_cast<Step>(begin + i) * step);
+      store(out.type(), out.bytes() + begin * out.strides()[0] * element_stride(out.type()), out.strides()[0], count, values.data());
     }
   };
   with_wide_domain(out.type(), fill);

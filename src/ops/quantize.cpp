@@ -93,10 +93,25 @@ double saturated(double value, std::pair<double, double> range) {
   return std::fmin(std::fmax(value, range.first), range.second);
 }
 
+bool is_narrow(DataType type) {
+  return type == DataType::float16 || type == DataType::bfloat16;
+}
+
+/// Values as a 16-bit type has them.
+void round_to(DataType type, float* values, int64_t count) {
+  std::array<uint16_t, kChunk> codes;
+  auto* const bytes = reinterpret_cast<std::byte*>(codes.data());
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t length = std::min(kChunk, count - begin);
+    store(type, bytes, 1, length, values + begin);
+    load(type, bytes, 1, length, values + begin);
+  }
+}
+
 /// x / scale as the type of the division has it.
 float quotient(float x, float scale, DataType precision) {
   const float exact = x / scale;
-  if (precision != DataType::float16 && precision != DataType::bfloat16) return exact;
+  if (!is_narrow(precision)) return exact;
   return decode_small_float(precision, encode_small_float(precision, double{exact}, false));
 }
 
@@ -137,16 +152,26 @@ void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, 
 
 /// saturate(round half to even(x / s) + z) of floats for types of at most 16 bits: adding and taking away 1.5 · 2^23 rounds what has
 /// been bounded. NaN becomes the lower end.
-RELAYOUT_VECTORIZE void quantize_run(const float* x, const float* s, const float* z, float low, float high, int64_t count, float* out) {
+[[gnu::always_inline]] inline float quantized(float exact, float zero, float low, float high) {
   constexpr float kRounder = 12582912.0F, kBound = 2097152.0F;
-  for (int64_t i = 0; i < count; ++i) {
-    const float exact = x[i] / s[i];
-    const float above = exact > -kBound ? exact : -kBound;
-    const float bounded = above < kBound ? above : kBound;
-    const float shifted = ((bounded + kRounder) - kRounder) + z[i];
-    const float raised = shifted > low ? shifted : low;
-    out[i] = raised < high ? raised : high;
-  }
+  const float above = exact > -kBound ? exact : -kBound;
+  const float bounded = above < kBound ? above : kBound;
+  const float shifted = ((bounded + kRounder) - kRounder) + zero;
+  const float raised = shifted > low ? shifted : low;
+  return raised < high ? raised : high;
+}
+
+RELAYOUT_VECTORIZE void quantize_run(const float* x, const float* s, const float* z, float low, float high, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = quantized(x[i] / s[i], z[i], low, high);
+}
+
+/// Both halves of it by themselves.
+RELAYOUT_VECTORIZE void divide_run(const float* x, const float* s, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = x[i] / s[i];
+}
+
+RELAYOUT_VECTORIZE void round_run(const float* exact, const float* z, float low, float high, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = quantized(exact[i], z[i], low, high);
 }
 
 RELAYOUT_VECTORIZE void dequantize_run(const float* x, const float* s, const float* z, int64_t count, float* out) {
@@ -191,6 +216,16 @@ void quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
     const auto low = static_cast<float>(range.first), high = static_cast<float>(range.second);
     return map_quantized<float>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, float* to) {
       quantize_run(x, s, z, low, high, count, to);
+    });
+  }
+  if (is_narrow(precision) && (is_narrow(tensor_at(inputs, 0).type()) || tensor_at(inputs, 0).type() == DataType::float32) &&
+      kShortTypes.has(out.type())) {
+    const auto range = range_of(out.type());
+    const auto low = static_cast<float>(range.first), high = static_cast<float>(range.second);
+    return map_quantized<float>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, float* to) {
+      divide_run(x, s, count, to);
+      round_to(precision, to, count);
+      round_run(to, z, low, high, count, to);
     });
   }
   const auto divide = [precision](double x, double s) { return double{quotient(static_cast<float>(x), static_cast<float>(s), precision)}; };

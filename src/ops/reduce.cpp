@@ -13,6 +13,7 @@
 #include "base/vectorize.h"
 #include "ops/axis_lines.h"
 #include "ops/dtypes.h"
+#include "ops/extreme.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
 #include "ops/operands.h"
@@ -71,6 +72,9 @@ struct ReductionLoops {
   bool across = false;  ///< the innermost loop runs over the last kept dim, not over the last reduced one
 };
 
+/// Lines shorter than this are folded one element after the other, for many outputs side by side.
+constexpr int64_t kShortLine = 16;
+
 /// Both groups sorted by the input's strides, reduced dims merged where they lie together; whichever has the smallest is innermost.
 ReductionLoops loops_of(const Reduction& reduction) {
   std::vector<std::size_t> order;
@@ -94,7 +98,7 @@ ReductionLoops loops_of(const Reduction& reduction) {
       loops.reduced_in.push_back(stride);
     }
   }
-  if (loops.reduced.empty()) loops.across = true;
+  if (loops.reduced.empty() || loops.reduced.back() < kShortLine) loops.across = true;
   if (loops.kept.empty()) {
     loops.across = false;
     loops.kept = loops.kept_in = loops.kept_out = {1};
@@ -109,31 +113,48 @@ int64_t dot(const Dims& index, const Dims& strides) {
   return sum;
 }
 
+/// Several totals side by side, so that no addition waits for the one before.
+template <class Domain, class Value, class Fold, class Combine>
+RELAYOUT_VECTORIZE static Domain fold_line(const Value* values, int64_t count, Domain start, Domain total, Fold fold, Combine combine) {
+  constexpr int64_t kLanes = kShortLine / 2;
+  int64_t i = 0;
+  Domain lanes[kLanes];
+  if (count >= kShortLine) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = start;
+    for (; i + kLanes <= count; i += kLanes) {
+      RELAYOUT_KEEP_LOOP
+      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = fold(lanes[lane], static_cast<Domain>(values[i + lane]));
+    }
+  }
+  const bool has_lanes = i > 0;
+  for (; i < count; ++i) total = fold(total, static_cast<Domain>(values[i]));
+  if (has_lanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) total = combine(total, lanes[lane]);
+  }
+  return total;
+}
+
+/// totals[i] = fold(totals[i], values[i · stride]).
+template <class Domain, class Value, class Fold>
+RELAYOUT_VECTORIZE static void fold_rows(const Value* values, int64_t stride, int64_t count, Domain* totals, Fold fold) {
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], static_cast<Domain>(values[i]));
+  } else {
+    for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], static_cast<Domain>(values[i * stride]));
+  }
+}
+
 /// How many elements become one: fold(total, element) from `start`, a neutral element of combine(total, total).
 template <class Domain, class Fold, class Combine>
 struct Folding {
+  static constexpr bool kTakesFloats = std::is_same_v<Domain, double>;  ///< from f32 in memory without a detour
   Domain start;
   Fold fold;
   Combine combine;
 
-  /// Several totals side by side, so that no addition waits for the one before.
   template <class Value>
   [[nodiscard]] Domain run(const Value* values, int64_t count, Domain total) const {
-    constexpr int64_t kLanes = 8;
-    const auto one_by_one = [&](int64_t i) {
-      for (; i < count; ++i) total = fold(total, static_cast<Domain>(values[i]));
-      return total;
-    };
-    if (count < 2 * kLanes) return one_by_one(0);
-    Domain lanes[kLanes];
-    std::fill_n(lanes, kLanes, start);
-    int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = fold(lanes[lane], static_cast<Domain>(values[i + lane]));
-    }
-    (void)one_by_one(i);
-    for (const Domain lane : lanes) total = combine(total, lane);
-    return total;
+    return fold_line(values, count, start, total, fold, combine);
   }
 };
 
@@ -142,32 +163,53 @@ template <class Domain, class Rule>
 void fold_across(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, int64_t count, Domain* totals,
                  const Rule& rule) {
   const DataType type = reduction.x.type();
+  const int64_t stride = loops.kept_in.back();
   ChunkReader<Domain> reader;
   for_each_index(loops.reduced, [&](const Dims& index) {
     const std::byte* const run = from + dot(index, loops.reduced_in) * element_stride(type);
-    const Domain* const values = reader.read(type, run, loops.kept_in.back(), count);
-    for (int64_t i = 0; i < count; ++i) totals[i] = rule.fold(totals[i], values[i]);
+    if (is_native<Domain>(type)) return fold_rows(reinterpret_cast<const Domain*>(run), stride, count, totals, rule.fold);
+    if constexpr (Rule::kTakesFloats) {
+      if (type == DataType::float32) return fold_rows(reinterpret_cast<const float*>(run), stride, count, totals, rule.fold);
+    }
+    fold_rows(reader.read(type, run, stride, count), 1, count, totals, rule.fold);
   });
 }
 
+/// Folds `count` outputs, one kept stride apart, each by itself.
 template <class Domain, class Rule>
-void fold_along(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, Domain& total,
-                const Rule& rule) {
+void fold_along(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t rows,
+                Domain* totals, const Rule& rule) {
   const DataType type = reduction.x.type();
+  const int64_t size = element_stride(type), row_bytes = loops.kept_in.back() * size, length = loops.reduced.back();
   ChunkReader<Domain> reader;
-  const auto fold_run = [&](const std::byte* run) {
-    if (type == DataType::float32 && loops.reduced_in.back() == 1) {
-      total = rule.run(reinterpret_cast<const float*>(run), loops.reduced.back(), total);
-      return;
+  const auto fold_run = [&](const std::byte* run, Domain& total) {
+    if constexpr (Rule::kTakesFloats) {
+      if (type == DataType::float32 && loops.reduced_in.back() == 1) {
+        total = rule.run(reinterpret_cast<const float*>(run), length, total);
+        return;
+      }
     }
-    for (int64_t begin = 0; begin < loops.reduced.back(); begin += kChunk) {
-      const int64_t count = std::min(kChunk, loops.reduced.back() - begin);
-      const std::byte* const at = run + begin * loops.reduced_in.back() * element_stride(type);
+    for (int64_t begin = 0; begin < length; begin += kChunk) {
+      const int64_t count = std::min(kChunk, length - begin);
+      const std::byte* const at = run + begin * loops.reduced_in.back() * size;
       total = rule.run(reader.read(type, at, loops.reduced_in.back(), count), count, total);
     }
   };
-  if (outer.empty()) return fold_run(from);
-  for_each_index(outer, [&](const Dims& index) { fold_run(from + dot(index, loops.reduced_in) * element_stride(type)); });
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::byte* const begin = from + row * row_bytes;
+    if (outer.empty()) {
+      fold_run(begin, totals[row]);
+    } else {
+      for_each_index(outer, [&](const Dims& index) { fold_run(begin + dot(index, loops.reduced_in) * size, totals[row]); });
+    }
+  }
+}
+
+/// How many outputs along the last kept dim are one piece of work: no more than leaves every thread some.
+int64_t piece_width(const ReductionLoops& loops, int64_t length, int threads) {
+  const double work = static_cast<double>(loops.kept.back()) * static_cast<double>(length);
+  if (loops.across || threads <= 1 || work < kParallelElements) return kChunk;
+  return std::clamp<int64_t>(kParallelElements / 4 / std::max<int64_t>(length, 1), 1, kChunk);
 }
 
 /// out = finish(all reduced elements folded).
@@ -176,8 +218,8 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
   if (reduction.out.element_count() == 0) return;
   const ReductionLoops loops = loops_of(reduction);
   const int64_t in_size = element_stride(reduction.x.type()), out_size = element_stride(reduction.out.type());
-  const int64_t pieces = loops.across ? (loops.kept.back() + kChunk - 1) / kChunk : loops.kept.back();
-  const int64_t width = loops.across ? kChunk : 1;
+  const int64_t width = piece_width(loops, reduction.length, call.threads);
+  const int64_t pieces = (loops.kept.back() + width - 1) / width;
   Dims outer = loops.kept;
   outer.back() = pieces;
   const Dims reduced_outer(loops.reduced.begin(), loops.reduced.end() - 1);
@@ -199,10 +241,11 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
       if (loops.across)
         fold_across(reduction, loops, from, count, totals.data(), rule);
       else
-        fold_along(reduction, loops, reduced_outer, from, totals[0], rule);
+        fold_along(reduction, loops, reduced_outer, from, count, totals.data(), rule);
     }
     for (int64_t i = 0; i < count; ++i) totals[static_cast<std::size_t>(i)] = finish(totals[static_cast<std::size_t>(i)]);
-    store(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count, totals.data());
+    store_chunk(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count,
+                totals.data());
   };
   parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
     Dims index(outer.size());
@@ -227,77 +270,31 @@ void reduce_real(const OpCall& call, InputData inputs, OutputData outputs, const
   reduce<double>(call, reduction_of(call, inputs, outputs), Folding<double, Fold, std::plus<>>{0.0, fold, {}}, finish);
 }
 
-/// The largest or smallest of floats and `total`; NaN if there is one.
-template <class Better>
-[[gnu::always_inline]] inline float extreme_of(const float* values, int64_t count, float total, const Better& better) {
-  constexpr int64_t kLanes = 16;
-  float lanes[kLanes];
-  int32_t strange[kLanes] = {};
-  std::fill_n(lanes, kLanes, total);
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      const float value = values[i + lane];
-      strange[lane] |= static_cast<int32_t>(value != value);
-      lanes[lane] = better(value, lanes[lane]) ? value : lanes[lane];
+/// The first by `better` of many; NaN if there is one.
+template <class T, class Better>
+struct ExtremeFolding {
+  static constexpr bool kTakesFloats = false;
+  T start;
+  struct Fold {
+    [[gnu::always_inline]] T operator()(T total, T x) const {  // no branches: which of two is larger cannot be foreseen
+      const T best = Better{}(x, total) ? x : total;
+      return x == x ? best : x;
     }
-  }
-  for (int64_t lane = 0; i < count; ++i, ++lane) {
-    const float value = values[i];
-    strange[lane] |= static_cast<int32_t>(value != value);
-    lanes[lane] = better(value, lanes[lane]) ? value : lanes[lane];
-  }
-  int32_t any = static_cast<int32_t>(total != total);
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    any |= strange[lane];
-    total = better(lanes[lane], total) ? lanes[lane] : total;
-  }
-  return any != 0 ? std::numeric_limits<float>::quiet_NaN() : total;
-}
+  } fold;
 
-RELAYOUT_VECTORIZE float largest_of(const float* values, int64_t count, float total) {
-  return extreme_of(values, count, total, [](float a, float b) { return a > b; });
-}
-
-RELAYOUT_VECTORIZE float smallest_of(const float* values, int64_t count, float total) {
-  return extreme_of(values, count, total, [](float a, float b) { return a < b; });
-}
-
-/// Folding of extremes, floats in memory taken as they are.
-template <class Domain, class Fold>
-struct ExtremeFolding : Folding<Domain, Fold, Fold> {
-  bool largest;
-  template <class Value>
-  [[nodiscard]] Domain run(const Value* values, int64_t count, Domain total) const {
-    if constexpr (std::is_same_v<Domain, float> && std::is_same_v<Value, float>)
-      return largest ? largest_of(values, count, total) : smallest_of(values, count, total);
-    else
-      return Folding<Domain, Fold, Fold>::run(values, count, total);
-  }
+  [[nodiscard]] T run(const T* values, int64_t count, T total) const { return extreme_of(values, count, total, Better{}); }
 };
 
 template <class Better>
-void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs, bool largest, const Better& better) {
+void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs) {
   const Reduction reduction = reduction_of(call, inputs, outputs);
-  with_exact_domain(reduction.x.type(), [&]<class Domain>(Domain) {
-    using Limits = std::numeric_limits<Domain>;
-    Domain start = largest ? Limits::lowest() : Limits::max();
-    if constexpr (std::is_floating_point_v<Domain>) start = largest ? -Limits::infinity() : Limits::infinity();
-    // The neutral element of a narrower type is its own lowest or largest value.
-    const DataTypeTraits& type = traits(reduction.x.type());
-    if constexpr (std::is_same_v<Domain, int64_t>) {
-      const bool is_signed = kSignedTypes.has(type.type);
-      if (!is_signed)
-        start = largest ? 0 : type.type == DataType::boolean ? 1 : (int64_t{1} << type.bits) - 1;
-      else if (type.bits < 64)
-        start = largest ? -(int64_t{1} << (type.bits - 1)) : (int64_t{1} << (type.bits - 1)) - 1;
-    }
-    const auto fold = [&](Domain total, Domain x) {  // no branches: which of two is larger cannot be foreseen
-      const Domain best = better(x, total) ? x : total;
-      return x == x ? best : x;
-    };
-    reduce<Domain>(call, reduction, ExtremeFolding<Domain, decltype(fold)>{{start, fold, fold}, largest},
-                   [](Domain total) { return total; });
+  with_native_type(reduction.x.type(), [&]<class T>(T) {
+    using Limits = std::numeric_limits<T>;
+    constexpr bool kLargest = Better{}(T{1}, T{0});
+    T start = kLargest ? Limits::lowest() : Limits::max();
+    if constexpr (std::is_floating_point_v<T>) start = kLargest ? -Limits::infinity() : Limits::infinity();
+    if (reduction.x.type() == DataType::boolean) start = kLargest ? T{0} : T{1};
+    reduce<T>(call, reduction, ExtremeFolding<T, Better>{start, {}}, [](T total) { return total; });
   });
 }
 
@@ -381,10 +378,10 @@ void reduce_log_sum_exp(const OpCall& call, InputData inputs, OutputData outputs
 }
 
 void reduce_max(const OpCall& c, InputData in, OutputData out) {
-  reduce_extreme(c, in, out, true, std::greater<>{});
+  reduce_extreme<std::greater<>>(c, in, out);
 }
 void reduce_min(const OpCall& c, InputData in, OutputData out) {
-  reduce_extreme(c, in, out, false, std::less<>{});
+  reduce_extreme<std::less<>>(c, in, out);
 }
 
 }  // namespace relayout::kernels

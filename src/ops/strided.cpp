@@ -193,7 +193,11 @@ void fill_zero(const Tensor& to) {
   with_storage(to.type(), [&]<class T>(const T&) {
     loop.run([](std::byte* const* data, const int64_t* strides, int64_t count) {
       auto* target = reinterpret_cast<T*>(data[0]);
-      for (int64_t i = 0; i < count; ++i) target[i * strides[0]] = T{};
+      if (strides[0] == 1) {
+        std::fill_n(target, count, T{});
+      } else {
+        for (int64_t i = 0; i < count; ++i) target[i * strides[0]] = T{};
+      }
     });
   });
 }

@@ -1,14 +1,20 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
-#include <numeric>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/vectorize.h"
 #include "ops/axis_lines.h"
 #include "ops/dtypes.h"
+#include "ops/extreme.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
 #include "ops/operands.h"
@@ -26,56 +32,95 @@ std::vector<bool> only(std::size_t axis, std::size_t rank) {
   return along;
 }
 
-/// NaN is larger than every number, as numpy sorts.
+/// Room for a line; short ones do not allocate.
 template <class T>
-bool is_less(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>)
-    return a < b || (a == a && b != b);
-  else
-    return a < b;
+class LineBuffer {
+ public:
+  explicit LineBuffer(int64_t count) {
+    if (count > kChunk) far_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+  }
+  [[nodiscard]] T* data() noexcept { return far_ ? far_.get() : near_.data(); }
+
+ private:
+  std::array<T, kChunk> near_;
+  std::unique_ptr<T[]> far_;
+};
+
+/// Position of the first element that `wanted` holds for, or `count`.
+template <class T, class Wanted>
+RELAYOUT_VECTORIZE static int64_t position_of(const T* values, int64_t count, Wanted wanted) {
+  constexpr int64_t kBlock = 64;
+  int64_t begin = 0;
+  for (; begin + kBlock <= count; begin += kBlock) {
+    int32_t found = 0;
+    for (int64_t i = 0; i < kBlock; ++i) found |= static_cast<int32_t>(wanted(values[begin + i]));
+    if (found != 0) break;
+  }
+  while (begin < count && !wanted(values[begin])) ++begin;
+  return begin;
 }
 
 /// Position of the largest (or smallest) element of a line; the first NaN wins, as in numpy.
 template <class T>
-int64_t best_position(const std::vector<T>& values, bool largest, bool last) {
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != values[i]) return static_cast<int64_t>(i);
-    const bool better = largest ? values[i] > values[best] : values[i] < values[best];
-    if (better || (last && values[i] == values[best])) best = i;
-  }
-  return static_cast<int64_t>(best);
+int64_t best_position(const T* values, int64_t count, bool largest, bool last) {
+  const T best = largest ? extreme_of(values, count, values[0], std::greater<>{}) : extreme_of(values, count, values[0], std::less<>{});
+  if (best != best) return position_of(values, count, [](T value) { return value != value; });
+  if (!last) return position_of(values, count, [best](T value) { return value == best; });
+  int64_t at = count - 1;
+  while (values[at] != best) --at;
+  return at;
+}
+
+/// Runs f with a line's elements in memory, or read into a buffer.
+template <class F>
+void with_line(const Tensor& x, const AxisLine& line, const std::byte* data, int64_t length, const F& f) {
+  if (x.type() == DataType::float32 && line.strides[0] == 1) return f(reinterpret_cast<const float*>(data));
+  with_wide_domain(x.type(), [&]<class Domain>(Domain) {
+    LineBuffer<Domain> buffer(length);
+    line.read(x.type(), data, buffer.data());
+    f(static_cast<const Domain*>(buffer.data()));
+  });
+}
+
+/// Takes element k of each line into the best so far, lines `step` apart.
+RELAYOUT_VECTORIZE void select_row(const float* row, int64_t step, int32_t k, bool largest, bool last, int64_t lines, float* best,
+                                   int32_t* at) {
+  const auto run = [&](auto lane_step, const auto& is_better) {
+    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < lines; ++i) {
+      const float value = row[i * lane_step], before = best[i];
+      const bool taken = (is_better(value, before) | (value != value)) & (before == before);
+      best[i] = taken ? value : before;
+      at[i] = taken ? k : at[i];
+    }
+  };
+  const auto choose = [&](auto lane_step) {
+    if (largest && last) return run(lane_step, [](float a, float b) { return a >= b; });
+    if (largest) return run(lane_step, [](float a, float b) { return a > b; });
+    if (last) return run(lane_step, [](float a, float b) { return a <= b; });
+    run(lane_step, [](float a, float b) { return a < b; });
+  };
+  if (step == 1) return choose(std::integral_constant<int64_t, 1>{});
+  choose(step);
 }
 
 /// The best position along a dim for many lines side by side, which lie closer together than the elements of one. The first NaN wins.
 void select_across(int threads, const Tensor& x, std::size_t axis, const Operand& out, bool largest, bool last) {
   Dims dims = x.dims();
-  const int64_t length = dims[axis], step = x.strides()[axis];
+  const auto length = static_cast<int32_t>(dims[axis]);
+  const int64_t step = x.strides()[axis];
   dims[axis] = 1;
   const StridedLoop loop(dims, {operand(x), out});
   loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
     std::array<float, kChunk> best;
-    std::array<int64_t, kChunk> at;
+    std::array<int32_t, kChunk> at;
     for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const auto lines = static_cast<std::size_t>(std::min(kChunk, count - begin));
+      const int64_t lines = std::min(kChunk, count - begin);
       const float* const first = reinterpret_cast<const float*>(data[0]) + begin * strides[0];
-      for (std::size_t i = 0; i < lines; ++i) best[i] = first[static_cast<int64_t>(i) * strides[0]];
+      for (int64_t i = 0; i < lines; ++i) best[static_cast<std::size_t>(i)] = first[i * strides[0]];
       at.fill(0);
-      for (int64_t k = 1; k < length; ++k) {
-        const float* const row = first + k * step;
-        with_step(strides[0], [&](auto lane_step) {
-          for (std::size_t i = 0; i < lines; ++i) {
-            const float value = row[static_cast<int64_t>(i) * lane_step];
-            const bool better = largest ? value > best[i] : value < best[i];
-            const bool equal = last && value == best[i];
-            const bool taken = (better || equal || value != value) && best[i] == best[i];
-            best[i] = taken ? value : best[i];
-            at[i] = taken ? k : at[i];
-          }
-        });
-      }
-      store(DataType::int64, data[1] + begin * strides[1] * element_stride(DataType::int64), strides[1], static_cast<int64_t>(lines),
-            at.data());
+      for (int32_t k = 1; k < length; ++k) select_row(first + k * step, strides[0], k, largest, last, lines, best.data(), at.data());
+      auto* const to = reinterpret_cast<int64_t*>(data[1]) + begin * strides[1];
+      for (int64_t i = 0; i < lines; ++i) to[i * strides[1]] = at[static_cast<std::size_t>(i)];
     }
   });
 }
@@ -89,17 +134,58 @@ void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool 
   const bool last = call.attributes.integer("select_last_index", 0) != 0;
   const auto along = only(axis, x.dims().size());
   const AxisLines lines(x.dims(), along);
-  if (x.type() == DataType::float32 && x.strides()[axis] != 1) {
+  if (x.type() == DataType::float32 && x.strides()[axis] != 1 && x.dims()[axis] <= INT32_MAX) {
     return select_across(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last);
   }
-  with_wide_domain(x.type(), [&]<class Domain>(Domain) {
-    lines.for_each(call.threads, {reduced_operand(out, along, keeps), operand(x)},
-                   [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-                     std::vector<Domain> values(static_cast<std::size_t>(lines.length()));
-                     line[1].read(x.type(), data[1], values.data());
-                     store_one(DataType::int64, data[0], best_position(values, largest, last));
-                   });
-  });
+  lines.for_each(
+      call.threads, {reduced_operand(out, along, keeps), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+        with_line(x, line[1], data[1], lines.length(),
+                  [&](const auto* values) { store_one(DataType::int64, data[0], best_position(values, lines.length(), largest, last)); });
+      });
+}
+
+/// An element of a line, by its place in the order that is asked for: lower keys first, then lower indices.
+struct Ranked {
+  uint64_t key;
+  int64_t index;
+  bool operator<(const Ranked& other) const { return key != other.key ? key < other.key : index < other.index; }
+};
+
+/// A key that orders as the values do, NaN above all numbers and −0 with 0; backwards for the largest first.
+template <class T>
+[[gnu::always_inline]] inline uint64_t rank_key(T value, bool largest) {
+  constexpr uint64_t kSign = uint64_t{1} << 63U;
+  uint64_t key = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto bits = std::bit_cast<uint64_t>(static_cast<double>(value) + 0.0);
+    key = (bits & kSign) != 0 ? ~bits : bits | kSign;
+    key = value != value ? UINT64_MAX : key;
+  } else {
+    key = static_cast<uint64_t>(value) ^ (std::is_signed_v<T> ? kSign : 0);
+  }
+  return largest ? ~key : key;
+}
+
+/// The first `k` of a line in `ranked`, which has room for all; few are kept in order while the line goes by.
+template <class T>
+void rank_line(const T* values, int64_t count, int64_t k, bool largest, Ranked* ranked) {
+  constexpr int64_t kFew = 64;
+  const auto at = [&](int64_t i) { return Ranked{rank_key(values[i], largest), i}; };
+  if (k > kFew || 2 * k > count) {
+    for (int64_t i = 0; i < count; ++i) ranked[i] = at(i);
+    std::partial_sort(ranked, ranked + k, ranked + count);
+    return;
+  }
+  for (int64_t i = 0; i < k; ++i) ranked[i] = at(i);
+  std::sort(ranked, ranked + k);
+  if (k == 0) return;
+  for (int64_t i = k; i < count; ++i) {
+    const Ranked next = at(i);
+    if (next.key >= ranked[k - 1].key) continue;
+    int64_t place = k - 1;
+    for (; place > 0 && next.key < ranked[place - 1].key; --place) ranked[place] = ranked[place - 1];
+    ranked[place] = next;
+  }
 }
 
 /// K of TopK: an attribute in opset 1, then an input.
@@ -152,7 +238,7 @@ void top_k(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", -1), x.dims().size());
   const bool largest = call.attributes.integer("largest", 1) != 0;
-  const auto k = static_cast<std::size_t>(*requested_count(call, KnownInfos(inputs).get()));
+  const int64_t k = *requested_count(call, KnownInfos(inputs).get());
   const Tensor *values_out = wanted(outputs, 0), *indices_out = wanted(outputs, 1);
   const AxisLines lines(x.dims(), only(axis, x.dims().size()));
   // The outputs are shorter along the axis: their lines are addressed by base and stride alone.
@@ -161,22 +247,19 @@ void top_k(const OpCall& call, InputData inputs, OutputData outputs) {
   for (Operand& each : operands) each.strides.resize(x.dims().size(), 0);
   with_wide_domain(x.type(), [&]<class Domain>(Domain) {
     lines.for_each(call.threads, std::move(operands), [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-      std::vector<Domain> values(static_cast<std::size_t>(lines.length()));
-      line[0].read(x.type(), data[0], values.data());
-      std::vector<int64_t> order(values.size());
-      std::iota(order.begin(), order.end(), int64_t{0});
-      const auto before = [&](int64_t a, int64_t b) {
-        const Domain left = values[static_cast<std::size_t>(a)], right = values[static_cast<std::size_t>(b)];
-        if (is_less(left, right)) return !largest;
-        if (is_less(right, left)) return largest;
-        return a < b;
-      };
-      std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(), before);
-      std::vector<Domain> chosen;
-      for (std::size_t i = 0; i < k; ++i) chosen.push_back(values[static_cast<std::size_t>(order[i])]);
-      const auto count = static_cast<int64_t>(k);
-      if (values_out != nullptr) store(x.type(), data[1], line[1].strides[0], count, chosen.data());
-      if (indices_out != nullptr) store(DataType::int64, data[2], line[2].strides[0], count, order.data());
+      LineBuffer<Domain> value_buffer(lines.length()), chosen_buffer(k);
+      LineBuffer<Ranked> ranked_buffer(lines.length());
+      Domain *const values = value_buffer.data(), *const chosen = chosen_buffer.data();
+      Ranked* const ranked = ranked_buffer.data();
+      line[0].read(x.type(), data[0], values);
+      rank_line(values, lines.length(), k, largest, ranked);
+      if (values_out != nullptr) {
+        for (int64_t i = 0; i < k; ++i) chosen[i] = values[ranked[i].index];
+        store(x.type(), data[1], line[1].strides[0], k, chosen);
+      }
+      if (indices_out == nullptr) return;
+      auto* const indices = reinterpret_cast<int64_t*>(data[2]);
+      for (int64_t i = 0; i < k; ++i) indices[i * line[2].strides[0]] = ranked[i].index;
     });
   });
 }
