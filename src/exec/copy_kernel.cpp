@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "exec/kernel.h"
 #include "exec/loops.h"
@@ -17,6 +17,9 @@ namespace {
 struct Wide {
   uint64_t parts[2];
 };
+
+/// Rows up to this long are copied in a loop of their own: calling something for each would take longer than they do.
+constexpr int64_t kShortRow = 16;
 
 /// Rows of `length` elements, source and destination dense.
 template <class T>
@@ -36,20 +39,60 @@ void interleave(const T* source, int64_t source_stride, T* destination, int64_t 
   }
 }
 
-/// Eight by eight bytes at once: halves, quarters, then bytes of eight words change places.
-void transpose_bytes(const std::byte* source, int64_t column_stride, std::byte* destination, int64_t row_stride) {
-  uint64_t words[8];
-  for (int64_t j = 0; j < 8; ++j) std::memcpy(&words[j], source + j * column_stride, sizeof words[j]);
-  const auto swap = [&](std::size_t i, std::size_t k, unsigned bits, uint64_t mask) {
-    const uint64_t differing = ((words[i] >> bits) ^ words[k]) & mask;
-    words[k] ^= differing;
-    words[i] ^= differing << bits;
-  };
-  for (const std::size_t i : {0U, 1U, 2U, 3U}) swap(i, i + 4, 32, 0x00000000FFFFFFFF);
-  for (const std::size_t i : {0U, 1U, 4U, 5U}) swap(i, i + 2, 16, 0x0000FFFF0000FFFF);
-  for (const std::size_t i : {0U, 2U, 4U, 6U}) swap(i, i + 1, 8, 0x00FF00FF00FF00FF);
-  for (int64_t i = 0; i < 8; ++i) std::memcpy(destination + i * row_stride, &words[i], sizeof words[i]);
+/// destination[i · row_stride + j] = source[j · Rows + i] over few i and j < columns: pixels to image planes.
+template <class T, int Rows>
+void separate(const T* source, T* destination, int64_t row_stride, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int i = 0; i < Rows; ++i) destination[i * row_stride + j] = source[j * Rows + i];
+  }
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+
+/// A square of as many rows of 16 bytes as fit elements into them, transposed by interleaving rows that are half of it apart, as often
+/// as it takes.
+template <class T>
+struct Square {
+  static constexpr int64_t kSize = 16 / sizeof(T);
+  typedef T Row [[gnu::vector_size(16)]];
+  typedef std::make_signed_t<T> Places [[gnu::vector_size(16)]];
+
+  template <bool kUpper>
+  [[gnu::always_inline]] static Row interleaved(Row a, Row b) {
+    Places places;
+    for (int64_t i = 0; i < kSize; ++i) {
+      places[i] = static_cast<std::make_signed_t<T>>(i / 2 + (kUpper ? kSize / 2 : 0) + (i % 2 != 0 ? kSize : 0));
+    }
+    return __builtin_shuffle(a, b, places);
+  }
+
+  [[gnu::always_inline]] static void transpose(const T* source, int64_t column_stride, T* destination, int64_t row_stride) {
+    Row rows[kSize], mixed[kSize];
+    for (int64_t j = 0; j < kSize; ++j) std::memcpy(&rows[j], source + j * column_stride, sizeof(Row));
+    for (int64_t done = 1; done < kSize; done *= 2) {
+      for (int64_t j = 0; j < kSize / 2; ++j) {
+        mixed[2 * j] = interleaved<false>(rows[j], rows[j + kSize / 2]);
+        mixed[2 * j + 1] = interleaved<true>(rows[j], rows[j + kSize / 2]);
+      }
+      std::copy_n(mixed, kSize, rows);
+    }
+    for (int64_t i = 0; i < kSize; ++i) std::memcpy(destination + i * row_stride, &rows[i], sizeof(Row));
+  }
+};
+
+#else
+
+template <class T>
+struct Square {
+  static constexpr int64_t kSize = 4;
+  static void transpose(const T* source, int64_t column_stride, T* destination, int64_t row_stride) {
+    for (int64_t i = 0; i < kSize; ++i) {
+      for (int64_t j = 0; j < kSize; ++j) destination[i * row_stride + j] = source[j * column_stride + i];
+    }
+  }
+};
+
+#endif
 
 /// destination[i · row_stride + j] = source[j · column_stride + i], in tiles that stay in the first cache.
 template <class T>
@@ -67,16 +110,28 @@ void transpose(const T* source, int64_t column_stride, T* destination, int64_t r
         break;
     }
   }
+  if (column_stride == rows) {
+    switch (rows) {
+      case 2:
+        return separate<T, 2>(source, destination, row_stride, columns);
+      case 3:
+        return separate<T, 3>(source, destination, row_stride, columns);
+      case 4:
+        return separate<T, 4>(source, destination, row_stride, columns);
+      default:
+        break;
+    }
+  }
   for (int64_t i0 = 0; i0 < rows; i0 += kTile) {
     const int64_t i1 = std::min(rows, i0 + kTile);
     for (int64_t j0 = 0; j0 < columns; j0 += kTile) {
       const int64_t j1 = std::min(columns, j0 + kTile);
-      if constexpr (sizeof(T) == 1 && std::endian::native == std::endian::little) {
+      if constexpr (sizeof(T) <= 4) {
         if (i1 - i0 == kTile && j1 - j0 == kTile) {
-          for (const int64_t i : {i0, i0 + 8}) {
-            for (const int64_t j : {j0, j0 + 8}) {
-              transpose_bytes(reinterpret_cast<const std::byte*>(source + j * column_stride + i), column_stride,
-                              reinterpret_cast<std::byte*>(destination + i * row_stride + j), row_stride);
+          constexpr int64_t kSize = Square<T>::kSize;
+          for (int64_t i = i0; i < i1; i += kSize) {
+            for (int64_t j = j0; j < j1; j += kSize) {
+              Square<T>::transpose(source + j * column_stride + i, column_stride, destination + i * row_stride + j, row_stride);
             }
           }
           continue;
@@ -146,10 +201,12 @@ class CopyKernel : public Kernel {
   void run_as() {
     const std::size_t last = loops_.dims.size() - 1;
     if (matrix_ && outer_count(loops_, last - 1) == 1) return transpose_rows<T>();
-    const std::size_t levels = matrix_ ? last - 1 : last;
+    const bool has_short_rows = !matrix_ && last >= 1 && loops_.dims[last] <= kShortRow;
+    const std::size_t levels = matrix_ || has_short_rows ? last - 1 : last;
     const int64_t outer = outer_count(loops_, levels);
     const int64_t inner = outer_count(loops_, loops_.dims.size()) / outer;
-    if (levels == 0 && !matrix_) return copy_run<T>();
+    if (levels == 0 && !matrix_ && !has_short_rows) return copy_run<T>();
+    if (outer == 1 && has_short_rows) return copy_short_rows<T>();
     const T* const source = reinterpret_cast<const T*>(source_);
     T* const destination = reinterpret_cast<T*>(destination_);
     team_.divide(outer, 16384 / inner + 1, [&](int64_t begin, int64_t end) {
@@ -158,11 +215,50 @@ class CopyKernel : public Kernel {
         T* const to = destination + offsets[1];
         if (matrix_) {
           transpose(from, loops_.strides[0][last], to, loops_.strides[1][last - 1], loops_.dims[last - 1], loops_.dims[last]);
+        } else if (has_short_rows) {
+          copy_short_rows(from, to, loops_.dims[last - 1]);
         } else {
           copy_line(from, to, loops_.dims[last]);
         }
       });
     });
+  }
+
+  /// All the rows there are, divided among the threads.
+  template <class T>
+  void copy_short_rows() {
+    const std::size_t last = loops_.dims.size() - 1;
+    team_.divide(loops_.dims[last - 1], 16384 / loops_.dims[last] + 1, [&](int64_t begin, int64_t end) {
+      copy_short_rows(reinterpret_cast<const T*>(source_) + begin * loops_.strides[0][last - 1],
+                      reinterpret_cast<T*>(destination_) + begin * loops_.strides[1][last - 1], end - begin);
+    });
+  }
+
+  /// Rows of the innermost dim one after the other, at small lengths each with its own loop.
+  template <class T>
+  void copy_short_rows(const T* from, T* to, int64_t rows) const {
+    const std::size_t last = loops_.dims.size() - 1;
+    const int64_t from_row = loops_.strides[0][last - 1], to_row = loops_.strides[1][last - 1], length = loops_.dims[last];
+    const int64_t from_step = loops_.strides[0][last], to_step = loops_.strides[1][last];
+    const auto run = [&](auto count, auto source_step, auto step) {
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t i = 0; i < count; ++i) to[row * to_row + i * step] = from[row * from_row + i * source_step];
+      }
+    };
+    constexpr std::integral_constant<int64_t, 1> kOne;
+    if (from_step != 1 || to_step != 1) return run(length, from_step, to_step);
+    switch (length) {
+      case 1:
+        return run(kOne, kOne, kOne);
+      case 2:
+        return run(std::integral_constant<int64_t, 2>{}, kOne, kOne);
+      case 3:
+        return run(std::integral_constant<int64_t, 3>{}, kOne, kOne);
+      case 4:
+        return run(std::integral_constant<int64_t, 4>{}, kOne, kOne);
+      default:
+        return run(length, kOne, kOne);
+    }
   }
 
   /// One matrix: its rows are divided among the threads.
@@ -191,6 +287,10 @@ class CopyKernel : public Kernel {
     const int64_t source_step = loops_.strides[0].back();
     const int64_t step = loops_.strides[1].back();
     if (source_step == 1 && step == 1) return copy_row(from, to, length);
+    if (source_step == 0 && step == 1) {
+      std::fill_n(to, length, *from);
+      return;
+    }
     for (int64_t i = 0; i < length; ++i) to[i * step] = from[i * source_step];
   }
 

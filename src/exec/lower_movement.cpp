@@ -10,6 +10,7 @@
 #include "exec/lowering.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
+#include "ops/rearrange.h"
 #include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -159,6 +160,21 @@ bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view)
   const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
   emit_copy(lowering, node.outputs[0], view, destination, destination);
   return false;
+}
+
+/// DepthToSpace and SpaceToDepth.
+bool lower_blocks(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string || element_count(result.dims) == 0) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  const bool inside = lowering.optimized() && lies_channels_last(source.desc);
+  const TensorDesc desc = lowering.result_desc(node, 0, inside ? Order::channels_last : Order::contiguous);
+  const Place destination = lowering.new_place(desc);
+  const auto views = block_views(node.call, Tensor(source.desc, nullptr, nullptr), Tensor(desc, nullptr, nullptr));
+  emit_copy(lowering, node.outputs[0], lowering.view_of(source, views.from.desc(), 0), destination,
+            lowering.view_of(destination, views.to.desc(), 0));
+  return true;
 }
 
 }  // namespace relayout

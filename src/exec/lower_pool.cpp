@@ -114,8 +114,10 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
   if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
-  const Place destination = lowering.new_place(desc);
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
+  constexpr int64_t kShortLine = 16;  // which the operator's own kernel takes side by side
+  if (length < kShortLine) return false;
+  const Place destination = lowering.new_place(desc);
   const int threads = lowering.use_threads(static_cast<double>(lines * length) / 4);
   lowering.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
                                     {lowering.settings().library, threads}),

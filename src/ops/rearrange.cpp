@@ -1,3 +1,5 @@
+#include "ops/rearrange.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -34,22 +36,6 @@ bool depth_first(const OpCall& call) {
   return mode == "DCR";
 }
 
-/// A tensor [N, C·b², H, W] and one [N, C, H·b, W·b], both as [N, block row, block column, C, H, W].
-struct BlockViews {
-  Tensor deep, wide;
-};
-
-BlockViews block_views(const Tensor& deep, const Tensor& wide, int64_t block, bool block_outermost) {
-  const int64_t channels = wide.dims()[1];
-  const Dims dims{deep.dims()[0], block, block, channels, deep.dims()[2], deep.dims()[3]};
-  const Dims& d = deep.strides();
-  const Dims& w = wide.strides();
-  const int64_t row = block_outermost ? d[1] * block * channels : d[1] * block;
-  const int64_t column = block_outermost ? d[1] * channels : d[1];
-  const int64_t channel = block_outermost ? d[1] : d[1] * block * block;
-  return {deep.view(dims, {d[0], row, column, channel, d[2], d[3]}), wide.view(dims, {w[0], w[2], w[3], w[1], w[2] * block, w[3] * block})};
-}
-
 const DatumInfo& image_info(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const DatumInfo& x = tensor_info(call, inputs, 0);
@@ -70,8 +56,8 @@ Inferred infer_depth_to_space(const OpCall& call, InputInfos inputs) {
 
 void depth_to_space(const OpCall& call, InputData inputs, OutputData outputs) {
   if (outputs[0]->tensor.element_count() == 0) return;
-  const BlockViews views = block_views(tensor_at(inputs, 0), outputs[0]->tensor, block_size(call), depth_first(call));
-  copy_elements(call.threads, views.wide, views.deep);
+  const BlockViews views = block_views(call, tensor_at(inputs, 0), outputs[0]->tensor);
+  copy_elements(call.threads, views.to, views.from);
 }
 
 Inferred infer_space_to_depth(const OpCall& call, InputInfos inputs) {
@@ -86,8 +72,8 @@ Inferred infer_space_to_depth(const OpCall& call, InputInfos inputs) {
 
 void space_to_depth(const OpCall& call, InputData inputs, OutputData outputs) {
   if (outputs[0]->tensor.element_count() == 0) return;
-  const BlockViews views = block_views(outputs[0]->tensor, tensor_at(inputs, 0), block_size(call), depth_first(call));
-  copy_elements(call.threads, views.deep, views.wide);
+  const BlockViews views = block_views(call, tensor_at(inputs, 0), outputs[0]->tensor);
+  copy_elements(call.threads, views.to, views.from);
 }
 
 Inferred infer_reverse_sequence(const OpCall& call, InputInfos inputs) {
@@ -228,3 +214,23 @@ void trilu(const OpCall& call, InputData inputs, OutputData outputs) {
 }
 
 }  // namespace relayout::kernels
+
+namespace relayout {
+
+/// Of a tensor [N, C·b², H, W] and one [N, C, H·b, W·b], as [N, block row, block column, C, H, W].
+BlockViews block_views(const OpCall& call, const Tensor& x, const Tensor& out) {
+  const bool deepens = call.node.op_type() == "SpaceToDepth", outermost = kernels::depth_first(call);
+  const Tensor &deep = deepens ? out : x, &wide = deepens ? x : out;
+  const int64_t block = kernels::block_size(call), channels = wide.dims()[1];
+  const Dims dims{deep.dims()[0], block, block, channels, deep.dims()[2], deep.dims()[3]};
+  const Dims& d = deep.strides();
+  const Dims& w = wide.strides();
+  const int64_t row = outermost ? d[1] * block * channels : d[1] * block;
+  const int64_t column = outermost ? d[1] * channels : d[1];
+  const int64_t channel = outermost ? d[1] : d[1] * block * block;
+  const Tensor deep_view = deep.view(dims, {d[0], row, column, channel, d[2], d[3]});
+  const Tensor wide_view = wide.view(dims, {w[0], w[2], w[3], w[1], w[2] * block, w[3] * block});
+  return deepens ? BlockViews{wide_view, deep_view} : BlockViews{deep_view, wide_view};
+}
+
+}  // namespace relayout
