@@ -178,6 +178,22 @@ TEST(Exactness, TransposedConvolutions) {
   }
 }
 
+/// Channels that are one, windows of one element: layouts are ambiguous.
+TEST(Exactness, TransposedConvolutionsOfFewChannels) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Draw draw(seed, "few channels");
+    const auto rank = static_cast<std::size_t>(draw.from(1, 3));
+    Dims x{draw.from(1, 3), draw.from(1, 2)}, w{x[1], draw.from(1, 2)};
+    for (std::size_t i = 0; i < rank; ++i) {
+      x.push_back(draw.from(1, 5));
+      w.push_back(draw.from(1, 2));
+    }
+    ModelBuilder builder(17);
+    builder.input("x", x).constant("w", w, draw.integers(element_count(w))).node("ConvTranspose", {"x", "w"}, {"y"}).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
+  }
+}
+
 TEST(Exactness, Pools) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     Draw draw(seed, "pool");
