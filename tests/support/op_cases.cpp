@@ -1,5 +1,7 @@
 #include "support/op_cases.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -86,6 +88,8 @@ double filled(const OperandCase& operand, const RandomStream& random, uint64_t i
       return (is_unsigned ? 8 : 0) + 2 * random.normal(i);
     case Fill::unit:
       return 2 * random.uniform(i) - 1;
+    case Fill::small:
+      return (2 * random.uniform(i) - 1) / 10;
     case Fill::positive:
       return 0.5 + 1.5 * random.uniform(i);
     case Fill::integers:
@@ -116,7 +120,7 @@ std::vector<double> numbers_of(const Tensor& tensor) {
   return values;
 }
 
-std::unique_ptr<Model> model_of(const OpCase& op_case) {
+onnx::ModelProto message_of(const OpCase& op_case) {
   std::string declared;
   std::vector<bool> absent;
   for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
@@ -125,8 +129,34 @@ std::unique_ptr<Model> model_of(const OpCase& op_case) {
     if (absent.back()) continue;
     declared += (declared.empty() ? "" : ", ") + text_name(operand.type) + dims_text(operand.dims) + " x" + std::to_string(i);
   }
-  return Model::from_text(model_text(op_case.opset, declared, op_case.outputs,
-                                     node_text(op_case.op, op_case.attributes, op_case.inputs.size(), absent, op_case.outputs)));
+  const auto model = Model::from_text(model_text(
+      op_case.opset, declared, op_case.outputs, node_text(op_case.op, op_case.attributes, op_case.inputs.size(), absent, op_case.outputs)));
+  onnx::ModelProto message = model->message();
+  auto& declared_inputs = *message.mutable_graph()->mutable_input();
+  const std::vector<Tensor> data = data_of(op_case);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (!op_case.inputs[i].constant) continue;
+    const std::string name = "x" + std::to_string(i);
+    declared_inputs.erase(std::ranges::find(declared_inputs, name, &onnx::ValueInfoProto::name));
+    onnx::TensorProto& tensor = *message.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(static_cast<int32_t>(data[i].type()));
+    for (const int64_t dim : data[i].dims()) tensor.add_dims(dim);
+    tensor.set_raw_data(data[i].bytes(), static_cast<std::size_t>(data[i].element_count() * element_stride(data[i].type())));
+  }
+  return message;
+}
+
+std::unique_ptr<Model> model_of(const OpCase& op_case) {
+  return Model::from_bytes(message_of(op_case).SerializeAsString(), op_case.name);
+}
+
+Inputs inputs_of(const OpCase& op_case, const std::vector<Tensor>& data) {
+  Inputs out;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] && !op_case.inputs[i].constant) out.emplace("x" + std::to_string(i), data[i]);
+  }
+  return out;
 }
 
 std::vector<Tensor> data_of(const OpCase& op_case, uint64_t seed) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "relayout/datum.h"
+#include "relayout/execute.h"
 #include "relayout/model.h"
 
 namespace relayout::test {
@@ -13,6 +16,7 @@ namespace relayout::test {
 enum class Fill {
   normal,    ///< N(0, 2²): beyond the bounds of HardSigmoid and friends
   unit,      ///< uniform in (−1, 1)
+  small,     ///< uniform in (−0.1, 0.1)
   positive,  ///< uniform in [0.5, 2)
   integers,  ///< whole numbers from −8 to 8 (0 to 16 where unsigned)
   distinct,  ///< a permutation of 0, 1, 2 …: no ties
@@ -45,10 +49,18 @@ inline void PrintTo(const OpCase& op_case, std::ostream* out) {
 /// All cases; every operator of the op table but those without operands or with random results has one at least.
 [[nodiscard]] const std::vector<OpCase>& op_cases();
 
-/// The case as a model: inputs x0, x1 …, outputs y0, y1 …, one node.
+/// Operators at shapes that well-known networks have them in, weights constant: what executing costs in practice.
+[[nodiscard]] const std::vector<OpCase>& network_cases();
+
+/// The case as a model: inputs and constants x0, x1 …, outputs y0, y1 …, one node.
 [[nodiscard]] std::unique_ptr<Model> model_of(const OpCase& op_case);
+/// The same as a file.
+[[nodiscard]] onnx::ModelProto message_of(const OpCase& op_case);
 /// Data for each operand (an empty tensor for an absent one), from a seed.
 [[nodiscard]] std::vector<Tensor> data_of(const OpCase& op_case, uint64_t seed = 1);
+
+/// Those of it that the model's caller gives, by name.
+[[nodiscard]] Inputs inputs_of(const OpCase& op_case, const std::vector<Tensor>& data);
 
 /// A tensor with these values, rounded to its type; without any, of zeros.
 [[nodiscard]] Tensor tensor_of_values(DataType type, const Dims& dims, const std::vector<double>& values);
