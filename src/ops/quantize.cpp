@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,15 +98,12 @@ bool is_narrow(DataType type) {
   return type == DataType::float16 || type == DataType::bfloat16;
 }
 
-/// Values as a 16-bit type has them.
+/// At most kChunk values as a 16-bit type has them.
 void round_to(DataType type, float* values, int64_t count) {
   std::array<uint16_t, kChunk> codes;
   auto* const bytes = reinterpret_cast<std::byte*>(codes.data());
-  for (int64_t begin = 0; begin < count; begin += kChunk) {
-    const int64_t length = std::min(kChunk, count - begin);
-    store(type, bytes, 1, length, values + begin);
-    load(type, bytes, 1, length, values + begin);
-  }
+  store(type, bytes, 1, count, values);
+  load(type, bytes, 1, count, values);
 }
 
 /// x / scale as the type of the division has it.
@@ -115,8 +113,9 @@ float quotient(float x, float scale, DataType precision) {
   return decode_small_float(precision, encode_small_float(precision, double{exact}, false));
 }
 
-/// Runs f(x, scale, zero point) over all elements; an absent zero point is 0.
-template <class Domain, class F>
+/// Runs f(x, scale, zero point, count, result) over all elements: x and the result as X and Out, which are Domain or the types in
+/// memory, the parameters as Domain; an absent zero point is 0.
+template <class Domain, class X = Domain, class Out = Domain, class F>
 void map_quantized(const OpCall& call, InputData inputs, const Tensor& out, const F& f) {
   const Tensor& x = tensor_at(inputs, 0);
   const Spread scale = spread(call, tensor_at(inputs, 1), x.dims());
@@ -126,18 +125,20 @@ void map_quantized(const OpCall& call, InputData inputs, const Tensor& out, cons
   const StridedLoop loop(x.dims(), {operand(out), operand(x), scale.operand, zero.operand});
   const DataType x_type = x.type(), scale_type = scale.holder.type(), zero_type = zero.holder.type();
   loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    ChunkReader<Domain> values, scales, zeros;
-    std::array<Domain, kChunk> made;
+    ChunkReader<X> values;
+    ChunkReader<Domain> scales, zeros;
+    std::array<Out, kChunk> made;
+    const Domain *s_values = nullptr, *z_values = nullptr;
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t length = std::min(kChunk, count - begin);
       const auto at = [&](std::size_t k, DataType type) { return data[k] + begin * strides[k] * element_stride(type); };
-      const Domain* const x_values = values.read(x_type, at(1, x_type), strides[1], length);
-      const Domain* const s_values = scales.read(scale_type, at(2, scale_type), strides[2], length);
-      const Domain* const z_values = zeros.read(zero_type, at(3, zero_type), strides[3], length);
-      const bool direct = strides[0] == 1 && is_native<Domain>(out.type());
-      Domain* const target = direct ? reinterpret_cast<Domain*>(at(0, out.type())) : made.data();
+      const X* const x_values = values.read(x_type, at(1, x_type), strides[1], length);
+      if (begin == 0 || strides[2] != 0) s_values = scales.read(scale_type, at(2, scale_type), strides[2], length);
+      if (begin == 0 || strides[3] != 0) z_values = zeros.read(zero_type, at(3, zero_type), strides[3], length);
+      const bool direct = strides[0] == 1 && is_native<Out>(out.type());
+      Out* const target = direct ? reinterpret_cast<Out*>(at(0, out.type())) : made.data();
       f(x_values, s_values, z_values, length, target);
-      if (!direct) store(out.type(), at(0, out.type()), strides[0], length, target);
+      if (!direct) store_chunk(out.type(), at(0, out.type()), strides[0], length, target);
     }
   });
 }
@@ -150,19 +151,22 @@ void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, 
   });
 }
 
-/// saturate(round half to even(x / s) + z) of floats for types of at most 16 bits: adding and taking away 1.5 · 2^23 rounds what has
+/// saturate(round half to even(exact) + zero) of floats for types of at most 16 bits: adding and taking away 1.5 · 2^23 rounds what has
 /// been bounded. NaN becomes the lower end.
-[[gnu::always_inline]] inline float quantized(float exact, float zero, float low, float high) {
+template <class Out>
+[[gnu::always_inline]] inline Out quantized(float exact, float zero) {
   constexpr float kRounder = 12582912.0F, kBound = 2097152.0F;
+  constexpr auto kLow = static_cast<float>(std::numeric_limits<Out>::min()), kHigh = static_cast<float>(std::numeric_limits<Out>::max());
   const float above = exact > -kBound ? exact : -kBound;
   const float bounded = above < kBound ? above : kBound;
   const float shifted = ((bounded + kRounder) - kRounder) + zero;
-  const float raised = shifted > low ? shifted : low;
-  return raised < high ? raised : high;
+  const float raised = shifted > kLow ? shifted : kLow;
+  return static_cast<Out>(static_cast<int32_t>(raised < kHigh ? raised : kHigh));
 }
 
-RELAYOUT_VECTORIZE void quantize_run(const float* x, const float* s, const float* z, float low, float high, int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = quantized(x[i] / s[i], z[i], low, high);
+template <class Out>
+RELAYOUT_VECTORIZE void quantize_run(const float* x, const float* s, const float* z, int64_t count, Out* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = quantized<Out>(x[i] / s[i], z[i]);
 }
 
 /// Both halves of it by themselves.
@@ -170,12 +174,14 @@ RELAYOUT_VECTORIZE void divide_run(const float* x, const float* s, int64_t count
   for (int64_t i = 0; i < count; ++i) out[i] = x[i] / s[i];
 }
 
-RELAYOUT_VECTORIZE void round_run(const float* exact, const float* z, float low, float high, int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = quantized(exact[i], z[i], low, high);
+template <class Out>
+RELAYOUT_VECTORIZE void round_run(const float* exact, const float* z, int64_t count, Out* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = quantized<Out>(exact[i], z[i]);
 }
 
-RELAYOUT_VECTORIZE void dequantize_run(const float* x, const float* s, const float* z, int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - z[i]) * s[i];
+template <class X>
+RELAYOUT_VECTORIZE void dequantize_run(const X* x, const float* s, const float* z, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = (static_cast<float>(x[i]) - z[i]) * s[i];
 }
 
 constexpr TypeSet kShortTypes{DataType::uint8, DataType::int8, DataType::uint16, DataType::int16};
@@ -188,6 +194,21 @@ void check_parameters(const OpCall& call, InputInfos inputs, const Dims& x, Type
   if (zero != nullptr && element_count(zero->dims) != element_count(scale.dims)) {
     reject(call, "zero point of dims " + to_string(zero->dims) + " for a scale of dims " + to_string(scale.dims));
   }
+}
+
+/// To types of at most 16 bits in f32, with the quotient as `precision` has it.
+void quantize_short(const OpCall& call, InputData inputs, const Tensor& out, DataType precision) {
+  with_native_type(out.type(), [&]<class Out>(Out) {
+    if constexpr (sizeof(Out) <= sizeof(int16_t)) {
+      map_quantized<float, float, Out>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, Out* to) {
+        if (!is_narrow(precision)) return quantize_run(x, s, z, count, to);
+        std::array<float, kChunk> quotients;
+        divide_run(x, s, count, quotients.data());
+        round_to(precision, quotients.data(), count);
+        round_run(quotients.data(), z, count, to);
+      });
+    }
+  });
 }
 
 }  // namespace
@@ -211,22 +232,10 @@ void quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
     return map_quantized_one(call, inputs, out,
                              [range](double x, double s, double z) { return saturated(std::nearbyint(x / s) + z, range); });
   }
-  if (precision == DataType::float32 && tensor_at(inputs, 0).type() == DataType::float32 && kShortTypes.has(out.type())) {
-    const auto range = range_of(out.type());
-    const auto low = static_cast<float>(range.first), high = static_cast<float>(range.second);
-    return map_quantized<float>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, float* to) {
-      quantize_run(x, s, z, low, high, count, to);
-    });
-  }
-  if (is_narrow(precision) && (is_narrow(tensor_at(inputs, 0).type()) || tensor_at(inputs, 0).type() == DataType::float32) &&
-      kShortTypes.has(out.type())) {
-    const auto range = range_of(out.type());
-    const auto low = static_cast<float>(range.first), high = static_cast<float>(range.second);
-    return map_quantized<float>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, float* to) {
-      divide_run(x, s, count, to);
-      round_to(precision, to, count);
-      round_run(to, z, low, high, count, to);
-    });
+  const DataType type = tensor_at(inputs, 0).type();
+  if ((precision == DataType::float32 && type == DataType::float32) ||
+      (is_narrow(precision) && (is_narrow(type) || type == DataType::float32))) {
+    if (kShortTypes.has(out.type())) return quantize_short(call, inputs, out, precision);
   }
   const auto divide = [precision](double x, double s) { return double{quotient(static_cast<float>(x), static_cast<float>(s), precision)}; };
   if (!traits(out.type()).is_float) {
@@ -255,8 +264,11 @@ Inferred infer_dequantize_linear(const OpCall& call, InputInfos inputs) {
 void dequantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
   // The difference is exact in either domain, the product rounded once.
-  if (kShortTypes.has(tensor_at(inputs, 0).type()) && tensor_at(inputs, 1).type() == DataType::float32 && out.type() == DataType::float32) {
-    return map_quantized<float>(call, inputs, out, dequantize_run);
+  const DataType type = tensor_at(inputs, 0).type();
+  if (kShortTypes.has(type) && tensor_at(inputs, 1).type() == DataType::float32 && out.type() == DataType::float32) {
+    return with_native_type(type, [&]<class X>(X) {
+      if constexpr (sizeof(X) <= sizeof(int16_t)) map_quantized<float, X, float>(call, inputs, out, dequantize_run<X>);
+    });
   }
   map_quantized_one(call, inputs, out, [](double x, double s, double z) { return (x - z) * s; });
 }

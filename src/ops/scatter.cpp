@@ -168,6 +168,10 @@ void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
       to += checked_index(call, coordinate, out.dims()[i]) * out.strides()[i];
     }
     if (how == Combine::replace) return slices.copy(out.bytes() + to * size, updates.bytes() + from * size);
+    if (slices.dense_bytes() > 0) {
+      return combine_elements(how, out.type(), out.bytes() + to * size, updates.bytes() + from * size, 1, slices.dense_bytes() / size,
+                              [](int64_t i) { return i; });
+    }
     const StridedLoop loop(slice_dims, {{out.bytes() + to * size, size, to_strides}, {updates.bytes() + from * size, size, from_strides}});
     loop.run([&](std::byte* const* data, const int64_t* strides, int64_t count) {
       combine_elements(how, out.type(), data[0], data[1], strides[1], count, [&](int64_t i) { return i * strides[0]; });

@@ -149,11 +149,13 @@ class SliceCopier {
   SliceCopier(DataType type, const Dims& dims, Dims to_strides, Dims from_strides);
   /// Addresses of elements [0, 0, …].
   void copy(std::byte* to, const std::byte* from) const;
+  /// Of a slice without gaps on both sides; 0: not so.
+  [[nodiscard]] int64_t dense_bytes() const noexcept { return dense_bytes_; }
 
  private:
   DataType type_;
   Dims dims_, to_strides_, from_strides_;
-  int64_t dense_bytes_ = 0;  ///< of a slice without gaps on both sides; 0: not so
+  int64_t dense_bytes_ = 0;
 };
 
 /// Sets every element to the bytes of one element (strings: to ""); used with numbers only.
