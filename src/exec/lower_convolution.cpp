@@ -78,9 +78,10 @@ Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
 /// Whether the window covers the input just once: every output channel is one sum over all that there is.
 bool is_product(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
   const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
-  const auto is_zero = [](int64_t pad) { return pad == 0; };
-  return !spec.transposed && spec.groups == 1 && std::equal(x.begin() + 1, x.end(), w.begin() + 1) && element_count(y) == y[0] * y[1] &&
-         std::ranges::all_of(spec.pads_begin, is_zero);
+  for (std::size_t i = 0; i < spec.pads_begin.size(); ++i) {
+    if (spec.pads_begin[i] != 0 || (spec.dilations[i] != 1 && w[i + 2] != 1)) return false;
+  }
+  return !spec.transposed && spec.groups == 1 && std::equal(x.begin() + 1, x.end(), w.begin() + 1) && element_count(y) == y[0] * y[1];
 }
 
 /// Such a convolution as the matrix product that it is, which the library has faster kernels for.

@@ -134,6 +134,33 @@ TEST(Exactness, Convolutions) {
   }
 }
 
+/// Inputs narrower than windows and pads, one output in a dim, windows in the pads alone: where kernels run out of what they count with.
+TEST(Exactness, ConvolutionsOverNextToNothing) {
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    Draw draw(seed, "narrow conv");
+    RandomConvolution random;
+    const auto rank = static_cast<std::size_t>(draw.from(1, 3));
+    const int64_t channels = draw.yes() ? 1 : draw.from(2, 17);
+    random.groups = draw.yes(3) ? channels : 1;
+    random.x = {draw.from(1, 2), channels};
+    random.w = {random.groups * draw.from(1, random.groups > 1 ? 2 : 17), channels / random.groups};
+    for (std::size_t i = 0; i < rank; ++i) {
+      random.x.push_back(draw.from(1, 3));
+      random.w.push_back(draw.from(1, 4));
+      random.strides.push_back(draw.from(1, 3));
+      random.dilations.push_back(draw.yes(3) ? 2 : 1);
+    }
+    for (std::size_t i = 0; i < 2 * rank; ++i) random.pads.push_back(draw.from(0, 3));
+    if (!fits(random)) continue;
+    ModelBuilder builder;
+    builder.input("x", random.x).constant("w", random.w, draw.integers(element_count(random.w)));
+    builder.constant("b", {random.w[0]}, draw.integers(random.w[0])).node("Conv", {"x", "w", "b"}, {"y"});
+    builder.integers("strides", random.strides).integers("dilations", random.dilations).integers("pads", random.pads);
+    builder.integer("group", random.groups).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(random.x, draw.integers(element_count(random.x)))}}, seed));
+  }
+}
+
 TEST(Exactness, AutomaticPads) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Draw draw(seed, "auto_pad");

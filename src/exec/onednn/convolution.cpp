@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,45 @@ std::string known_defect(const Convolution& spec, const std::string& implementat
   return {};
 }
 
+/// How far a window reaches along spatial dim i.
+int64_t extent_of(const Convolution& spec, std::size_t i) {
+  return (spec.weights.dims[i + 2] - 1) * spec.dilations[i] + 1;
+}
+
+/// Along a dim with one output nothing strides: where the window reaches the end of the input, the stride may be 1.
+Convolution without_idle_strides(Convolution spec) {
+  for (std::size_t i = 0; i < spec.strides.size(); ++i) {
+    const int64_t end = extent_of(spec, i) - spec.source.dims[i + 2] - spec.pads_begin[i];
+    if (spec.destination.dims[i + 2] != 1 || end < 0) continue;
+    spec.strides[i] = 1;
+    spec.pads_end[i] = end;
+  }
+  return spec;
+}
+
+/// Whether some window along spatial dim i has an element of the input under it.
+bool touches_input(const Convolution& spec, std::size_t i) {
+  for (int64_t o = 0; o < spec.destination.dims[i + 2]; ++o) {
+    const int64_t start = o * spec.strides[i] - spec.pads_begin[i], step = spec.dilations[i];
+    const int64_t first = start >= 0 ? start : start + (-start + step - 1) / step * step;  // not before the input
+    if (first < spec.source.dims[i + 2] && first < start + extent_of(spec, i)) return true;
+  }
+  return false;
+}
+
+/// What oneDNN 3.7.2 gets wrong: it crashes where all windows along a dim lie in the pads, and with one input channel and one output
+/// column it takes the stride of columns for that of rows.
+std::string defect_of(const Convolution& spec) {
+  for (std::size_t i = 0; i < spec.strides.size(); ++i) {
+    if (!touches_input(spec, i)) return "oneDNN crashes on windows of pads alone";
+  }
+  const std::size_t last = spec.strides.size() - 1;
+  const bool column = spec.source.dims[1] == spec.groups && spec.destination.dims[last + 2] == 1 && spec.weights.dims[last + 2] > 1;
+  if (column && last > 0 && spec.strides[last] != 1 && spec.strides[last - 1] == 1)
+    return "oneDNN takes strides of columns for those of rows";
+  return {};
+}
+
 template <class PrimitiveDesc>
 MadePrimitive build(const Convolution& spec, dnnl::algorithm algorithm) {
   const auto adapt = [](const TensorDesc& desc) { return with_height(desc); };
@@ -83,7 +124,9 @@ MadePrimitive build(const Convolution& spec, dnnl::algorithm algorithm) {
 MadePrimitive make(const Convolution& spec) {
   if (spec.source.dims.size() < 3 || spec.source.dims.size() > 5) return {nullptr, "oneDNN convolves over 1 to 3 dims"};
   if (spec.transposed) return build<dnnl::deconvolution_forward::primitive_desc>(spec, dnnl::algorithm::deconvolution_direct);
-  return build<dnnl::convolution_forward::primitive_desc>(spec, dnnl::algorithm::convolution_direct);
+  const Convolution plain = without_idle_strides(spec);
+  if (std::string defect = defect_of(plain); !defect.empty()) return {nullptr, std::move(defect)};
+  return build<dnnl::convolution_forward::primitive_desc>(plain, dnnl::algorithm::convolution_direct);
 }
 
 }  // namespace relayout::onednn
