@@ -81,6 +81,7 @@ void add_convolutions(Cases& cases) {
   };
   transposed("unet up 2x2", {1, 128, 32, 32}, {128, 64, 2, 2}, "strides = [2, 2]");
   transposed("gan up 4x4", {1, 256, 16, 16}, {256, 128, 4, 4}, "strides = [2, 2], pads = [1, 1, 1, 1]");
+  transposed("gan first layer", {1, 100, 1, 1}, {100, 512, 4, 4}, "");
   transposed("vocoder up", {1, 256, 100}, {256, 128, 16}, "strides = [8], pads = [4, 4]");
   transposed("unet 3-d up", {1, 64, 8, 8, 8}, {64, 32, 2, 2, 2}, "strides = [2, 2, 2]");
   cases.add("deformable", "DeformConv", "pads = [1, 1, 1, 1]", {f32({1, 32, 28, 28}), weights({32, 32, 3, 3}), f32({1, 18, 28, 28})});
