@@ -109,8 +109,8 @@ Inferred infer_pad(const OpCall& call, InputInfos inputs) {
     if (element_count(value->dims) != 1) reject(call, "the constant has dims " + to_string(value->dims));
   }
   const std::string mode = call.attributes.text("mode", "constant");
-  constexpr int64_t kWrapOpset = 19;
-  const bool repeats = mode == "reflect" || mode == "edge" || (mode == "wrap" && call.opset >= kWrapOpset);
+  // Exporters write wrap (Pad 19) into models of opset 18 as well.
+  const bool repeats = mode == "reflect" || mode == "edge" || mode == "wrap";
   if (mode != "constant" && !repeats) reject(call, "mode is none of constant, reflect, edge, wrap");
   const auto pads = pads_of(call, inputs, input.dims.size());
   if (!pads) return std::nullopt;

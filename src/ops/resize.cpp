@@ -161,7 +161,8 @@ std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const D
     if (!(scales[i] > 0) || !std::isfinite(scales[i])) reject(call, "a scale is not positive");
     axis.scale = scales[i];
     // Whatever the roi crops: so has ONNX's own shape inference it, and what runs elsewhere.
-    axis.out = checked_size(call, std::floor(static_cast<double>(axis.in) * scales[i]));
+    // The product is one of floats (ONNX's shape inference): 0.7 · 10 is 7, although 0.7f is less than 0.7.
+    axis.out = checked_size(call, std::floor(double{static_cast<float>(axis.in) * static_cast<float>(scales[i])}));
   }
   return plan;
 }

@@ -49,5 +49,10 @@ TEST(Resize, TheRoiDoesNotChangeTheSizeThatScalesGive) {
   EXPECT_EQ(run[0].tensor.dims(), (Dims{1, 3}));
 }
 
+TEST(Resize, SizesAreFloorsOfProductsOfFloats) {
+  const Tensor x = tensor_of_values(DataType::float32, {1, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_EQ(run_op("Resize <mode = \"linear\">", {x, Datum(), floats({1, 0.7})}, kOpset)[0].tensor.dims(), (Dims{1, 7}));
+}
+
 }  // namespace
 }  // namespace relayout::test
