@@ -31,19 +31,19 @@ void copy_row(const T* source, T* destination, int64_t length) {
   }
 }
 
-/// destination[i · Columns + j] = source[j · source_stride + i] over i < rows and few j: image planes to pixels.
-template <class T, int Columns>
+/// destination[i · kColumns + j] = source[j · source_stride + i] over i < rows and few j: image planes to pixels.
+template <class T, int kColumns>
 void interleave(const T* source, int64_t source_stride, T* destination, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
-    for (int j = 0; j < Columns; ++j) destination[i * Columns + j] = source[j * source_stride + i];
+    for (int j = 0; j < kColumns; ++j) destination[i * kColumns + j] = source[j * source_stride + i];
   }
 }
 
-/// destination[i · row_stride + j] = source[j · Rows + i] over few i and j < columns: pixels to image planes.
-template <class T, int Rows>
+/// destination[i · row_stride + j] = source[j · kRows + i] over few i and j < columns: pixels to image planes.
+template <class T, int kRows>
 void separate(const T* source, T* destination, int64_t row_stride, int64_t columns) {
   for (int64_t j = 0; j < columns; ++j) {
-    for (int i = 0; i < Rows; ++i) destination[i * row_stride + j] = source[j * Rows + i];
+    for (int i = 0; i < kRows; ++i) destination[i * row_stride + j] = source[j * kRows + i];
   }
 }
 

@@ -71,7 +71,7 @@ RELAYOUT_VECTORIZE void flip_signs(uint8_t* bytes, int64_t count) {
   for (int64_t i = 0; i < count; ++i) bytes[i] ^= 0x80;
 }
 
-typedef float Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
+using Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
 
 /// sums[i] = Σ over taps sources[tap][i] · weights[tap][i], whole numbers that floats hold.
 RELAYOUT_VECTORIZE void sum_taps(int32_t* sums, const float* const* sources, const float* weights, int64_t taps, int64_t count) {

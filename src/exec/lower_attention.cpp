@@ -25,8 +25,8 @@ bool suits(Lowering& lowering, const ProgramNode& node) {
     const int input = node.inputs[i];
     if (input < 0) continue;
     const DatumInfo& info = lowering.info(input);
-    const bool is_mask = i == kMask && info.type == DataType::boolean;
-    if (i == kValidKeys || (info.type != DataType::float32 && !is_mask) || element_count(info.dims) == 0) return false;
+    const bool is_mask = i == AttentionInput::mask && info.type == DataType::boolean;
+    if (i == AttentionInput::valid_keys || (info.type != DataType::float32 && !is_mask) || element_count(info.dims) == 0) return false;
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.output(i) < 0) continue;
@@ -37,7 +37,8 @@ bool suits(Lowering& lowering, const ProgramNode& node) {
 
 /// Keys or values of all heads, those of the past first; also what the node gives them out as.
 Place with_past(Lowering& lowering, const ProgramNode& node, std::size_t input, const Place& now) {
-  const int past = node.input(input - kKey + kPastKey), present = node.output(input - kKey + 1);
+  const int past = node.input(input - AttentionInput::key + AttentionInput::past_key),
+            present = node.output(input - AttentionInput::key + 1);
   if (past < 0 && present < 0) return now;
   Dims dims = now.desc.dims;
   if (past >= 0) dims[2] += lowering.info(past).dims[2];
@@ -72,15 +73,15 @@ bool lower_attention(Lowering& lowering, const Group& group) {
   const AttentionShape shape = attention_shape(node.call, infos);
   const auto heads = [&](std::size_t input) {
     const Place place = lowering.place(node.inputs[input]);
-    return lowering.view_of(place, by_heads(node.call, place.desc, input == kQuery ? "q_num_heads" : "kv_num_heads"), 0);
+    return lowering.view_of(place, by_heads(node.call, place.desc, input == AttentionInput::query ? "q_num_heads" : "kv_num_heads"), 0);
   };
-  const Place keys = grouped(lowering, with_past(lowering, node, kKey, heads(kKey)), shape.kv_heads),
-              values = grouped(lowering, with_past(lowering, node, kValue, heads(kValue)), shape.kv_heads);
+  const Place keys = grouped(lowering, with_past(lowering, node, AttentionInput::key, heads(AttentionInput::key)), shape.kv_heads),
+              values = grouped(lowering, with_past(lowering, node, AttentionInput::value, heads(AttentionInput::value)), shape.kv_heads);
 
   const Dims dims{shape.batch, shape.heads, shape.queries, shape.total()};
   const Place scores = lowering.new_place(ordered(DataType::float32, dims, Order::contiguous));
   MatrixProduct product;
-  product.source = grouped(lowering, heads(kQuery), shape.kv_heads);
+  product.source = grouped(lowering, heads(AttentionInput::query), shape.kv_heads);
   product.weights = lowering.view_of(keys, swap_last(keys.desc), 0);
   product.destination = grouped(lowering, scores, shape.kv_heads);
   if (!emit_product(lowering, product)) return false;
@@ -88,7 +89,7 @@ bool lower_attention(Lowering& lowering, const Group& group) {
   AttentionSoftmax softmax{dims, attention_scale(node.call, shape), node.call.attributes.real("softcap", 0), {}, std::nullopt};
   for (int64_t i = 0; i < shape.queries; ++i) softmax.visible.push_back(shape.visible(i, std::nullopt));
   std::vector<Place> places;
-  if (const int mask = node.input(kMask); mask >= 0) {
+  if (const int mask = node.input(AttentionInput::mask); mask >= 0) {
     places.push_back(lowering.place(mask));
     softmax.mask = broadcast_mask(node.call, shape, places.back().desc);
   }

@@ -8,7 +8,6 @@
 #include "exec/kernel.h"
 #include "exec/lower.h"
 #include "exec/lowering.h"
-#include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/stages.h"
 #include "layout/axis_order.h"

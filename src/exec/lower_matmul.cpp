@@ -1,16 +1,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "exec/constant_store.h"
 #include "exec/kernel.h"
 #include "exec/lower.h"
 #include "exec/lowering.h"
 #include "exec/matrix_product.h"
-#include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/stages.h"
 #include "model/attributes.h"

@@ -54,15 +54,16 @@ Span AttentionShape::visible(int64_t i, std::optional<int64_t> valid) const {
 
 AttentionShape attention_shape(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 3, 7);
-  const DatumInfo &query = tensor_info(call, inputs, kQuery, kRealTypes), &key = tensor_info(call, inputs, kKey, kRealTypes),
-                  &value = tensor_info(call, inputs, kValue, kRealTypes);
+  const DatumInfo &query = tensor_info(call, inputs, AttentionInput::query, kRealTypes),
+                  &key = tensor_info(call, inputs, AttentionInput::key, kRealTypes),
+                  &value = tensor_info(call, inputs, AttentionInput::value, kRealTypes);
   const Dims q = head_dims(call, query.dims, "q_num_heads"), k = head_dims(call, key.dims, "kv_num_heads"),
              v = head_dims(call, value.dims, "kv_num_heads");
   AttentionShape shape{q[0], q[1], k[1], q[2], k[2], 0, q[3], v[3]};
   const bool fits = k[0] == q[0] && v[0] == q[0] && k[1] == v[1] && k[2] == v[2] && k[3] == q[3] && k[1] > 0 && q[1] % k[1] == 0;
   if (!fits) reject(call, "queries " + to_string(query.dims) + ", keys " + to_string(key.dims) + ", values " + to_string(value.dims));
-  const DatumInfo* const past_key = optional_tensor_info(call, inputs, kPastKey, kRealTypes);
-  const DatumInfo* const past_value = optional_tensor_info(call, inputs, kPastValue, kRealTypes);
+  const DatumInfo* const past_key = optional_tensor_info(call, inputs, AttentionInput::past_key, kRealTypes);
+  const DatumInfo* const past_value = optional_tensor_info(call, inputs, AttentionInput::past_value, kRealTypes);
   if ((past_key == nullptr) != (past_value == nullptr)) reject(call, "past_key and past_value go together");
   if (past_key != nullptr) {
     require_same_type(call, key, *past_key);
@@ -72,7 +73,7 @@ AttentionShape attention_shape(const OpCall& call, InputInfos inputs) {
     const bool past_fits = past_key->dims == Dims{k[0], k[1], shape.past, k[3]} && past_value->dims == Dims{v[0], v[1], shape.past, v[3]};
     if (!past_fits) reject(call, "past_key " + to_string(past_key->dims) + " and past_value " + to_string(past_value->dims));
   }
-  const DatumInfo* const valid = optional_tensor_info(call, inputs, kValidKeys, {DataType::int64});
+  const DatumInfo* const valid = optional_tensor_info(call, inputs, AttentionInput::valid_keys, {DataType::int64});
   if (valid != nullptr && valid->dims != Dims{shape.batch}) reject(call, "nonpad_kv_seqlen has dims " + to_string(valid->dims));
   if (valid != nullptr && past_key != nullptr) reject(call, "nonpad_kv_seqlen does not go with past_key");
   shape.is_causal = call.attributes.integer("is_causal", 0) != 0;
@@ -122,21 +123,21 @@ class Attention {
   Attention(const OpCall& call, InputData inputs, OutputData outputs)
       : call_(call),
         shape_(attention_shape(call, KnownInfos(inputs).get())),
-        query_(heads_of(call, tensor_at(inputs, kQuery), "q_num_heads")),
-        key_(heads_of(call, tensor_at(inputs, kKey), "kv_num_heads")),
-        value_(heads_of(call, tensor_at(inputs, kValue), "kv_num_heads")),
+        query_(heads_of(call, tensor_at(inputs, AttentionInput::query), "q_num_heads")),
+        key_(heads_of(call, tensor_at(inputs, AttentionInput::key), "kv_num_heads")),
+        value_(heads_of(call, tensor_at(inputs, AttentionInput::value), "kv_num_heads")),
         scale_(attention_scale(call, shape_)),
         softcap_(call.attributes.real("softcap", 0)) {
-    if (present(inputs, kPastKey)) {
-      past_key_ = tensor_at(inputs, kPastKey);
-      past_value_ = tensor_at(inputs, kPastValue);
+    if (present(inputs, AttentionInput::past_key)) {
+      past_key_ = tensor_at(inputs, AttentionInput::past_key);
+      past_value_ = tensor_at(inputs, AttentionInput::past_value);
     }
-    if (present(inputs, kMask)) {
-      const Tensor& mask = tensor_at(inputs, kMask);
+    if (present(inputs, AttentionInput::mask)) {
+      const Tensor& mask = tensor_at(inputs, AttentionInput::mask);
       TensorDesc desc = broadcast_mask(call, shape_, mask.desc());
       mask_ = mask.view(std::move(desc.dims), std::move(desc.strides));
     }
-    if (present(inputs, kValidKeys)) valid_ = integers_of(call, tensor_at(inputs, kValidKeys));
+    if (present(inputs, AttentionInput::valid_keys)) valid_ = integers_of(call, tensor_at(inputs, AttentionInput::valid_keys));
     if (const Tensor* const out = wanted(outputs, 0)) output_ = heads_of(call, *out, "q_num_heads");
     if (const Tensor* const scores = wanted(outputs, 3)) scores_ = *scores;
     mode_ = call.attributes.integer("qk_matmul_output_mode", 0);
@@ -251,13 +252,14 @@ class Attention {
 
 Inferred infer_attention(const OpCall& call, InputInfos inputs) {
   const AttentionShape shape = attention_shape(call, inputs);
-  const DatumInfo& query = *inputs[kQuery];
+  const DatumInfo& query = *inputs[AttentionInput::query];
   const bool flat = query.dims.size() == 3;
   std::vector<DatumInfo> out =
       results(call, tensor_of(query.type, flat ? Dims{shape.batch, shape.queries, checked_product(call, shape.heads, shape.value_size)}
                                                : Dims{shape.batch, shape.heads, shape.queries, shape.value_size}));
-  if (out.size() > 1) out[1] = tensor_of(inputs[kKey]->type, {shape.batch, shape.kv_heads, shape.total(), shape.size});
-  if (out.size() > 2) out[2] = tensor_of(inputs[kValue]->type, {shape.batch, shape.kv_heads, shape.total(), shape.value_size});
+  if (out.size() > 1) out[1] = tensor_of(inputs[AttentionInput::key]->type, {shape.batch, shape.kv_heads, shape.total(), shape.size});
+  if (out.size() > 2)
+    out[2] = tensor_of(inputs[AttentionInput::value]->type, {shape.batch, shape.kv_heads, shape.total(), shape.value_size});
   if (out.size() > 3) out[3] = tensor_of(query.type, {shape.batch, shape.heads, shape.queries, shape.total()});
   return out;
 }
@@ -267,11 +269,11 @@ void attention(const OpCall& call, InputData inputs, OutputData outputs) {
   for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
     const Tensor* const joined = wanted(outputs, which + 1);
     if (joined == nullptr) continue;
-    const Tensor now = heads_of(call, tensor_at(inputs, kKey + which), "kv_num_heads");
+    const Tensor now = heads_of(call, tensor_at(inputs, AttentionInput::key + which), "kv_num_heads");
     const int64_t past = joined->dims()[2] - now.dims()[2];
     const Dims& strides = joined->strides();
     if (past > 0) {
-      const Tensor& before = tensor_at(inputs, kPastKey + which);
+      const Tensor& before = tensor_at(inputs, AttentionInput::past_key + which);
       copy_elements(call.threads, joined->view(before.dims(), strides), before);
     }
     if (now.element_count() > 0) copy_elements(call.threads, joined->view(now.dims(), strides, past * strides[2]), now);
@@ -280,7 +282,9 @@ void attention(const OpCall& call, InputData inputs, OutputData outputs) {
 
 namespace {
 
-enum RotaryInput : std::size_t { kTokens, kCosines, kSines, kPositions };
+struct RotaryInput {
+  enum : std::size_t { tokens, cosines, sines, positions };
+};
 
 /// Dims as [batch, heads, length, size], and how many of `size` are turned.
 struct RotaryShape {
@@ -290,17 +294,17 @@ struct RotaryShape {
 
 RotaryShape rotary_shape(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 3, 4);
-  const DatumInfo& x = tensor_info(call, inputs, kTokens, kRealTypes);
+  const DatumInfo& x = tensor_info(call, inputs, RotaryInput::tokens, kRealTypes);
   RotaryShape shape{head_dims(call, x.dims, "num_heads"), call.attributes.integer("rotary_embedding_dim", 0)};
   if (shape.turned == 0) shape.turned = shape.dims[3];
   if (shape.turned < 0 || shape.turned > shape.dims[3] || shape.turned % 2 != 0) {
     reject(call, "cannot turn " + std::to_string(shape.turned) + " of " + std::to_string(shape.dims[3]) + " elements");
   }
-  const DatumInfo* const positions = optional_tensor_info(call, inputs, kPositions, {DataType::int64});
+  const DatumInfo* const positions = optional_tensor_info(call, inputs, RotaryInput::positions, {DataType::int64});
   if (positions != nullptr && positions->dims != Dims{shape.dims[0], shape.dims[2]}) {
     reject(call, "position_ids have dims " + to_string(positions->dims));
   }
-  for (const std::size_t input : {kCosines, kSines}) {
+  for (const std::size_t input : {RotaryInput::cosines, RotaryInput::sines}) {
     const Dims& dims = tensor_info(call, inputs, input, kRealTypes).dims;
     const bool fits = positions == nullptr ? dims == Dims{shape.dims[0], shape.dims[2], shape.turned / 2}
                                            : dims.size() == 2 && dims[1] == shape.turned / 2;
@@ -328,13 +332,13 @@ void turn(const Pairs& pairs, const std::vector<double>& cosines, const std::vec
 
 Inferred infer_rotary_embedding(const OpCall& call, InputInfos inputs) {
   (void)rotary_shape(call, inputs);
-  return one(call, inputs[kTokens]->type, inputs[kTokens]->dims);
+  return one(call, inputs[RotaryInput::tokens]->type, inputs[RotaryInput::tokens]->dims);
 }
 
 void rotary_embedding(const OpCall& call, InputData inputs, OutputData outputs) {
   const RotaryShape shape = rotary_shape(call, KnownInfos(inputs).get());
-  const Tensor x = heads_of(call, tensor_at(inputs, kTokens), "num_heads"), y = heads_of(call, outputs[0]->tensor, "num_heads");
-  const Tensor positions = present(inputs, kPositions) ? contiguous(tensor_at(inputs, kPositions)) : Tensor();
+  const Tensor x = heads_of(call, tensor_at(inputs, RotaryInput::tokens), "num_heads"), y = heads_of(call, outputs[0]->tensor, "num_heads");
+  const Tensor positions = present(inputs, RotaryInput::positions) ? contiguous(tensor_at(inputs, RotaryInput::positions)) : Tensor();
   const bool interleaved = call.attributes.integer("interleaved", 0) != 0;
   const Pairs pairs = interleaved ? Pairs{0, 1, 2} : Pairs{0, shape.turned / 2, 1};
   std::vector<double> row(static_cast<std::size_t>(shape.dims[3])), cosines(static_cast<std::size_t>(shape.turned / 2)), sines(cosines);
@@ -354,8 +358,8 @@ void rotary_embedding(const OpCall& call, InputData inputs, OutputData outputs) 
   };
   for (int64_t batch = 0; batch < shape.dims[0]; ++batch) {
     for (int64_t token = 0; token < shape.dims[2]; ++token) {
-      read_cache(tensor_at(inputs, kCosines), batch, token, cosines);
-      read_cache(tensor_at(inputs, kSines), batch, token, sines);
+      read_cache(tensor_at(inputs, RotaryInput::cosines), batch, token, cosines);
+      read_cache(tensor_at(inputs, RotaryInput::sines), batch, token, sines);
       for (int64_t head = 0; head < shape.dims[1]; ++head) {
         load(x.type(), at(x, batch, head, token), x.strides()[3], shape.dims[3], row.data());
         turn(pairs, cosines, sines, row);

@@ -12,7 +12,9 @@
 namespace relayout {
 
 /// Inputs of Attention (ONNX opset 23 to 25).
-enum AttentionInput : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kValidKeys };
+struct AttentionInput {
+  enum : std::size_t { query, key, value, mask, past_key, past_value, valid_keys };
+};
 
 /// Its sizes and what may look where.
 struct AttentionShape {

@@ -131,7 +131,9 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
       }
       std::byte* const to = data[0] + begin * strides[0] * out_size;
       Out* const target = direct ? reinterpret_cast<Out*>(to) : buffer.data();
-      [&]<std::size_t... I>(std::index_sequence<I...>) { map_run(length, f, target, from[I]...); }(std::make_index_sequence<kInputs>{});
+      [&]<std::size_t... kInput>(std::index_sequence<kInput...>) {
+        map_run(length, f, target, from[kInput]...);
+      }(std::make_index_sequence<kInputs>{});
       if (!direct) store_chunk(out_type, to, strides[0], length, target);
     }
   });

@@ -64,32 +64,43 @@ Inferred infer_col2im(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(dims));
 }
 
-RELAYOUT_VECTORIZE void add_to(double* to, int64_t stride, const double* from, int64_t count) {
-  with_step(stride, [&](auto step) {
-    for (int64_t i = 0; i < count; ++i) to[i * step] += from[i];
-  });
+/// Values added to every `step`th number of lines that lie `line` apart.
+RELAYOUT_VECTORIZE void add_lines(double* to, int64_t line, int64_t step, const double* from, int64_t from_line, int64_t lines,
+                                  int64_t count) {
+  for (int64_t i = 0; i < lines; ++i) {
+    double* const target = to + i * line;
+    const double* const values = from + i * from_line;
+    with_step(step, [&](auto stride) { RELAYOUT_INDEPENDENT for (int64_t k = 0; k < count; ++k) target[k * stride] += values[k]; });
+  }
 }
 
-/// Adds one row of columns, a value per block position, to the image at what tap `k` sees.
+/// Adds one row of columns, a value per block position, to the image at what tap `k` sees: by planes of the last two dims.
 void add_row(const Folding& folding, const Dims& k, const double* row, double* image) {
   const Window& window = folding.window;
-  const std::size_t last = folding.blocks.size() - 1;
+  const std::size_t last = folding.blocks.size() - 1, outer = last == 0 ? 0 : last - 1;
   const auto position_of = [&](std::size_t i, int64_t block) {
     return block * window.strides[i] - window.before[i] + k[i] * window.dilations[i];
   };
-  const int64_t stride = window.strides[last], first = position_of(last, 0);
-  const auto [begin, end] = steps_within(first, stride, folding.image[last], folding.blocks[last]);
-  if (begin == end) return;
-  for_each_index(Dims(folding.blocks.begin(), folding.blocks.end() - 1), [&](const Dims& block) {
-    const double* const from = row + begin;
-    row += folding.blocks[last];
-    int64_t to = 0;
-    for (std::size_t i = 0; i < last; ++i) {
+  const auto inside = [&](std::size_t i) {
+    return steps_within(position_of(i, 0), window.strides[i], folding.image[i], folding.blocks[i]);
+  };
+  const int64_t width = folding.image[last], columns = folding.blocks[last];
+  const Span across = inside(last), down = last == 0 ? Span{0, 1} : inside(outer);
+  const int64_t lines = last == 0 ? 1 : folding.blocks[outer], height = last == 0 ? 1 : folding.image[outer];
+  const int64_t line = last == 0 ? 0 : window.strides[outer] * width;
+  const int64_t first = (last == 0 ? 0 : position_of(outer, down.begin)) * width + position_of(last, across.begin);
+  if (across.begin == across.end || down.begin == down.end) return;
+  for_each_index(Dims(folding.blocks.begin(), folding.blocks.begin() + static_cast<std::ptrdiff_t>(outer)), [&](const Dims& block) {
+    const double* const from = row + down.begin * columns + across.begin;
+    row += lines * columns;
+    int64_t plane = 0;
+    for (std::size_t i = 0; i < outer; ++i) {
       const int64_t position = position_of(i, block[i]);
       if (position < 0 || position >= folding.image[i]) return;
-      to = (to + position) * folding.image[i + 1];
+      plane = plane * folding.image[i] + position;
     }
-    add_to(image + to + first + begin * stride, stride, from, end - begin);
+    add_lines(image + plane * height * width + first, line, window.strides[last], from, columns, down.end - down.begin,
+              across.end - across.begin);
   });
 }
 
@@ -198,6 +209,11 @@ struct Corners {
   std::array<std::vector<int64_t>, 4> offsets;
   std::array<std::vector<double>, 4> weights;
 
+  explicit Corners(int64_t positions) {
+    for (auto& list : offsets) list.reserve(static_cast<std::size_t>(positions));
+    for (auto& list : weights) list.reserve(static_cast<std::size_t>(positions));
+  }
+
   void add(double y, double x, int64_t height, int64_t width, double factor) {
     const double top = std::floor(y), left = std::floor(x);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -208,26 +224,35 @@ struct Corners {
       weights[i].push_back(weight);
     }
   }
-
-  /// Samples of one plane at positions [first, first + count).
-  void sample(const double* plane, int64_t first, int64_t count, double* out) const {
-    for (int64_t i = 0; i < count; ++i) {
-      double sum = 0;
-      for (std::size_t corner = 0; corner < 4; ++corner) {
-        const auto at = static_cast<std::size_t>(first + i);
-        sum += weights[corner][at] * plane[offsets[corner][at]];
-      }
-      out[i] = sum;
-    }
-  }
 };
+
+/// out[i] = Σ weights[corner][i] · plane[offsets[corner][i]].
+RELAYOUT_VECTORIZE void sample(const double* plane, const int64_t* const* offsets, const double* const* weights, int64_t count,
+                               double* out) {
+  const int64_t *const a = offsets[0], *const b = offsets[1], *const c = offsets[2], *const d = offsets[3];
+  const double *const wa = weights[0], *const wb = weights[1], *const wc = weights[2], *const wd = weights[3];
+  RELAYOUT_INDEPENDENT for (int64_t i = 0; i < count; ++i) {
+    out[i] = wa[i] * plane[a[i]] + wb[i] * plane[b[i]] + wc[i] * plane[c[i]] + wd[i] * plane[d[i]];
+  }
+}
+
+/// Samples of one plane at positions [first, first + count).
+void sample(const Corners& corners, const double* plane, int64_t first, int64_t count, double* out) {
+  std::array<const int64_t*, 4> offsets;
+  std::array<const double*, 4> weights;
+  for (std::size_t i = 0; i < 4; ++i) {
+    offsets[i] = corners.offsets[i].data() + first;
+    weights[i] = corners.weights[i].data() + first;
+  }
+  sample(plane, offsets.data(), weights.data(), count, out);
+}
 
 /// Per offset group, tap and output position of one image.
 Corners image_corners(const Deformation& deformation, const Tensor& x, const Tensor& offset, const Tensor* mask, int64_t image) {
   const Window& window = deformation.shape.window;
   const int64_t taps = window.taps();
   const Dims positions = tail(deformation.shape.dims);
-  Corners all;
+  Corners all(deformation.offset_groups * taps * element_count(positions));
   const auto value = [&](const Tensor& tensor, int64_t channel, const Dims& at) {
     const int64_t where =
         image * tensor.strides()[0] + channel * tensor.strides()[1] + at[0] * tensor.strides()[2] + at[1] * tensor.strides()[3];
@@ -305,7 +330,7 @@ void deform_conv(const OpCall& call, InputData inputs, OutputData outputs) {
         for (int64_t i = 0; i < count; ++i) {
           const int64_t channel = group * channels + (k + i) / taps;
           const int64_t first = (channel / per_offset_group * taps + (k + i) % taps) * positions + column;
-          corners.sample(planes.data() + channel * plane, first, columns, panel + i * ProductBlock::kColumns);
+          sample(corners, planes.data() + channel * plane, first, columns, panel + i * ProductBlock::kColumns);
         }
       };
       const auto store_row = [&](int64_t row, int64_t column, int64_t columns, const double* sums) {

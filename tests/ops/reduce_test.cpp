@@ -186,6 +186,30 @@ TEST(TopK, OrderTiesAndForms) {
   EXPECT_THROW((void)run_op("TopK", {x, int64s({-1})}, 22, 2), Error);
 }
 
+TEST(CumSum, AlongEachAxis) {
+  const Dims dims{3, 4, 5};
+  std::vector<double> x;
+  for (int i = 0; i < 60; ++i) x.push_back(i * 7 % 11 - 5);
+  const int64_t strides[] = {20, 5, 1};
+  for (const int64_t axis : {0, 1, 2, -1}) {
+    const auto along = static_cast<std::size_t>(axis < 0 ? axis + 3 : axis);
+    for (const bool reverse : {false, true}) {
+      std::vector<double> wanted = x;
+      for (int64_t i = 0; i < 60; ++i) {
+        const int64_t at = i / strides[along] % dims[along], first = reverse ? at : 0, last = reverse ? dims[along] - 1 : at;
+        double& sum = wanted[static_cast<std::size_t>(i)] = 0;
+        for (int64_t k = first; k <= last; ++k) sum += x[static_cast<std::size_t>(i + (k - at) * strides[along])];
+      }
+      for (const DataType type : {DataType::float32, DataType::float16, DataType::int32}) {
+        const Tensor result =
+            run_one(std::string("CumSum <reverse = ") + (reverse ? "1>" : "0>"),
+                    {tensor_of_values(type, dims, x), tensor_of_values(DataType::int64, {}, {static_cast<double>(axis)})});
+        EXPECT_EQ(numbers_of(result), wanted) << axis << reverse;
+      }
+    }
+  }
+}
+
 TEST(CumSum, Directions) {
   const Tensor x = tensor_of_values(DataType::int32, {4}, {1, 2, 3, 4}), axis = int64s({0});
   EXPECT_EQ(numbers_of(run_one("CumSum", {x, axis})), (std::vector<double>{1, 3, 6, 10}));
