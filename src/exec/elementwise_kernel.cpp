@@ -238,12 +238,20 @@ class ElementwiseKernel : public Kernel {
   [[nodiscard]] int64_t column_stride(std::size_t operand) const { return loops_.strides[operand].back(); }
   [[nodiscard]] std::size_t destination() const { return data_.size() - 1; }
 
-  /// Whether rows that follow each other can be handled as one run: every operand either goes on without a gap or repeats itself.
+  [[nodiscard]] bool goes_on(std::size_t operand) const { return column_stride(operand) == 1 && row_stride(operand) == columns_; }
+  /// Whether every row of the operand is the same.
+  [[nodiscard]] bool repeats(std::size_t operand) const {
+    return operand != 0 && operand != destination() && column_stride(operand) == 1 && row_stride(operand) == 0;
+  }
+
+  /// Whether rows that follow each other are handled as one run: the operands go on without a gap or repeat themselves, or rows are so
+  /// short that copies of them side by side are made faster than one of them is handled.
   [[nodiscard]] bool can_join_rows() const {
-    for (std::size_t i = 0; i < data_.size(); ++i) {
-      const bool goes_on = column_stride(i) == 1 && row_stride(i) == columns_;
-      const bool repeats = i != 0 && i != destination() && column_stride(i) == 1 && row_stride(i) == 0;
-      if (!goes_on && !repeats) return false;
+    constexpr int64_t kShortRow = 32;
+    if (!goes_on(destination())) return false;
+    if (columns_ < kShortRow) return true;
+    for (std::size_t i = 0; i < destination(); ++i) {
+      if (!goes_on(i) && !repeats(i)) return false;
     }
     return true;
   }
@@ -259,7 +267,7 @@ class ElementwiseKernel : public Kernel {
   /// Rows [begin, end) of all planes.
   void run_rows(int64_t begin, int64_t end) {
     const std::size_t planes = loops_.dims.size() - 2;
-    std::array<float, kChunk> repeated[kMostElementwiseOperands];
+    std::array<float, kChunk> repeated[kMostElementwiseOperands + 1];
     for (int64_t plane = begin / rows_; plane * rows_ < end; ++plane) {
       for_each_outer(loops_, planes, plane, plane + 1, [&](std::span<const int64_t> base) {
         const int64_t first = std::max(begin - plane * rows_, int64_t{0});
@@ -283,21 +291,26 @@ class ElementwiseKernel : public Kernel {
     }
   }
 
-  /// Whole rows at once; operands that repeat are written out once per plane.
-  void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* repeated) {
+  /// Writes rows [row, row + rows) of an operand one behind the other.
+  void join(std::size_t operand, int64_t base, int64_t row, int64_t rows, float* out) const {
+    const float* from = data_[operand] + base + row * row_stride(operand);
+    const int64_t step = column_stride(operand);
+    for (int64_t i = 0; i < rows; ++i, from += row_stride(operand), out += columns_) {
+      for (int64_t column = 0; column < columns_; ++column) out[column] = from[column * step];
+    }
+  }
+
+  /// Whole rows at once; operands that repeat are written out once per plane, others that do not go on for each chunk.
+  void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* joined) {
     std::array<const float*, kMostOperands> sources{};
-    std::size_t used = 0;
-    for (std::size_t i = 1; i < destination(); ++i) {
-      if (row_stride(i) != 0 || used == kMostElementwiseOperands) continue;
-      float* const pattern = repeated[used++].data();
-      for (int64_t row = 0; row < rows_per_chunk_; ++row) std::copy_n(data_[i] + base[i], columns_, pattern + row * columns_);
+    for (std::size_t i = 0; i < destination(); ++i) {
+      if (repeats(i)) join(i, base[i], 0, std::min(rows_per_chunk_, last - first), joined[i].data());
     }
     for (int64_t row = first; row < last; row += rows_per_chunk_) {
-      const int64_t count = std::min(rows_per_chunk_, last - row) * columns_;
-      std::size_t next = 0;
+      const int64_t rows = std::min(rows_per_chunk_, last - row), count = rows * columns_;
       for (std::size_t i = 0; i < data_.size(); ++i) {
-        const bool repeats = i != 0 && i != destination() && row_stride(i) == 0;
-        sources[i] = repeats ? repeated[next++].data() : data_[i] + base[i] + row * columns_;
+        sources[i] = goes_on(i) ? data_[i] + base[i] + row * columns_ : joined[i].data();
+        if (!goes_on(i) && !repeats(i)) join(i, base[i], row, rows, joined[i].data());
       }
       const float* in = sources[0];
       float* const out = const_cast<float*>(sources[destination()]);

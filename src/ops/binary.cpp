@@ -220,7 +220,7 @@ void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const 
     types.push_back(tensor_at(inputs, i).type());
   }
   const StridedLoop loop(out.dims(), std::move(operands));
-  loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+  loop.run_joined(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
     std::array<T, kChunk> buffer;
     ChunkReader<T> first, next;
     const bool direct = strides[0] == 1 && is_native<T>(out.type());

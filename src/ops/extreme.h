@@ -26,6 +26,11 @@ RELAYOUT_VECTORIZE static T extreme_of(const T* values, int64_t count, T total, 
     RELAYOUT_KEEP_LOOP
     for (int64_t lane = 0; lane < kLanes; ++lane) take(lane, values[i + lane]);
   }
+  if (i > 0 && i < count) {  // the last ones once more do no harm
+    RELAYOUT_KEEP_LOOP
+    for (int64_t lane = 0; lane < kLanes; ++lane) take(lane, values[count - kLanes + lane]);
+    i = count;
+  }
   for (int64_t lane = 0; i < count; ++i, ++lane) take(lane, values[i]);
   for (int64_t width = kLanes / 2; width > 0; width /= 2) {
     RELAYOUT_KEEP_LOOP

@@ -30,7 +30,11 @@ void gather_along(const OpCall& call, const Tensor& out, const Operand& data, co
       const auto* from = reinterpret_cast<const T*>(operands[1]);
       if (strides[2] == 0) {
         from += checked_index(call, load_one<int64_t>(index_type, operands[2]), along.size) * along.stride;
-        for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = from[i * strides[1]];
+        if (strides[0] == 1 && strides[1] == 1) {
+          std::copy_n(from, count, to);
+        } else {
+          for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = from[i * strides[1]];
+        }
         return;
       }
       std::array<int64_t, kChunk> chosen;

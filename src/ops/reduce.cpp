@@ -87,6 +87,13 @@ ReductionLoops loops_of(const Reduction& reduction) {
     if (size == 1) continue;
     loops.across = !reduction.reduced[i];
     if (!reduction.reduced[i]) {
+      const int64_t out_stride = reduction.out_operand.strides[i];
+      if (!loops.kept.empty() && loops.kept_in.back() == stride * size && loops.kept_out.back() == out_stride * size) {
+        loops.kept.back() *= size;
+        loops.kept_in.back() = stride;
+        loops.kept_out.back() = out_stride;
+        continue;
+      }
       loops.kept.push_back(size);
       loops.kept_in.push_back(stride);
       loops.kept_out.push_back(reduction.out_operand.strides[i]);
@@ -134,13 +141,16 @@ RELAYOUT_VECTORIZE static Domain fold_line(const Value* values, int64_t count, D
   return total;
 }
 
-/// totals[i] = fold(totals[i], values[i · stride]).
+/// totals[i] = fold(totals[i], values[row · row_stride + i · stride]), row by row.
 template <class Domain, class Value, class Fold>
-RELAYOUT_VECTORIZE static void fold_rows(const Value* values, int64_t stride, int64_t count, Domain* totals, Fold fold) {
-  if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], static_cast<Domain>(values[i]));
-  } else {
-    for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], static_cast<Domain>(values[i * stride]));
+RELAYOUT_VECTORIZE static void fold_rows(const Value* values, int64_t rows, int64_t row_stride, int64_t stride, int64_t count,
+                                         Domain* totals, Fold fold) {
+  for (int64_t row = 0; row < rows; ++row, values += row_stride) {
+    if (stride == 1) {
+      for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], static_cast<Domain>(values[i]));
+    } else {
+      for (int64_t i = 0; i < count; ++i) totals[i] = fold(totals[i], static_cast<Domain>(values[i * stride]));
+    }
   }
 }
 
@@ -148,6 +158,7 @@ RELAYOUT_VECTORIZE static void fold_rows(const Value* values, int64_t stride, in
 template <class Domain, class Fold, class Combine>
 struct Folding {
   static constexpr bool kTakesFloats = std::is_same_v<Domain, double>;  ///< from f32 in memory without a detour
+  static constexpr bool kTakesAnyOrder = false;
   Domain start;
   Fold fold;
   Combine combine;
@@ -160,19 +171,50 @@ struct Folding {
 
 /// Folds `count` outputs, one kept stride apart, from the input address on.
 template <class Domain, class Rule>
-void fold_across(const Reduction& reduction, const ReductionLoops& loops, const std::byte* from, int64_t count, Domain* totals,
-                 const Rule& rule) {
+void fold_across(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t count,
+                 Domain* totals, const Rule& rule) {
   const DataType type = reduction.x.type();
-  const int64_t stride = loops.kept_in.back();
+  const int64_t stride = loops.kept_in.back(), rows = loops.reduced.back(), row_stride = loops.reduced_in.back();
   ChunkReader<Domain> reader;
-  for_each_index(loops.reduced, [&](const Dims& index) {
-    const std::byte* const run = from + dot(index, loops.reduced_in) * element_stride(type);
-    if (is_native<Domain>(type)) return fold_rows(reinterpret_cast<const Domain*>(run), stride, count, totals, rule.fold);
+  const auto fold_run = [&](const std::byte* run) {
+    if (is_native<Domain>(type)) return fold_rows(reinterpret_cast<const Domain*>(run), rows, row_stride, stride, count, totals, rule.fold);
     if constexpr (Rule::kTakesFloats) {
-      if (type == DataType::float32) return fold_rows(reinterpret_cast<const float*>(run), stride, count, totals, rule.fold);
+      if (type == DataType::float32) {
+        return fold_rows(reinterpret_cast<const float*>(run), rows, row_stride, stride, count, totals, rule.fold);
+      }
     }
-    fold_rows(reader.read(type, run, stride, count), 1, count, totals, rule.fold);
-  });
+    for (int64_t row = 0; row < rows; ++row) {
+      const Domain* const values = reader.read(type, run + row * row_stride * element_stride(type), stride, count);
+      fold_rows(values, 1, 0, 1, count, totals, rule.fold);
+    }
+  };
+  if (outer.empty()) return fold_run(from);
+  for_each_index(outer, [&](const Dims& index) { fold_run(from + dot(index, loops.reduced_in) * element_stride(type)); });
+}
+
+/// The same for what may be folded in any order: what lies along the innermost reduced dim is folded side by side first.
+template <class Domain, class Rule>
+void fold_planes(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t count,
+                 Domain* totals, const Rule& rule) {
+  const int64_t size = element_stride(reduction.x.type()), rows = outer.back(), row_stride = loops.reduced_in[outer.size() - 1];
+  const Dims around(outer.begin(), outer.end() - 1);
+  std::array<Domain, kChunk> line;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t begin = 0; begin < loops.reduced.back(); begin += kChunk) {
+      const int64_t length = std::min(kChunk, loops.reduced.back() - begin), stride = loops.reduced_in.back();
+      const std::byte* const first = from + (i * loops.kept_in.back() + begin * stride) * size;
+      std::fill_n(line.data(), length, rule.start);
+      const auto fold_plane = [&](const std::byte* plane) {
+        fold_rows(reinterpret_cast<const Domain*>(plane), rows, row_stride, stride, length, line.data(), rule.fold);
+      };
+      if (around.empty()) {
+        fold_plane(first);
+      } else {
+        for_each_index(around, [&](const Dims& index) { fold_plane(first + dot(index, loops.reduced_in) * size); });
+      }
+      totals[i] = rule.run(line.data(), length, totals[i]);
+    }
+  }
 }
 
 /// Folds `count` outputs, one kept stride apart, each by itself.
@@ -195,6 +237,9 @@ void fold_along(const Reduction& reduction, const ReductionLoops& loops, const D
       total = rule.run(reader.read(type, at, loops.reduced_in.back(), count), count, total);
     }
   };
+  if constexpr (Rule::kTakesAnyOrder) {
+    if (!outer.empty() && is_native<Domain>(type)) return fold_planes(reduction, loops, outer, from, rows, totals, rule);
+  }
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* const begin = from + row * row_bytes;
     if (outer.empty()) {
@@ -239,7 +284,7 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
     std::fill_n(totals.begin(), count, rule.start);
     if (reduction.length > 0) {
       if (loops.across)
-        fold_across(reduction, loops, from, count, totals.data(), rule);
+        fold_across(reduction, loops, reduced_outer, from, count, totals.data(), rule);
       else
         fold_along(reduction, loops, reduced_outer, from, count, totals.data(), rule);
     }
@@ -274,6 +319,7 @@ void reduce_real(const OpCall& call, InputData inputs, OutputData outputs, const
 template <class T, class Better>
 struct ExtremeFolding {
   static constexpr bool kTakesFloats = false;
+  static constexpr bool kTakesAnyOrder = true;
   T start;
   struct Fold {
     [[gnu::always_inline]] T operator()(T total, T x) const {  // no branches: which of two is larger cannot be foreseen

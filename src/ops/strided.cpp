@@ -1,7 +1,9 @@
 #include "ops/strided.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -129,6 +131,76 @@ void StridedLoop::run(int threads, const Run& work) const {
     };
     run_rows(row, row + 1, piece);
   }
+}
+
+namespace {
+
+constexpr int64_t kMostJoinedBytes = 8;
+
+/// Rows of elements, one behind the other.
+template <class T>
+void join_rows(const std::byte* from, int64_t row_stride, int64_t stride, int64_t rows, int64_t columns, std::byte* to) {
+  const auto* source = reinterpret_cast<const T*>(from);
+  auto* target = reinterpret_cast<T*>(to);
+  for (int64_t row = 0; row < rows; ++row, source += row_stride, target += columns) {
+    for (int64_t i = 0; i < columns; ++i) target[i] = source[i * stride];
+  }
+}
+
+void join_rows(int64_t size, const std::byte* from, int64_t row_stride, int64_t stride, int64_t rows, int64_t columns, std::byte* to) {
+  switch (size) {
+    case 1:
+      return join_rows<uint8_t>(from, row_stride, stride, rows, columns, to);
+    case 2:
+      return join_rows<uint16_t>(from, row_stride, stride, rows, columns, to);
+    case 4:
+      return join_rows<uint32_t>(from, row_stride, stride, rows, columns, to);
+    default:
+      return join_rows<uint64_t>(from, row_stride, stride, rows, columns, to);
+  }
+}
+
+}  // namespace
+
+bool StridedLoop::joins() const {
+  constexpr int64_t kShortRun = 32;
+  if (dims_.size() < 2 || dims_.back() >= kShortRun) return false;
+  const Dims& out = operands_[0].strides;
+  if (out.back() != 1 || out[dims_.size() - 2] != dims_.back()) return false;
+  return std::ranges::all_of(operands_, [](const Operand& each) { return each.size <= kMostJoinedBytes; });
+}
+
+void StridedLoop::run_joined(int threads, const Run& work) const {
+  if (!joins()) return run(threads, work);
+  const std::size_t outer = dims_.size() - 2, count = operands_.size();
+  const int64_t rows = dims_[outer], columns = dims_.back(), most = std::max<int64_t>(kChunk / columns, 1);
+  const int64_t pieces = (rows + most - 1) / most, total = rows_ / rows * pieces;
+  const int64_t tasks = std::clamp<int64_t>(rows_ * columns / kParallelElements, 1, std::max(threads, 1));
+  parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
+    std::vector<std::array<std::byte, kChunk * kMostJoinedBytes>> joined(count);
+    std::vector<std::byte*> data(count);
+    std::vector<int64_t> strides(count);
+    for (int64_t piece = total * task / tasks; piece < total * (task + 1) / tasks; ++piece) {
+      const int64_t first = piece % pieces * most, here = std::min(most, rows - first);
+      for (std::size_t k = 0; k < count; ++k) {
+        const Operand& each = operands_[k];
+        const int64_t row_stride = each.strides[outer], stride = each.strides.back();
+        int64_t offset = first * row_stride;
+        for (std::size_t axis = outer, rest = static_cast<std::size_t>(piece / pieces); axis-- > 0;) {
+          const auto dim = static_cast<std::size_t>(dims_[axis]);
+          offset += static_cast<int64_t>(rest % dim) * each.strides[axis];
+          rest /= dim;
+        }
+        data[k] = each.data + offset * each.size;
+        strides[k] = stride;
+        if (row_stride == stride * columns) continue;
+        join_rows(each.size, data[k], row_stride, stride, here, columns, joined[k].data());
+        data[k] = joined[k].data();
+        strides[k] = 1;
+      }
+      work(data.data(), strides.data(), here * columns);
+    }
+  });
 }
 
 void StridedLoop::run_rows(int64_t begin, int64_t end, const Run& work) const {

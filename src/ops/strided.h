@@ -45,11 +45,15 @@ class StridedLoop {
   using Run = std::function<void(std::byte* const* data, const int64_t* strides, int64_t count)>;
   /// Every element once, in no promised order; large loops on up to `threads` threads.
   void run(int threads, const Run& work) const;
+  /// As run() for work that writes the first operand only: short runs are handed over several at a time, the other operands copied
+  /// for that where they do not lie so.
+  void run_joined(int threads, const Run& work) const;
   /// As run(), one thread, in the order of memory of the first operand.
   void run(const Run& work) const { run(1, work); }
 
  private:
   void run_rows(int64_t begin, int64_t end, const Run& work) const;
+  [[nodiscard]] bool joins() const;
   Dims dims_;  ///< merged; the last is the run
   std::vector<Operand> operands_;
   std::vector<int64_t> run_strides_;  ///< of the last dim, per operand
@@ -117,7 +121,7 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
   const DataType out_type = out.type();
   const std::array<DataType, kInputs> types{inputs.type()...};
   const StridedLoop loop(out.dims(), std::move(operands));
-  loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+  loop.run_joined(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
     std::array<ChunkReader<In>, kInputs> readers;
     std::array<const In*, kInputs> from;
     std::array<Out, kChunk> buffer;

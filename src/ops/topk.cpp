@@ -82,43 +82,51 @@ void with_line(const Tensor& x, const AxisLine& line, const std::byte* data, int
   });
 }
 
-/// Takes element k of each line into the best so far, lines `step` apart.
-RELAYOUT_VECTORIZE void select_row(const float* row, int64_t step, int32_t k, bool largest, bool last, int64_t lines, float* best,
-                                   int32_t* at) {
-  const auto run = [&](auto lane_step, const auto& is_better) {
+template <class T>
+[[gnu::always_inline]] inline bool is_nan(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return value != value;
+  else
+    return false;
+}
+
+/// Takes element k of each line into the best so far.
+template <class T>
+RELAYOUT_VECTORIZE void select_row(const T* row, int32_t k, bool largest, bool last, int64_t lines, T* best, int32_t* at) {
+  const auto run = [&](const auto& is_better) {
     RELAYOUT_INDEPENDENT for (int64_t i = 0; i < lines; ++i) {
-      const float value = row[i * lane_step], before = best[i];
-      const bool taken = (is_better(value, before) | (value != value)) & (before == before);
+      const T value = row[i], before = best[i];
+      const bool taken = (is_better(value, before) | is_nan(value)) & !is_nan(before);
       best[i] = taken ? value : before;
       at[i] = taken ? k : at[i];
     }
   };
-  const auto choose = [&](auto lane_step) {
-    if (largest && last) return run(lane_step, [](float a, float b) { return a >= b; });
-    if (largest) return run(lane_step, [](float a, float b) { return a > b; });
-    if (last) return run(lane_step, [](float a, float b) { return a <= b; });
-    run(lane_step, [](float a, float b) { return a < b; });
-  };
-  if (step == 1) return choose(std::integral_constant<int64_t, 1>{});
-  choose(step);
+  if (largest && last) return run([](T a, T b) { return a >= b; });
+  if (largest) return run([](T a, T b) { return a > b; });
+  if (last) return run([](T a, T b) { return a <= b; });
+  run([](T a, T b) { return a < b; });
 }
 
-/// The best position along a dim for many lines side by side, which lie closer together than the elements of one. The first NaN wins.
+/// The best position along a dim for many lines side by side. The first NaN wins.
+template <class T>
 void select_across(int threads, const Tensor& x, std::size_t axis, const Operand& out, bool largest, bool last) {
   Dims dims = x.dims();
   const auto length = static_cast<int32_t>(dims[axis]);
-  const int64_t step = x.strides()[axis];
+  const int64_t step = x.strides()[axis], size = element_stride(x.type());
   dims[axis] = 1;
   const StridedLoop loop(dims, {operand(x), out});
   loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<float, kChunk> best;
+    std::array<T, kChunk> best;
     std::array<int32_t, kChunk> at;
+    ChunkReader<T> reader;
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t lines = std::min(kChunk, count - begin);
-      const float* const first = reinterpret_cast<const float*>(data[0]) + begin * strides[0];
-      for (int64_t i = 0; i < lines; ++i) best[static_cast<std::size_t>(i)] = first[i * strides[0]];
-      at.fill(0);
-      for (int32_t k = 1; k < length; ++k) select_row(first + k * step, strides[0], k, largest, last, lines, best.data(), at.data());
+      const auto row = [&](int32_t k) {
+        return reader.read(x.type(), data[0] + (begin * strides[0] + k * step) * size, strides[0], lines);
+      };
+      std::copy_n(row(0), lines, best.data());
+      std::fill_n(at.data(), lines, 0);
+      for (int32_t k = 1; k < length; ++k) select_row(row(k), k, largest, last, lines, best.data(), at.data());
       auto* const to = reinterpret_cast<int64_t*>(data[1]) + begin * strides[1];
       for (int64_t i = 0; i < lines; ++i) to[i * strides[1]] = at[static_cast<std::size_t>(i)];
     }
@@ -134,8 +142,12 @@ void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool 
   const bool last = call.attributes.integer("select_last_index", 0) != 0;
   const auto along = only(axis, x.dims().size());
   const AxisLines lines(x.dims(), along);
-  if (x.type() == DataType::float32 && x.strides()[axis] != 1 && x.dims()[axis] <= INT32_MAX) {
-    return select_across(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last);
+  // Lines side by side where they lie closer together than the elements of one, or are short.
+  constexpr int64_t kShortLine = 32;
+  constexpr int64_t kFewLines = 8;
+  if ((x.strides()[axis] >= kFewLines || x.dims()[axis] < kShortLine) && x.dims()[axis] <= INT32_MAX) {
+    return with_native_type(
+        x.type(), [&]<class T>(T) { select_across<T>(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last); });
   }
   lines.for_each(
       call.threads, {reduced_operand(out, along, keeps), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
@@ -240,6 +252,11 @@ void top_k(const OpCall& call, InputData inputs, OutputData outputs) {
   const bool largest = call.attributes.integer("largest", 1) != 0;
   const int64_t k = *requested_count(call, KnownInfos(inputs).get());
   const Tensor *values_out = wanted(outputs, 0), *indices_out = wanted(outputs, 1);
+  if (x.dims()[axis] == 1 && k == 1) {
+    if (values_out != nullptr) copy_elements(call.threads, *values_out, x);
+    if (indices_out != nullptr) fill_zero(*indices_out);
+    return;
+  }
   const AxisLines lines(x.dims(), only(axis, x.dims().size()));
   // The outputs are shorter along the axis: their lines are addressed by base and stride alone.
   const auto base = [](const Tensor* out) { return out == nullptr ? Operand{} : operand(*out); };
