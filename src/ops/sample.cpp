@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,19 @@ struct Sample {
   double weight = 0;
 };
 
+/// Those of one coordinate, kept without an allocation.
+class Samples {
+ public:
+  void add(Sample sample) { list_[count_++] = sample; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::span<const Sample> all() const { return {list_.data(), count_}; }
+
+ private:
+  static constexpr std::size_t kMost = 4;  ///< of a cubic kernel
+  std::array<Sample, kMost> list_;
+  std::size_t count_ = 0;
+};
+
 /// Where pixel `i` is read.
 std::optional<int64_t> pixel(const Sampling& sampling, double i, int64_t size) {
   const auto last = static_cast<double>(size - 1);
@@ -87,7 +101,7 @@ double cubic_weight(double distance) {
 }
 
 /// The inputs along one dim that a normalized coordinate in [−1, 1] reads.
-std::vector<Sample> samples_at(const Sampling& sampling, double coordinate, int64_t size) {
+Samples samples_at(const Sampling& sampling, double coordinate, int64_t size) {
   const auto length = static_cast<double>(size);
   double x = sampling.align_corners ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
   if (sampling.interpolation == Interpolation::nearest) x = std::nearbyint(x);
@@ -96,9 +110,9 @@ std::vector<Sample> samples_at(const Sampling& sampling, double coordinate, int6
     if (sampling.padding == Padding::border) x = std::clamp(x, 0.0, length - 1);
     if (sampling.padding == Padding::reflection) x = reflected(x, low, high);
   }
-  std::vector<Sample> samples;
+  Samples samples;
   const auto add = [&](double position, double weight) {
-    if (const auto at = pixel(sampling, position, size)) samples.push_back({*at, weight});
+    if (const auto at = pixel(sampling, position, size)) samples.add({*at, weight});
   };
   const double base = std::floor(x);
   switch (sampling.interpolation) {
@@ -122,16 +136,21 @@ struct WeightedOffset {
   double weight = 1;
 };
 
-std::vector<WeightedOffset> combined(const std::vector<std::vector<Sample>>& samples, const Dims& strides) {
-  std::vector<WeightedOffset> all{{0, 1}};
+/// Appends those of one position, a coordinate per dim.
+void combine(std::span<const Samples> samples, std::span<const int64_t> strides, std::vector<WeightedOffset>& all) {
+  const std::size_t first = all.size();
+  all.push_back({0, 1});
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    std::vector<WeightedOffset> next;
-    for (const WeightedOffset& each : all) {
-      for (const Sample& sample : samples[i]) next.push_back({each.offset + sample.position * strides[i], each.weight * sample.weight});
+    const std::span<const Sample> each = samples[i].all();
+    const std::size_t before = all.size() - first;
+    all.resize(first + before * each.size());
+    for (std::size_t j = each.empty() ? 0 : before; j-- > 0;) {  // from behind: nothing is written over before it is read
+      const WeightedOffset one = all[first + j];
+      for (std::size_t k = each.size(); k-- > 0;) {
+        all[first + j * each.size() + k] = {one.offset + each[k].position * strides[i], one.weight * each[k].weight};
+      }
     }
-    all = std::move(next);
   }
-  return all;
 }
 
 int64_t dot(const Dims& index, const Dims& strides) {
@@ -200,13 +219,16 @@ void grid_sample(const OpCall& call, InputData inputs, OutputData outputs) {
   const Dims grid_strides(grid.strides().begin() + 1, grid.strides().end() - 1);
   const std::size_t rank = sizes.size();
   parallel_for(out.dims()[0], call.threads, [&](int64_t n) {
+    std::vector<double> coordinates(rank);
+    std::vector<Samples> samples(rank);
+    std::vector<WeightedOffset> inputs_of_one;
     for_each_index(out_dims, [&](const Dims& index) {
       const std::byte* const at = grid.bytes() + (n * grid.strides()[0] + dot(index, grid_strides)) * element_stride(grid.type());
-      std::vector<double> coordinates(rank);
       load(grid.type(), at, grid.strides().back(), static_cast<int64_t>(rank), coordinates.data());
-      std::vector<std::vector<Sample>> samples;
-      for (std::size_t i = 0; i < rank; ++i) samples.push_back(samples_at(sampling, coordinates[rank - 1 - i], sizes[i]));
-      store_channels(x, n * x.strides()[0], combined(samples, strides), out, n * out.strides()[0] + dot(index, out_strides));
+      for (std::size_t i = 0; i < rank; ++i) samples[i] = samples_at(sampling, coordinates[rank - 1 - i], sizes[i]);
+      inputs_of_one.clear();
+      combine(samples, strides, inputs_of_one);
+      store_channels(x, n * x.strides()[0], inputs_of_one, out, n * out.strides()[0] + dot(index, out_strides));
     });
   });
 }
@@ -279,13 +301,16 @@ RoiAxis roi_axis(const OpCall& call, double begin, double end, int64_t bins, int
 }
 
 /// The two inputs around a position; nothing when it lies more than one element outside.
-std::vector<Sample> roi_samples(double x, int64_t size) {
-  if (!(x >= -1 && x <= static_cast<double>(size))) return {};
+Samples roi_samples(double x, int64_t size) {
+  Samples samples;
+  if (!(x >= -1 && x <= static_cast<double>(size))) return samples;
   x = std::max(x, 0.0);
   const auto low = static_cast<int64_t>(x);
-  if (low >= size - 1) return {{size - 1, 1}, {size - 1, 0}};
-  const double rest = x - static_cast<double>(low);
-  return {{low, 1 - rest}, {low + 1, rest}};
+  const bool is_last = low >= size - 1;
+  const double rest = is_last ? 0 : x - static_cast<double>(low);
+  samples.add({is_last ? size - 1 : low, 1 - rest});
+  samples.add({is_last ? size - 1 : low + 1, rest});
+  return samples;
 }
 
 }  // namespace
@@ -322,14 +347,16 @@ void roi_align(const OpCall& call, InputData inputs, OutputData outputs) {
     const RoiAxis horizontal = roi_axis(call, roi[0], roi[2], columns, x.dims()[3], half_pixel);
     const int64_t image = images[static_cast<std::size_t>(n)] * x.strides()[0];
     const double count = static_cast<double>(std::max<int64_t>(vertical.samples * horizontal.samples, 1));
+    const std::array<int64_t, 2> strides{x.strides()[2], x.strides()[3]};
+    std::vector<WeightedOffset> corners;
     for_each_index({rows, columns}, [&](const Dims& bin) {
-      std::vector<WeightedOffset> corners;
+      corners.clear();
       bool outside = false;
       for_each_index({vertical.samples, horizontal.samples}, [&](const Dims& s) {
-        const auto ys = roi_samples(vertical.at(bin[0], s[0]), vertical.size),
-                   xs = roi_samples(horizontal.at(bin[1], s[1]), horizontal.size);
-        outside = outside || ys.empty() || xs.empty();
-        for (const WeightedOffset& corner : combined({ys, xs}, {x.strides()[2], x.strides()[3]})) corners.push_back(corner);
+        const std::array<Samples, 2> both{roi_samples(vertical.at(bin[0], s[0]), vertical.size),
+                                          roi_samples(horizontal.at(bin[1], s[1]), horizontal.size)};
+        outside = outside || both[0].empty() || both[1].empty();
+        combine(both, strides, corners);
       });
       const int64_t to = n * out.strides()[0] + bin[0] * out.strides()[2] + bin[1] * out.strides()[3];
       if (mode == "avg") {
