@@ -55,6 +55,10 @@ class ConstantStore {
 
   /// The contents of an initializer or of the output of a Constant; null for anything else.
   [[nodiscard]] std::shared_ptr<KnownConstant> find_leaf(const Value& value);
+  /// What ConstantOfShape made, to be edited as if it were stored.
+  void edit(const std::string& name, Tensor& tensor) const {
+    if (edit_) edit_(name, tensor);
+  }
   /// Elements, in the strides the file has them in (a Transpose is a view). Not remembered.
   [[nodiscard]] Tensor read(const KnownConstant& constant) const;
   /// Elements, kept in `constant`.

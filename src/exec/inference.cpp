@@ -187,6 +187,7 @@ class Walk {
       pointers[i] = &inputs[i];
     }
     std::vector<Datum> outputs = compute(node, pointers, infos);
+    if (node.node->is("ConstantOfShape") && node.output(0) >= 0) store_.edit(node.node->output(0)->name(), outputs[0].tensor);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] >= 0) set_constant(node.outputs[k], std::make_shared<KnownConstant>(std::move(outputs[k].tensor)));
     }

@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "model/attributes.h"
+#include "model/origin.h"
 #include "ops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -74,7 +75,7 @@ void mark_exact(const Value* value, std::unordered_set<std::string>& exact, std:
     pending.pop_back();
     if (at == nullptr || !seen.insert(at).second) continue;
     const Node* const producer = at->producer();
-    if (at->initializer() != nullptr || (producer != nullptr && producer->is("Constant"))) {
+    if (at->initializer() != nullptr || (producer != nullptr && (producer->is("Constant") || producer->is("ConstantOfShape")))) {
       exact.insert(at->name());
     } else if (producer != nullptr && std::ranges::find(kMovers, producer->op_type()) != kMovers.end()) {
       pending.insert(pending.end(), producer->inputs().begin(), producer->inputs().end());
@@ -93,6 +94,14 @@ void visit_graph(const Graph& graph, const std::function<void(const Node&)>& f) 
 bool is_structural(double value) {
   int exponent = 0;
   return value == std::trunc(value) || std::fabs(std::frexp(value, &exponent)) == 0.5;
+}
+
+/// What a ConstantOfShape is full of is a mask or a starting state then, and no weight.
+bool fills_with_structure(const Node& node) {
+  const onnx::TensorProto* const value = Attributes(node).tensor("value");
+  if (value == nullptr) return true;
+  const Tensor one = load_tensor(node.graph().model(), *value);
+  return one.element_count() != 1 || !kRealTypes.has(one.type()) || is_structural(load_one<double>(one.type(), one.bytes()));
 }
 
 /// Moves magnitudes of sign-magnitude numbers by one; never to zero and never to infinity.
@@ -134,6 +143,7 @@ void for_each_node(const Graph& main, const std::function<void(const Node&)>& f)
 WeightNoise::WeightNoise(const Graph& graph) {
   std::unordered_set<const Value*> seen;
   for_each_node(graph, [&](const Node& node) {
+    if (node.is("ConstantOfShape") && node.output(0) != nullptr && fills_with_structure(node)) exact_.insert(node.output(0)->name());
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       if (is_exact_operand(node, static_cast<int>(i))) mark_exact(node.input(i), exact_, seen);
     }

@@ -112,6 +112,24 @@ TEST(WeightNoise, SizesThresholdsAndExponentsAreNotWeights) {
   EXPECT_NE(values_of(scales), before);
 }
 
+TEST(WeightNoise, ShapesFilledWithOneNumberAreWeightsUnlessItIsStructure) {
+  const auto model = parse(R"(g (float[2] x) => (float[2] y) <int64[1] shape = {2}> {
+    w = ConstantOfShape <value = float[1] {0.02}> (shape)
+    ones = ConstantOfShape <value = float[1] {1}> (shape)
+    zeros = ConstantOfShape (shape)
+    exponent = ConstantOfShape <value = float[1] {0.3}> (shape)
+    a = Mul (x, w)
+    b = Add (a, ones)
+    c = Add (b, zeros)
+    y = Pow (c, exponent)
+  })");
+  const WeightNoise noise(model->graph());
+  EXPECT_TRUE(noise.moves("w"));
+  EXPECT_FALSE(noise.moves("ones"));
+  EXPECT_FALSE(noise.moves("zeros"));
+  EXPECT_FALSE(noise.moves("exponent"));
+}
+
 TEST(WeightNoise, NestedGraphsAreLookedInto) {
   const auto model = parse(R"(g (bool c, float[2] x) => (float[2] y) <float[2] w = {0.3, 0.4}, float[2] v = {0.3, 0.4}> {
     y = If (c) <then_branch = a () => (float[2] p) { p = Pow (x, w) }, else_branch = b () => (float[2] q) { q = Mul (x, v) }>
