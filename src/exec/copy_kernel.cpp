@@ -152,7 +152,11 @@ class CopyKernel : public Kernel {
         team_(team),
         empty_(relayout::element_count(source.dims) == 0) {
     const std::size_t last = loops_.dims.size() - 1;
-    if (loops_.strides[0][last] != 1 && loops_.strides[1][last] == 1) move_source_run_inside();
+    if (repeats()) {
+      repeats_ = true;
+    } else if (loops_.strides[0][last] != 1 && loops_.strides[1][last] == 1) {
+      move_source_run_inside();
+    }
   }
 
   void bind(std::size_t operand, std::byte* data) override {
@@ -181,6 +185,15 @@ class CopyKernel : public Kernel {
   }
 
  private:
+  /// Whether the source repeats itself along a dim of a destination without gaps.
+  [[nodiscard]] bool repeats() const {
+    if (std::ranges::find(loops_.strides[0], 0) == loops_.strides[0].end() || loops_.strides[1].back() != 1) return false;
+    for (std::size_t i = 0; i + 1 < loops_.dims.size(); ++i) {
+      if (loops_.strides[1][i] != loops_.strides[1][i + 1] * loops_.dims[i + 1]) return false;
+    }
+    return true;
+  }
+
   /// Makes the dim along which the source is dense the second innermost: the two innermost are a matrix to transpose.
   void move_source_run_inside() {
     const std::size_t last = loops_.dims.size() - 1;
@@ -197,8 +210,36 @@ class CopyKernel : public Kernel {
     }
   }
 
+  /// What lies along dims [level, …): where the source repeats itself, copies of what has been written.
+  template <class T>
+  void spread(std::size_t level, const T* from, T* to) const {
+    const int64_t size = loops_.dims[level], step = loops_.strides[0][level], block = loops_.strides[1][level];
+    const std::size_t inner = level + 1;
+    if (inner == loops_.dims.size()) return copy_line(from, to, size);
+    if (step == 0) {
+      spread(inner, from, to);
+      for (int64_t done = 1; done < size; done *= 2) copy_row(to, to + done * block, std::min(done, size - done) * block);
+    } else if (inner + 1 == loops_.dims.size() && loops_.dims[inner] <= kShortRow) {
+      copy_short_rows(from, to, size);
+    } else {
+      for (int64_t i = 0; i < size; ++i) spread(inner, from + i * step, to + i * block);
+    }
+  }
+
+  template <class T>
+  void spread_all() const {
+    const T* const source = reinterpret_cast<const T*>(source_);
+    T* const destination = reinterpret_cast<T*>(destination_);
+    const int64_t block = loops_.strides[1][0];
+    if (loops_.strides[0][0] == 0 || loops_.dims.size() == 1) return spread(0, source, destination);
+    team_.divide(loops_.dims[0], 16384 / block + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) spread(1, source + i * loops_.strides[0][0], destination + i * block);
+    });
+  }
+
   template <class T>
   void run_as() {
+    if (repeats_) return spread_all<T>();
     const std::size_t last = loops_.dims.size() - 1;
     if (matrix_ && outer_count(loops_, last - 1) == 1) return transpose_rows<T>();
     const bool has_short_rows = !matrix_ && last >= 1 && loops_.dims[last] <= kShortRow;
@@ -297,7 +338,7 @@ class CopyKernel : public Kernel {
   Loops loops_;
   std::size_t element_;
   Team team_;
-  bool matrix_ = false, empty_ = false;
+  bool matrix_ = false, repeats_ = false, empty_ = false;
   const std::byte* source_ = nullptr;
   std::byte* destination_ = nullptr;
 };

@@ -31,6 +31,7 @@ bool lower_sequence_construct(Lowering& lowering, const Group& group);
 bool lower_sequence_at(Lowering& lowering, const Group& group);
 bool lower_transpose(Lowering& lowering, const Group& group);
 bool lower_blocks(Lowering& lowering, const Group& group);
+bool lower_tile(Lowering& lowering, const Group& group);
 
 /// A node's output is elements that are there already: seen as `view` where the plan lets them lie so (true), else copied.
 bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view);

@@ -177,4 +177,23 @@ bool lower_blocks(Lowering& lowering, const Group& group) {
   return true;
 }
 
+bool lower_tile(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string || element_count(result.dims) == 0) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
+  TensorDesc from{result.type, {}, {}}, to = from;  // each dim as repetitions of the source's
+  for (std::size_t i = 0; i < result.dims.size(); ++i) {
+    const int64_t dim = source.desc.dims[i], stride = destination.desc.strides[i];
+    from.dims.insert(from.dims.end(), {result.dims[i] / dim, dim});
+    from.strides.insert(from.strides.end(), {0, source.desc.strides[i]});
+    to.strides.insert(to.strides.end(), {stride * dim, stride});
+  }
+  to.dims = from.dims;
+  emit_copy(lowering, node.outputs[0], lowering.view_of(source, std::move(from), 0), destination,
+            lowering.view_of(destination, std::move(to), 0));
+  return true;
+}
+
 }  // namespace relayout

@@ -87,6 +87,7 @@ constexpr LoweringEntry kEntries[] = {
     {"Tan", lower_elementwise},
     {"Tanh", lower_elementwise},
     {"ThresholdedRelu", lower_elementwise},
+    {"Tile", lower_tile},
     {"Transpose", lower_transpose},
     {"Unsqueeze", lower_reshape},
 };

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -87,14 +88,54 @@ void accumulate_rows(const Cumulation& how, const Tensor& x, const Tensor& out) 
   }
 }
 
+/// The same of neighbours in memory, from and to their own type.
+template <class Total, class T>
+RELAYOUT_VECTORIZE void accumulate_block(const Cumulation& how, const T* x, int64_t x_step, T* out, int64_t out_step, int64_t length,
+                                         int64_t count, Total* totals) {
+  const auto run = [&](const auto& combine) {
+    for (int64_t step = 0; step < length; ++step, x += x_step, out += out_step) {
+      RELAYOUT_INDEPENDENT for (int64_t i = 0; i < count; ++i) {
+        const Total before = totals[i], after = combine(before, static_cast<Total>(x[i]));
+        totals[i] = after;
+        out[i] = static_cast<T>(how.exclusive ? before : after);
+      }
+    }
+  };
+  if (how.is_product) return run([](Total a, Total b) { return a * b; });
+  run([](Total a, Total b) { return a + b; });
+}
+
+template <class Total, class T>
+void accumulate_blocks(const Cumulation& how, const Tensor& x, const Tensor& out) {
+  const Dims &dims = x.dims(), &from = x.strides(), &to = out.strides();
+  const int64_t last = how.reverse ? dims[1] - 1 : 0, turn = how.reverse ? -1 : 1;
+  std::array<Total, kChunk> totals;
+  for (int64_t outer = 0; outer < dims[0]; ++outer) {
+    for (int64_t begin = 0; begin < dims[2]; begin += kChunk) {
+      const int64_t count = std::min(kChunk, dims[2] - begin);
+      std::fill_n(totals.data(), count, static_cast<Total>(how.is_product ? 1 : 0));
+      accumulate_block(how, x.data<T>() + outer * from[0] + last * from[1] + begin, turn * from[1],
+                       out.data<T>() + outer * to[0] + last * to[1] + begin, turn * to[1], dims[1], count, totals.data());
+    }
+  }
+}
+
 template <class Domain>
 void accumulate(const OpCall& call, const Cumulation& how, const Tensor& x, const Tensor& out) {
   const Dims& dims = x.dims();
   const auto split = dims.begin() + static_cast<std::ptrdiff_t>(how.axis);
   const Dims rows{element_count(Dims(dims.begin(), split)), dims[how.axis], element_count(Dims(split + 1, dims.end()))};
   const auto from = reshape_strides(x.desc(), rows), to = reshape_strides(out.desc(), rows);
-  if (rows[2] == 1 || !from || !to) return accumulate_lines<Domain>(call, how, x, out);
-  accumulate_rows<Domain>(how, x.view(rows, *from), out.view(rows, *to));
+  if (!from || !to) return accumulate_lines<Domain>(call, how, x, out);
+  const Tensor x_rows = x.view(rows, *from), out_rows = out.view(rows, *to);
+  const bool is_dense = rows[2] == 1 || ((*from)[2] == 1 && (*to)[2] == 1);
+  with_native_type(x.type(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T> == std::is_floating_point_v<Domain>) {
+      if (is_dense && is_native<T>(x.type())) return accumulate_blocks<Domain, T>(how, x_rows, out_rows);
+    }
+    if (rows[2] == 1) return accumulate_lines<Domain>(call, how, x, out);
+    accumulate_rows<Domain>(how, x_rows, out_rows);
+  });
 }
 
 void accumulate(const OpCall& call, InputData inputs, OutputData outputs, bool is_product) {
