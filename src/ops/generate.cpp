@@ -225,14 +225,14 @@ Inferred infer_window(const OpCall& call, InputInfos inputs) {
 
 namespace {
 
-/// a − b · cos(2πi / n) + c · cos(4πi / n); n is the size, less 1 for a symmetric window.
+/// a − b · cos(2πi / n) + c · cos(4πi / n); n is the size, less 1 for a symmetric window, which is 1 where it has one element.
 void cosine_window(const OpCall& call, OutputData outputs, double a, double b, double c) {
   const Tensor& out = outputs[0]->tensor;
   const int64_t size = out.dims()[0];
   const double length = static_cast<double>(call.attributes.integer("periodic", 1) != 0 ? size : size - 1);
   for (int64_t i = 0; i < size; ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / length;
-    const double value = size == 1 ? 1 : a - b * std::cos(angle) + c * std::cos(2 * angle);
+    const double value = length == 0 ? 1 : a - b * std::cos(angle) + c * std::cos(2 * angle);
     store_one(out.type(), out.bytes() + i * out.strides()[0] * element_stride(out.type()), value);
   }
 }
