@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kColumns = 64;  ///< of a panel
 constexpr int64_t kLanes = 16;
 constexpr int64_t kVectors = kColumns / kLanes;
-typedef float Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
+using Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
 
 template <int kRows>
 [[gnu::always_inline]] inline void multiply_rows(int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {

@@ -157,7 +157,7 @@ inline constexpr double kRounder = 6755399441055744.0;
   const double half = 0.5 * y;
   const bool whole = std::nearbyint(y) == y, even = std::nearbyint(half) == half;
   const double of_whole = even ? size : -size;
-  const double of_fraction = (x < 0) & (x > -HUGE_VAL) ? NAN : size;
+  const double of_fraction = ((x < 0) & (x > -HUGE_VAL)) != 0 ? NAN : size;
   const double of_negative = whole ? of_whole : of_fraction;
   const double result = std::copysign(1.0, x) < 0 ? of_negative : size;
   return (y == 0) | (x == 1) | ((x == -1) & (std::fabs(y) == HUGE_VAL)) ? 1.0 : result;

@@ -17,6 +17,7 @@
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/strided.h"
+#include "ops/window.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "base/vectorize.h"

@@ -94,10 +94,10 @@ std::optional<int64_t> pixel(const Sampling& sampling, double i, int64_t size) {
 
 /// Keys' cubic kernel with a = −0.75.
 double cubic_weight(double distance) {
-  constexpr double a = -0.75;
+  constexpr double kA = -0.75;
   const double x = std::abs(distance);
-  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+  if (x <= 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  return x < 2 ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA : 0;
 }
 
 /// The inputs along one dim that a normalized coordinate in [−1, 1] reads.

@@ -217,7 +217,7 @@ struct Corners {
   void add(double y, double x, int64_t height, int64_t width, double factor) {
     const double top = std::floor(y), left = std::floor(x);
     for (std::size_t i = 0; i < 4; ++i) {
-      const double row = top + static_cast<double>(i / 2), column = left + static_cast<double>(i % 2);
+      const double row = top + (i < 2 ? 0 : 1), column = left + (i % 2 == 0 ? 0 : 1);
       const bool inside = row >= 0 && row < static_cast<double>(height) && column >= 0 && column < static_cast<double>(width);
       const double weight = inside ? factor * (1 - std::abs(y - row)) * (1 - std::abs(x - column)) : 0;
       offsets[i].push_back(weight != 0 ? static_cast<int64_t>(row) * width + static_cast<int64_t>(column) : height * width);

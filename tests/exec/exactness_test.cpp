@@ -367,8 +367,8 @@ struct RandomEinsum {
 
 RandomEinsum draw_einsum(Draw& draw) {
   RandomEinsum out;
-  std::string all;
-  for (char label = 'a'; label < 'a' + draw.from(1, 6); ++label) {
+  const auto last = static_cast<char>('a' + draw.from(0, 5));
+  for (char label = 'a'; label <= last; ++label) {
     out.sizes[label] = draw.yes(4) ? 1 : draw.from(2, 4);
     const int64_t where = draw.from(1, 4);  // in one, the other, or both
     if (where != 1) out.left.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.left.size()))), 1, label);

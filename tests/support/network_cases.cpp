@@ -180,7 +180,8 @@ void add_movement(Cases& cases) {
 void add_detection(Cases& cases) {
   std::vector<double> boxes;
   for (int i = 0; i < 100; ++i) {
-    const double x = i % 10 * 15.0, y = i / 10 * 15.0;
+    const int row = i / 10, column = i % 10;
+    const double x = 15.0 * column, y = 15.0 * row;
     boxes.insert(boxes.end(), {x, y, x + 40, y + 40});
   }
   cases.add("regions", "RoiAlign", "output_height = 7, output_width = 7, sampling_ratio = 2, spatial_scale = 0.25",

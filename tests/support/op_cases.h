@@ -42,7 +42,7 @@ struct OpCase {
   int outputs = 1;
 };
 
-inline void PrintTo(const OpCase& op_case, std::ostream* out) {
+inline void PrintTo(const OpCase& op_case, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest's
   *out << op_case.name;
 }
 
