@@ -75,7 +75,8 @@ inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should
 template <class T>
 class ChunkReader {
  public:
-  const T* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
+  /// One for all loops over T: a copy in each would be most of their code.
+  [[gnu::noinline]] const T* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
     const auto* const source = reinterpret_cast<const T*>(data);
     if (is_native<T>(type)) {
       if (stride == 1) return source;

@@ -183,6 +183,21 @@ template <class T>
 void rank_line(const T* values, int64_t count, int64_t k, bool largest, Ranked* ranked) {
   constexpr int64_t kFew = 64;
   const auto at = [&](int64_t i) { return Ranked{rank_key(values[i], largest), i}; };
+  if (k == 1 && largest) {
+    ranked[0].index = best_position(values, count, true, false);
+    return;
+  }
+  if (k == 1) {
+    Ranked best = at(0);
+    for (int64_t i = 1; i < count; ++i) {  // without a branch: which is better cannot be foreseen
+      const Ranked next = at(i);
+      const bool taken = next.key < best.key;
+      best.key = taken ? next.key : best.key;
+      best.index = taken ? next.index : best.index;
+    }
+    ranked[0] = best;
+    return;
+  }
   if (k > kFew || 2 * k > count) {
     for (int64_t i = 0; i < count; ++i) ranked[i] = at(i);
     std::partial_sort(ranked, ranked + k, ranked + count);
