@@ -15,6 +15,7 @@
 #include "ops/axis_lines.h"
 #include "ops/dtypes.h"
 #include "ops/extreme.h"
+#include "ops/gather.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
 #include "ops/operands.h"
@@ -133,6 +134,12 @@ void select_across(int threads, const Tensor& x, std::size_t axis, const Operand
   });
 }
 
+/// Whether lines are taken side by side: where they lie closer together than the elements of one, or are short.
+bool goes_across(const Tensor& x, std::size_t axis) {
+  constexpr int64_t kShortLine = 32, kFewLines = 8;
+  return (x.strides()[axis] >= kFewLines || x.dims()[axis] < kShortLine) && x.dims()[axis] <= INT32_MAX;
+}
+
 void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool largest) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;
@@ -142,10 +149,7 @@ void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool 
   const bool last = call.attributes.integer("select_last_index", 0) != 0;
   const auto along = only(axis, x.dims().size());
   const AxisLines lines(x.dims(), along);
-  // Lines side by side where they lie closer together than the elements of one, or are short.
-  constexpr int64_t kShortLine = 32;
-  constexpr int64_t kFewLines = 8;
-  if ((x.strides()[axis] >= kFewLines || x.dims()[axis] < kShortLine) && x.dims()[axis] <= INT32_MAX) {
+  if (goes_across(x, axis)) {
     return with_native_type(
         x.type(), [&]<class T>(T) { select_across<T>(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last); });
   }
@@ -271,6 +275,15 @@ void top_k(const OpCall& call, InputData inputs, OutputData outputs) {
     if (values_out != nullptr) copy_elements(call.threads, *values_out, x);
     if (indices_out != nullptr) fill_zero(*indices_out);
     return;
+  }
+  if (k == 1 && largest && x.element_count() > 0 && goes_across(x, axis)) {
+    const Dims& dims = (values_out != nullptr ? values_out : indices_out)->dims();
+    const Tensor indices = indices_out != nullptr ? *indices_out : Tensor(DataType::int64, dims);
+    with_native_type(x.type(), [&]<class T>(T) { select_across<T>(call.threads, x, axis, operand(indices), true, false); });
+    if (values_out == nullptr) return;
+    Operand from = operand(x);
+    from.strides[axis] = 0;
+    return gather_along(call, *values_out, from, indices, indices.strides(), {x.dims()[axis], x.strides()[axis]});
   }
   const AxisLines lines(x.dims(), only(axis, x.dims().size()));
   // The outputs are shorter along the axis: their lines are addressed by base and stride alone.
