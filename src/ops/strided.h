@@ -95,14 +95,14 @@ class ChunkReader {
   std::array<T, kChunk> buffer_;
 };
 
-/// store(), also from a type that is no domain to memory of that type.
+/// Writes elements as they are to memory of their type, else as store() does.
 template <class T>
 void store_chunk(DataType type, std::byte* to, int64_t stride, int64_t count, const T* from) {
-  if constexpr (kIsDomain<T>) {
-    store(type, to, stride, count, from);
-  } else {
+  if (is_native<T>(type)) {
     auto* const target = reinterpret_cast<T*>(to);
     for (int64_t i = 0; i < count; ++i) target[i * stride] = from[i];
+  } else if constexpr (kIsDomain<T>) {
+    store(type, to, stride, count, from);
   }
 }
 

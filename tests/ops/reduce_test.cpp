@@ -147,6 +147,24 @@ TEST(Reduce, IntegersAreExact) {
   EXPECT_EQ(numbers_of(run_one("ReduceL1", {tensor_of_values(DataType::int32, {2}, {-3, 4})})), std::vector<double>{7});
 }
 
+TEST(Reduce, ExtremesOfEveryIntegerType) {
+  constexpr int64_t kRows = 40, kColumns = 50;
+  const RandomStream random(7, "extremes");
+  for (const DataType type : {DataType::int8, DataType::uint8, DataType::int16, DataType::uint16, DataType::int32, DataType::uint32,
+                              DataType::int64, DataType::uint64}) {
+    std::vector<double> values, largest(kRows, 0), smallest(kRows, 200);
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      values.push_back(static_cast<double>(random.below(static_cast<uint64_t>(i), 120) + 1));
+      const auto row = static_cast<std::size_t>(i / kColumns);
+      largest[row] = std::max(largest[row], values.back());
+      smallest[row] = std::min(smallest[row], values.back());
+    }
+    const Tensor x = tensor_of_values(type, {kRows, kColumns}, values);
+    EXPECT_EQ(numbers_of(run_one("ReduceMax <keepdims = 0>", {x, int64s({1})})), largest) << name_of(type);
+    EXPECT_EQ(numbers_of(run_one("ReduceMin <keepdims = 0>", {x, int64s({1})})), smallest) << name_of(type);
+  }
+}
+
 TEST(Reduce, SumsInDouble) {
   std::vector<double> ones(std::size_t{1} << 12, 1.0);
   ones[0] = 16777216 * 256.0;
