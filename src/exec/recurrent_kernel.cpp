@@ -14,7 +14,6 @@
 #include "exec/program.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"
-#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -152,7 +152,7 @@ Row measure(const OpCase& one, Peer* peer, const fs::path& folder) {
 }
 
 void print(const Row& row) {
-  std::printf("%-24s %-22s %10.1f", row.name.c_str(), row.op.c_str(), row.ours * 1e6);
+  std::printf("%-28s %-22s %10.1f", row.name.c_str(), row.op.c_str(), row.ours * 1e6);
   if (row.theirs) {
     std::printf(" %12.1f %6.2f", *row.theirs * 1e6, row.ours / *row.theirs);
   } else {
@@ -172,7 +172,7 @@ int bench(const std::regex& pattern) {
   std::printf(peer ? "ONNX Runtime %s, one thread, minima of %d rounds in turns\n"
                    : "no ONNX Runtime%s (RELAYOUT_PYTHON names a Python that has it), one thread, minima of %d rounds\n",
               version.c_str(), kRounds);
-  std::printf("%-24s %-22s %10s %12s %6s  %s\n", "", "", "us", "theirs us", "ratio", "implementation");
+  std::printf("%-28s %-22s %10s %12s %6s  %s\n", "", "", "us", "theirs us", "ratio", "implementation");
   std::vector<Row> rows;
   int number = 0;
   for (const OpCase& one : network_cases()) {
