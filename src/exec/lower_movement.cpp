@@ -80,10 +80,10 @@ bool lower_concat(Lowering& lowering, const Group& group) {
 
 namespace {
 
-/// Copies a value that no view gives. `through` is the destination under the source's dims.
+/// Copies a value that no view gives. `through` is the destination, from its first element on, under the source's dims.
 void emit_copy(Lowering& lowering, int value, const Place& source, const Place& destination, const Place& through) {
   const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / 2);
-  lowering.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings().library, threads}), {source, through}, threads);
+  lowering.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings().library, threads}), {source, destination}, threads);
   lowering.define(value, destination);
 }
 
