@@ -40,10 +40,10 @@ TensorDesc with_plain_strides(TensorDesc desc) {
 }
 
 /// Whether the library's matmul is right with matrices that lie so (3.7.2 is not with every layout that it takes): by rows or by columns,
-/// the batch around them from the outermost dim to the innermost; or with the innermost dim of the batch between the vectors of a matrix,
-/// as heads lie, without gaps between them (nor behind them where there are two vectors), where neither there are many dims nor operands
-/// repeat. Rows and matrices may have gaps behind them, but the second and further dims of the batch begin where the one inside them ends:
-/// of the batch's strides one is read, the rest is counted from it.
+/// the batch around them from the outermost dim to the innermost. Rows and matrices may have gaps behind them, but the second and further
+/// dims of the batch begin where the one inside them ends: of the batch's strides one is read, the rest is counted from it. Or as heads
+/// lie, the innermost dim of the batch between the vectors of a matrix (its tag acbd), without any gaps, where there are no more dims than
+/// that and operands do not repeat.
 bool is_readable(const TensorDesc& desc, const TensorDesc& destination) {
   const std::size_t last = desc.dims.size() - 1;
   const bool by_rows = desc.strides[last] == 1;
@@ -61,7 +61,7 @@ bool is_readable(const TensorDesc& desc, const TensorDesc& destination) {
   int64_t extent = 1;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const int64_t stride = desc.strides[order[i]];
-    const bool exact = i > 2 || (heads && (i == 1 || desc.dims[order[2]] == 2));
+    const bool exact = i > 2 || (heads && i > 0);
     if (stride < extent || (exact && stride != extent)) return false;
     extent = stride * desc.dims[order[i]];
   }
