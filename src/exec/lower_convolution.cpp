@@ -104,6 +104,58 @@ bool lower_product(Lowering& lowering, const Group& group) {
   return true;
 }
 
+/// Whether windows of few elements are strided views of a contiguous input of one channel, as of a speech model's samples: the library
+/// would spend its time on layouts.
+bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
+  constexpr int64_t kShallow = 32;
+  const Dims& w = lowering.info(node.inputs[1]).dims;
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= kShallow &&
+         std::ranges::all_of(spec.pads_begin, is_zero) && std::ranges::all_of(spec.pads_end, is_zero) &&
+         (!lowering.optimized() || lowering.planned_order(node) == Order::contiguous) &&
+         (node.input(2) < 0 || small_constant(lowering.stage_context(), node.input(2)));
+}
+
+/// Adds a constant of one element per channel, dim 1 of `rank` dims.
+Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
+  Stage stage;
+  stage.is_binary = true;
+  Dims dims(rank - 1, 1);
+  dims[0] = static_cast<int64_t>(values.size());
+  stage.constant = Tensor(DataType::float32, dims);
+  std::ranges::transform(values, stage.constant.data<float>(), [](double value) { return static_cast<float>(value); });
+  return stage;
+}
+
+/// Such a convolution as the product of its weights with the windows as columns.
+bool lower_columns(Lowering& lowering, const Group& group, const Convolution& spec) {
+  const ProgramNode& node = group.anchor();
+  auto stages = rest_of(lowering, group);
+  if (!stages) return false;
+  const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const Place source = lowering.place(node.inputs[0]);
+  TensorDesc windows{DataType::float32, {y[0], w[1]}, {source.desc.strides[0], source.desc.strides[1]}};
+  for (const bool taps : {true, false}) {
+    for (std::size_t i = 2; i < w.size(); ++i) {
+      windows.dims.push_back(taps ? w[i] : y[i]);
+      windows.strides.push_back(source.desc.strides[i] * (taps ? spec.dilations[i - 2] : spec.strides[i - 2]));
+    }
+  }
+  const int64_t depth = element_count(w) / w[0], positions = element_count(y) / (y[0] * y[1]);
+  MatrixProduct product;
+  product.source = as_matrices(lowering, lowering.place(node.inputs[1]), {1, w[0], depth});
+  product.weights = as_matrices(lowering, lowering.view_of(source, windows, 0), {y[0], depth, positions});
+  const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
+  product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1], positions}, Order::contiguous), 0);
+  if (!emit_product(lowering, product)) return false;
+  if (const auto bias = small_constant(lowering.stage_context(), node.input(2))) {
+    stages->insert(stages->begin(), add_per_channel(*bias, y.size()));
+  }
+  if (!stages->empty()) emit_stages(lowering, destination, destination, *stages);
+  lowering.define(group.output(), destination);
+  return true;
+}
+
 /// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
 bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
   const StageContext context = lowering.stage_context();
@@ -364,6 +416,7 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
   if (std::ranges::any_of(parts.spec.pads_begin, is_negative)) return false;
   if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
   if (is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
+  if (has_shallow_windows(lowering, parts.spec, node) && lower_columns(lowering, group, parts.spec)) return true;
   if (!read_group(lowering, group, parts)) return false;
   return ConvolutionLowering(lowering, group, std::move(parts)).run();
 }

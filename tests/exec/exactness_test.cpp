@@ -161,6 +161,26 @@ TEST(Exactness, ConvolutionsOverNextToNothing) {
   }
 }
 
+/// One channel, no pads: windows are views of the samples.
+TEST(Exactness, ShallowWindows) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Draw draw(seed, "shallow");
+    const auto rank = static_cast<std::size_t>(draw.from(1, 3));
+    Dims x{draw.from(1, 3), 1}, w{draw.from(1, 20), 1}, strides, dilations;
+    for (std::size_t i = 0; i < rank; ++i) {
+      w.push_back(draw.from(1, 4));
+      strides.push_back(draw.from(1, 3));
+      dilations.push_back(draw.from(1, 2));
+      x.push_back((w.back() - 1) * dilations.back() + draw.from(1, 9));
+    }
+    ModelBuilder builder(17);
+    builder.input("x", x).constant("w", w, draw.integers(element_count(w))).constant("b", {w[0]}, draw.integers(w[0]));
+    builder.node("Conv", draw.yes() ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"}, {"c"});
+    builder.integers("strides", strides).integers("dilations", dilations).node(draw.yes() ? "Relu" : "Neg", {"c"}, {"y"}).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
+  }
+}
+
 TEST(Exactness, AutomaticPads) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Draw draw(seed, "auto_pad");
@@ -206,17 +226,21 @@ TEST(Exactness, TransposedConvolutions) {
 }
 
 /// Channels that are one, windows of one element: layouts are ambiguous.
-TEST(Exactness, TransposedConvolutionsOfFewChannels) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+TEST(Exactness, ConvolutionsOfFewChannels) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
     Draw draw(seed, "few channels");
     const auto rank = static_cast<std::size_t>(draw.from(1, 3));
-    Dims x{draw.from(1, 3), draw.from(1, 2)}, w{x[1], draw.from(1, 2)};
+    const bool transposed = draw.yes();
+    const int64_t inputs = draw.from(1, 2), outputs = draw.from(1, 2);
+    Dims x{draw.from(1, 3), inputs}, w = transposed ? Dims{inputs, outputs} : Dims{outputs, inputs};
     for (std::size_t i = 0; i < rank; ++i) {
-      x.push_back(draw.from(1, 5));
-      w.push_back(draw.from(1, 2));
+      w.push_back(draw.yes() ? 1 : draw.from(1, 3));
+      x.push_back(w.back() + draw.from(0, 4));
     }
     ModelBuilder builder(17);
-    builder.input("x", x).constant("w", w, draw.integers(element_count(w))).node("ConvTranspose", {"x", "w"}, {"y"}).output("y");
+    builder.input("x", x).constant("w", w, draw.integers(element_count(w))).constant("b", {outputs}, draw.integers(outputs));
+    const std::vector<std::string> names = draw.yes() ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"};
+    builder.node(transposed ? "ConvTranspose" : "Conv", names, {"c"}).node(draw.yes() ? "Relu" : "Neg", {"c"}, {"y"}).output("y");
     ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
   }
 }

@@ -75,6 +75,7 @@ void add_convolutions(Cases& cases) {
   conv("video 3x3x3", {1, 64, 4, 28, 28}, {64, 64, 3, 3, 3}, "pads = [1, 1, 1, 1, 1, 1]");
   conv("video 3x1x1", {1, 144, 8, 28, 28}, {64, 144, 3, 1, 1}, "pads = [1, 0, 0, 1, 0, 0]");
   conv("speech k3", {1, 80, 3000}, {384, 80, 3}, "pads = [1, 1]");
+  conv("samples k10/5", {1, 1, 16000}, {512, 1, 10}, "strides = [5]");
   conv("conformer depthwise k31", {1, 256, 500}, {256, 1, 31}, "group = 256, pads = [15, 15]");
   const auto transposed = [&](std::string name, Dims x, Dims w, std::string attributes) {
     cases.add(std::move(name), "ConvTranspose", std::move(attributes), {f32(std::move(x)), weights(std::move(w))});
