@@ -118,7 +118,7 @@ class ModelBuilder {
 [[nodiscard]] inline std::vector<float> small_integers(int64_t count, const RandomStream& random, uint64_t offset, int range = 3) {
   std::vector<float> out(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<float>(static_cast<int>(random.below(offset + i, static_cast<uint64_t>(2 * range + 1))) - range);
+    out[i] = static_cast<float>(static_cast<int>(random.below(offset + i, 2 * static_cast<uint64_t>(range) + 1)) - range);
   }
   return out;
 }
