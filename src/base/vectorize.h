@@ -15,10 +15,8 @@
 #define RELAYOUT_KEEP_LOOP
 #endif
 
-/// Before a loop whose iterations do not see what others write: more arrays than the compiler would check against each other.
-#if defined(__clang__)
-#define RELAYOUT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+/// Before a loop whose iterations do not see what others write: more arrays than GCC would check against each other.
+#if defined(__GNUC__) && !defined(__clang__)
 #define RELAYOUT_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define RELAYOUT_INDEPENDENT
