@@ -99,8 +99,7 @@ bool lower_product(Lowering& lowering, const Group& group) {
   const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
   product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1]}, Order::contiguous), 0);
   if (!emit_product(lowering, product, true)) return false;
-  if (!stages->empty()) emit_stages(lowering, destination, destination, *stages);
-  lowering.define(group.output(), destination);
+  finish(lowering, group, destination, *stages);
   return true;
 }
 
@@ -151,8 +150,7 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
   if (const auto bias = small_constant(lowering.stage_context(), node.input(2))) {
     stages->insert(stages->begin(), add_per_channel(*bias, y.size()));
   }
-  if (!stages->empty()) emit_stages(lowering, destination, destination, *stages);
-  lowering.define(group.output(), destination);
+  finish(lowering, group, destination, *stages);
   return true;
 }
 

@@ -36,12 +36,6 @@ std::optional<Place> column_bias(Lowering& lowering, int value, int64_t columns)
   return lowering.dense(value, Order::contiguous);
 }
 
-/// Stages over the product in place, and the group's output.
-void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages) {
-  if (!stages.empty()) emit_stages(lowering, destination, destination, stages);
-  lowering.define(group.output(), destination);
-}
-
 }  // namespace
 
 bool lower_gemm(Lowering& lowering, const Group& group) {

@@ -170,4 +170,9 @@ std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group
   return are_own(out) ? std::optional(out) : std::nullopt;
 }
 
+void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages) {
+  if (!stages.empty()) emit_stages(lowering, destination, destination, stages);
+  lowering.define(group.output(), destination);
+}
+
 }  // namespace relayout

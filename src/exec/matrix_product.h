@@ -33,6 +33,8 @@ struct MatrixProduct {
 /// Whether the inputs and the first output of a node are f32 tensors with elements.
 [[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
 
+/// Stages over the product in place, and the group's output.
+void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages);
 /// Stages of the nodes behind a group's anchor, if the chain kernel computes them all.
 [[nodiscard]] std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group);
 

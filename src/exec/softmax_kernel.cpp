@@ -57,12 +57,17 @@ class LogSoftmaxKernel : public FloatKernel {
   Team team_;
 };
 
+/// What the mask forbids is −∞ whatever the score is, NaN too.
 RELAYOUT_VECTORIZE void scale_and_mask(float* scores, float scale, const float* mask, int64_t count) {
   if (mask == nullptr) {
     for (int64_t i = 0; i < count; ++i) scores[i] *= scale;
     return;
   }
-  for (int64_t i = 0; i < count; ++i) scores[i] = scores[i] * scale + mask[i];
+  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    const float masked = scores[i] * scale + mask[i];
+    scores[i] = mask[i] == kForbidden ? kForbidden : masked;
+  }
 }
 
 RELAYOUT_VECTORIZE void cap(float* scores, float scale, float softcap, int64_t count) {

@@ -80,22 +80,24 @@ inline constexpr double kRounder = 6755399441055744.0;
   return polynomial(kFitted, z);
 }
 
-/// asin(x); beyond ½ by asin(x) = π/2 − 2 asin(√((1 − x) / 2)).
+/// asin(a) for 0 ≤ a ≤ ½; beyond it asin(√((1 − a) / 2)), by which asin(a) = π/2 − 2 asin(√((1 − a) / 2)).
+[[gnu::always_inline]] inline double reduced_arc_sine(double a, bool far) {
+  const double z = far ? (1.0 - a) * 0.5 : a * a;
+  const double root = far ? std::sqrt(z) : a;
+  return root * arc_sine_series(z);
+}
+
 [[gnu::always_inline]] inline double arc_sine(double x) {
   const double a = std::fabs(x);
   const bool far = a > 0.5;
-  const double z = far ? (1.0 - a) * 0.5 : a * a;
-  const double root = far ? std::sqrt(z) : a;
-  const double r = root * arc_sine_series(z);
+  const double r = reduced_arc_sine(a, far);
   return std::copysign(far ? 1.5707963267948966 - 2.0 * r : r, x);
 }
 
 [[gnu::always_inline]] inline double arc_cosine(double x) {
   const double a = std::fabs(x);
   const bool far = a > 0.5;
-  const double z = far ? (1.0 - a) * 0.5 : a * a;
-  const double root = far ? std::sqrt(z) : a;
-  const double r = root * arc_sine_series(z);
+  const double r = reduced_arc_sine(a, far);
   const double outside = x < 0 ? 3.1415926535897932 - 2.0 * r : 2.0 * r;
   return far ? outside : 1.5707963267948966 - std::copysign(r, x);
 }

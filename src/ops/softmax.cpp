@@ -7,6 +7,7 @@
 
 #include "ops/axis_lines.h"
 #include "ops/dtypes.h"
+#include "ops/extreme.h"
 #include "ops/kernels.h"
 #include "ops/op.h"
 #include "ops/operands.h"
@@ -52,20 +53,9 @@ void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const T
   });
 }
 
-/// −∞ when all are NaN. In lanes, since one maximum waits for the one before.
+/// −∞ of nothing, NaN if there is one.
 double maximum_of(const double* values, int64_t count) {
-  constexpr int64_t kLanes = 8;
-  std::array<double, kLanes> lanes;
-  lanes.fill(-std::numeric_limits<double>::infinity());
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      double& largest = lanes[static_cast<std::size_t>(lane)];
-      largest = values[i + lane] > largest ? values[i + lane] : largest;
-    }
-  }
-  for (; i < count; ++i) lanes[0] = values[i] > lanes[0] ? values[i] : lanes[0];
-  return *std::ranges::max_element(lanes);
+  return extreme_of(values, count, -std::numeric_limits<double>::infinity(), [](double a, double b) { return a > b; });
 }
 
 }  // namespace
@@ -96,10 +86,12 @@ void log_softmax(const OpCall& call, InputData inputs, OutputData outputs) {
   });
 }
 
-/// 1 at the first largest element, 0 elsewhere.
+/// 1 at the first largest element, 0 elsewhere. NaN is the largest.
 void hardmax(const OpCall& call, InputData inputs, OutputData outputs) {
   map_lines(call, inputs, outputs, [](double* values, int64_t count) {
-    const double* const found = std::isnan(values[0]) ? values : std::find(values, values + count, maximum_of(values, count));
+    const double maximum = maximum_of(values, count);
+    const double* const found = std::isnan(maximum) ? std::find_if(values, values + count, [](double value) { return std::isnan(value); })
+                                                    : std::find(values, values + count, maximum);
     const int64_t best = found - values;
     std::fill_n(values, count, 0.0);
     values[best] = 1;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/datum.h"
@@ -101,6 +102,19 @@ TEST(EveryOperator, OfNetworksGivesTheSameInAllModes) {
   for (std::size_t i = 0; i < network_cases().size(); i += step) {
     SCOPED_TRACE(network_cases()[i].name);
     expect_same_in_all_modes(network_cases()[i], kLongSums);
+  }
+}
+
+TEST(Attention, KeysThatAMaskForbidsMayBeNotANumber) {
+  const auto given = [](DataType type, Dims dims, std::vector<double> values) {
+    return OperandCase{type, std::move(dims), Fill::values, std::move(values), false};
+  };
+  const OperandCase query = given(DataType::float32, {1, 1, 2, 2}, {1, 2, 3, 4}), value = given(DataType::float32, {1, 1, 3, 1}, {5, 6, 7}),
+                    mask = given(DataType::boolean, {2, 3}, {1, 0, 1, 1, 0, 0});
+  const OpCase one{"masked", "Attention", "", {query, given(DataType::float32, {1, 1, 3, 2}, {1, 0, NAN, NAN, 1, 0}), value, mask}, 23, 1};
+  for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+    const std::vector<double> got = numbers_of(run(*model_of(one), inputs_of(one, data_of(one)), mode, 1).at(0).tensor);
+    EXPECT_EQ(got, (std::vector<double>{6, 5})) << to_string(mode);  // keys 0 and 2 are the same: the mean of their values
   }
 }
 

@@ -66,7 +66,7 @@ TEST(BatchNormalization, StatisticsPerPositionInOpset7) {
 }
 
 TEST(BatchNormalization, TrainingUpdatesStatistics) {
-  const auto x = numbers("x", 2 * 3 * 4), s = numbers("s", 3), b = numbers("b", 3), m = numbers("m", 3), v = numbers("v", 3, true);
+  const auto x = numbers("x", 24), s = numbers("s", 3), b = numbers("b", 3), m = numbers("m", 3), v = numbers("v", 3, true);
   const auto out = run_op("BatchNormalization <epsilon = 0.5, momentum = 0.75, training_mode = 1>",
                           {f64({2, 3, 4}, x), f64({3}, s), f64({3}, b), f64({3}, m), f64({3}, v)}, 15, 3);
   std::vector<double> expected(x.size()), means, variances;
@@ -95,7 +95,7 @@ TEST(BatchNormalization, RejectsWhatDoesNotFit) {
 }
 
 TEST(LayerNormalization, FormulaAndStatistics) {
-  const auto x = numbers("x", 4 * 6), s = numbers("s", 6), b = numbers("b", 3);
+  const auto x = numbers("x", 24), s = numbers("s", 6), b = numbers("b", 3);
   const auto out = run_op("LayerNormalization <axis = -2, epsilon = 0.5>", {f64({4, 2, 3}, x), f64({2, 3}, s), f64({3}, b)}, 17, 3);
   std::vector<double> expected(x.size()), means, inverse;
   for (std::size_t row = 0; row < 4; ++row) {
@@ -140,13 +140,13 @@ std::vector<double> grouped(const std::vector<double>& x, std::size_t groups, co
 }
 
 TEST(InstanceNormalization, PerImageAndChannel) {
-  const auto x = numbers("x", 2 * 4 * 6), s = numbers("s", 4), b = numbers("b", 4);
+  const auto x = numbers("x", 48), s = numbers("s", 4), b = numbers("b", 4);
   const auto expected = grouped(x, 8, [](std::size_t i) { return i / 6; }, s, b, [](std::size_t i) { return i / 6 % 4; });
   expect_near(numbers_of(run_one("InstanceNormalization <epsilon = 0.5>", {f64({2, 4, 2, 3}, x), f64({4}, s), f64({4}, b)})), expected);
 }
 
 TEST(GroupNormalization, ScalePerGroupThenPerChannel) {
-  const auto x = numbers("x", 2 * 4 * 6), s = numbers("s", 4), b = numbers("b", 4);
+  const auto x = numbers("x", 48), s = numbers("s", 4), b = numbers("b", 4);
   const auto group = [](std::size_t i) { return i / 12; };
   expect_near(
       numbers_of(run_one("GroupNormalization <num_groups = 2, epsilon = 0.5>", {f64({2, 4, 2, 3}, x), f64({4}, s), f64({4}, b)}, 21)),
@@ -196,7 +196,7 @@ TEST(Softmax, OneAxisOrFlattened) {
 TEST(Softmax, LargeNumbersAndNan) {
   EXPECT_EQ(numbers_of(run_one("Softmax", {f64({2}, {1000, 1000})})), (std::vector<double>{0.5, 0.5}));
   for (const double y : numbers_of(run_one("Softmax", {f64({2}, {std::nan(""), 1})}))) EXPECT_TRUE(std::isnan(y));
-  for (const double y : numbers_of(run_one("Softmax", {f64({2}, {-INFINITY, -INFINITY})}))) EXPECT_TRUE(std::isnan(y));
+  for (const double y : numbers_of(run_one("Softmax", {f64({2}, {-HUGE_VAL, -HUGE_VAL})}))) EXPECT_TRUE(std::isnan(y));
   EXPECT_EQ(numbers_of(run_one("Softmax", {f64({2}, {-INFINITY, 1})})), (std::vector<double>{0, 1}));
   EXPECT_EQ(numbers_of(run_one("Hardmax", {f64({3}, {1, 5, 5})})), (std::vector<double>{0, 1, 0}));
 }
@@ -213,6 +213,12 @@ TEST(Loss, WeightedMeanAndIgnored) {
   const auto out = run_op("SoftmaxCrossEntropyLoss", {f64({1, 2}, {0, 0}), tensor_of_values(DataType::int32, {1}, {1})}, 13, 2);
   expect_near(numbers_of(out[0].tensor), {std::log(2)});
   expect_near(numbers_of(out[1].tensor), {-std::log(2), -std::log(2)});
+}
+
+/// As numpy.argmax, which the operator's reference takes.
+TEST(Hardmax, TakesTheFirstLargestAndNanAsLargest) {
+  const Tensor x = tensor_of_values(DataType::float32, {3, 4}, {1, 3, 3, 2, 5, NAN, 9, NAN, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL});
+  EXPECT_EQ(numbers_of(run_one("Hardmax", {x})), (std::vector<double>{0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0}));
 }
 
 }  // namespace
