@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "relayout/error.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {
@@ -49,7 +50,7 @@ std::string program_help() {
       "Usage:\n"
       "  relayout COMMAND [OPTIONS] …\n"
       "  relayout COMMAND --help\n"
-      "  relayout --version\n"
+      "  relayout --version [--json]\n"
       "\n"
       "Commands:\n";
   for (const Command* command : kCommands) {
@@ -88,13 +89,17 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
   return run();
 }
 
+int print_version(std::span<const std::string> rest) {
+  const bool json = rest.size() == 1 && rest.front() == "--json";
+  if (!rest.empty() && !json) fail(ErrorKind::usage, "--version stands alone, or with --json");
+  write_output(json ? version_json().dump() + "\n" : version_line() + "\n");
+  return 0;
+}
+
 int run(std::span<const std::string> arguments) {
   if (arguments.empty()) fail(ErrorKind::usage, "which command? relayout --help lists them");
   const std::string& first = arguments.front();
-  if (first == "--version") {
-    write_output(version_line() + "\n");
-    return 0;
-  }
+  if (first == "--version") return print_version(arguments.subspan(1));
   if (first == "help" && arguments.size() > 1) return run_command(find_command(arguments[1]), std::vector<std::string>{"--help"});
   if (first == "-h" || first == "--help" || first == "help") {
     write_output(program_help());

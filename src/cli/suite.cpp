@@ -4,16 +4,15 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/options.h"
+#include "cli/own_program.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "relayout/error.h"
@@ -27,14 +26,6 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::array<std::string_view, 6> kStatuses = {"passed", "failed", "pass-loose", "unsupported", "crashed", "timeout"};
-
-/// This very program, wherever it was called from.
-std::string own_program() {
-  std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) fail(ErrorKind::io, "/proc/self/exe: " + error.message());
-  return path.string();
-}
 
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it

@@ -1,8 +1,10 @@
 #include "cli/version.h"
 
 #include <string>
+#include <utility>
 
 #include "relayout/version.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {
@@ -32,6 +34,12 @@ std::string cpu_isa() {
 
 std::string version_line() {
   return std::string("relayout ") + kVersion + " (ONNX " RELAYOUT_ONNX_VERSION ", oneDNN " RELAYOUT_ONEDNN_VERSION ", " + cpu_isa() + ")";
+}
+
+Json version_json() {
+  Json out = Json::object();
+  out.set("schema", "relayout.version/1").set("version", kVersion).set("onnx", RELAYOUT_ONNX_VERSION);
+  return std::move(out.set("onednn", RELAYOUT_ONEDNN_VERSION).set("isa", cpu_isa()));
 }
 
 }  // namespace relayout::cli
