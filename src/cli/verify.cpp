@@ -23,10 +23,12 @@
 #include "cli/verdict.h"
 #include "cli/verify_html.h"
 #include "cli/verify_junit.h"
+#include "cli/verify_pairs.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/suite.h"
 #include "report/junit.h"
+#include "report/summary.h"
 
 namespace relayout::cli {
 namespace {
@@ -36,9 +38,9 @@ struct Request {
   std::string data;
   Assignments dims, shapes, inputs;
   int64_t seed = 1;
-  std::string io, mode, junit, html, resize, save_data;
+  std::string io, mode, junit, markdown, html, resize, save_data, original;
   std::vector<std::string> mean, deviation;
-  bool reference = false, json = false, layers = false;
+  bool reference = false, json = false, layers = false, github = false;
   SuiteRequest suite;
   VerifyOptions options;
 };
@@ -78,8 +80,11 @@ void read_words(Request& request) {
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
 }
 
-void write_junit(const Request& request, const JunitSuite& suite) {
-  if (!request.junit.empty()) write_text_file(request.junit, junit_text({suite}));
+/// What the services that run a job read: all of it is the same report.
+void write_reports(const Request& request, const std::vector<JunitSuite>& suites) {
+  if (!request.junit.empty()) write_text_file(request.junit, junit_text(suites));
+  if (!request.markdown.empty()) write_text_file(request.markdown, markdown_text(suites));
+  if (request.github) write_error(github_annotations(suites));
 }
 
 /// A number that reads back as itself.
@@ -104,7 +109,7 @@ int verify_suite(const Request& request, const Common& common, Progress& progres
   if (!request.models.empty() || !request.data.empty()) fail(ErrorKind::usage, "--suite stands alone: no models, no --data");
   const SuiteResult result = run_suite(request.suite, case_options(request, common), progress);
   progress.clear();
-  write_junit(request, junit_suite(result));
+  write_reports(request, {junit_suite(result)});
   write_output(request.json ? suite_json(result).dump() + "\n" : suite_text(result, style));
   return exit_code(result);
 }
@@ -116,7 +121,7 @@ int verify_stored(const Request& request, const ReportStyle& style) {
     fail(ErrorKind::usage, "--html, --layers and --save-data go with two models");
   }
   const DataResult result = verify_data(request.models[0], request.data, request.options);
-  write_junit(request, junit_suite(result));
+  write_reports(request, {junit_suite(result)});
   write_output(request.json ? data_json(result).dump() + "\n" : data_text(result, style));
   if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
   return exit_code(result);
@@ -129,18 +134,51 @@ int verify_pair(const Request& request, Progress& progress, const ReportStyle& s
   const bool allow_inconclusive = request.options.allow_inconclusive;
   const VerifyResult result = verify(request.models[0], request.models[1], request.options);
   progress.clear();
-  write_junit(request, junit_suite(result, allow_inconclusive));
+  write_reports(request, {junit_suite(result, allow_inconclusive)});
   if (!request.html.empty()) write_text_file(request.html, verify_html(result, allow_inconclusive));
   write_output(request.json ? verify_json(result, allow_inconclusive).dump() + "\n" : verify_text(result, allow_inconclusive, style));
   if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
   return exit_code(result, allow_inconclusive);
 }
 
+/// One of many models; a failure of it does not stop the rest, an interruption does.
+PairOutcome judge(const Request& request, const std::string& model) {
+  PairOutcome pair{"", model, {}, {}};
+  try {
+    pair.original = original_of(request.original, model);
+    pair.result = verify(pair.original, model, request.options);
+    pair.failure = failure_of(*pair.result);
+  } catch (...) {
+    pair.failure = current_failure();
+    const int code = pair.failure->code;
+    if (code == exit_code(ErrorKind::interrupted) || code == exit_code(ErrorKind::terminated)) throw;
+  }
+  return pair;
+}
+
+/// Every model against its own original.
+int verify_pairs(const Request& request, Progress& progress, const ReportStyle& style) {
+  if (request.models.empty()) fail(ErrorKind::usage, "--original goes with the models to be judged");
+  if (!request.data.empty() || request.options.mode || !request.html.empty() || !request.save_data.empty()) {
+    fail(ErrorKind::usage, "--data, --mode, --html and --save-data do not go with --original");
+  }
+  const bool allow_inconclusive = request.options.allow_inconclusive;
+  std::vector<PairOutcome> pairs;
+  for (const std::string& model : request.models) {
+    pairs.push_back(judge(request, model));
+    progress.clear();
+    if (pairs.back().failure) print_failure(*pairs.back().failure, style.verbose);
+  }
+  write_reports(request, junit_suites(pairs, allow_inconclusive));
+  write_output(request.json ? pairs_json(pairs, allow_inconclusive).dump() + "\n" : pairs_text(pairs, allow_inconclusive, style));
+  return exit_code(pairs, allow_inconclusive);
+}
+
 /// What is being handled right now, as the report's only case.
 void note_failure(const Request& request) {
   const Failure failure = current_failure();
   try {
-    write_junit(request, junit_suite(request.suite.tree.empty() ? request.models.back() : request.suite.tree, failure));
+    write_reports(request, {junit_suite(request.suite.tree.empty() ? request.models.back() : request.suite.tree, failure)});
   } catch (const Error&) {
     // The error that led here is the one to tell.
     return;
@@ -157,19 +195,23 @@ int run(Request& request, const Common& common) {
   const ReportStyle style{common.verbose, output_has_colors(), request.layers};
   try {
     if (!request.suite.tree.empty()) return verify_suite(request, common, progress, style);
+    if (!request.original.empty()) return verify_pairs(request, progress, style);
     return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
   } catch (const Error& error) {
     // A report that somebody waits for says so too; but not when it is what could not be written, or nobody waits any more.
     const bool came_to_nothing = error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported ||
                                  error.kind() == ErrorKind::io || error.kind() == ErrorKind::defect;
-    if (came_to_nothing && !request.junit.empty()) note_failure(request);
+    if (came_to_nothing && (!request.models.empty() || !request.suite.tree.empty())) note_failure(request);
     throw;
   }
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
   auto request = std::make_shared<Request>();
-  options.positional("A B", request->models, 0, 2, "the model that is right and the one to be judged; with --data only one");
+  options.positional("A B", request->models, 0, std::string::npos,
+                     "the model that is right and the one to be judged; with --data only one, with --original all to be judged");
+  options.text("--original", "PATTERN", request->original,
+               "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})");
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   options.group("Inputs");
   options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4)");
@@ -196,6 +238,8 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values");
   options.text("--html", "FILE", request->html, "a page with all figures, the error histogram and errors by depth");
   options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
+  options.text("--markdown", "FILE", request->markdown, "a summary for people, as step summaries and merge requests show it");
+  options.flag("--github", request->github, "annotations of the files at fault on standard error, as GitHub's runner reads them");
   declare_suite_options(options, request->suite);
   return [request, &common] { return run(*request, common); };
 }
@@ -205,11 +249,12 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
 const Command kVerify = {
     "verify",
     "run two models on the same inputs and say whether they compute the same",
-    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--suite TREE [OPTIONS]",
+    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--original PATTERN MODEL… [OPTIONS]\n--suite TREE [OPTIONS]",
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
+    "relayout verify --original '{stem}.onnx' models/*.cl.onnx --markdown summary.md\n"
     "relayout verify --suite onnx/backend/test/data --shard 1/4 --json",
     prepare,
 };

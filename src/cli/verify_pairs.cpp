@@ -1,0 +1,148 @@
+// `verify --original PATTERN FILE…`: many models, each against the original that a pattern of its name leads to, as one report and one exit
+// code. Hooks and jobs of a CI have a list of changed files and no loop to get wrong.
+#include "cli/verify_pairs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/failure.h"
+#include "cli/report.h"
+#include "cli/verdict.h"
+#include "cli/verify_junit.h"
+#include "relayout/error.h"
+#include "relayout/verify.h"
+#include "relayout/version.h"
+#include "report/json.h"
+#include "report/junit.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::string_view kExtension = ".onnx", kConverted = ".cl";
+
+std::string without(std::string_view name, std::string_view suffix) {
+  return std::string(name.ends_with(suffix) && name.size() > suffix.size() ? name.substr(0, name.size() - suffix.size()) : name);
+}
+
+/// What stands for one word between braces.
+std::string part_of(const std::string& word, const std::filesystem::path& model) {
+  const std::string name = without(model.filename().string(), kExtension);
+  if (word == "name") return name;
+  if (word == "stem") return without(name, kConverted);
+  if (word.starts_with("stem%")) return without(name, word.substr(5));
+  if (word == "dir") return model.has_parent_path() ? model.parent_path().string() : ".";
+  fail(ErrorKind::usage, "--original: {" + escape(word) + "} is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
+}
+
+std::string verdict_word(const PairOutcome& pair) {
+  if (!pair.result) return "failed";
+  if (!pair.result->defect.empty()) return "defect";
+  const bool unsupported = !pair.result->unsupported_a.empty() || !pair.result->unsupported_b.empty();
+  return unsupported ? "not supported" : std::string(to_string(pair.result->outcome));
+}
+
+Style verdict_style(const PairOutcome& pair) {
+  return pair.result && pair.result->defect.empty() ? style_of(pair.result->outcome) : Style::bad;
+}
+
+std::string indented(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1);
+    out += "  " + text.substr(at, end + 1 - at);
+    at = end + 1;
+  }
+  return out;
+}
+
+/// "3 models: 2 same, 1 different"
+std::string summary(const std::vector<PairOutcome>& pairs) {
+  std::string out = counted(static_cast<int64_t>(pairs.size()), "model") + ":";
+  for (const char* const word : {"same", "different", "inconclusive", "not supported", "defect", "failed"}) {
+    const auto count = std::ranges::count(pairs, std::string(word), verdict_word);
+    if (count > 0) out += (out.ends_with(':') ? " " : ", ") + format_count(count) + " " + word;
+  }
+  return out;
+}
+
+Json failure_json(const PairOutcome& pair) {
+  Json out = Json::object();
+  out.set("a", Json::object().set("path", pair.original)).set("b", Json::object().set("path", pair.model));
+  out.set("verdict", Json()).set("reason", pair.failure->message);
+  return std::move(out.set("exit_code", pair.failure->code));
+}
+
+}  // namespace
+
+std::string original_of(const std::string& pattern, const std::string& model) {
+  std::string out;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::size_t open = std::min(pattern.find('{', at), pattern.size());
+    out += pattern.substr(at, open - at);
+    if (open == pattern.size()) break;
+    const std::size_t close = pattern.find('}', open);
+    if (close == std::string::npos) fail(ErrorKind::usage, "--original " + quote(pattern) + ": a { without its }");
+    out += part_of(pattern.substr(open + 1, close - open - 1), model);
+    at = close + 1;
+  }
+  const std::filesystem::path folder = std::filesystem::path(model).parent_path();
+  const std::string original = pattern.find('/') == std::string::npos ? (folder / out).string() : out;
+  if (std::filesystem::path(original).lexically_normal() == std::filesystem::path(model).lexically_normal()) {
+    fail(ErrorKind::usage, escape(model) + ": --original " + quote(pattern) + " leads to the model itself");
+  }
+  return original;
+}
+
+int exit_code(const PairOutcome& pair, bool allow_inconclusive) {
+  return pair.result ? relayout::exit_code(*pair.result, allow_inconclusive) : pair.failure->code;
+}
+
+int exit_code(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
+  int worst = 0;
+  for (const PairOutcome& pair : pairs) worst = worse_code(worst, exit_code(pair, allow_inconclusive));
+  return worst;
+}
+
+std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, const ReportStyle& style) {
+  std::string out;
+  for (const PairOutcome& pair : pairs) {
+    TextTable head({.color = style.color});
+    const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
+    head.row({{verdict_word(pair), verdict_style(pair)}, {escape(pair.model), Style::strong}, {against, Style::faint}});
+    out += head.text();
+    if (!pair.result) {
+      out += "  " + escape(pair.failure->message) + "\n";
+    } else if (style.verbose || style.layers || pair.result->outcome != Outcome::same || !pair.result->defect.empty()) {
+      out += indented(verify_text(*pair.result, allow_inconclusive, style));
+    }
+  }
+  const int code = exit_code(pairs, allow_inconclusive);
+  TextTable verdict({.color = style.color});
+  verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, "exit " + std::to_string(code)});
+  return out + verdict.text();
+}
+
+Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
+  Json out = Json::object(), list = Json::array();
+  out.set("schema", "relayout.verify-pairs/1").set("tool", Json::object().set("version", kVersion));
+  for (const PairOutcome& pair : pairs) list.add(pair.result ? verify_json(*pair.result, allow_inconclusive) : failure_json(pair));
+  return std::move(out.set("pairs", std::move(list)).set("exit_code", exit_code(pairs, allow_inconclusive)));
+}
+
+std::vector<JunitSuite> junit_suites(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
+  std::vector<JunitSuite> out;
+  for (const PairOutcome& pair : pairs) {
+    out.push_back(pair.result ? junit_suite(*pair.result, allow_inconclusive) : junit_suite(pair.model, *pair.failure));
+  }
+  return out;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,148 @@
+// What people see of a test report where a CI shows it beside the change: a summary in Markdown and annotations of the files at fault.
+#include "report/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "report/junit.h"
+#include "report/markup.h"
+
+namespace relayout {
+namespace {
+
+using Status = JunitCase::Status;
+
+/// Failing cases of one suite that are listed; GitHub shows at most 1 MiB of a summary.
+constexpr std::size_t kMostListed = 10;
+
+bool is_bad(const JunitCase& one) {
+  return one.status == Status::failed || one.status == Status::error;
+}
+
+/// Code in a cell of a table: no byte of it ends the cell or the code.
+std::string code(std::string_view text) {
+  std::string out = "<code>";
+  for (const char c : escape_markup(text)) {
+    if (c == '|' || c == '`' || c == '\\' || c == '*' || c == '_' || c == '[' || c == '~') {
+      out += "&#" + std::to_string(static_cast<int>(c)) + ";";
+    } else {
+      out += c == '\n' ? ' ' : c;
+    }
+  }
+  return out + "</code>";
+}
+
+std::string word_of(const JunitSuite& suite) {
+  const auto has = [&](Status status) { return std::ranges::find(suite.cases, status, &JunitCase::status) != suite.cases.end(); };
+  if (has(Status::error)) return "❌ error";
+  if (has(Status::failed)) return "❌ failed";
+  return has(Status::skipped) ? "⚠️ not all tested" : "✅ passed";
+}
+
+std::string seconds_text(const JunitSuite& suite) {
+  double seconds = 0;
+  for (const JunitCase& one : suite.cases) seconds += one.seconds;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.1f s", seconds);
+  return text.data();
+}
+
+std::string row(const JunitSuite& suite) {
+  const auto good = std::ranges::count(suite.cases, Status::passed, &JunitCase::status);
+  const auto bad = std::ranges::find_if(suite.cases, is_bad);
+  return "| " + word_of(suite) + " | " + code(suite.name) + " | " + format_count(good) + " of " +
+         format_count(static_cast<int64_t>(suite.cases.size())) + " | " + (bad == suite.cases.end() ? "" : code(bad->message)) + " | " +
+         seconds_text(suite) + " |\n";
+}
+
+std::string failures(const JunitSuite& suite) {
+  std::string out;
+  std::size_t listed = 0, more = 0;
+  for (const JunitCase& one : suite.cases) {
+    if (!is_bad(one)) continue;
+    if (listed == kMostListed) {
+      ++more;
+      continue;
+    }
+    ++listed;
+    out += "- " + code(one.name) + " " + code(one.message) + (one.details.empty() ? "" : "<br>" + code(one.details)) + "\n";
+  }
+  if (out.empty()) return out;
+  if (more > 0) out += "- and " + format_count(static_cast<int64_t>(more)) + " more\n";
+  return "\n**" + code(suite.name) + "**\n\n" + out;
+}
+
+/// As GitHub's runner undoes it; in a property two characters more would end the value.
+std::string command_text(std::string_view text, bool property) {
+  std::string out;
+  for (const char c : text) {
+    const bool special = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
+    std::array<char, 8> code{};
+    std::snprintf(code.data(), code.size(), "%%%02X", static_cast<unsigned char>(c));
+    out += special ? std::string(code.data()) : std::string(1, c);
+  }
+  return out;
+}
+
+/// What is said of one file: the case met first, and the first details that any of its cases has.
+struct Annotation {
+  std::string file;
+  const JunitCase* first = nullptr;
+  std::string details;
+  int64_t more = 0;
+};
+
+/// Of the cases of `wanted` kind, one per file, in the order of the report.
+template <class Wanted>
+std::vector<Annotation> annotations(const std::vector<JunitSuite>& suites, const Wanted& wanted) {
+  std::vector<Annotation> out;
+  for (const JunitSuite& suite : suites) {
+    for (const JunitCase& one : suite.cases) {
+      if (!wanted(one)) continue;
+      const auto known = std::ranges::find(out, one.file, &Annotation::file);
+      if (known == out.end()) {
+        out.push_back({one.file, &one, one.details});
+      } else {
+        ++known->more;
+        if (known->details.empty()) known->details = one.details;
+      }
+    }
+  }
+  return out;
+}
+
+std::string commands(const std::string& level, const std::vector<Annotation>& list) {
+  std::string out;
+  for (const Annotation& one : list) {
+    const std::string file = one.file.empty() ? "" : "file=" + command_text(one.file, true) + ",";
+    std::string message = one.first->name + ": " + one.first->message;
+    if (!one.details.empty()) message += "\n" + one.details;
+    if (one.more > 0) message += "\nand " + format_count(one.more) + " more";
+    out += "::" + level + " " + file + "title=relayout verify::" + command_text(printable_markup(message), false) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string markdown_text(const std::vector<JunitSuite>& suites) {
+  std::string out = "### relayout verify\n\n| | what | cases | first finding | time |\n|---|---|---|---|---|\n";
+  for (const JunitSuite& suite : suites) out += row(suite);
+  for (const JunitSuite& suite : suites) out += failures(suite);
+  return out;
+}
+
+std::string github_annotations(const std::vector<JunitSuite>& suites) {
+  return commands("error", annotations(suites, is_bad)) +
+         commands("warning", annotations(suites, [](const JunitCase& one) { return one.status == Status::skipped; }));
+}
+
+}  // namespace relayout
