@@ -12,6 +12,8 @@
 #include "base/checked.h"
 #include "exec/constant_store.h"
 #include "exec/program.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
@@ -27,8 +29,7 @@ constexpr int64_t kFoldBytes = int64_t{64} << 20;
 
 /// Whether an operand's elements are never looked at, only its type and dims.
 bool reads_type_only(const ProgramNode& node, std::size_t input) {
-  const std::string& op = node.node->op_type();
-  return op == "Shape" || op == "Size" || op == "EyeLike" || (op == "CastLike" && input == 1);
+  return node.op->traits.reads(input) != Reads::elements;
 }
 
 std::vector<Datum> compute(const ProgramNode& node, std::span<const Datum* const> inputs, const std::vector<DatumInfo>& infos) {
@@ -155,7 +156,7 @@ class Walk {
   }
 
   [[nodiscard]] bool foldable(const ProgramNode& node, const std::vector<DatumInfo>& infos) {
-    if (!node.op->deterministic) return false;
+    if (node.op->traits.has(Trait::random)) return false;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] < 0 || reads_type_only(node, i)) continue;
       if (!state(node.inputs[i]).constant) return false;

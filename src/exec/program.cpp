@@ -14,6 +14,7 @@
 
 #include "exec/functions.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -27,7 +28,7 @@ constexpr std::size_t kMostNodes = 4'000'000;
 constexpr int kMostLevels = 200;
 
 bool is_control_flow(const Node& node) {
-  return node.is("If") || node.is("Loop") || node.is("Scan") || node.is("SequenceMap");
+  return has_trait(node, Trait::control_flow);
 }
 
 void collect_captures(const Graph& graph, const Graph& around, std::unordered_set<const Value*>& seen, std::vector<const Value*>& out) {

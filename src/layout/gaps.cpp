@@ -15,6 +15,7 @@
 #include "layout/ports.h"
 #include "ops/op.h"
 #include "ops/strided.h"
+#include "ops/traits.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -71,11 +72,10 @@ class Gaps {
   }
 
   static std::optional<Dims> viewed(const LayoutNode& node, const LayoutValue& x, const Dims& strides, const Dims& dims) {
-    const std::string_view op = node.op->name;
-    if (op == "Identity" || op == "Dropout" || op == "Split" || op == "Slice" || op == "SequenceAt") {
-      return dims.size() == strides.size() ? std::optional(strides) : std::nullopt;
-    }
-    if (op != "Transpose") return reshape_strides(TensorDesc{x.type, x.dims, strides}, dims);
+    const Traits traits = node.op->traits;
+    const bool renames_dims = traits.has(Trait::keeps_order) && !traits.has(Trait::same_dims);
+    if (renames_dims) return reshape_strides(TensorDesc{x.type, x.dims, strides}, dims);
+    if (node.op->name != "Transpose") return dims.size() == strides.size() ? std::optional(strides) : std::nullopt;
     const auto permutation = permutation_of(*node.node, x.dims.size());
     if (!permutation) return std::nullopt;
     Dims out;

@@ -15,6 +15,7 @@
 #include "layout/permutation.h"
 #include "model/attributes.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
 
@@ -362,10 +363,7 @@ std::optional<Ports> wanted_ports(const LayoutGraph& graph, const LayoutNode& no
 }
 
 bool reads_elements(const LayoutNode& node, std::size_t input) {
-  if (node.op == nullptr) return true;
-  if (node.op->name == "CastLike") return input == 0;
-  return node.op->name != "Shape" && node.op->name != "Size" && node.op->name != "EyeLike" && node.op->name != "RandomNormalLike" &&
-         node.op->name != "RandomUniformLike";
+  return node.op == nullptr || node.op->traits.reads(input) == Reads::elements;
 }
 
 bool is_view(const LayoutNode& node) {

@@ -16,6 +16,7 @@
 #include "model/attributes.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -28,10 +29,6 @@ namespace {
 
 /// Contents are followed up to this size: shapes, axes, bounds, not weights.
 constexpr int64_t kSmallElements = 1024;
-
-const Op* op_of(const Node& node) {
-  return node.domain().empty() && node.subgraphs().empty() ? find_op(node.op_type()) : nullptr;
-}
 
 bool all_small(const Node& node, const std::vector<DatumInfo>& outputs) {
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -104,11 +101,12 @@ Shapes::Known* Shapes::look_up(const Value& value) {
 
 /// What follows for the outputs of a node, as far as its operands are known.
 void Shapes::infer(const Node& node) {
-  const Op* op = op_of(node);
-  if (op == nullptr || op->infer == nullptr || node.is("Constant")) return;
+  const Op* op = find_kernel(node);
+  if (op == nullptr || node.is("Constant")) return;
   std::vector<const DatumInfo*> infos;
   std::vector<const Datum*> contents;
-  bool all_contents = op->compute != nullptr && op->deterministic, all_constant = op->deterministic;
+  const bool is_random = op->traits.has(Trait::random);
+  bool all_contents = !is_random, all_constant = !is_random;
   for (const Value* input : node.inputs()) {
     const Known* known = input == nullptr ? nullptr : look_up(*input);
     if (input != nullptr && known == nullptr) return;
@@ -245,7 +243,7 @@ class Builder {
     }
     for (auto entry = nodes.rbegin(); entry != nodes.rend(); ++entry) {
       const auto& [node, operands] = *entry;
-      LayoutNode made{node, op_of(*node), {}, {}};
+      LayoutNode made{node, find_kernel(*node), {}, {}};
       for (const Value* input : operands) made.inputs.push_back(number(input));
       for (const Value* output : node->outputs())
         made.outputs.push_back(output != nullptr && needed.contains(output) ? number(output) : -1);

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "model/bytes.h"
 #include "model/origin.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "ops/value_type.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -30,54 +30,21 @@
 namespace relayout {
 namespace {
 
-/// Their work is not bounded by the size of operands and results, so they are not run to see whether something is constant.
-constexpr auto kCostly = std::to_array<std::string_view>({
-    "Attention",   "Conv",          "ConvInteger", "ConvTranspose", "DFT",      "DeformConv", "Det",           "Dropout",
-    "Einsum",      "GRU",           "Gemm",        "GridSample",    "LSTM",     "MatMul",     "MatMulInteger", "NonMaxSuppression",
-    "QLinearConv", "QLinearMatMul", "RNN",         "Resize",        "RoiAlign", "STFT",       "Upsample",
-});
-
-/// Sources of randomness stay what they are, even those with a seed.
-constexpr auto kRandom = std::to_array<std::string_view>({
-    "Bernoulli",
-    "Multinomial",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-});
-
-/// Folding their results would undo a quantization that somebody meant.
-constexpr auto kQuantizing = std::to_array<std::string_view>({"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"});
-
-static_assert(std::ranges::is_sorted(kCostly) && std::ranges::is_sorted(kRandom) && std::ranges::is_sorted(kQuantizing));
-
 /// Operands from which dims are computed are small.
 constexpr int64_t kShapeElements = 1024;
-
-/// What a node wants to know of an operand.
-enum class Need { contents, dims, type };
-
-Need need_of(const Node& node, std::size_t input) {
-  if (node.is("Shape") || node.is("Size")) return Need::dims;
-  if (node.is("CastLike") && input == 1) return Need::type;
-  return Need::contents;
-}
 
 bool has_attribute_reference(const Node& node) {
   return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
 }
 
-/// Why a node is never evaluated, or nothing.
+/// Why a node is never evaluated, or nothing. Folding what quantizes would undo a quantization that is meant; sources of randomness stay,
+/// even those with a seed; costly operators are not run to see whether something is constant.
 std::optional<Reason> refused(const Node& node) {
-  if (!node.domain().empty() || !node.subgraphs().empty() || node.opset() <= 0 || has_attribute_reference(node))
-    return Reason::not_constant;
-  const std::string& op = node.op_type();
-  if (std::ranges::binary_search(kQuantizing, op)) return Reason::quantized;
-  if (std::ranges::binary_search(kCostly, op) || std::ranges::binary_search(kRandom, op)) return Reason::not_constant;
-  const Op* const known = find_op(op);
-  if (known == nullptr || !known->deterministic) return Reason::not_constant;
-  return std::nullopt;
+  const Op* const op = find_kernel(node);
+  if (op == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
+  if (op->traits.has(Trait::quantizes)) return Reason::quantized;
+  const bool draws = op->traits.has(Trait::random) || node.is("Dropout");
+  return draws || op->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
 }
 
 /// Answers without looking at operands' contents.
@@ -216,9 +183,10 @@ std::variant<Constant, Reason> Constants::find(const Value& value) {
 
 const Value* Constants::next_unknown(const Node& node, std::size_t& next) const {
   if (!is_seen_through(node) && refused(node)) return nullptr;
+  const Traits traits = traits_of(node);
   for (; next < node.inputs().size(); ++next) {
     const Value* const input = node.input(next);
-    if (input == nullptr || need_of(node, next) == Need::type) continue;
+    if (input == nullptr || traits.reads(next) == Reads::type) continue;
     const auto known = known_.find(input);
     if (known == known_.end()) return input;
     if (std::holds_alternative<Reason>(known->second)) return nullptr;
@@ -235,13 +203,13 @@ void Constants::answer_all(const Node& node, const Answer& answer) {
 void Constants::answer(const Node& node) {
   const bool seen_through = is_seen_through(node);
   if (const auto reason = seen_through ? std::nullopt : refused(node)) return answer_all(node, *reason);
+  const Traits traits = traits_of(node);
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const input = node.input(i);
-    const Need need = need_of(node, i);
-    if (input == nullptr || need == Need::type) continue;
+    if (input == nullptr || traits.reads(i) == Reads::type) continue;
     if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) {
       const Reason why = *reason;
-      if (need != Need::dims || shape_of(*input) == nullptr) return answer_all(node, why);
+      if (traits.reads(i) != Reads::dims || shape_of(*input) == nullptr) return answer_all(node, why);
     }
   }
   answer_all(node, Reason::not_constant);
@@ -370,10 +338,7 @@ const DatumInfo* Constants::shape_of(const Value& value) {
 }
 
 const Value* Constants::variable_of(const Node& node) {
-  if (!node.domain().empty() || !node.subgraphs().empty() || node.opset() <= 0 || has_attribute_reference(node) ||
-      find_op(node.op_type()) == nullptr) {
-    return nullptr;
-  }
+  if (find_kernel(node) == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return nullptr;
   const Value* variable = nullptr;
   for (const Value* const input : node.inputs()) {
     if (input == nullptr || std::holds_alternative<Constant>(find(*input))) continue;
@@ -428,17 +393,17 @@ void Constants::evaluate(const Node& node) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Value* const input = node.input(i);
     if (input == nullptr) continue;
-    const Need need = need_of(node, i);
-    if (need == Need::type) {
+    const Reads reads = op.traits.reads(i);
+    if (reads == Reads::type) {
       const DataType type = type_of(*input);
       if (type == DataType::undefined) return;
       operands[i].tensor = dims_only(type, {0});
-    } else if (need == Need::dims && std::holds_alternative<Reason>(known_.at(input))) {
+    } else if (reads == Reads::dims && std::holds_alternative<Reason>(known_.at(input))) {
       const DatumInfo& shape = *shape_of(*input);
       operands[i].tensor = dims_only(shape.type, shape.dims);
     } else {
       const Constant& constant = std::get<Constant>(known_.at(input));
-      if (need == Need::dims) {
+      if (reads == Reads::dims) {
         operands[i].tensor = dims_only(constant.type, constant.dims);
       } else {
         bytes += bytes_in_memory(constant.type, constant.dims).value_or(options_.budget + 1);

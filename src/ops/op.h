@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/attributes.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 
 namespace relayout {
@@ -45,21 +46,31 @@ using Compute = void (*)(const OpCall& call, std::span<const Datum* const> input
 using View = std::optional<Tensor> (*)(const OpCall& call, std::span<const Datum* const> inputs, const DatumInfo& output,
                                        std::size_t index);
 
-/// One line of the op table.
+/// One line of the op table: what there is to know of an operator, whoever asks. Other folders keep no lists of such facts, only their own
+/// decisions.
 struct Op {
   std::string_view name;
   int since;     ///< first opset of the default domain that has it
   int reviewed;  ///< newest opset whose text this code was compared with
   LayoutRule layout;
-  Infer infer;
+  Traits traits;
+  Infer infer;  ///< nullptr for control flow, as compute
   Compute compute;
   View view = nullptr;
-  bool in_place = false;      ///< may write its first output over its first input (elementwise)
-  bool deterministic = true;  ///< false: Random* without seed, Bernoulli, Multinomial
+  bool in_place = false;  ///< may write its first output over its first input (elementwise)
 };
 
 /// The operator of the default domain, or nullptr.
 [[nodiscard]] const Op* find_op(std::string_view name);
+/// The operator of a node; nullptr for other domains and for what the table does not have.
+[[nodiscard]] const Op* find_op(const Node& node);
+/// The same, only if it has a kernel: nullptr for control flow and for nodes with nested graphs.
+[[nodiscard]] const Op* find_kernel(const Node& node);
+/// What is known of a node's operator: Traits::none() for one that is not in the table.
+[[nodiscard]] Traits traits_of(const Node& node);
+[[nodiscard]] inline bool has_trait(const Node& node, Trait trait) {
+  return traits_of(node).has(trait);
+}
 /// The whole table, by name.
 [[nodiscard]] std::span<const Op> op_table();
 

@@ -15,6 +15,8 @@
 #include "base/text.h"
 #include "model/attributes.h"
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
@@ -243,9 +245,7 @@ bool Affine::shifts() const {
 }
 
 bool is_affine_operator(const Node& node) {
-  constexpr auto kOperators = std::to_array<std::string_view>({"Add", "BatchNormalization", "Div", "Mul", "Neg", "Sub", "Sum"});
-  static_assert(std::ranges::is_sorted(kOperators));
-  return node.domain().empty() && std::ranges::binary_search(kOperators, std::string_view(node.op_type()));
+  return has_trait(node, Trait::affine);
 }
 
 const Match<AffineNode>& read_affine(Node& node, PassContext& context) {

@@ -13,6 +13,8 @@
 
 #include "base/checked.h"
 #include "model/attributes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
@@ -22,16 +24,6 @@
 
 namespace relayout {
 namespace {
-
-constexpr auto kMovesAxes =
-    std::to_array<std::string_view>({"DepthToSpace", "Flatten", "Reshape", "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"});
-constexpr auto kQuantized = std::to_array<std::string_view>({"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"});
-static_assert(std::ranges::is_sorted(kMovesAxes) && std::ranges::is_sorted(kQuantized));
-
-template <std::size_t N>
-bool is_one_of(const Node& node, const std::array<std::string_view, N>& names) {
-  return node.domain().empty() && std::ranges::binary_search(names, std::string_view(node.op_type()));
-}
 
 std::optional<Dims> shape_of(const Value* value, PassContext& context) {
   return value != nullptr ? context.shapes.of(*value, context.constants) : std::nullopt;
@@ -306,13 +298,14 @@ bool may_carry(const Node& node) {
   constexpr auto kCarriers = std::to_array<std::string_view>(
       {"AveragePool", "Flatten", "GlobalAveragePool", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
   static_assert(std::ranges::is_sorted(kCarriers));
-  return is_one_of(node, kCarriers) && node.input(0) != nullptr && node.output(0) != nullptr;
+  return node.domain().empty() && std::ranges::binary_search(kCarriers, node.op_type()) && node.input(0) != nullptr &&
+         node.output(0) != nullptr;
 }
 
 Reason reason_between(const Node& node) {
   if (!node.domain().empty()) return Reason::unknown_op_between;
-  if (is_one_of(node, kMovesAxes)) return Reason::channel_axis_moved;
-  if (is_one_of(node, kQuantized)) return Reason::quantized;
+  if (has_trait(node, Trait::permutes)) return Reason::channel_axis_moved;
+  if (has_trait(node, Trait::quantized)) return Reason::quantized;
   if (node.is("Pad")) return Reason::pads_with_shift;
   if (node.is("Dropout")) return Reason::training_mode;
   if (node.is("Concat")) return Reason::concat_branch;

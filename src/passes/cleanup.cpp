@@ -8,17 +8,13 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {
 namespace {
-
-bool is_known(const Node& node) {
-  if (!node.domain().empty()) return false;
-  return find_op(node.op_type()) != nullptr || node.is("If") || node.is("Loop") || node.is("Scan");
-}
 
 /// Initializers that a graph's quantization annotations name.
 const std::unordered_set<std::string>& annotated(const Graph& graph, PassContext& context) {
@@ -48,7 +44,7 @@ void add_captures(const Graph& nested, const Graph& outer, std::vector<Value*>& 
 }  // namespace
 
 bool is_removable(const Node& node) {
-  if (!is_known(node)) return false;
+  if (find_op(node) == nullptr) return false;
   for (const auto& nested : node.subgraphs()) {
     for (const Node& inner : nested->nodes()) {
       if (!is_removable(inner)) return false;

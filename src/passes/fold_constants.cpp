@@ -18,8 +18,11 @@
 #include <variant>
 #include <vector>
 
+#include "layout/permutation.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/cleanup.h"
 #include "passes/operands.h"
 #include "passes/pass.h"
@@ -54,9 +57,8 @@ bool is_stored_order(const Node& node) {
   if (!node.is("Transpose") || !is_stored(node.input(0))) return false;
   const auto is_weight = [](const Use& use) {
     const Node& reader = *use.node;
-    const bool is_convolution = reader.is("Conv") || reader.is("ConvTranspose") || reader.is("ConvInteger");
-    const bool is_quantizer = reader.is("QuantizeLinear") || reader.is("DequantizeLinear");
-    return (is_convolution && use.index == 1) || (reader.is("QLinearConv") && use.index == 3) || (is_quantizer && use.index == 0);
+    const auto index = static_cast<std::size_t>(use.index);
+    return weight_input(reader) == index || (has_trait(reader, Trait::quantizes) && index == 0);
   };
   return std::ranges::any_of(node.output(0)->uses(), is_weight);
 }

@@ -1,15 +1,15 @@
 #include "passes/neighbours.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/text.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/carry.h"
 #include "passes/linear_operator.h"
@@ -29,10 +29,8 @@ constexpr int kLongestWay = 16;
 constexpr int kLongestRow = 8;
 constexpr int kDeepestConcat = 8;
 
-constexpr auto kQuantizedOperators = std::to_array<std::string_view>({"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"});
-
 bool is_quantized_operator(const Node* node) {
-  return node != nullptr && node->domain().empty() && std::ranges::find(kQuantizedOperators, node->op_type()) != kQuantizedOperators.end();
+  return node != nullptr && has_trait(*node, Trait::quantized);
 }
 
 bool is_any_linear(const Node* node) {

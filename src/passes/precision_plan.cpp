@@ -1,7 +1,6 @@
 #include "passes/precision_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,7 +14,9 @@
 #include "base/text.h"
 #include "ops/constants.h"
 #include "ops/dtypes.h"
+#include "ops/op.h"
 #include "ops/op_signature.h"
+#include "ops/traits.h"
 #include "passes/fragile.h"
 #include "passes/pass.h"
 #include "passes/rounding.h"
@@ -30,11 +31,6 @@ constexpr int64_t kCastByNumber = 6;
 
 constexpr TypeSet kNarrow{DataType::float16, DataType::bfloat16};
 
-/// Where 16 bits save time or memory, so that a Cast in front of them pays.
-constexpr auto kGainers = std::to_array<std::string_view>(
-    {"Attention", "CausalConvWithState", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN"});
-static_assert(std::ranges::is_sorted(kGainers));
-
 /// Operators to which the type of this operand makes no difference.
 bool takes_any(const Node& node, int input) {
   return input == 0 && (node.is("Cast") || node.is("Shape") || node.is("Size"));
@@ -42,10 +38,10 @@ bool takes_any(const Node& node, int input) {
 
 bool is_dequantized(const Value& value) {
   const Node* node = value.producer();
-  while (node != nullptr && (node->is("Transpose") || node->is("Reshape") || node->is("Identity")) && node->input(0) != nullptr) {
+  while (node != nullptr && has_trait(*node, Trait::permutes) && node->input(0) != nullptr) {
     node = node->input(0)->producer();
   }
-  return node != nullptr && (node->is("DequantizeLinear") || node->is("QuantizeLinear"));
+  return node != nullptr && has_trait(*node, Trait::quantizes);
 }
 
 /// Whether a nested graph hands the value on as an output under its own name: its type is part of a contract then.
@@ -197,7 +193,8 @@ std::optional<Skip> PrecisionPlan::harm_of_constants(const Node& node, uint64_t 
 
 /// Everything that is not constant comes from nodes that keep their type, or from outside.
 bool PrecisionPlan::carries_on(const Node& node) const {
-  if (std::ranges::binary_search(kGainers, node.op_type())) return false;
+  // Where 16 bits save time or memory, a Cast in front pays.
+  if (has_trait(node, Trait::multiplies)) return false;
   bool any = false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const value = node.input(i);

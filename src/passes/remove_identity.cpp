@@ -8,13 +8,13 @@
 // name of its own.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/attributes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/carry.h"
 #include "passes/cleanup.h"
 #include "passes/pass.h"
@@ -25,8 +25,6 @@
 
 namespace relayout {
 namespace {
-
-constexpr auto kOfOneOperand = std::to_array<std::string_view>({"Concat", "Max", "Mean", "Min", "Sum"});
 
 struct Removal {
   Node* node = nullptr;
@@ -52,10 +50,10 @@ bool keeps_type(const Node& node, PassContext& context) {
 }
 
 bool does_nothing(const Node& node, PassContext& context) {
-  if (node.input(0) == nullptr || node.output(0) == nullptr || !node.domain().empty()) return false;
+  if (node.input(0) == nullptr || node.output(0) == nullptr) return false;
   if (node.is("Transpose")) return moves_nothing(node);
-  if (node.is("Cast") || node.is("CastLike")) return keeps_type(node, context);
-  if (std::ranges::binary_search(kOfOneOperand, node.op_type())) return node.inputs().size() == 1;
+  if (has_trait(node, Trait::casts)) return keeps_type(node, context);
+  if (has_trait(node, Trait::one_is_itself)) return node.inputs().size() == 1;
   return passes_through(node, context);
 }
 

@@ -13,6 +13,7 @@
 #include "model/attributes.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -109,8 +110,8 @@ class OutputShape {
 
   /// What the operator's own rule says; nothing when it needs more than is known.
   [[nodiscard]] Shape inferred(const std::vector<Shape>& inputs) {
-    const Op* const op = find_op(node_.op_type());
-    if (op == nullptr || node_.opset() <= 0 || !node_.subgraphs().empty()) return std::nullopt;
+    const Op* const op = find_kernel(node_);
+    if (op == nullptr || node_.opset() <= 0) return std::nullopt;
     std::vector<DatumInfo> infos(inputs.size());
     std::vector<const DatumInfo*> pointers(inputs.size(), nullptr);
     std::vector<std::optional<Tensor>> values(inputs.size());

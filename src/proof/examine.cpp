@@ -1,7 +1,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -11,7 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/op.h"
 #include "ops/op_version.h"
+#include "ops/traits.h"
 #include "proof/affine.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
@@ -27,11 +28,9 @@ namespace {
 
 /// Two nodes that make random values must stay two.
 bool is_random(const Node& node, bool is_call) {
-  constexpr auto kRandom = std::to_array<std::string_view>(
-      {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
   if (!node.domain().empty()) return !is_call;
   if (node.op_type() == "Dropout") return node.opset() >= 12;
-  return std::ranges::find(kRandom, node.op_type()) != kRandom.end() && node.attribute("seed") == nullptr;
+  return has_trait(node, Trait::random) && node.attribute("seed") == nullptr;
 }
 
 /// What a Transpose of a Transpose gives back unchanged; nothing when `ref` is made otherwise.

@@ -2,7 +2,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/numbers.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -212,8 +213,8 @@ bool is_identity(Side& side, Ref output) {
   if (node->is("Identity")) return true;
   if (node->is("Dropout")) return drops_nothing(side, output);
   if (node->is("Transpose")) return moves_nothing(output);
-  if (node->is("Concat") || node->is("Sum") || node->is("Max") || node->is("Min") || node->is("Mean")) return node->inputs().size() == 1;
-  if (!node->is("Cast") && !node->is("CastLike")) return false;
+  if (has_trait(*node, Trait::one_is_itself)) return node->inputs().size() == 1;
+  if (!has_trait(*node, Trait::casts)) return false;
   const DataType before = side.type_of(side.operand(output, 0));
   return before != DataType::undefined && before == type_after(side, output);
 }

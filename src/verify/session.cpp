@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,19 +12,15 @@
 #include <malloc.h>
 #endif
 
-#include <algorithm>
-#include <array>
-
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/error.h"
 #include "verify/noise.h"
 
 namespace relayout {
 namespace {
-
-constexpr auto kRandomOps =
-    std::to_array<std::string_view>({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"});
 
 [[noreturn]] void fail_named(const std::string& name, const Error& error) {
   const std::string what = error.what();
@@ -68,10 +63,8 @@ std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options) 
 std::vector<std::string> random_nodes(const Graph& graph) {
   std::vector<std::string> labels;
   for_each_node(graph, [&](const Node& node) {
-    if (!node.domain().empty()) return;
-    const bool random = std::ranges::find(kRandomOps, node.op_type()) != kRandomOps.end();
     const bool trains = node.is("Dropout") && node.input(2) != nullptr;
-    if (random || trains) labels.push_back(node.label());
+    if (has_trait(node, Trait::random) || trains) labels.push_back(node.label());
   });
   return labels;
 }

@@ -93,6 +93,11 @@ TEST_F(ConstantsTest, F40ShapeNeedsTheDimsOnly) {
   EXPECT_THAT(contents<int64_t>("n"), ElementsAre(6));
 }
 
+TEST_F(ConstantsTest, EyeLikeReadsDimsOnly) {
+  parse("e = EyeLike <dtype = 7> (x)");
+  EXPECT_THAT(contents<int64_t>("e"), ElementsAre(1, 0, 0, 0, 1, 0));
+}
+
 TEST_F(ConstantsTest, F40ShapesFollowFromTheInputsThatTheGraphDeclares) {
   parse("r = Relu (x)  t = MatMul (r, v)  a = Shape (x)  b = Shape (t)  c = Gather (b, one)",
         "float[3,5] v = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, int64 one = {1}");

@@ -49,6 +49,15 @@ TEST(RemoveIdentity, DropoutThatDropsNothing) {
   expect_unchanged("g (float[2] x) => (float[2] y, bool[2] m) { a, m = Dropout (x)  y = Neg (a) }");
 }
 
+TEST(RemoveIdentity, CastOfAnRmsNormalizationWhoseScaleHasAnotherType) {
+  // The result has the type of the scale, not that of the data.
+  const std::string opset23 = R"(<ir_version: 11, opset_import: ["" : 23]>)";
+  expect_unchanged(
+      TextModel("g (float16[2,3] x, float[3] s) => (float16[2,3] y) { h = Neg (x)  n = RMSNormalization (h, s)  "
+                "c = Cast <to = 10> (n)  y = Abs (c) }",
+                opset23));
+}
+
 TEST(RemoveIdentity, OperatorsThatHaveNothingToDo) {
   const std::string after = "g (float[2,3] x) => (float[2,3] y) { y = Neg (x) }";
   for (const char* const node : {"Transpose <perm = [0, 1]> (x)", "Concat <axis = 1> (x)", "Sum (x)", "Max (x)", "Min (x)", "Mean (x)",

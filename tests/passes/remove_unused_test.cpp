@@ -45,6 +45,13 @@ TEST(RemoveUnused, VisibleThingsStay) {
   expect_unchanged("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Relu (x) }");
 }
 
+TEST(RemoveUnused, ASequenceMapGoesWithWhatItRuns) {
+  const auto result = run({kPass},
+                          "g (float[2] x) => (float[2] y) { q = SequenceConstruct (x)  d = SequenceMap (q) <body = f (float[2] i) "
+                          "=> (float[2] o) { o = Neg (i) }>  y = Relu (x) }");
+  EXPECT_EQ(result.model->graph().nodes().size(), 1U);
+}
+
 TEST(RemoveUnused, UnknownOperatorsStay) {
   const std::string domains = R"(<ir_version: 8, opset_import: ["" : 17, "other" : 1]>)";
   expect_unchanged(TextModel("g (float[2] x) => (float[2] y) <float[2] w> { d = other.Log (x, w)  y = Relu (x) }", domains));

@@ -83,7 +83,7 @@ Tensor arranged(const Tensor& tensor, Arrangement arrangement) {
 }
 
 std::vector<Datum> run_node(const Node& node, const std::vector<const Datum*>& inputs, const EvaluateOptions& options) {
-  const Op* op = node.domain().empty() ? find_op(node.op_type()) : nullptr;
+  const Op* op = find_kernel(node);
   if (op == nullptr) fail(ErrorKind::unsupported, "no kernel for " + node.op_type());
   OpCall call(node, node.opset());
   call.threads = options.threads;

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace relayout {
+
+/// A fact about an operator that follows from its definition and holds for every version of it. "The result" is its first output.
+enum class Trait : uint32_t {
+  same_dims = 1U << 0U,      ///< the result has the dims of input 0
+  broadcasts = 1U << 1U,     ///< the result has the dims of all inputs, broadcast as in numpy (before opset 7: of input 0)
+  same_type = 1U << 2U,      ///< the result has the element type of input 0 (of sequences: their tensors have)
+  makes_boolean = 1U << 3U,  ///< the result is of type bool
+  makes_int64 = 1U << 4U,    ///< the result is of type int64: indices, counts, dims
+  keeps_order = 1U << 5U,    ///< the result has the elements of input 0 in the same row-major order
+  permutes = 1U << 6U,       ///< the result has each element of input 0 exactly once
+  casts = 1U << 7U,          ///< element i of the result is element i of input 0, converted to another type
+  one_is_itself = 1U << 8U,  ///< any number of inputs; with a single one the result is that input
+  affine = 1U << 9U,         ///< x → a·x + b for one operand x when the others are constants
+  multiplies = 1U << 10U,    ///< adds up products of the elements of two operands
+  random = 1U << 11U,        ///< draws numbers
+  quantizes = 1U << 12U,     ///< converts to or from quantized numbers
+  quantized = 1U << 13U,     ///< computes with quantized numbers
+  jumps = 1U << 14U,         ///< a result may change by much where an operand changes by rounding: steps, choices (not: indices of MaxPool)
+  chooses = 1U << 15U,       ///< jumps, and computes before it decides: of equal operands two correct evaluations may decide differently
+  costly = 1U << 16U,        ///< takes far longer than reading its operands and writing its results: products, searches, interpolation
+  control_flow = 1U << 17U,  ///< runs nested graphs; has no kernel
+};
+
+/// What an operator looks at of one of its inputs.
+enum class Reads : uint8_t { elements, dims, type };
+
+/// All that is known of one operator: a set of traits, and facts about single inputs. Has no default, so that each entry of the op table
+/// states what it is.
+class Traits {
+ public:
+  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint32_t>(one)) {}  // NOLINT(google-explicit-constructor): one is a set
+  /// Of an operator that none of the traits describes.
+  [[nodiscard]] static constexpr Traits none() noexcept { return Traits(0U); }
+  /// Each element of the results is an element of input `input` (or of another input that this is said of) or a fill value, and which one
+  /// does not depend on their contents. Of Dropout: of its first result, where it does not train.
+  [[nodiscard]] static constexpr Traits moves(std::size_t input) noexcept { return none().with(&Traits::moved_, 1U << input); }
+  [[nodiscard]] static constexpr Traits moves_all() noexcept { return none().with(&Traits::moved_, ~0U); }
+  /// Of input `input` only type and dims are looked at.
+  [[nodiscard]] static constexpr Traits reads_dims(std::size_t input) noexcept { return none().with(&Traits::dims_only_, 1U << input); }
+  /// Of input `input` only the type is looked at.
+  [[nodiscard]] static constexpr Traits reads_type(std::size_t input) noexcept { return none().with(&Traits::type_only_, 1U << input); }
+
+  [[nodiscard]] constexpr bool has(Trait trait) const noexcept { return (flags_ & static_cast<uint32_t>(trait)) != 0; }
+  [[nodiscard]] constexpr bool moves_input(std::size_t input) const noexcept { return contains(moved_, input); }
+  [[nodiscard]] constexpr Reads reads(std::size_t input) const noexcept {
+    return contains(type_only_, input) ? Reads::type : contains(dims_only_, input) ? Reads::dims : Reads::elements;
+  }
+
+  friend constexpr Traits operator|(Traits a, Traits b) noexcept {
+    a.flags_ |= b.flags_;
+    a.moved_ |= b.moved_;
+    a.dims_only_ |= b.dims_only_;
+    a.type_only_ |= b.type_only_;
+    return a;
+  }
+
+ private:
+  constexpr explicit Traits(uint32_t flags) noexcept : flags_(flags) {}
+  [[nodiscard]] constexpr Traits with(uint32_t Traits::* inputs, uint32_t bits) const noexcept {
+    Traits out = *this;
+    out.*inputs |= bits;
+    return out;
+  }
+  /// The last bit stands for all further inputs.
+  static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
+
+  uint32_t flags_;
+  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0;
+};
+
+[[nodiscard]] constexpr Traits operator|(Trait a, Trait b) noexcept {
+  return Traits(a) | Traits(b);
+}
+
+}  // namespace relayout

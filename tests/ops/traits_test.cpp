@@ -1,0 +1,495 @@
+// The traits of the op table against facts from elsewhere: ONNX's schemas, and what the kernels do with the operands of the op cases.
+
+#include "ops/traits.h"
+
+#include <gtest/gtest.h>
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ops/op.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "support/evaluate.h"
+#include "support/op_cases.h"
+
+namespace relayout::test {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+/// Names of the table's operators of which `is_so` holds.
+Names names_where(const std::function<bool(const Op&)>& is_so) {
+  Names out;
+  for (const Op& op : op_table()) {
+    if (is_so(op)) out.insert(op.name);
+  }
+  return out;
+}
+
+Names with(Trait trait) {
+  return names_where([trait](const Op& op) { return op.traits.has(trait); });
+}
+
+Names without(Names names, const Names& others) {
+  std::erase_if(names, [&](std::string_view name) { return others.contains(name); });
+  return names;
+}
+
+TEST(Traits, FollowFromEachOther) {
+  for (const Op& op : op_table()) {
+    SCOPED_TRACE(op.name);
+    const Traits traits = op.traits;
+    const auto implies = [&](Trait a, bool b) { return !traits.has(a) || b; };
+    EXPECT_TRUE(implies(Trait::keeps_order, traits.has(Trait::permutes)));
+    EXPECT_TRUE(implies(Trait::permutes, traits.moves_input(0) && traits.has(Trait::same_type)));
+    EXPECT_TRUE(implies(Trait::broadcasts, !traits.has(Trait::same_dims)));
+    EXPECT_TRUE(implies(Trait::casts, traits.has(Trait::same_dims)));
+    EXPECT_TRUE(implies(Trait::chooses, traits.has(Trait::jumps)));
+    EXPECT_TRUE(implies(Trait::multiplies, traits.has(Trait::costly)));
+    EXPECT_TRUE(implies(Trait::makes_boolean, !traits.has(Trait::makes_int64)));
+    EXPECT_TRUE(implies(Trait::quantizes, !traits.has(Trait::quantized)));
+    EXPECT_EQ(traits.has(Trait::control_flow), op.compute == nullptr);
+  }
+}
+
+TEST(Traits, OfInputsHoldForTheirInputsOnly) {
+  constexpr Traits kTraits = Traits::moves(0) | Traits::moves(2) | Traits::reads_dims(1) | Traits::reads_type(3);
+  EXPECT_TRUE(kTraits.moves_input(0) && !kTraits.moves_input(1) && kTraits.moves_input(2) && !kTraits.moves_input(100));
+  EXPECT_TRUE(Traits::moves_all().moves_input(0) && Traits::moves_all().moves_input(100));
+  EXPECT_EQ(kTraits.reads(0), Reads::elements);
+  EXPECT_EQ(kTraits.reads(1), Reads::dims);
+  EXPECT_EQ(kTraits.reads(3), Reads::type);
+}
+
+TEST(Traits, OfNodesNeedTheDefaultDomain) {
+  const auto model = Model::from_text(
+      "<ir_version: 8, opset_import: [\"\": 17, \"own\": 1]>\n"
+      "g (float[2] x) => (y) { a = RandomNormalLike (x)  b = own.RandomNormalLike (x)  c = ai.onnx.Quux (x)  y = Sum (a, b, c) }");
+  std::vector<bool> random;
+  for (const Node& node : model->graph().nodes()) random.push_back(has_trait(node, Trait::random));
+  EXPECT_EQ(random, (std::vector<bool>{true, false, false, false}));
+}
+
+// --- ONNX's schemas ----------------------------------------------------------------------------------------------------------------
+
+/// All versions of the default domain's operators, by name.
+std::map<std::string, std::vector<onnx::OpSchema>> schemas() {
+  std::map<std::string, std::vector<onnx::OpSchema>> out;
+  for (const auto& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+    if (schema.domain().empty() && !schema.deprecated() && find_op(schema.Name()) != nullptr) out[schema.Name()].push_back(schema);
+  }
+  return out;
+}
+
+/// Operators all versions of whose schema `holds` is true of.
+Names names_by_schema(const std::function<bool(const onnx::OpSchema&)>& holds) {
+  Names out;
+  for (const auto& [name, versions] : schemas()) {
+    if (std::ranges::all_of(versions, holds)) out.insert(find_op(name)->name);
+  }
+  return out;
+}
+
+/// Those that the linked library knows.
+Names known_to_onnx(const Names& names) {
+  Names out;
+  const auto known = schemas();
+  for (const std::string_view name : names) {
+    if (known.contains(std::string(name))) out.insert(name);
+  }
+  return out;
+}
+
+bool is_always(const onnx::OpSchema& schema, const std::string& type) {
+  if (schema.outputs().empty()) return false;
+  const auto& types = schema.outputs().front().GetTypes();
+  return types.size() == 1 && **types.begin() == type;
+}
+
+TEST(Traits, TypesOfResultsAreThoseOfTheSchemas) {
+  const Names same = names_by_schema([](const onnx::OpSchema& schema) {
+    return !schema.inputs().empty() && !schema.outputs().empty() &&
+           schema.inputs().front().GetTypeStr() == schema.outputs().front().GetTypeStr();
+  });
+  // The element type of a sequence is that of its tensors; those of control flow are the nested graph's.
+  const Names sequences{"ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SplitToSequence"};
+  EXPECT_EQ(without(known_to_onnx(with(Trait::same_type)), sequences), without(same, with(Trait::control_flow)));
+  EXPECT_EQ(without(sequences, with(Trait::same_type)), Names{});
+  const Names boolean = names_by_schema([](const onnx::OpSchema& schema) { return is_always(schema, "tensor(bool)"); });
+  EXPECT_EQ(known_to_onnx(with(Trait::makes_boolean)), boolean);
+  const Names int64 = names_by_schema([](const onnx::OpSchema& schema) { return is_always(schema, "tensor(int64)"); });
+  EXPECT_EQ(known_to_onnx(with(Trait::makes_int64)), int64);
+}
+
+TEST(Traits, TypeOfAnRmsNormalizationIsThatOfItsScale) {
+  EXPECT_FALSE(find_op("RMSNormalization")->traits.has(Trait::same_type));  // ONNX 1.19: X is of type T, scale and Y of type V
+}
+
+TEST(Traits, SeedsBelongToRandomOperators) {
+  const Names seeded = names_by_schema([](const onnx::OpSchema& schema) { return schema.attributes().contains("seed"); });
+  EXPECT_EQ(with(Trait::random), seeded);
+}
+
+TEST(Traits, GraphsBelongToControlFlow) {
+  const Names nested = names_by_schema([](const onnx::OpSchema& schema) {
+    return std::ranges::any_of(schema.attributes(), [](const auto& entry) { return entry.second.type == onnx::AttributeProto::GRAPH; });
+  });
+  EXPECT_EQ(with(Trait::control_flow), nested);
+}
+
+// --- the kernels on the op cases ---------------------------------------------------------------------------------------------------
+
+std::vector<Datum> run_on(const OpCase& op_case, const std::vector<Tensor>& data) {
+  const auto model = model_of(op_case);
+  const std::vector<Datum> inputs(data.begin(), data.end());
+  std::vector<const Datum*> pointers;
+  for (const Datum& input : inputs) pointers.push_back(input.tensor ? &input : nullptr);
+  return run_node(model->graph().nodes().front(), pointers);
+}
+
+/// Operators of all of whose cases `holds` is true; of those whose first output is no tensor nothing is said.
+Names names_by_case(const std::function<bool(const OpCase&, const std::vector<Tensor>&, const Tensor&)>& holds) {
+  std::map<std::string_view, bool> out;
+  for (const OpCase& op_case : op_cases()) {
+    const std::vector<Tensor> data = data_of(op_case);
+    const Datum first = run_on(op_case, data).front();
+    if (first.kind != Datum::Kind::tensor || data.empty()) continue;
+    bool& all = out.try_emplace(op_case.op, true).first->second;
+    all = all && holds(op_case, data, first.tensor);
+  }
+  Names names;
+  for (const auto& [name, all] : out) {
+    if (all) names.insert(name);
+  }
+  return names;
+}
+
+Names in_cases(const Names& names) {
+  Names out;
+  for (const OpCase& op_case : op_cases()) {
+    if (names.contains(op_case.op)) out.insert(op_case.op);
+  }
+  return out;
+}
+
+std::optional<Dims> broadcast(const std::vector<Tensor>& data) {
+  Dims out;
+  for (const Tensor& tensor : data) {
+    if (!tensor) continue;
+    Dims dims = tensor.dims();
+    if (dims.size() < out.size()) dims.insert(dims.begin(), out.size() - dims.size(), 1);
+    if (out.size() < dims.size()) out.insert(out.begin(), dims.size() - out.size(), 1);
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != out[i] && dims[i] != 1 && out[i] != 1) return std::nullopt;
+      out[i] = out[i] == 1 ? dims[i] : out[i];
+    }
+  }
+  return out;
+}
+
+TEST(Traits, SameDimsAreThoseOfTheFirstOperand) {
+  const Names same = names_by_case(
+      [](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) { return data[0] && data[0].dims() == result.dims(); });
+  EXPECT_EQ(in_cases(with(Trait::same_dims)), without(same, with(Trait::broadcasts)));
+}
+
+TEST(Traits, BroadcastDimsAreThoseOfNumpy) {
+  const Names same = names_by_case([](const OpCase& op_case, const std::vector<Tensor>& data, const Tensor& result) {
+    if (op_case.opset < 7) return data[0].dims() == result.dims();
+    const auto dims = broadcast(data);
+    return dims && *dims == result.dims() && data.size() > 1;
+  });
+  // Their other operands are parameters that do not enlarge the result.
+  EXPECT_EQ(without(in_cases(with(Trait::broadcasts)), same), Names{});
+  const Names further = without(same, with(Trait::broadcasts));
+  EXPECT_EQ(without(further, with(Trait::same_dims)), Names{});
+}
+
+TEST(Traits, SameTypeHoldsInEveryCase) {
+  const Names same = names_by_case(
+      [](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) { return data[0] && data[0].type() == result.type(); });
+  EXPECT_EQ(without(in_cases(with(Trait::same_type)), same), Names{"SplitToSequence"});  // a sequence
+  const auto made = [](DataType type) {
+    return names_by_case([type](const OpCase&, const std::vector<Tensor>&, const Tensor& result) { return result.type() == type; });
+  };
+  EXPECT_EQ(without(in_cases(with(Trait::makes_boolean)), made(DataType::boolean)), Names{});
+  EXPECT_EQ(without(in_cases(with(Trait::makes_int64)), made(DataType::int64)), Names{});
+}
+
+/// Another number for each number but 0: neither linear nor monotonic, so that only what moves elements without looking commutes with it.
+double relabelled(double x) {
+  if (x == 0) return 0;
+  const uint64_t mixed = std::bit_cast<uint64_t>(x) * 0x9E3779B97F4A7C15ULL;
+  return 0.5 + static_cast<double>((mixed ^ (mixed >> 29U)) >> 44U) / (1U << 20U);
+}
+
+Tensor relabelled(const Tensor& tensor) {
+  std::vector<double> numbers = numbers_of(tensor);
+  std::ranges::transform(numbers, numbers.begin(), [](double x) { return relabelled(static_cast<double>(static_cast<float>(x))); });
+  return tensor_of_values(tensor.type(), tensor.dims(), numbers);
+}
+
+bool is_float32(const Tensor& tensor) {
+  return tensor && tensor.type() == DataType::float32;
+}
+
+/// Whether renaming the numbers of these inputs does to the results what renaming theirs does; nothing where there is nothing to rename.
+std::optional<bool> commutes(const OpCase& op_case, const std::function<bool(std::size_t)>& is_renamed) {
+  std::vector<Tensor> data = data_of(op_case);
+  const Datum before = run_on(op_case, data).front();
+  bool any = false;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (!is_float32(data[i]) || !is_renamed(i)) continue;
+    data[i] = relabelled(data[i]);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  try {
+    const Datum after = run_on(op_case, data).front();
+    if (before.kind != Datum::Kind::tensor) {
+      for (std::size_t i = 0; i < before.elements.size(); ++i) {
+        if (numbers_of(after.elements.at(i).tensor) != numbers_of(relabelled(before.elements[i].tensor))) return false;
+      }
+      return true;
+    }
+    return is_float32(before.tensor) && after.tensor.dims() == before.tensor.dims() &&
+           numbers_of(after.tensor) == numbers_of(relabelled(before.tensor));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+TEST(Traits, WhatMovesElementsDoesNotLookAtThem) {
+  std::map<std::string_view, bool> moves;  // by operator: whether all cases with something to rename commute
+  for (const OpCase& op_case : op_cases()) {
+    const Traits traits = find_op(op_case.op)->traits;
+    const bool claims = [&] {
+      for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+        if (traits.moves_input(i)) return true;
+      }
+      return false;
+    }();
+    const auto result = commutes(op_case, [&](std::size_t i) { return claims ? traits.moves_input(i) : i == 0; });
+    if (!result) continue;
+    EXPECT_TRUE(*result || !claims) << op_case.name;
+    if (!claims) moves[op_case.op] = *result && (!moves.contains(op_case.op) || moves[op_case.op]);
+  }
+  Names unclaimed;
+  for (const auto& [name, all] : moves) {
+    if (all) unclaimed.insert(name);
+  }
+  EXPECT_EQ(unclaimed, Names{"Upsample"});  // interpolates in other modes than those of its cases
+}
+
+std::vector<double> sorted(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+TEST(Traits, WhatPermutesHasEachElementOnce) {
+  const auto are_numbers = [](const std::vector<Tensor>& data, const Tensor& result) {
+    return data[0] && data[0].type() != DataType::string && data[0].type() == result.type();
+  };
+  const Names kept = names_by_case([&](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) {
+    return are_numbers(data, result) ? numbers_of(data[0]) == numbers_of(result) : result.type() == DataType::string;
+  });
+  const Names permuted = names_by_case([&](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) {
+    return are_numbers(data, result) ? sorted(numbers_of(data[0])) == sorted(numbers_of(result)) : result.type() == DataType::string;
+  });
+  // Dropout does so in inference only; the others have nothing but strings or truth values in their cases.
+  const Names otherwise{"Dropout", "Not", "StringConcat", "StringNormalizer", "StringSplit", "Xor"};
+  EXPECT_EQ(in_cases(with(Trait::keeps_order)), without(kept, otherwise));
+  EXPECT_EQ(in_cases(with(Trait::permutes)), without(permuted, otherwise));
+}
+
+TEST(Traits, OneOperandOfManyIsTheResult) {
+  const Tensor x = data_of({"x", "Identity", "", {{DataType::float32, {2, 3}, Fill::normal, {}, false}}}).front();
+  const Names variadic = names_by_schema([](const onnx::OpSchema& schema) {
+    return !schema.inputs().empty() && schema.inputs().front().GetOption() == onnx::OpSchema::Variadic && schema.min_input() <= 1;
+  });
+  // Einsum does what its equation says; a sequence is no tensor; control flow has no kernel.
+  const Names otherwise{"Einsum", "SequenceConstruct"};
+  const Names expected = without(without(variadic, otherwise), with(Trait::control_flow));
+  EXPECT_EQ(with(Trait::one_is_itself), expected);
+  for (const std::string_view name : expected) {
+    const std::string op = std::string(name) + (name == "Concat" ? " <axis = 0>" : "");
+    EXPECT_EQ(numbers_of(run_one(op, {x})), numbers_of(x)) << name;
+  }
+}
+
+// --- which operands are read -------------------------------------------------------------------------------------------------------
+
+/// The same tensor with other elements.
+Tensor with_other_elements(const Tensor& tensor) {
+  if (tensor.type() == DataType::string) {
+    Tensor out(DataType::string, tensor.dims());
+    for (int64_t i = 0; i < out.element_count(); ++i) out.data<std::string>()[i] = "other " + std::to_string(i);
+    return out;
+  }
+  std::vector<double> numbers = numbers_of(tensor);
+  std::ranges::transform(numbers, numbers.begin(), [](double x) { return x == 1 ? 0 : 1; });
+  return tensor_of_values(tensor.type(), tensor.dims(), numbers);
+}
+
+bool is_same(const Datum& a, const Datum& b) {
+  if (a.kind != b.kind || a.elements.size() != b.elements.size()) return false;
+  if (a.kind != Datum::Kind::tensor) return std::ranges::equal(a.elements, b.elements, is_same);
+  if (!a.tensor || !b.tensor) return !a.tensor == !b.tensor;
+  if (a.tensor.type() != b.tensor.type() || a.tensor.dims() != b.tensor.dims()) return false;
+  if (a.tensor.type() == DataType::string) {
+    return std::equal(a.tensor.data<std::string>(), a.tensor.data<std::string>() + a.tensor.element_count(), b.tensor.data<std::string>());
+  }
+  return std::ranges::equal(numbers_of(a.tensor), numbers_of(b.tensor), [](double x, double y) { return x == y || (x != x && y != y); });
+}
+
+TEST(Traits, ElementsThatAreNotReadDoNotMatter) {
+  Names ignored;
+  std::set<std::string> read;
+  for (const OpCase& op_case : op_cases()) {
+    const std::vector<Tensor> data = data_of(op_case);
+    const std::vector<Datum> expected = run_on(op_case, data);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      if (!data[i]) continue;
+      std::vector<Tensor> changed = data;
+      changed[i] = with_other_elements(data[i]);
+      bool same = false;
+      try {
+        const std::vector<Datum> actual = run_on(op_case, changed);
+        same = std::ranges::equal(actual, expected, is_same);
+      } catch (const Error&) {
+      }
+      if (!same && i == 0) read.insert(op_case.op);
+      const bool is_read = find_op(op_case.op)->traits.reads(i) == Reads::elements;
+      EXPECT_TRUE(same || is_read) << op_case.name << ", input " << i;
+    }
+  }
+  for (const OpCase& op_case : op_cases()) {
+    const bool is_read = op_case.inputs.empty() || find_op(op_case.op)->traits.reads(0) == Reads::elements;
+    if (is_read && !op_case.inputs.empty() && !read.contains(op_case.op)) ignored.insert(op_case.op);
+  }
+  EXPECT_EQ(ignored, (Names{"IsInf", "IsNaN"}));  // no numbers of these are infinite, or none
+}
+
+// --- jumps -------------------------------------------------------------------------------------------------------------------------
+
+/// Other operands to go to from those of a case: of another draw, or a multiple of those that a case lists.
+std::vector<Tensor> elsewhere(const OpCase& op_case, const std::vector<Tensor>& from, uint64_t seed) {
+  std::vector<Tensor> out = data_of(op_case, seed);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!is_float32(out[i]) || numbers_of(out[i]) != numbers_of(from[i])) continue;
+    std::vector<double> numbers = numbers_of(out[i]);
+    for (double& number : numbers) number *= 0.8 - 0.1 * static_cast<double>(i);
+    out[i] = tensor_of_values(out[i].type(), out[i].dims(), numbers);
+  }
+  return out;
+}
+
+/// Operands on the way: at 0 the ones, at 1 the others.
+std::vector<Tensor> between(const std::vector<Tensor>& a, const std::vector<Tensor>& b, double t) {
+  std::vector<Tensor> out = a;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!is_float32(a[i])) continue;
+    const std::vector<double> x = numbers_of(a[i]), y = numbers_of(b[i]);
+    std::vector<double> mixed(x.size());
+    for (std::size_t k = 0; k < x.size(); ++k) mixed[k] = x[k] + t * (y[k] - x[k]);
+    out[i] = tensor_of_values(a[i].type(), a[i].dims(), mixed);
+  }
+  return out;
+}
+
+double largest(const std::vector<double>& numbers) {
+  double out = 0;
+  for (const double x : numbers) out = std::isfinite(x) ? std::max(out, std::abs(x)) : out;
+  return out;
+}
+
+/// The largest difference of two results' elements; infinity when their dims differ.
+double distance(const std::vector<Datum>& a, const std::vector<Datum>& b, const std::vector<double>& ranges) {
+  double most = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k].tensor.dims() != b[k].tensor.dims()) return HUGE_VAL;
+    std::vector<double> x = numbers_of(a[k].tensor);
+    const std::vector<double> y = numbers_of(b[k].tensor);
+    std::ranges::transform(x, y, x.begin(), std::minus<>());
+    most = std::max(most, largest(x) / std::max(ranges[k], 1e-3));
+  }
+  return most;
+}
+
+/// Whether a result jumps somewhere between two draws of the operands: halves the step that it changes most in until that is no more than
+/// rounding of the operands.
+bool jumps_between(const OpCase& op_case, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  const auto results = [&](double t) { return run_on(op_case, between(a, b, t)); };
+  constexpr int kSteps = 16;
+  constexpr double kSmallest = 1e-7, kJump = 2e-3;
+  std::vector<std::vector<Datum>> at;
+  std::vector<double> ranges(static_cast<std::size_t>(op_case.outputs), 0);
+  for (int i = 0; i <= kSteps; ++i) {
+    at.push_back(results(static_cast<double>(i) / kSteps));
+    for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k] = std::max(ranges[k], largest(numbers_of(at.back()[k].tensor)));
+  }
+  for (int i = 0; i < kSteps; ++i) {
+    double low = static_cast<double>(i) / kSteps, high = static_cast<double>(i + 1) / kSteps;
+    std::vector<Datum> below = at[static_cast<std::size_t>(i)], above = at[static_cast<std::size_t>(i) + 1];
+    while (high - low > kSmallest && distance(below, above, ranges) > kJump) {
+      const double middle = (low + high) / 2;
+      std::vector<Datum> half = results(middle);
+      const bool is_first = distance(below, half, ranges) >= distance(half, above, ranges);
+      (is_first ? high : low) = middle;
+      (is_first ? above : below) = std::move(half);
+    }
+    if (high - low <= kSmallest && distance(below, above, ranges) > kJump) return true;
+  }
+  return false;
+}
+
+/// Whether all results are tensors of numbers, few enough for many runs, and an operand is of real numbers.
+bool can_be_followed(const OpCase& op_case, const std::vector<Tensor>& data) {
+  constexpr int64_t kMostElements = 20000;
+  if (!std::ranges::any_of(data, is_float32)) return false;
+  return std::ranges::all_of(run_on(op_case, data), [](const Datum& result) {
+    return result.kind == Datum::Kind::tensor && result.tensor.type() != DataType::string && result.tensor.element_count() <= kMostElements;
+  });
+}
+
+TEST(Traits, JumpsAreFoundBetweenOperands) {
+  Names found, tried;
+  for (const OpCase& op_case : op_cases()) {
+    const std::vector<Tensor> data = data_of(op_case);
+    if (found.contains(op_case.op) || !can_be_followed(op_case, data)) continue;
+    tried.insert(op_case.op);
+    for (const uint64_t seed : {2U, 3U}) {
+      try {
+        if (jumps_between(op_case, data, elsewhere(op_case, data, seed))) found.insert(op_case.op);
+      } catch (const Error&) {
+        // What lies between two draws need not be valid operands.
+      }
+    }
+  }
+  // Of MaxPool the indices jump, which few models ask for; Tan has poles.
+  EXPECT_EQ(without(found, with(Trait::jumps)), (Names{"MaxPool", "Tan"}));
+  // The case of CastLike only widens; the boxes of NonMaxSuppression keep their order.
+  const Names untried = without(with(Trait::jumps), tried);
+  EXPECT_EQ(without(without(with(Trait::jumps), found), untried), (Names{"CastLike", "NonMaxSuppression"}));
+}
+
+}  // namespace
+}  // namespace relayout::test
