@@ -16,6 +16,8 @@
 #include "model/attributes.h"
 #include "model/origin.h"
 #include "ops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
@@ -53,10 +55,6 @@ constexpr auto kExactOperands = std::to_array<ExactOperand>({
     {"Sign", 0, 0},
 });
 
-/// Ops whose results are exact where their operands are: behind them the search for constants goes on.
-constexpr auto kMovers = std::to_array<std::string_view>(
-    {"Identity", "Cast", "CastLike", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Expand", "Slice", "Flatten", "Tile"});
-
 bool is_exact_operand(const Node& node, int index) {
   if (!node.domain().empty()) return false;
   if (node.is("Cast")) {
@@ -67,7 +65,7 @@ bool is_exact_operand(const Node& node, int index) {
                              [&](const ExactOperand& exact) { return node.is(exact.op) && index >= exact.first && index <= exact.last; });
 }
 
-/// Marks the constants that `value` moves unchanged.
+/// Marks the constants whose elements `value` holds, moved or cast.
 void mark_exact(const Value* value, std::unordered_set<std::string>& exact, std::unordered_set<const Value*>& seen) {
   std::vector<const Value*> pending{value};
   while (!pending.empty()) {
@@ -77,8 +75,11 @@ void mark_exact(const Value* value, std::unordered_set<std::string>& exact, std:
     const Node* const producer = at->producer();
     if (at->initializer() != nullptr || (producer != nullptr && (producer->is("Constant") || producer->is("ConstantOfShape")))) {
       exact.insert(at->name());
-    } else if (producer != nullptr && std::ranges::find(kMovers, producer->op_type()) != kMovers.end()) {
-      pending.insert(pending.end(), producer->inputs().begin(), producer->inputs().end());
+    } else if (producer != nullptr) {
+      const Traits traits = traits_of(*producer);
+      for (std::size_t i = 0; i < producer->inputs().size(); ++i) {
+        if (traits.moves_input(i) || (traits.has(Trait::casts) && i == 0)) pending.push_back(producer->input(i));
+      }
     }
   }
 }

@@ -1,14 +1,14 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "ops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -64,39 +64,6 @@ void Verification::run_candidate(Mode mode, std::size_t first) {
 
 namespace {
 
-/// Ops whose result jumps where an operand moves by a little, besides those that run other graphs.
-constexpr auto kJumping = std::to_array<std::string_view>({"ArgMax",
-                                                           "ArgMin",
-                                                           "Bernoulli",
-                                                           "Cast",
-                                                           "CastLike",
-                                                           "Ceil",
-                                                           "DynamicQuantizeLinear",
-                                                           "Equal",
-                                                           "Floor",
-                                                           "Greater",
-                                                           "GreaterOrEqual",
-                                                           "GridSample",
-                                                           "Hardmax",
-                                                           "Less",
-                                                           "LessOrEqual",
-                                                           "MaxRoiPool",
-                                                           "Mod",
-                                                           "Multinomial",
-                                                           "NonMaxSuppression",
-                                                           "NonZero",
-                                                           "QLinearConv",
-                                                           "QLinearMatMul",
-                                                           "QuantizeLinear",
-                                                           "Resize",
-                                                           "RoiAlign",
-                                                           "Round",
-                                                           "Shrink",
-                                                           "Sign",
-                                                           "ThresholdedRelu",
-                                                           "TopK",
-                                                           "Unique"});
-
 /// Whether a result that jumps stands between the graph's inputs and a value.
 bool depends_on_choice(const Value& output) {
   std::vector<const Value*> open = {&output};
@@ -105,8 +72,7 @@ bool depends_on_choice(const Value& output) {
     const Node* const node = open.back()->producer();
     open.pop_back();
     if (node == nullptr || !seen.insert(node).second) continue;
-    if (!node->domain().empty() || !node->subgraphs().empty() || std::ranges::find(kJumping, node->op_type()) != kJumping.end())
-      return true;
+    if (find_kernel(*node) == nullptr || has_trait(*node, Trait::jumps)) return true;
     for (const Value* const input : node->inputs()) {
       if (input != nullptr) open.push_back(input);
     }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -8,6 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -33,13 +34,9 @@ constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
 /// The same for a node alone, whose error nothing behind it has enlarged.
 constexpr double kAloneMinimum = 50;
 
-/// Ops that compute before they choose: of the same operands, two correct evaluations may choose differently.
-constexpr auto kChoosers =
-    std::to_array<std::string_view>({"NonMaxSuppression", "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
-                                     "Resize", "GridSample", "RoiAlign", "MaxRoiPool", "Multinomial"});
-
+/// Of the same operands, two correct evaluations may choose differently.
 bool may_choose(const Node& node) {
-  return !node.domain().empty() || !node.subgraphs().empty() || std::ranges::find(kChoosers, node.op_type()) != kChoosers.end();
+  return find_kernel(node) == nullptr || has_trait(node, Trait::chooses);
 }
 
 /// A node's double-precision result that is farther from the one as written than rounding explains.

@@ -101,6 +101,7 @@ TEST(WeightNoise, SizesThresholdsAndExponentsAreNotWeights) {
   })");
   const WeightNoise noise(model->graph());
   EXPECT_FALSE(noise.moves("scales"));
+  EXPECT_FALSE(noise.moves("exponent"));
   EXPECT_FALSE(noise.moves("limit"));
   EXPECT_FALSE(noise.moves("least"));
   EXPECT_TRUE(noise.moves("w"));
