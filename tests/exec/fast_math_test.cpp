@@ -1,0 +1,62 @@
+// The f32 functions of exec/fast_math.h against the standard library's in long double, and on what is no ordinary number.
+#include "exec/fast_math.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace relayout {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// The distance from the exact value in steps of the float nearest to it.
+double ulps(float made, long double exact) {
+  const auto nearest = std::fabs(static_cast<float>(exact));
+  const long double step = std::nextafter(nearest, kInfinity) - nearest;
+  return static_cast<double>(std::fabs(static_cast<long double>(made) - exact) / step);
+}
+
+/// The largest error over floats of either sign from all over [2^-126, `end`).
+template <class Made, class Wanted>
+double worst(Made made, Wanted wanted, float end) {
+  constexpr int32_t kStep = 1009;
+  double out = 0;
+  for (int32_t bits = 0x00800000; bits < std::bit_cast<int32_t>(end); bits += kStep) {
+    const auto x = std::bit_cast<float>(bits);
+    out = std::max({out, ulps(made(x), wanted(x)), ulps(made(-x), wanted(-x))});
+  }
+  return out;
+}
+
+TEST(FastMath, ErrorFunctionIsWithinTwoUlp) {
+  EXPECT_LT(worst([](float x) { return error_function(x); }, [](float x) { return std::erf(static_cast<long double>(x)); }, 20.0F), 2.0);
+}
+
+TEST(FastMath, ErrorComplementIsWithinFiveUlp) {
+  // Behind 9 come subnormal results, which are checked below.
+  EXPECT_LT(worst([](float x) { return error_complement(x); }, [](float x) { return std::erfc(static_cast<long double>(x)); }, 9.0F), 5.0);
+}
+
+TEST(FastMath, ErrorFunctionsAtTheirEnds) {
+  EXPECT_EQ(error_function(0.0F), 0.0F);
+  EXPECT_TRUE(std::signbit(error_function(-0.0F)));
+  EXPECT_EQ(error_function(kInfinity), 1.0F);
+  EXPECT_EQ(error_function(-kInfinity), -1.0F);
+  EXPECT_EQ(error_complement(0.0F), 1.0F);
+  EXPECT_EQ(error_complement(kInfinity), 0.0F);
+  EXPECT_EQ(error_complement(-kInfinity), 2.0F);
+  EXPECT_TRUE(std::isnan(error_function(kNan)));
+  EXPECT_TRUE(std::isnan(error_complement(kNan)));
+  for (const float x : {9.1F, 9.5F, 10.0F, 10.5F}) {
+    EXPECT_NEAR(error_complement(x), static_cast<double>(std::erfc(static_cast<long double>(x))), 0x1p-146) << x;
+  }
+}
+
+}  // namespace
+}  // namespace relayout
