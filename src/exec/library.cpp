@@ -1,9 +1,9 @@
+// Opens the module that holds oneDNN, at the first plan, and hands it the pool of threads.
 #include <dlfcn.h>
-#include <stdlib.h>
 
-#include <cstdlib>
 #include <string>
 
+#include "base/thread_team.h"
 #include "exec/primitives.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -11,15 +11,7 @@
 namespace relayout {
 namespace {
 
-/// libgomp reads its variables when it is loaded. Its own default spins for long, which costs 4 to 32 times the run time on a busy
-/// host; pure passive waiting doubles small models on a quiet one. The user's own settings win.
-void bound_the_spin() {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  ::setenv("GOMP_SPINCOUNT", "20000", 0);
-}
-
 PrimitiveLibrary* open_library() {
-  bound_the_spin();
   void* const module = ::dlopen(kPrimitiveLibraryFile, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* const reason = ::dlerror();
@@ -27,7 +19,8 @@ PrimitiveLibrary* open_library() {
   }
   const auto entry = reinterpret_cast<PrimitiveLibraryEntry>(::dlsym(module, kPrimitiveLibraryEntry));
   if (entry == nullptr) fail(ErrorKind::io, std::string(kPrimitiveLibraryFile) + " has no entry " + kPrimitiveLibraryEntry);
-  return entry();
+  const auto run = [](int count, PartWork work, void* context) { run_parts(count, Parts::equal, work, context); };
+  return entry({run, meet_parts, reserve_parts});
 }
 
 }  // namespace

@@ -149,17 +149,23 @@ class PrimitiveLibrary {
   [[nodiscard]] virtual MadePrimitive make(const PrimitiveSpec& spec) = 0;
   /// Threads for primitives made and work started from now on by the calling thread.
   virtual void set_threads(int threads) = 0;
-  /// work(context, i) for i in [0, count), one i per thread of the pool that the primitives use. Must not throw.
+  /// work(context, i) for i in [0, count) on the threads that the primitives use. Must not throw.
   virtual void parallel(int count, void (*work)(void* context, int i), void* context) = 0;
 };
 
-/// Opens the library at the first call (bounded spin set for its thread pool, unless the user's environment says otherwise).
-/// Error{io} when the module cannot be opened.
+/// Opens the library at the first call. Error{io} when the module cannot be opened.
 [[nodiscard]] PrimitiveLibrary& primitive_library();
+
+/// What the library runs its own work on: run_parts() with equal parts, meet_parts() and reserve_parts() of base/thread_team.h.
+struct ThreadSource {
+  void (*run)(int count, void (*work)(void* context, int part), void* context) = nullptr;
+  void (*meet)() = nullptr;
+  int (*reserve)(int wanted) = nullptr;
+};
 
 inline constexpr char kPrimitiveLibraryFile[] = "librelayout_onednn.so";
 inline constexpr char kPrimitiveLibraryEntry[] = "relayout_onednn_library";
 /// Type of the module's one entry; the object lives as long as the process.
-using PrimitiveLibraryEntry = PrimitiveLibrary* (*)();
+using PrimitiveLibraryEntry = PrimitiveLibrary* (*)(const ThreadSource&);
 
 }  // namespace relayout

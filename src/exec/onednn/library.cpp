@@ -1,10 +1,10 @@
-#include <omp.h>
-
+// The module's one entry: makes primitives of each family and says what the library is.
 #include <iterator>
 #include <string>
 #include <variant>
 
 #include "exec/onednn/common.h"
+#include "exec/onednn/threads.h"
 #include "exec/primitives.h"
 #include "relayout/error.h"
 
@@ -69,20 +69,17 @@ class Library : public PrimitiveLibrary {
     }
   }
 
-  void set_threads(int threads) override { omp_set_num_threads(threads); }
+  void set_threads(int threads) override { set_library_threads(threads); }
 
-  void parallel(int count, void (*work)(void*, int), void* context) override {
-#pragma omp parallel num_threads(count)
-    {
-      for (int i = omp_get_thread_num(); i < count; i += omp_get_num_threads()) work(context, i);
-    }
-  }
+  void parallel(int count, void (*work)(void*, int), void* context) override { run_library_parts(count, work, context); }
 };
 
 }  // namespace
 }  // namespace relayout::onednn
 
-extern "C" __attribute__((visibility("default"))) relayout::PrimitiveLibrary* relayout_onednn_library() {
+extern "C" __attribute__((visibility("default"))) relayout::PrimitiveLibrary* relayout_onednn_library(
+    const relayout::ThreadSource& threads) {
+  relayout::onednn::use_threads_of(threads);
   static relayout::onednn::Library library;
   return &library;
 }

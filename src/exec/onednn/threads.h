@@ -1,0 +1,14 @@
+#pragma once
+
+#include "exec/primitives.h"
+
+namespace relayout::onednn {
+
+/// Where parallel work goes from now on, the library's own included.
+void use_threads_of(const ThreadSource& source);
+/// Threads for primitives made and work started from now on by the calling thread.
+void set_library_threads(int threads);
+/// work(context, i) for i in [0, count) on the threads that the library uses.
+void run_library_parts(int count, void (*work)(void*, int), void* context);
+
+}  // namespace relayout::onednn

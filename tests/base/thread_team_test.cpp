@@ -1,0 +1,115 @@
+// Parts run once each, whoever runs them, also when they wait for each other, inside each other, and after a fork.
+#include "base/thread_team.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "base/threads.h"
+
+namespace relayout {
+namespace {
+
+template <class Work>
+void run(int count, Parts kind, Work work) {
+  run_parts(count, kind, [](void* context, int part) { (*static_cast<Work*>(context))(part); }, &work);
+}
+
+TEST(ThreadTeam, EveryPartRunsOnce) {
+  for (const Parts kind : {Parts::equal, Parts::dynamic}) {
+    for (const int count : {0, 1, 2, 3, 8}) {
+      for (int repeat = 0; repeat < 500; ++repeat) {
+        std::array<std::atomic<int>, 8> runs{};
+        run(count, kind, [&](int part) { ++runs[static_cast<std::size_t>(part)]; });
+        for (int i = 0; i < 8; ++i) ASSERT_EQ(runs[static_cast<std::size_t>(i)], i < count ? 1 : 0);
+      }
+    }
+  }
+}
+
+TEST(ThreadTeam, WhatPartsWroteIsThereAfterwards) {
+  std::vector<int> out(1000);
+  for (int repeat = 1; repeat <= 200; ++repeat) {
+    run(2, Parts::equal, [&](int part) {
+      for (std::size_t i = static_cast<std::size_t>(part); i < out.size(); i += 2) out[i] += repeat;
+    });
+  }
+  for (const int value : out) ASSERT_EQ(value, 200 * 201 / 2);
+}
+
+TEST(ThreadTeam, PartsMeet) {
+  const int count = reserve_parts(4);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::atomic<int> first{0}, second{0};
+    run(count, Parts::equal, [&](int) {
+      ++first;
+      meet_parts();
+      EXPECT_EQ(first, count);
+      ++second;
+      meet_parts();
+      EXPECT_EQ(second, count);
+    });
+  }
+}
+
+TEST(ThreadTeam, PartsMeetOnOneProcessor) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  std::thread([&] {  // with a team of its own, whose helpers inherit the mask
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    const int count = reserve_parts(3);
+    std::atomic<int> met{0};
+    run(count, Parts::equal, [&](int) {
+      ++met;
+      meet_parts();
+      EXPECT_EQ(met, count);
+    });
+  })
+      .join();
+}
+
+TEST(ThreadTeam, WorkInsideAPartIsSharedToo) {
+  std::atomic<int> ran{0};
+  parallel_for(4, 2, [&](int64_t) { parallel_for(4, 2, [&](int64_t) { parallel_for(4, 2, [&](int64_t) { ++ran; }); }); });
+  EXPECT_EQ(ran, 64);
+}
+
+TEST(ThreadTeam, TwoThreadsHaveTeamsOfTheirOwn) {
+  std::atomic<int> ran{0};
+  const auto work = [&] {
+    for (int i = 0; i < 300; ++i) run(3, Parts::equal, [&](int) { ++ran; });
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  EXPECT_EQ(ran, 1800);
+}
+
+TEST(ThreadTeam, AForkedProcessHasATeamOfItsOwn) {
+  run(2, Parts::equal, [](int) {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::atomic<int> ran{0};
+    run(2, Parts::equal, [&](int) {
+      ++ran;
+      meet_parts();
+    });
+    _exit(ran == 2 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace relayout

@@ -1,0 +1,70 @@
+// The library's parallel work runs on the program's own threads, and results are the same bits whoever runs it.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include "exec/model_builder.h"
+#include "relayout/execute.h"
+#include "relayout/tensor.h"
+
+namespace relayout::test {
+namespace {
+
+std::ptrdiff_t thread_count() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::distance(begin(threads), end(threads));
+}
+
+std::vector<float> wave(int64_t count) {
+  std::vector<float> out(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i % 37) / 37 - 0.5F;
+  return out;
+}
+
+/// Convolution (the library's), AveragePool and Softmax (own kernels), product (the library's), each long enough for a team.
+ModelBuilder network() {
+  ModelBuilder builder;
+  builder.input("x", {1, 64, 56, 56})
+      .constant("w", {64, 64, 3, 3}, wave(int64_t{64} * 64 * 9))
+      .constant("m", {56, 56}, wave(int64_t{56} * 56))
+      .node("Conv", {"x", "w"}, {"a"})
+      .integers("pads", {1, 1, 1, 1})
+      .node("AveragePool", {"a"}, {"b"})
+      .integers("kernel_shape", {3, 3})
+      .integers("pads", {1, 1, 1, 1})
+      .node("Softmax", {"b"}, {"c"})
+      .node("MatMul", {"c", "m"}, {"y"})
+      .output("y");
+  return builder;
+}
+
+TEST(Threads, LibraryAndOwnKernelsShareOnePool) {
+  const auto has = [](const char* name) { return std::getenv(name) != nullptr; };
+  if (has("OMP_WAIT_POLICY") || has("GOMP_SPINCOUNT") || has("OMP_PROC_BIND") || has("OMP_PLACES") || has("GOMP_CPU_AFFINITY")) {
+    GTEST_SKIP() << "the environment asks for OpenMP's own threads";
+  }
+  const auto model = network().build();
+  ExecuteOptions options;
+  options.threads = 3;
+  Executor executor(model->graph(), options);
+  Tensor x(DataType::float32, {1, 64, 56, 56});
+  const std::vector<float> values = wave(x.element_count());
+  std::memcpy(x.bytes(), values.data(), values.size() * sizeof(float));
+  const auto before = thread_count();
+  const Outputs first = executor.run({{"x", Datum(x)}});
+  EXPECT_LE(thread_count(), before + 2);
+  for (int i = 0; i < 50; ++i) {
+    const Outputs again = executor.run({{"x", Datum(x)}});
+    const auto bytes = static_cast<std::size_t>(again[0].tensor.element_count()) * sizeof(float);
+    ASSERT_EQ(std::memcmp(again[0].tensor.bytes(), first[0].tensor.bytes(), bytes), 0);
+  }
+}
+
+}  // namespace
+}  // namespace relayout::test
