@@ -189,7 +189,12 @@ void OptionSet::toggle(std::string_view name, bool& target, std::string_view hel
 }
 
 void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
-  impl_->add_valued(declare(names, placeholder, help)).assign = [&target](const auto& values) { target = values.front(); };
+  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  entry.assign = [&target, &entry](const auto& values) {
+    // Where the option is left out, `target` stays empty: an empty value would be taken for that.
+    if (values.front().empty()) usage(entry.label() + " needs a value, not an empty one");
+    target = values.front();
+  };
 }
 
 void OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {

@@ -34,6 +34,7 @@ class OptionSet {
   void flag(std::string_view names, bool& target, std::string_view help);
   /// --NAME and --no-NAME.
   void toggle(std::string_view name, bool& target, std::string_view help);
+  /// Any word but the empty one.
   void text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
   /// One of `choices`, which are the placeholder too.
   void choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);

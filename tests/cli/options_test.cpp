@@ -121,10 +121,10 @@ TEST_F(OptionsTest, AfterTwoDashesEverythingIsAnArgument) {
 }
 
 TEST_F(OptionsTest, TakesNamesThatLookLikeLists) {
-  EXPECT_TRUE(parse({"[a,b]", "--only", "[ab]", "--only", "{}", "--output", ""}));
+  EXPECT_TRUE(parse({"[a,b]", "--only", "[ab]", "--only", "{}", "--output", "{a}"}));
   EXPECT_THAT(models_, ElementsAre("[a,b]"));
   EXPECT_THAT(only_, ElementsAre("[ab]", "{}"));
-  EXPECT_EQ(output_, "");
+  EXPECT_EQ(output_, "{a}");
 }
 
 TEST_F(OptionsTest, NamesTheNearestOption) {
@@ -149,6 +149,9 @@ TEST_F(OptionsTest, RefusesValuesThatDoNotFit) {
 TEST_F(OptionsTest, RefusesWrongCounts) {
   EXPECT_THAT(complaint({"--output"}), HasSubstr("--output needs a value"));
   EXPECT_THAT(complaint({"--output", "--json"}), HasSubstr("--output needs a value"));
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--output", ""}, {"-o", ""}, {"--output="}}) {
+    EXPECT_THAT(complaint(words), HasSubstr("--output needs a value")) << words.front();
+  }
   EXPECT_THAT(complaint({"--output", "a", "-o", "b"}), HasSubstr("more than once"));
   EXPECT_THAT(complaint({"a", "b", "c", "d"}), HasSubstr("no further argument: 'd'"));
 }
