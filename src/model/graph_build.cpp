@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,6 +27,19 @@ namespace {
 
 [[noreturn]] void invalid(const std::string& what) {
   fail(ErrorKind::invalid, what);
+}
+
+/// Whether no value can be of both types.
+bool contradict(const onnx::ValueInfoProto& a, const onnx::ValueInfoProto& b) {
+  if (a.type().value_case() != b.type().value_case()) return a.has_type() && b.has_type();
+  const auto& tensor_a = a.type().tensor_type();
+  const auto& tensor_b = b.type().tensor_type();
+  if (!a.type().has_tensor_type()) return a.type().SerializeAsString() != b.type().SerializeAsString();
+  if (tensor_a.elem_type() != tensor_b.elem_type()) return true;
+  if (!tensor_a.has_shape() || !tensor_b.has_shape()) return false;
+  return !std::ranges::equal(tensor_a.shape().dim(), tensor_b.shape().dim(), [](const auto& dim_a, const auto& dim_b) {
+    return !dim_a.has_dim_value() || !dim_b.has_dim_value() || dim_a.dim_value() == dim_b.dim_value();
+  });
 }
 
 }  // namespace
@@ -73,7 +86,7 @@ class Graph::Builder {
   Graph& graph_;
   Index& index_;
   std::vector<Capture> captures_;
-  std::unordered_set<const Value*> seen_outputs_;
+  std::unordered_map<const Value*, const onnx::ValueInfoProto*> first_entries_;  ///< of outputs
 };
 
 Graph::Graph(Model& model, onnx::GraphProto& message, Graph* outer, Node* owner)
@@ -246,8 +259,12 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
   } else {
     ++value->nested_readers_;
   }
-  // Loop bodies do name a value twice (as state and as scan output); what a caller sees must be unique.
-  if (graph_.outer_ == nullptr && !seen_outputs_.insert(value).second) invalid(place() + "output " + quote(name) + " is there twice");
+  // A graph may hand the same value over several times, of a function ONNX's checker does not allow it.
+  const auto [listed, is_first] = first_entries_.emplace(value, info);
+  if (!is_first && graph_.is_function()) invalid(place() + "output " + quote(name) + " is there twice");
+  if (!is_first && graph_.outer_ == nullptr && contradict(*listed->second, *info)) {
+    invalid(place() + "output " + quote(name) + " is there twice, with types or shapes that contradict each other");
+  }
   graph_.outputs_.push_back(value);
 }
 

@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -51,6 +52,13 @@ bool is_removable(const Node& node) {
     }
   }
   return true;
+}
+
+bool is_output_elsewhere(const Value& value) {
+  const Graph& graph = value.graph();
+  const auto own = value.is_own_output() ? std::ranges::count(graph.outputs(), &value) : 0;
+  // The body of a Loop names a value twice where it is state and scan output: two contracts.
+  return value.output_count() > (graph.outer() == nullptr ? own : std::min<std::ptrdiff_t>(own, 1));
 }
 
 bool is_unused(const Value& value) {

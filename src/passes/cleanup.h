@@ -9,6 +9,8 @@ namespace relayout {
 [[nodiscard]] bool is_removable(const Node& node);
 /// Whether nothing reads the value and no caller sees it.
 [[nodiscard]] bool is_unused(const Value& value);
+/// Whether a nested graph hands the value on as an output under its own name.
+[[nodiscard]] bool is_output_elsewhere(const Value& value);
 /// Whether an initializer may go when nobody reads it: not overridable, and not named by training_info or a quantization annotation.
 [[nodiscard]] bool is_removable(const Initializer& initializer, PassContext& context);
 /// Removes what makes `value`, if it is unused, and whatever only that needed: constant chains to their initializers.

@@ -22,6 +22,7 @@
 
 #include "base/text.h"
 #include "layout/permutation.h"
+#include "passes/cleanup.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/transposes.h"
@@ -83,7 +84,10 @@ class IoPass {
     for (Value* const input : inputs) {
       if (input->initializer() == nullptr) undo ? undo_input(*input) : do_input(*input);
     }
-    for (Value* const output : outputs) undo ? undo_output(*output) : do_output(*output);
+    std::unordered_set<const Value*> done;  // a value may be listed several times
+    for (Value* const output : outputs) {
+      if (done.insert(output).second) undo ? undo_output(*output) : do_output(*output);
+    }
   }
 
  private:
@@ -146,7 +150,7 @@ class IoPass {
     if (output.producer() == nullptr) return;
     const auto rank = rank_of("output", output);
     if (!rank) return;
-    if (output.output_count() > 1) return say("output", output, Skip{Reason::conv_output_captured});
+    if (is_output_elsewhere(output)) return say("output", output, Skip{Reason::conv_output_captured});
     if (context_.dry_run) return say("output", output);
     Value& inner = graph_.detach(output, graph_.model().unique_name(output.name() + std::string(kSuffix)));
     (void)insert_transpose(graph_, graph_.nodes().end(), inner, output.name(), inner.name() + "/Transpose", to_channels_last(*rank));

@@ -21,6 +21,7 @@
 #include "layout/permutation.h"
 #include "layout/plan.h"
 #include "layout/shapes.h"
+#include "passes/cleanup.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/transposes.h"
@@ -82,7 +83,7 @@ class PairPass {
   void write(Value& value, std::size_t rank, const std::vector<const Node*>& readers, bool for_caller) {
     const std::string name = value.name();
     const std::vector<Use> uses(value.uses().begin(), value.uses().end());
-    if (for_caller && (value.producer() == nullptr || value.output_count() > 1)) return;
+    if (for_caller && (value.producer() == nullptr || is_output_elsewhere(value))) return;
     if (context_.dry_run) return say(value);
     Value& source = for_caller ? graph_.detach(value, graph_.model().unique_name(name + std::string(kInner))) : value;
     // A captured value is turned where it is read.

@@ -17,6 +17,7 @@
 #include "ops/op.h"
 #include "ops/op_signature.h"
 #include "ops/traits.h"
+#include "passes/cleanup.h"
 #include "passes/fragile.h"
 #include "passes/pass.h"
 #include "passes/rounding.h"
@@ -42,11 +43,6 @@ bool is_dequantized(const Value& value) {
     node = node->input(0)->producer();
   }
   return node != nullptr && has_trait(*node, Trait::quantizes);
-}
-
-/// Whether a nested graph hands the value on as an output under its own name: its type is part of a contract then.
-bool is_output_elsewhere(const Value& value) {
-  return value.output_count() > (value.is_own_output() ? 1 : 0);
 }
 
 constexpr uint64_t bit(int variable) {
@@ -220,6 +216,7 @@ void PrecisionPlan::decide(Node& node) {
     if (skip) nodes_.emplace_back(&node, std::move(skip));
     return;
   }
+  // The type of an output of a nested graph is part of a contract.
   const auto is_shared_output = [](const Value* value) { return value != nullptr && is_output_elsewhere(*value); };
   const auto is_quantized = [](const Value* value) { return value != nullptr && is_dequantized(*value); };
   const auto is_fixed = [&](const Value* value) { return !is_source_value(value) || is_constant(*value); };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,8 +78,9 @@ bool same_type(const Port& a, const Port& b) {
 }
 
 void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::vector<Unexplained>& out) {
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t i = 0; i < b.size(); ++i) places.emplace(b[i].value->name(), i);
+  // Outputs may be listed several times: the first of a name belongs to the first, the second to the second.
+  std::unordered_map<std::string_view, std::deque<std::size_t>> places;
+  for (std::size_t i = 0; i < b.size(); ++i) places[b[i].value->name()].push_back(i);
   std::vector<char> met(b.size(), 0);
   const auto note = [&](const Port& port, const std::string& what, bool in_first) {
     const std::string& name = port.value->name();
@@ -88,14 +90,16 @@ void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::
   bool in_order = true;
   for (const Port& port : a) {
     const auto found = places.find(port.value->name());
-    if (found == places.end()) {
+    if (found == places.end() || found->second.empty()) {
       if (port.side == "output" || !port.value->is_overridable()) note(port, "is missing", true);
       continue;
     }
-    met[found->second] = 1;
-    in_order = in_order && found->second >= last;
-    last = found->second;
-    const Port& other = b[found->second];
+    const std::size_t place = found->second.front();
+    found->second.pop_front();
+    met[place] = 1;
+    in_order = in_order && place >= last;
+    last = place;
+    const Port& other = b[place];
     if (!same_type(port, other)) note(other, "is " + type_text(other.info) + ", was " + type_text(port.info), false);
     if (port.value->is_overridable() != other.value->is_overridable()) {
       note(other, other.value->is_overridable() ? "now has a default" : "has lost its default", false);

@@ -178,7 +178,20 @@ TEST(Graph, B34DuplicateOutput) {
   EXPECT_THAT(refusal("g (float[2] x) => (float[2] y) { y = Relu (x)  y = Neg (x) }"),
               HasSubstr("'y' of node output 'y' (Neg) is already made by node"));
   EXPECT_THAT(refusal("g (float[2] x) => (y) { y, y = Split <axis = 0> (x) }"), HasSubstr("already"));
-  EXPECT_THAT(refusal("g (float[2] x) => (float[2] y, float[2] y) { y = Relu (x) }"), HasSubstr("twice"));
+}
+
+TEST(Graph, AnOutputMayBeListedSeveralTimes) {
+  const auto model = parse("g (float[2] x) => (float[2] y, float[2] z, float[N] y) { y = Relu (x)  z = Neg (x) }");
+  const auto& outputs = model->graph().outputs();
+  ASSERT_EQ(outputs.size(), 3U);
+  EXPECT_EQ(outputs[0], outputs[2]);
+  EXPECT_EQ(outputs[0]->output_count(), 2);
+  model->graph().validate();
+  // Where the entries cannot both hold, neither can be told to be the right one.
+  for (const char* const other : {"int64[2]", "float[3]", "float[2,1]", "seq(float[2])"}) {
+    EXPECT_THAT(refusal("g (float[2] x) => (float[2] y, " + std::string(other) + " y) { y = Relu (x) }"),
+                HasSubstr("output 'y' is there twice, with types or shapes that contradict each other"));
+  }
 }
 
 TEST(Graph, B34DuplicateInitializerOrInput) {

@@ -97,6 +97,14 @@ TEST(ExportIo, L97DimsSymbolsAndDenotationsMove) {
                      run({kIo}, "g (float[2,3,7,5] x) => (float[2,5,6,5] y) " + kConv), {2, 3, 7, 5}, true);
 }
 
+TEST(ExportIo, OutputsListedSeveralTimesMoveTogether) {
+  const TextModel before("g (float[2,3,7,5] x) => (float[2,5,6,5] y, float[2,5,6,5] y) " + kConv);
+  const PassResult result = expect_exports(kIo, before);
+  EXPECT_EQ(result.count("Transpose"), 2);
+  for (const auto& output : result.model->message().graph().output()) EXPECT_EQ(dims_text(output), "2,6,5,5");
+  expect_same_images(before, result, {2, 3, 7, 5}, true);
+}
+
 TEST(ExportIo, L97OnlyNamedOnesAndOnlyImages) {
   const TextModel before(
       "g (float[1,3,7,5] x, float[4,6] m, float[1,2,3,4] z) => (float[1,5,6,5] y, float[4,6] n, float[1,2,3,4] u) <float[5,3,2,1] W> { y = "

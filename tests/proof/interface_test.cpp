@@ -72,6 +72,18 @@ TEST(ProofOfInterface, V18InitializedInputsOfIr3) {
   EXPECT_TRUE(names(prove(make(8, true), other), Kind::tensor, "'c' differs"));
 }
 
+TEST(ProofOfInterface, OutputsListedSeveralTimes) {
+  const std::string nodes = "y = Relu (x) z = Neg (x)";
+  const auto with = [&](const std::string& outputs) { return model("float[N,3] x", outputs, nodes); };
+  const std::string y = "float[N,3] y", z = "float[N,3] z";
+  const Example twice = with(y + ", " + z + ", " + y);
+  EXPECT_TRUE(is_proved(prove(twice, twice)));
+  EXPECT_TRUE(names(prove(twice, with(y + ", " + y + ", " + z)), Kind::interface, "another place"));
+  EXPECT_TRUE(names(prove(twice, with(y + ", " + z)), Kind::interface, "output 'y' is missing"));
+  EXPECT_TRUE(names(prove(with(y + ", " + z), twice), Kind::interface, "output 'y' was not there"));
+  EXPECT_FALSE(prove(twice, model("float[N,3] x", y + ", " + z + ", " + y, "y = Neg (x) z = Neg (x)")).proved);
+}
+
 TEST(ProofOfInterface, Digests) {
   const ProofResult result = prove(original(), original());
   ASSERT_EQ(result.files_a.size(), 1U);
