@@ -45,23 +45,29 @@ struct ProofOptions {
 
 /// What could be shown about two models without running them.
 struct ProofResult {
-  bool proved = false;                       ///< nothing unexplained
-  int64_t folds = 0;                         ///< linear operators whose weight and bias were recomputed
-  int64_t folded_nodes = 0;                  ///< nodes of the first model that those took up
-  int64_t permutations = 0;                  ///< tensors stored in another order, byte for byte the same elements
-  int64_t tensors_equal = 0;                 ///< other constants, byte-equal
-  int64_t nodes_equal = 0;                   ///< nodes with a counterpart of the same operator and attributes
-  int64_t nodes_bypassed = 0;                ///< Identities and the like of the first model that the second does without
-  int64_t nodes_evaluated = 0;               ///< nodes over constants of the first model whose result the second stores
-  int64_t nodes_dead = 0;                    ///< nodes of the first model that no output needed
-  std::vector<Unexplained> unexplained;      ///< in the order of the second model's nodes
+  bool proved = false;                   ///< nothing unexplained
+  int64_t folds = 0;                     ///< linear operators whose weight and bias were recomputed, the near ones among them
+  int64_t near_folds = 0;                ///< those that are not rounded as a fold in double precision would be, but as one in float32 may
+  double near_ulp = 0;                   ///< ULP that near folds are off by at most: of a weight, or of the largest term of a bias
+  int64_t folded_nodes = 0;              ///< nodes of the first model that those took up
+  int64_t permutations = 0;              ///< tensors stored in another order, byte for byte the same elements
+  int64_t tensors_equal = 0;             ///< other constants, byte-equal
+  int64_t nodes_equal = 0;               ///< nodes with a counterpart of the same operator and attributes
+  int64_t nodes_bypassed = 0;            ///< Identities and the like of the first model that the second does without
+  int64_t nodes_evaluated = 0;           ///< nodes over constants of the first model whose result the second stores
+  int64_t nodes_dead = 0;                ///< nodes of the first model that no output needed
+  std::vector<Unexplained> unexplained;  ///< in the order of the second model's nodes
   std::vector<FileDigest> files_a, files_b;  ///< the model file, then its data files
+  /// Nothing is unexplained and every fold rounds once: two evaluations differ by no more than that.
+  [[nodiscard]] bool complete() const noexcept { return proved && near_folds == 0; }
 };
 
-/// Shows, without running anything, that `b` computes what `a` does up to one rounding of each folded weight: recomputes every fold
-/// from the bytes of both files by formulas of its own (CASES §1, "Numbers": folded weights within 0.501 ULP, biases within half an
-/// ULP and the error of the double-precision sum), finds permuted weights byte-equal, and everything else unchanged. Removed dead
-/// code, Identities and chains over constants are accounted for. What remains is listed: not proved is an answer, never an error.
+/// Shows, without running anything, that `b` computes what `a` does up to the rounding of each folded weight: recomputes every fold
+/// from the bytes of both files by formulas of its own (folded weights within 0.501 ULP, biases within half an ULP and the error of the
+/// double-precision sum), finds permuted weights byte-equal, and everything else unchanged. Removed dead code, Identities and chains over
+/// constants are accounted for, and what changes nothing: attributes at their defaults, operator versions that mean the same. Folds that
+/// were evaluated in float32, as other tools do, are explained within the error of such an evaluation and counted apart.
+/// What remains is listed: not proved is an answer, never an error.
 /// Payloads are read in pieces; no model is ever held whole. Errors: io, invalid (a payload cannot be read), interrupted.
 [[nodiscard]] ProofResult prove(const Model& a, const Model& b, const ProofOptions& options = {});
 

@@ -223,6 +223,7 @@ Json layer_json(const LayerResult& layer) {
 Json proof_json(const ProofResult& proof) {
   Json out = Json::object();
   out.set("proved", proof.proved).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
+  out.set("folds_near", proof.near_folds).set("folds_near_ulp", proof.near_ulp);
   out.set("tensors_equal", proof.tensors_equal).set("nodes_equal", proof.nodes_equal).set("nodes_folded", proof.folded_nodes);
   out.set("nodes_bypassed", proof.nodes_bypassed).set("nodes_evaluated", proof.nodes_evaluated).set("nodes_dead", proof.nodes_dead);
   Json unexplained = Json::array();
@@ -337,7 +338,12 @@ std::string circumstances(const VerifyResult& result) {
 
 std::string proof_counts(const ProofResult& proof) {
   std::vector<std::string> parts;
-  if (proof.folds > 0) parts.push_back(counted(proof.folds, "fold") + " recomputed");
+  const int64_t exact = proof.folds - proof.near_folds;
+  if (exact > 0) parts.push_back(counted(exact, "fold") + " recomputed");
+  if (proof.near_folds > 0) {
+    parts.push_back(counted(proof.near_folds, "fold") + " within " + std::to_string(static_cast<int64_t>(std::ceil(proof.near_ulp))) +
+                    " ULP, not rounded as doubles would be");
+  }
   if (proof.permutations > 0) {
     parts.push_back(counted(proof.permutations, "weight") +
                     (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));

@@ -50,7 +50,9 @@ std::optional<Step> read_batch_norm(Side& side, Ref output) {
   }
   const long double epsilon = attributes.real("epsilon", 1e-5F);
   if (attributes.is_open()) return std::nullopt;
-  Step step{&node, output.call, side.operand(output, 0), {1, false}, {}, 0, false};
+  // γ / √(σ² + ε): half of the error of the sum, the root, a reciprocal or not, a product or quotient; then the product with the weight.
+  constexpr double kRoundings = 4.5;
+  Step step{&node, output.call, side.operand(output, 0), {1, false}, {}, 0, false, kRoundings};
   for (std::size_t c = 0; c < parameters[0].size(); ++c) {
     const long double factor = parameters[0][c] / std::sqrt(static_cast<long double>(parameters[3][c]) + epsilon);
     const long double offset = factor * parameters[2][c];
@@ -96,7 +98,14 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
   const auto axis = axis_of(node, attributes, constant->dims, at);
   if (!axis || attributes.is_open() || element_count(constant->dims) > kMostChannels) return std::nullopt;
   const std::vector<double> values = to_doubles(constant->load());
-  Step step{&node, output.call, side.operand(output, 1 - at), *axis, {}, static_cast<int64_t>(constant->dims.size()), true};
+  Step step{&node,
+            output.call,
+            side.operand(output, 1 - at),
+            *axis,
+            {},
+            static_cast<int64_t>(constant->dims.size()),
+            true,
+            node.is("Mul") || node.is("Div") ? 1.0 : 0.0};
   for (const double value : values) step.lanes.push_back(lane_of(node, value, at, rounded ? ulp(value, constant->type) / 2 : 0));
   return step;
 }
@@ -129,15 +138,17 @@ std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
   const Node* const node = output.value->producer();
   if (node == nullptr) return std::nullopt;
   if (node->is("BatchNormalization")) return read_batch_norm(side, output);
-  if (node->is("Neg") && node->input(0) != nullptr) return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false};
+  if (node->is("Neg") && node->input(0) != nullptr)
+    return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false, 0};
   return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
 }
 
 std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank) {
-  Composed out{std::vector<Lane>(static_cast<std::size_t>(channels)), static_cast<int64_t>(steps.size())};
+  Composed out{std::vector<Lane>(static_cast<std::size_t>(channels)), static_cast<int64_t>(steps.size()), 0};
   for (const Step& step : steps) {
     // Ranks above 1 grow a value unless its own rank is known to be enough.
     if (step.constant_rank > std::max<int64_t>(rank, 1)) return std::nullopt;
+    out.roundings += step.roundings;
     const bool one_for_all = step.lanes.size() == 1;
     if (!one_for_all && (static_cast<int64_t>(step.lanes.size()) != channels || !is_same(step.axis, axis, rank))) return std::nullopt;
     for (std::size_t c = 0; c < out.lanes.size(); ++c) out.lanes[c] = compose(out.lanes[c], step.lanes[one_for_all ? 0 : c]);

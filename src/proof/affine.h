@@ -37,6 +37,7 @@ struct Step {
   std::vector<Lane> lanes;    ///< one per channel, or one for all
   int64_t constant_rank = 0;  ///< of the constant operand: a value of lower rank grows
   bool broadcasts = false;    ///< a value with a single channel grows to as many as there are lanes
+  double roundings = 0;       ///< of a factor and its product with a weight, evaluated in the weight's own type: see recompute.h
 };
 
 /// Whether two steps do the same to every value.
@@ -53,6 +54,7 @@ using Steps = std::vector<Step>;
 struct Composed {
   std::vector<Lane> lanes;
   int64_t steps = 0;
+  double roundings = 0;  ///< of all factors
 };
 /// Steps over a value whose channels lie along `axis`. Nothing when a step runs along another axis, is of another length, or would
 /// make the value grow. `rank` is the value's, -1 when it is not known.

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "ops/op.h"
-#include "ops/op_version.h"
 #include "ops/traits.h"
 #include "proof/affine.h"
 #include "proof/linear.h"
@@ -20,6 +19,7 @@
 #include "proof/recompute.h"
 #include "proof/side.h"
 #include "proof/tensors.h"
+#include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
 
@@ -132,9 +132,7 @@ bool Prover::examine_leaves(const Claim& claim, Look& look) {
   }
   if (claim.a.value->producer() != nullptr || claim.b.value->producer() != nullptr) return false;
   if (leaf_a != nullptr || leaf_b != nullptr || !same_input(*claim.a.value, *claim.b.value)) {
-    look.issues.push_back(
-        issue_of_reader(Unexplained::Kind::operand, claim,
-                        "reads " + quote(claim.b.value->name()) + " where " + quote(claim.a.value->name()) + " was read"));
+    look.issues.push_back(issue_of_other_value(claim, *claim.a.value));
   }
   return true;
 }
@@ -217,14 +215,10 @@ void Prover::compare_heads(const Claim& claim, std::string_view ignored, Look& l
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
   const std::size_t issues = look.issues.size();
-  // Nodes of a function that stand in the graph now follow its imports.
-  const bool is_expanded = claim.a.call != nullptr && b.domain().empty() && is_same_operator(b.op_type(), a.opset(), b.opset());
-  if (a.opset() != b.opset() && !is_expanded) {
-    const std::string domain = b.domain().empty() ? "the default domain" : "domain " + quote(b.domain());
-    look.issues.push_back(
-        {{Unexplained::Kind::node_changed, std::string(b.domain()),
-          "operators of " + domain + " are of opset " + std::to_string(b.opset()) + ", were of " + std::to_string(a.opset()), 0, 0, false},
-         b_.order_of(b)});
+  if (!same_semantics(a, claim.a.call, b, claim.b.call)) {
+    look.issues.push_back(issue_of_node(
+        Unexplained::Kind::node_changed, b, false,
+        "is of opset " + std::to_string(b.opset()) + ", was of " + std::to_string(a.opset()) + ", where its operator is another version"));
   }
   if (!makes_same_outputs(a, b)) {
     look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, b, false, "makes other outputs than before"));
@@ -234,7 +228,7 @@ void Prover::compare_heads(const Claim& claim, std::string_view ignored, Look& l
                                           "reads output " + std::to_string(claim.b.value->output_index()) + " of " + b.label() +
                                               " where output " + std::to_string(claim.a.value->output_index()) + " was read"));
   }
-  for (const std::string& name : different_attributes(a, claim.a.call, b, claim.b.call, ignored)) {
+  for (const std::string& name : different_attributes(a_, claim.a, b_, claim.b, ignored)) {
     look.issues.push_back(issue_of_node(Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
   }
   look.nodes_a.push_back(&a);
@@ -339,9 +333,7 @@ void Prover::resynchronize(const Claim& claim, Look& look) {
     if (is_replaced(by_name)) break;
   }
   if (a == nullptr || b == nullptr) {
-    look.issues.push_back(
-        issue_of_reader(Unexplained::Kind::operand, claim,
-                        "reads " + quote(claim.b.value->name()) + " where " + quote(claim.a.value->name()) + " was read"));
+    look.issues.push_back(issue_of_other_value(claim, *claim.a.value));
     return;
   }
   look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, *b, false, "stands where " + a->label() + " was"));

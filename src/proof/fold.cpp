@@ -14,6 +14,7 @@
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/through.h"
+#include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
 
@@ -173,8 +174,9 @@ std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
       return links;
     };
     return !std::ranges::equal(passed(a, candidate.of_a), passed(b, candidate.of_b), [&](const Link* of_a, const Link* of_b) {
-      if (!same_operator(*of_a->node, *of_b->node) || of_a->node->opset() != of_b->node->opset()) return false;
-      if (!different_attributes(*of_a->node, of_a->output.call, *of_b->node, of_b->output.call).empty()) return false;
+      if (!same_operator(*of_a->node, *of_b->node)) return false;
+      if (!same_semantics(*of_a->node, of_a->output.call, *of_b->node, of_b->output.call)) return false;
+      if (!different_attributes(a_, of_a->output, b_, of_b->output).empty()) return false;
       for (std::size_t i = 1; i < std::max(of_a->node->inputs().size(), of_b->node->inputs().size()); ++i) {
         const Ref operand_a = a_.operand(of_a->output, i);
         const Ref operand_b = b_.operand(of_b->output, i);
@@ -213,7 +215,7 @@ bool Prover::changes_nothing(const Pair& pair, const Candidate& candidate) {
   return front_a && front_b && front_a->steps + front_b->steps > 0 && is_nothing(*front_a) && is_nothing(*front_b);
 }
 
-Recomputed Prover::try_candidate(const Claim& claim, const Pair& pair, const Candidate& candidate, bool thorough) {
+Recomputed Prover::try_candidate(const Pair& pair, const Candidate& candidate, bool thorough) {
   const auto front_a = compose_front(a_, shapes_a_, pair.front_a, candidate.of_a, pair.a);
   const auto front_b = compose_front(b_, shapes_b_, pair.front_b, candidate.of_b, pair.b);
   if (!front_a || !front_b) {
@@ -233,7 +235,6 @@ Recomputed Prover::try_candidate(const Claim& claim, const Pair& pair, const Can
       return out;
     }
   }
-  (void)claim;
   return recompute(pair.a, around_a, pair.b, around_b, thorough);
 }
 
@@ -266,13 +267,22 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   pair.behind_a = *behind_a;
   pair.behind_b = *behind_b;
   const std::vector<Candidate> tried = candidates(pair);
-  std::vector<Candidate> holding;
+  std::vector<Candidate> exact, near;
+  std::vector<double> distances;  // of the near ones
   for (const Candidate& candidate : tried) {
     if (is_same_operator && !changes_nothing(pair, candidate)) continue;
-    if (try_candidate(claim, pair, candidate, false).holds()) holding.push_back(candidate);
+    const Recomputed found = try_candidate(pair, candidate, false);
+    if (!found.holds()) continue;
+    if (found.near > 0) distances.push_back(found.near);
+    (found.near > 0 ? near : exact).push_back(candidate);
   }
-  if (!holding.empty()) {
-    accept_fold(claim, pair, most_likely(pair, std::move(holding)), look);
+  if (!exact.empty()) {
+    accept_fold(claim, pair, most_likely(pair, std::move(exact)), 0, look);
+    return true;
+  }
+  if (!near.empty()) {
+    const Candidate best = most_likely(pair, near);
+    accept_fold(claim, pair, best, distances[static_cast<std::size_t>(std::ranges::find(near, best) - near.begin())], look);
     return true;
   }
   if (claim.is_plain()) return false;
@@ -280,7 +290,7 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   return true;
 }
 
-void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
+void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look) {
   compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
   bool is_fold = !claim.is_plain();
   std::vector<std::pair<const Node*, Ref>> passed_a, passed_b;
@@ -318,6 +328,7 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
   look.constants_a.insert(look.constants_a.end(), {pair.a.weight_value, pair.a.bias_value});
   look.constants_b.insert(look.constants_b.end(), {pair.b.weight_value, pair.b.bias_value});
   if (is_fold) look.fold = pair.b.node;
+  look.near = near;
   if (pair.a.weight.data.permutation() != pair.b.weight.data.permutation()) {
     const Value* const leaf = b_.stored(pair.b.weight_value);
     if (leaf != nullptr) look.tensors.emplace_back(leaf, true);
@@ -327,7 +338,7 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
 
 void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
   compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
-  const Recomputed found = try_candidate(claim, pair, candidate, true);
+  const Recomputed found = try_candidate(pair, candidate, true);
   Steps absorbed = claim.behind_a;
   for (std::size_t i = 0; i < candidate.of_a; ++i) {
     if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
@@ -355,7 +366,7 @@ void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& 
   }
   // Written down; from here on as if it were right.
   std::vector<Issue> issues = std::move(look.issues);
-  accept_fold(claim, pair, candidate, look);
+  accept_fold(claim, pair, candidate, 0, look);
   look.issues = std::move(issues);
   look.fold = nullptr;
   look.folded.clear();

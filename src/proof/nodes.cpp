@@ -13,6 +13,7 @@
 #include "ops/constants.h"
 #include "proof/side.h"
 #include "proof/tensors.h"
+#include "proof/versions.h"
 #include "relayout/graph.h"
 
 namespace relayout::proof {
@@ -86,29 +87,50 @@ bool same_attribute(const Model& model_a, const AttributeProto& a, const Model& 
   return true;
 }
 
+/// What an attribute of a node comes to.
+struct Effective {
+  const AttributeProto* value = nullptr;  ///< as written, or the default; nullptr: what the operator's definition describes
+  bool is_defined = false;                ///< the operator's version has the attribute
+  bool is_default = false;
+};
+
+Effective effective(Side& side, Ref output, const std::string& name) {
+  const Node& node = *output.value->producer();
+  const AttributeDefault known = attribute_default(node, name);
+  const AttributeProto* const written = AttributeReader(node, output.call).find(name);
+  const AttributeProto* const value = written != nullptr ? written : known.value;
+  if (value == nullptr || is_implied(side, output, *value)) return {nullptr, known.is_defined, true};
+  if (written == nullptr) return {value, known.is_defined, true};
+  const Model& model = node.graph().model();
+  return {written, known.is_defined, known.value != nullptr && same_attribute(model, *written, model, *known.value)};
+}
+
 }  // namespace
 
 bool same_operator(const Node& a, const Node& b) {
   return a.op_type() == b.op_type() && a.domain() == b.domain() && a.message().overload() == b.message().overload();
 }
 
-std::vector<std::string> different_attributes(const Node& a, const Call* call_a, const Node& b, const Call* call_b,
-                                              std::string_view ignored) {
-  const AttributeReader of_a(a, call_a);
-  const AttributeReader of_b(b, call_b);
+std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b, Ref b, std::string_view ignored) {
+  const Node& node_a = *a.value->producer();
+  const Node& node_b = *b.value->producer();
   std::vector<std::string> out;
   const auto compare = [&](const std::string& name) {
-    const AttributeProto* const in_a = of_a.find(name);
-    const AttributeProto* const in_b = of_b.find(name);
-    if (in_a == nullptr && in_b == nullptr) return;
-    if (in_a != nullptr && in_b != nullptr && same_attribute(a.graph().model(), *in_a, b.graph().model(), *in_b)) return;
+    const Effective in_a = effective(side_a, a, name);
+    const Effective in_b = effective(side_b, b, name);
+    if (in_a.value == nullptr && in_b.value == nullptr) return;
+    // A version without the attribute behaves as the default that a later one gives it.
+    const bool is_new =
+        (in_a.value == nullptr && !in_a.is_defined && in_b.is_default) || (in_b.value == nullptr && !in_b.is_defined && in_a.is_default);
+    const bool both = in_a.value != nullptr && in_b.value != nullptr;
+    if (is_new || (both && same_attribute(node_a.graph().model(), *in_a.value, node_b.graph().model(), *in_b.value))) return;
     out.push_back(name);
   };
-  for (const AttributeProto& attribute : a.message().attribute()) {
+  for (const AttributeProto& attribute : node_a.message().attribute()) {
     if (attribute.name() != ignored) compare(attribute.name());
   }
-  for (const AttributeProto& attribute : b.message().attribute()) {
-    if (attribute.name() != ignored && a.attribute(attribute.name()) == nullptr) compare(attribute.name());
+  for (const AttributeProto& attribute : node_b.message().attribute()) {
+    if (attribute.name() != ignored && node_a.attribute(attribute.name()) == nullptr) compare(attribute.name());
   }
   return out;
 }

@@ -109,9 +109,7 @@ void Prover::settle(Claim claim) {
   if (!second.issues.empty()) return accept(std::move(look));
   claimed_.emplace(renamed.a, renamed.b);
   const Ref wanted = plain ? claim.a : claim.origin_a;
-  second.issues.push_back(
-      issue_of_reader(Unexplained::Kind::operand, renamed,
-                      "reads " + quote(renamed.b.value->name()) + " where " + quote(wanted.value->name()) + " was read"));
+  second.issues.push_back(issue_of_other_value(renamed, *wanted.value));
   accept(std::move(second));
 }
 
@@ -133,7 +131,7 @@ void Prover::accept(Look look) {
   bypassed_.insert(look.bypassed.begin(), look.bypassed.end());
   accounted_a_.insert(look.folded.begin(), look.folded.end());
   folded_.insert(look.folded.begin(), look.folded.end());
-  if (look.fold != nullptr) folds_.insert(look.fold);
+  if (look.fold != nullptr) folds_.emplace(look.fold, look.near);
   for (const Ref constant : look.constants_a) account_for(a_, constant, accounted_a_, true);
   for (const Ref constant : look.constants_b) account_for(b_, constant, accounted_b_, false);
   for (const auto& [tensor, is_permuted] : look.tensors) (is_permuted ? permuted_tensors_ : equal_tensors_).insert(tensor);
@@ -202,6 +200,14 @@ Issue Prover::issue_of_reader(Unexplained::Kind kind, const Claim& claim, const 
   return {{kind, claim.b ? claim.b.value->name() : "", "a graph output " + text, 0, 0, false}, order_of(claim)};
 }
 
+Issue Prover::issue_of_other_value(const Claim& claim, const Value& wanted) {
+  const std::string name = quote(claim.b.value->name());
+  const bool is_renamed = claim.b.value->name() != wanted.name();
+  return issue_of_reader(Unexplained::Kind::operand, claim,
+                         is_renamed ? "reads " + name + " where " + quote(wanted.name()) + " was read"
+                                    : "reads " + name + ", which is another value than in the first model");
+}
+
 ProofResult Prover::result() {
   std::ranges::stable_sort(issues_, {}, &Issue::order);
   std::unordered_set<std::string> told;
@@ -211,6 +217,10 @@ ProofResult Prover::result() {
   for (const Value* tensor : permuted_tensors_) equal_tensors_.erase(tensor);
   result_.proved = result_.unexplained.empty();
   result_.folds = static_cast<int64_t>(folds_.size());
+  for (const auto& [fold, near] : folds_) {
+    result_.near_folds += near > 0 ? 1 : 0;
+    result_.near_ulp = std::max(result_.near_ulp, near);
+  }
   result_.folded_nodes = static_cast<int64_t>(folded_.size());
   result_.permutations = static_cast<int64_t>(permuted_tensors_.size());
   result_.tensors_equal = static_cast<int64_t>(equal_tensors_.size());

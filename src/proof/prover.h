@@ -44,6 +44,7 @@ struct Look {
   std::vector<std::pair<const Value*, bool>> tensors;  ///< of the second model: right; whether stored in another order
   std::vector<std::pair<const Graph*, const Graph*>> graphs;
   const Node* fold = nullptr;                                    ///< of the second model: its weight was recomputed
+  double near = 0;                                               ///< of that fold, see Recomputed
   std::vector<std::pair<const Node*, const Node*>> equal_nodes;  ///< the same operator with the same attributes
   bool is_exclusive = false;                                     ///< those may have no other counterparts: they make random values
 };
@@ -93,8 +94,8 @@ class Prover {
   [[nodiscard]] std::vector<Candidate> candidates(const Pair& pair);
   [[nodiscard]] Candidate most_likely(const Pair& pair, std::vector<Candidate> holding);
   [[nodiscard]] bool changes_nothing(const Pair& pair, const Candidate& candidate);
-  [[nodiscard]] Recomputed try_candidate(const Claim& claim, const Pair& pair, const Candidate& candidate, bool thorough);
-  void accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
+  [[nodiscard]] Recomputed try_candidate(const Pair& pair, const Candidate& candidate, bool thorough);
+  void accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look);
   void reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
   void give_up(const Claim& claim, Look& look);
   [[nodiscard]] bool spend(const Steps& steps);
@@ -102,6 +103,8 @@ class Prover {
   // Messages.
   [[nodiscard]] Issue issue_of_node(Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text);
   [[nodiscard]] Issue issue_of_reader(Unexplained::Kind kind, const Claim& claim, const std::string& text);
+  /// The second model reads what the claim is about, where the first one reads `wanted`.
+  [[nodiscard]] Issue issue_of_other_value(const Claim& claim, const Value& wanted);
   [[nodiscard]] int64_t order_of(const Claim& claim) const;
 
   // leftovers.cpp: nodes that no claim reached.
@@ -120,7 +123,8 @@ class Prover {
   std::unordered_map<const Graph*, const Graph*> graphs_;                 ///< b's nested graphs and functions → a's
   std::unordered_map<const Node*, const Node*> partners_a_, partners_b_;  ///< first counterpart
   std::unordered_set<const Node*> accounted_a_, accounted_b_;
-  std::unordered_set<const Node*> bypassed_, folded_, folds_, evaluated_;
+  std::unordered_set<const Node*> bypassed_, folded_, evaluated_;
+  std::unordered_map<const Node*, double> folds_;  ///< and how near they are, see Recomputed
   std::unordered_set<const Value*> equal_tensors_, permuted_tensors_;
   std::vector<Issue> issues_;
   std::vector<const Value*> outputs_a_, outputs_b_;  ///< graph outputs that have a counterpart

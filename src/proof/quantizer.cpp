@@ -52,7 +52,7 @@ bool Prover::examine_moved_quantizer(const Claim& claim, Look& look) {
   data_a->dims = data_a->data.dims();
   const auto found = difference(*data_a, *data_b);
   if (!found || found->values != 0 || !same_axis(*node_a, below.call, *node_b, claim.b.call, permutation, scales->dims)) return false;
-  if (!different_attributes(*node_a, below.call, *node_b, claim.b.call, "axis").empty()) return false;
+  if (!different_attributes(a_, below, b_, claim.b, "axis").empty()) return false;
 
   look.bypassed.push_back(transpose);
   look.nodes_a.push_back(node_a);

@@ -26,8 +26,17 @@ namespace relayout::proof {
 namespace {
 
 constexpr long double kDoubleError = 0x1p-53L;
-/// Rounding errors of a folding in double, per step: add, root, divide, multiply (CASES §1).
+/// Rounding errors of a folding in double, per step: add, root, divide, multiply.
 constexpr long double kErrorsPerStep = 4;
+/// The error of a rounding to float32, and how many of them a fold in float32 is granted: see recompute.h.
+constexpr double kSingleError = 0x1p-24;
+constexpr double kMostRoundings = 9;
+
+/// Roundings of a fold in the weight's own type; none where tools do not fold so (16-bit weights are folded wider, then rounded once).
+double roundings_of(const Linear& linear, const Around& a, const Around& b) {
+  if (linear.weight.type != DataType::float32) return 0;
+  return std::min(a.behind.roundings + a.in_front.roundings + b.behind.roundings + b.in_front.roundings, kMostRoundings);
+}
 
 template <class T, class Bits>
 struct Plain {
@@ -61,6 +70,7 @@ class WeightCheck {
       : a_(a), b_(b), behind_a_(around_a.behind), behind_b_(around_b.behind), front_a_(around_a.in_front), front_b_(around_b.in_front) {
     tolerance_ =
         a.weight.type == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1)) : 0.501;
+    single_error_ = roundings_of(a, around_a, around_b) * kSingleError;
     largest_a_.assign(static_cast<std::size_t>(a.outputs), 0);
     largest_b_ = largest_a_;
   }
@@ -86,6 +96,8 @@ class WeightCheck {
   }
 
   [[nodiscard]] const Difference& difference() const { return difference_; }
+  /// See Recomputed.
+  [[nodiscard]] double near() const { return near_; }
   [[nodiscard]] const TapSums& sums_a() const { return sums_a_; }
   [[nodiscard]] const TapSums& sums_b() const { return sums_b_; }
   /// What is wrong with an output channel that infinities stand in, or that ended below the smallest normal number and so without its
@@ -121,6 +133,8 @@ class WeightCheck {
   const Linear &a_, &b_;
   const Composed &behind_a_, &behind_b_, &front_a_, &front_b_;
   double tolerance_ = 0.501;
+  double single_error_ = 0;  ///< of a fold in float32, relative to the weight
+  double near_ = 0;
   Difference difference_;
   TapSums sums_a_, sums_b_;
   /// Per output channel: magnitudes as bits, which are in order of the values; of A without what a factor of 0 takes away.
@@ -188,11 +202,19 @@ void WeightCheck::compare_run(const typename Format::Element* a, const typename 
     const double weight = Format::load(a[i]);
     const double found = Format::load(b[i]);
     const long double expected = static_cast<long double>(weight) * factor;
-    const bool is_right = std::isfinite(weight)
-                              ? std::isfinite(found) && std::abs(static_cast<long double>(found) - expected) <=
-                                                            static_cast<long double>(tolerance_ * spacing(found, expected, a_.weight.type))
-                              : std::isnan(weight) == std::isnan(found) && (std::isnan(weight) || found == expected);
-    if (!is_right) difference_.note(static_cast<double>(expected), found);
+    if (!std::isfinite(weight) || !std::isfinite(found)) {
+      const bool is_right = !std::isfinite(weight) && (std::isnan(weight) ? std::isnan(found) : found == expected);
+      if (!is_right) difference_.note(static_cast<double>(expected), found);
+      continue;
+    }
+    const auto off = static_cast<double>(std::abs(static_cast<long double>(found) - expected));
+    const double unit = spacing(found, expected, a_.weight.type);
+    if (off <= tolerance_ * unit) continue;
+    if (off <= single_error_ * std::abs(static_cast<double>(expected))) {
+      near_ = std::max(near_, off / unit);
+    } else {
+      difference_.note(static_cast<double>(expected), found);
+    }
   }
 }
 
@@ -325,6 +347,15 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
   return out;
 }
 
+/// What a fold in float32 may cost a bias, relative to its terms; 0 where sums over taps are among them or there is no bias to round.
+double single_error_of_bias(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights) {
+  const bool is_summed = !weights.sums_a().sum.empty() || !weights.sums_b().sum.empty();
+  if (is_summed || a.weight.type != DataType::float32 || !b.bias || b.bias->type != DataType::float32) return 0;
+  constexpr int64_t kMostSteps = 4;  // as many sums are granted to a chain as factors
+  const int64_t steps = std::min(around_a.steps() + around_b.steps(), kMostSteps);
+  return (roundings_of(a, around_a, around_b) + 2 * static_cast<double>(steps)) * kSingleError;
+}
+
 void compare_biases(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights,
                     Recomputed& out) {
   const auto bias_a = bias_of(a);
@@ -336,6 +367,7 @@ void compare_biases(const Linear& a, const Around& around_a, const Linear& b, co
   const int64_t steps = around_a.steps() + around_b.steps();
   const auto taps = static_cast<long double>(a.columns) * static_cast<long double>(a.rows) * static_cast<long double>(a.inner) /
                     static_cast<long double>(a.outputs);
+  const double single_error = single_error_of_bias(a, around_a, b, around_b, weights);
   for (int64_t row = 0; row < bias_a->rows; ++row) {
     for (int64_t o = 0; o < a.outputs; ++o) {
       const Effect of_a = effect_of(a, around_a, bias_a->at(row, o), weights.sums_a(), o, false);
@@ -344,9 +376,15 @@ void compare_biases(const Linear& a, const Around& around_a, const Linear& b, co
                                   kErrorsPerStep * static_cast<long double>(steps) * kDoubleError * (of_a.magnitude + of_b.magnitude) +
                                   taps * kDoubleError * (of_a.sum_error + of_b.sum_error);
       const bool both_nan = std::isnan(of_a.value) && std::isnan(of_b.value);
-      const bool is_right = std::isfinite(of_a.value) ? std::isfinite(of_b.value) && std::abs(of_a.value - of_b.value) <= allowed
-                                                      : both_nan || of_a.value == of_b.value;
-      if (!is_right) out.bias.note(static_cast<double>(of_a.value), static_cast<double>(of_b.value));
+      const bool are_finite = std::isfinite(of_a.value) && std::isfinite(of_b.value);
+      const long double off = std::abs(of_a.value - of_b.value);
+      if (are_finite ? off <= allowed : both_nan || of_a.value == of_b.value) continue;
+      const auto terms = static_cast<double>(std::max(of_a.magnitude, of_b.magnitude));
+      if (are_finite && off <= static_cast<long double>(single_error * terms)) {
+        out.near = std::max(out.near, static_cast<double>(off) / ulp(terms, DataType::float32));
+      } else {
+        out.bias.note(static_cast<double>(of_a.value), static_cast<double>(of_b.value));
+      }
     }
   }
 }
@@ -389,6 +427,7 @@ Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, c
   if (a.takes_shift) weights.sum_taps(shifted_a, shifted_b);
   weights.run(thorough);
   out.weight = weights.difference();
+  out.near = weights.near();
   if (out.weight.values == 0) out.obstacle = weights.range_left();
   if (out.obstacle.empty() && (thorough || out.weight.values == 0)) compare_biases(a, around_a, b, around_b, weights, out);
   return out;

@@ -215,6 +215,11 @@ TEST(VerifyReport, ProofIsPrintedAboveTheOutputs) {
   EXPECT_THAT(
       verify_text(result, false, {}),
       testing::StartsWith("proof   53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal, nothing unexplained\n"));
+  result.proof->near_folds = 50;
+  result.proof->near_ulp = 2.25;
+  EXPECT_THAT(verify_text(result, false, {}),
+              testing::StartsWith("proof   3 folds recomputed, 50 folds within 3 ULP, not rounded as doubles would be, "));
+  result.proof->near_folds = 0;
   result.proof->folds = 0;
   result.proof->permutations = 1;
   EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith("proof   1 weight is a byte permutation, 2 tensors byte-equal"));

@@ -117,8 +117,81 @@ TEST(ProofOfNodes, OtherOutputOfTheSameNode) {
   EXPECT_TRUE(names(prove(before, after), Kind::operand, "output 'y' (Relu) reads 'b' where 'a' was read"));
 }
 
-TEST(ProofOfNodes, OpsetChanged) {
-  EXPECT_TRUE(names(prove(graph("y = Relu (x)", 12), graph("y = Relu (x)", 13)), Kind::node_changed, "of opset 13, were of 12"));
+TEST(ProofOfNodes, OpsetsBetweenWhichNothingChanged) {
+  for (const int newer : {13, 14, 18, 21}) EXPECT_TRUE(is_proved(prove(graph("y = Relu (x)", 12), graph("y = Relu (x)", newer)))) << newer;
+  const std::string window = "<kernel_shape = [2, 2], ceil_mode = ";
+  for (const char* const op : {"AveragePool", "MaxPool"}) {
+    const auto pool = [&](int ceil, int opset) {
+      return graph("y = " + std::string(op) + " " + window + std::to_string(ceil) + "> (x)", opset);
+    };
+    EXPECT_TRUE(is_proved(prove(pool(0, 12), pool(0, 21)))) << op;
+  }
+  const Example convolution = graph("y = Conv (x, w)", 10).add("w", kWeightU);
+  EXPECT_TRUE(is_proved(prove(convolution, graph("y = Conv (x, w)", 21).add("w", kWeightU))));
+  // A default that came later says what the older version does anyway.
+  EXPECT_TRUE(
+      is_proved(prove(graph("y = BatchNormalization (x, s, s, s, s)", 9).add("s", uniform("s", {3}, 0.5, 2)),
+                      graph("y = BatchNormalization <training_mode = 0> (x, s, s, s, s)", 15).add("s", uniform("s", {3}, 0.5, 2)))));
+}
+
+TEST(ProofOfNodes, OpsetsBetweenWhichSomethingChanged) {
+  const auto changed = [](const std::string& nodes, int a, int b) { return prove(graph(nodes, a), graph(nodes, b)); };
+  EXPECT_TRUE(names(changed("y = Softmax <axis = 1> (x)", 12, 13), Kind::node_changed, "is of opset 13, was of 12"));
+  EXPECT_FALSE(changed("y = LogSoftmax <axis = 1> (x)", 11, 17).proved);
+  EXPECT_FALSE(changed("y = AveragePool <kernel_shape = [2, 2], ceil_mode = 1> (x)", 18, 19).proved);
+  EXPECT_FALSE(changed("y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)", 6, 7).proved);
+  EXPECT_FALSE(prove(graph("y = GroupNormalization <num_groups = 1> (x, s, s)", 18).add("s", uniform("s", {1}, 0.5, 2)),
+                     graph("y = GroupNormalization <num_groups = 1> (x, s, s)", 21).add("s", uniform("s", {1}, 0.5, 2)))
+                   .proved);
+  EXPECT_FALSE(prove(graph("y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", 10).add("w", kWeightU),
+                     graph("y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", 11).add("w", kWeightU))
+                   .proved);
+  // Operators of other domains have no history that is known.
+  const auto custom = [](int version) {
+    return graph("y = my.Op (x)").edit([&](onnx::ModelProto& message) {
+      auto& import = *message.add_opset_import();
+      import.set_domain("my");
+      import.set_version(version);
+    });
+  };
+  EXPECT_TRUE(is_proved(prove(custom(1), custom(1))));
+  EXPECT_TRUE(names(prove(custom(1), custom(2)), Kind::node_changed, "is of opset 2, was of 1"));
+}
+
+TEST(ProofOfNodes, AttributesAtTheirDefaults) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    const auto model = [](const std::string& text) {
+      return graph("y = " + text).add("w", kWeightU).add("i", std::vector<int64_t>{0, 2}).add("s", uniform("s", {3}, 0.5, 2));
+    };
+    return prove(model(a), model(b)).proved && prove(model(b), model(a)).proved;
+  };
+  const std::string conv =
+      "Conv <kernel_shape = [3, 3], strides = [1, 1], dilations = [1, 1], pads = [0, 0, 0, 0], group = 1, auto_pad = "
+      "\"NOTSET\"> (x, w)";
+  EXPECT_TRUE(same("Conv (x, w)", conv));
+  EXPECT_TRUE(same("Gather (x, i)", "Gather <axis = 0> (x, i)"));
+  EXPECT_TRUE(same("ReduceMean <axes = [1]> (x)", "ReduceMean <axes = [1], keepdims = 1> (x)"));
+  EXPECT_TRUE(same("Transpose (x)", "Transpose <perm = [3, 2, 1, 0]> (x)"));
+  EXPECT_TRUE(same("MaxPool <kernel_shape = [2, 2]> (x)", "MaxPool <kernel_shape = [2, 2], strides = [1, 1], storage_order = 0> (x)"));
+  EXPECT_TRUE(same("LeakyRelu (x)", "LeakyRelu <alpha = 0.01> (x)"));
+  EXPECT_FALSE(same("Conv (x, w)", "Conv <strides = [2, 2]> (x, w)"));
+  EXPECT_FALSE(same("Conv (x, w)", "Conv <pads = [1, 1, 1, 1]> (x, w)"));
+  EXPECT_FALSE(same("Gather (x, i)", "Gather <axis = 1> (x, i)"));
+  EXPECT_FALSE(same("Gather <axis = 0> (x, i)", "Gather <axis = 1> (x, i)"));
+  EXPECT_FALSE(same("ReduceMean <axes = [1]> (x)", "ReduceMean <axes = [1], keepdims = 0> (x)"));
+  EXPECT_FALSE(same("Transpose (x)", "Transpose <perm = [3, 2, 0, 1]> (x)"));
+  EXPECT_FALSE(same("LeakyRelu (x)", "LeakyRelu <alpha = 0.011> (x)"));
+  EXPECT_FALSE(same("MaxPool <kernel_shape = [2, 2]> (x)", "MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)"));
+}
+
+TEST(ProofOfNodes, AxesOfScalesForTheWholeTensor) {
+  const auto model = [](const std::string& attributes, Dims dims) {
+    return Example("g (int8[2,3] x) => (float[2,3] y) { y = DequantizeLinear " + attributes + " (x, s) }")
+        .add("s", uniform("s", std::move(dims), 0.5, 2));
+  };
+  EXPECT_TRUE(is_proved(prove(model("", {}), model("<axis = 0>", {}))));
+  EXPECT_TRUE(is_proved(prove(model("", {3}), model("<axis = 1>", {3}))));
+  EXPECT_FALSE(prove(model("", {3}), model("<axis = 0>", {3})).proved);
 }
 
 TEST(ProofOfNodes, IdentitiesAreBypassed) {

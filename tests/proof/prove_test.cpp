@@ -81,6 +81,13 @@ TEST(ProofOfModel, OneBitOfAnyTensorIsNamed) {
     ProofOptions options;
     options.digests = false;
     const auto result = relayout::prove(*model, *Model::from_bytes(message.SerializeAsString()), options);
+    EXPECT_FALSE(result.complete()) << tensor.name();
+    if (result.near_folds == 1 && result.proved) {
+      // The last bit of a folded number may be another one where the fold was evaluated in float32.
+      EXPECT_LE(result.near_ulp, 1.6) << tensor.name();
+      byte ^= 1;
+      continue;
+    }
     ASSERT_EQ(result.unexplained.size(), 1U) << tensor.name() << is_proved(result).message();
     EXPECT_EQ(result.unexplained[0].values, 1) << tensor.name();
     EXPECT_TRUE(tensor.name().starts_with(result.unexplained[0].name)) << tensor.name() << " " << result.unexplained[0].name;
