@@ -3,6 +3,7 @@
 // back.
 #include "cli/own_program.h"
 
+#include <elf.h>
 #include <errno.h>  // NOLINT(modernize-deprecated-headers): program_invocation_name
 #include <sys/auxv.h>
 #include <unistd.h>

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/report.h"
-#include "cli/verdict.h"
 #include "cli/verify_junit.h"
 #include "relayout/error.h"
 #include "relayout/verify.h"
@@ -34,7 +33,7 @@ std::string without(std::string_view name, std::string_view suffix) {
 
 /// What stands for one word between braces.
 std::string part_of(const std::string& word, const std::filesystem::path& model) {
-  const std::string name = without(model.filename().string(), kExtension);
+  std::string name = without(model.filename().string(), kExtension);
   if (word == "name") return name;
   if (word == "stem") return without(name, kConverted);
   if (word.starts_with("stem%")) return without(name, word.substr(5));

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -126,7 +125,8 @@ std::string commands(const std::string& level, const std::vector<Annotation>& li
     std::string message = one.first->name + ": " + one.first->message;
     if (!one.details.empty()) message += "\n" + one.details;
     if (one.more > 0) message += "\nand " + format_count(one.more) + " more";
-    out += "::" + level + " " + file + "title=relayout verify::" + command_text(printable_markup(message), false) + "\n";
+    out.append("::").append(level).append(" ").append(file).append("title=relayout verify::");
+    out.append(command_text(printable_markup(message), false)).append("\n");
   }
   return out;
 }

@@ -47,7 +47,7 @@ std::vector<std::vector<Example>> examples_of(const std::string& markdown) {
 
 /// Numbers and widths differ between machines; words do not.
 std::string words_of(const std::string& text) {
-  static const std::regex kNumber("[0-9][0-9.,]*(e[+-]?[0-9]+)?"), kBlanks("[ \t]+"), kIsa("(AVX-?[0-9A-Z ]*|SSE[0-9.]+|AArch64)\\b");
+  static const std::regex kNumber("[0-9][0-9.,]*(e[+-]?[0-9]+)?"), kBlanks("[ \t]+"), kIsa("(AVX-?[0-9A-Za-z ]*|SSE[0-9.]+|AArch64)\\b");
   std::string out = std::regex_replace(text, kIsa, "ISA");
   out = std::regex_replace(out, kNumber, "#");
   out = std::regex_replace(out, kBlanks, " ");
