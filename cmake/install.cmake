@@ -1,4 +1,4 @@
-# What `cmake --install` and cpack make: a tree that works without the build folder and without the build root.
+# What `cmake --install` makes: a tree that works without the build folder and without the build root.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -44,15 +44,3 @@ if(TARGET relayout_cli)
     install(SCRIPT ${PROJECT_BINARY_DIR}/install_libraries.cmake)
   endif()
 endif()
-
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "the developers of relayout")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Convert ONNX models for channels-last inference and prove the result")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_STRIP_FILES ON)
-if(NOT RELAYOUT_BUILD_ROOT)  # with one, all that is needed comes along
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-endif()
-include(CPack)

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Makes packages of the release build: build.py KIND… OUT. `cmake/dev package` calls it; kinds are the files beside it."""
+
+import sys
+from pathlib import Path
+
+import deb
+import image
+import tarball
+import tree
+import wheel
+from door import Door
+
+KINDS = {"wheel": wheel, "deb": deb, "tarball": tarball, "image": image, "action": Door("action"), "gitlab": Door("gitlab"),
+         "pre-commit": Door("pre-commit")}
+
+
+def main(words):
+    *kinds, out = words
+    out = Path(out).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    made = tree.complete()
+    for kind in kinds:
+        KINDS[kind].make(made, out)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,122 @@
+"""relayout from Python: each function is one call of the program and gives back the JSON that it prints.
+
+    import relayout
+    relayout.convert("model.onnx", "model.cl.onnx", require_all_folded=True)
+    report = relayout.verify("model.onnx", "model.cl.onnx", samples=8, dim={"batch": 2})
+
+Options are those of the command line (`relayout convert --help`), named without their dashes and with _ for -:
+
+=====================  ========================================
+``samples=8``          ``--samples 8``
+``simplify=True``      ``--simplify``
+``fold=False``         ``--no-fold``
+``exclude=["a", "b"]`` ``--exclude a --exclude b``
+``dim={"N": 2}``       ``--dim N=2``
+``mean=(0.5, 0.4)``    ``--mean 0.5 --mean 0.4``
+``layers=None``        nothing
+=====================  ========================================
+"""
+
+import json
+import os
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+__version__ = "@VERSION@"
+__all__ = ["Error", "command", "convert", "inspect", "verify"]
+
+Path = Union[str, "os.PathLike[str]"]
+Report = Dict[str, Any]
+
+_TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program-" + __version__)
+# Options that have a --no- form; of all others False is the same as not given.
+_TOGGLES = ("fold",)
+
+
+class Error(Exception):
+    """The program did not do what it was asked to.
+
+    ``exit_code`` is the program's: 1 the answer is no, 2 usage, 3 model or data not valid, 4 not supported, 5 reading, writing or resources
+    failed, 70 a defect in relayout, negative when a signal ended it. ``report`` is what it printed as JSON, where it did.
+    """
+
+    def __init__(self, message: str, exit_code: int, report: Optional[Report] = None) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.report = report
+
+    def __reduce__(self) -> Any:
+        return Error, (self.args[0], self.exit_code, self.report)
+
+
+def command(arguments: Sequence[Path]) -> List[str]:
+    """The words that start the program with these arguments: ``subprocess.run(relayout.command(["--version"]))``."""
+    library = os.path.join(_TREE, "lib", "relayout")
+    launcher = os.path.join(_TREE, "bin", "relayout")
+    words = [os.path.join(library, "ld-linux-x86-64.so.2"), "--argv0", launcher, "--inhibit-cache", os.path.join(library, "relayout")]
+    return words + [os.fspath(word) for word in arguments]
+
+
+def _words(options: Mapping[str, Any]) -> List[str]:
+    words = []  # type: List[str]
+    for key, value in options.items():
+        name = "--" + key.replace("_", "-")
+        if value is None or (value is False and key not in _TOGGLES):
+            continue
+        if isinstance(value, bool):
+            words.append(name if value else "--no-" + name[2:])
+        elif isinstance(value, Mapping):
+            for field, entry in value.items():
+                text = ",".join(map(str, entry)) if isinstance(entry, (list, tuple)) else os.fspath(entry) if hasattr(entry, "__fspath__") else entry
+                words += [name, "{}={}".format(field, text)]
+        elif isinstance(value, (list, tuple)):
+            for entry in value:
+                words += [name, str(entry)]
+        else:
+            words += [name, os.fspath(value) if hasattr(value, "__fspath__") else str(value)]
+    return words
+
+
+def _run(subcommand: str, paths: Sequence[Path], options: Mapping[str, Any], answers: Sequence[int]) -> Report:
+    # A path may begin with a dash; no option may be one that changes where the report goes.
+    names = ["./" + os.fspath(path) if os.fspath(path).startswith("-") else os.fspath(path) for path in paths]
+    words = command([subcommand, "--json", "--quiet"] + _words(options) + list(names))
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    report = None  # type: Optional[Report]
+    if done.stdout:
+        try:
+            report = json.loads(done.stdout.decode("utf-8"))
+        except ValueError:
+            raise Error("relayout printed no JSON document", done.returncode)
+    if done.returncode in answers and report is not None:
+        return report
+    message = done.stderr.decode("utf-8", "replace").strip()
+    if message.startswith("relayout: "):
+        message = message[len("relayout: "):]
+    raise Error(message or "relayout ended with exit code {}".format(done.returncode), done.returncode, report)
+
+
+def convert(path: Path, out: Optional[Path] = None, **options: Any) -> Report:
+    """Convert one model: fold BatchNormalizations, store convolution weights channels-last.
+
+    ``out`` is the file to write; without it the program's default, ``NAME.cl.onnx`` beside the model. Gives back the report of this
+    model (``relayout convert --json``). Raises Error when nothing was written that was asked for.
+    """
+    if out is not None:
+        options["output"] = "./" + os.fspath(out) if os.fspath(out).startswith("-") else out
+    report = _run("convert", [path], options, (0,))
+    models = report["models"]  # type: List[Report]
+    return models[0]
+
+
+def verify(a: Path, b: Path, **options: Any) -> Report:
+    """Do two models compute the same? ``report["verdict"]`` is ``"same"``, ``"different"`` or ``"inconclusive"``.
+
+    ``a`` is the model that is right, ``b`` the one to be judged. A difference is an answer, no exception. Raises Error when there is none.
+    """
+    return _run("verify", [a, b], options, (0, 1))
+
+
+def inspect(path: Path, **options: Any) -> Report:
+    """What is in a model and what ``convert`` would do with it (``relayout inspect --json``)."""
+    return _run("inspect", [path], options, (0,))
