@@ -1,3 +1,5 @@
+// Models as text. ONNX's own syntax cannot say everything that a model holds: what is printed is read back and compared before anything
+// gets a name, and a model that would lose something is refused.
 #include "model/text_format.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -5,22 +7,30 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <onnx/defs/parser.h>
 #include <onnx/defs/printer.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
+#include <exception>
 #include <filesystem>
+#include <iomanip>
+#include <limits>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "model/origin.h"
 #include "model/save.h"
+#include "model/tensor_data.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
@@ -68,8 +78,15 @@ std::string one_line(std::string text) {
 void parse_onnx_text(std::string_view text, onnx::ModelProto& model) {
   check_nesting(text);
   const std::string copy(text);
-  const auto status = onnx::OnnxParser::Parse(model, copy.c_str());
-  if (!status.IsOK()) fail(ErrorKind::invalid, "not a model in ONNX's textual syntax: " + one_line(status.ErrorMessage()));
+  std::string why;
+  try {
+    const auto status = onnx::OnnxParser::Parse(model, copy.c_str());
+    if (status.IsOK()) return;
+    why = status.ErrorMessage();
+  } catch (const std::exception&) {  // of std::stof and its kin
+    why = "a number is out of range";
+  }
+  fail(ErrorKind::invalid, "not a model in ONNX's textual syntax: " + one_line(why));
 }
 
 /// Keeps the first complaint, where protobuf would print all to stderr.
@@ -96,6 +113,118 @@ void parse_proto_text(std::string_view text, onnx::ModelProto& model) {
 void parse_json(std::string_view text, onnx::ModelProto& model) {
   const auto status = google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &model);
   if (!status.ok()) fail(ErrorKind::invalid, "not a model in protobuf's JSON: " + one_line(std::string(status.message())));
+}
+
+onnx::ModelProto parse_binary(const std::string& bytes) {
+  onnx::ModelProto model;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(3 * wire::kMaxSubgraphLevels + 20);
+  if (!model.ParseFromCodedStream(&stream)) fail(ErrorKind::defect, "a model to be printed does not parse");
+  return model;
+}
+
+/// In ONNX's syntax, with numbers that read back as themselves.
+std::string onnx_text(const onnx::ModelProto& model) {
+  std::ostringstream text;
+  text << std::setprecision(std::numeric_limits<double>::max_digits10) << model << "\n";
+  return text.str();
+}
+
+bool is_identifier(const std::string& name) {
+  const auto is_word = [](char c) { return (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_'; };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 && std::ranges::all_of(name, is_word);
+}
+
+[[noreturn]] void refuse_text(const std::string& what) {
+  fail(ErrorKind::unsupported, "ONNX's textual syntax cannot say " + what + "; .textproto and .json can");
+}
+
+/// Names of values, operators and attributes are identifiers there.
+void check_identifiers(const onnx::GraphProto& graph) {
+  const auto check = [](const std::string& name, const char* what) {
+    if (!is_identifier(name)) refuse_text("the " + std::string(what) + " " + quote(name));
+  };
+  check(graph.name(), "graph name");
+  for (const auto* const ports : {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& port : *ports) check(port.name(), "name");
+  }
+  for (const auto& initializer : graph.initializer()) check(initializer.name(), "name");
+  for (const auto& node : graph.node()) {
+    for (const auto* const names : {&node.input(), &node.output()}) {
+      for (const std::string& name : *names) {
+        if (!name.empty()) check(name, "name");
+      }
+    }
+    check(node.op_type(), "operator");
+    if (!node.name().empty()) refuse_text("names of nodes (" + quote(node.name()) + ")");
+    for (const auto& attribute : node.attribute()) {
+      check(attribute.name(), "attribute");
+      if (attribute.has_g()) check_identifiers(attribute.g());
+      for (const auto& nested : attribute.graphs()) check_identifiers(nested);
+    }
+  }
+}
+
+/// Payloads in one form, whichever field held them: two models with the same tensors are then the same message. False when some message
+/// has fields that this version of ONNX does not know.
+bool normalize_payloads(google::protobuf::Message& message) {
+  if (auto* const tensor = dynamic_cast<onnx::TensorProto*>(&message)) {
+    if (tensor->data_type() == onnx::TensorProto::STRING) return true;
+    const TensorData data = tensor_data(ModelOrigin{}, *tensor);
+    std::string bytes(static_cast<std::size_t>(data.byte_size()), '\0');
+    data.read_rows(0, data.dims().empty() ? 1 : data.dims().front(), std::as_writable_bytes(std::span(bytes)));
+    tensor->clear_float_data();
+    tensor->clear_int32_data();
+    tensor->clear_int64_data();
+    tensor->clear_double_data();
+    tensor->clear_uint64_data();
+    tensor->set_raw_data(bytes);
+    return true;
+  }
+  const auto* const reflection = message.GetReflection();
+  bool is_known = reflection->GetUnknownFields(message).empty();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const auto* const field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      is_known &= normalize_payloads(*reflection->MutableMessage(&message, field));
+      continue;
+    }
+    for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
+      is_known &= normalize_payloads(*reflection->MutableRepeatedMessage(&message, field, i));
+    }
+  }
+  return is_known;
+}
+
+/// The first thing that a text lost; empty when it reads back as the model.
+std::string first_difference(onnx::ModelProto original, onnx::ModelProto back) {
+  if (original.SerializeAsString() == back.SerializeAsString()) return "";
+  if (!normalize_payloads(original)) return "it has fields that this version of ONNX does not know";
+  normalize_payloads(back);
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  std::string report;
+  differencer.ReportDifferencesToString(&report);
+  if (differencer.Compare(original, back)) return "";
+  return one_line(report.substr(0, report.find('\n')));
+}
+
+/// Reads a printed model back, as whoever gets the file will.
+void check_reads_back(const onnx::ModelProto& model, const std::string& text, FileFormat format) {
+  std::string why;
+  try {
+    onnx::ModelProto back;
+    if (!back.ParseFromString(to_binary(text, format))) fail(ErrorKind::defect, "a model read from text does not parse");
+    why = first_difference(model, back);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
+    why = error.what();
+  }
+  if (why.empty()) return;
+  if (format == FileFormat::onnx_text) refuse_text("all of this model (" + why + ")");
+  fail(ErrorKind::unsupported, "this model does not read back from its text (" + why + "); .onnx can hold it");
 }
 
 }  // namespace
@@ -135,14 +264,13 @@ std::string to_binary(std::string_view text, FileFormat format) {
 }
 
 std::string from_binary(const std::string& bytes, FileFormat format) {
-  onnx::ModelProto model;
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(3 * wire::kMaxSubgraphLevels + 20);
-  if (!model.ParseFromCodedStream(&stream)) fail(ErrorKind::defect, "a model to be printed does not parse");
+  const onnx::ModelProto model = parse_binary(bytes);
   std::string text;
   switch (format) {
     case FileFormat::onnx_text:
-      return onnx::ProtoToString(model) + "\n";
+      check_identifiers(model.graph());
+      text = onnx_text(model);
+      break;
     case FileFormat::proto_text:
       google::protobuf::TextFormat::PrintToString(model, &text);
       break;
@@ -157,7 +285,12 @@ std::string from_binary(const std::string& bytes, FileFormat format) {
     default:
       fail(ErrorKind::defect, "binary is no textual form");
   }
+  check_reads_back(model, text, format);
   return text;
+}
+
+std::string print(const std::string& bytes) {
+  return onnx_text(parse_binary(bytes));
 }
 
 }  // namespace relayout::text_format
@@ -165,7 +298,7 @@ std::string from_binary(const std::string& bytes, FileFormat format) {
 namespace relayout {
 
 std::string to_text(const Model& model) {
-  return text_format::from_binary(to_bytes(model), FileFormat::onnx_text);
+  return text_format::print(to_bytes(model));
 }
 
 }  // namespace relayout
