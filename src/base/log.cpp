@@ -1,3 +1,4 @@
+// Warnings and details on standard error.
 #include "base/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -5,6 +6,8 @@
 
 #include <memory>
 #include <string>
+
+#include "base/locale.h"
 
 namespace relayout {
 namespace {
@@ -33,13 +36,13 @@ LogLevel log_level() {
 void log_warning(const std::string& message) {
   if (g_level == LogLevel::quiet) return;
   logger().set_pattern("relayout: warning: %v");
-  logger().warn(message);
+  logger().warn(in_locale(message));
 }
 
 void log_detail(const std::string& message) {
   if (g_level != LogLevel::verbose) return;
   logger().set_pattern("relayout: %v");
-  logger().info(message);
+  logger().info(in_locale(message));
 }
 
 }  // namespace relayout

@@ -1,4 +1,7 @@
+// Text for people: names made printable, quoted and cut, numbers with units, the nearest word.
 #include "base/text.h"
+
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
@@ -35,35 +38,15 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-bool match_class(std::string_view& glob, char c) {
-  // `glob` stands behind '['; a class without end is a literal '['.
-  const std::size_t end = glob.find(']', glob.starts_with("!") || glob.starts_with("^") ? 2 : 1);
-  if (end == std::string_view::npos) return c == '[';
-  std::string_view set = glob.substr(0, end);
-  glob.remove_prefix(end + 1);
-  const bool negated = set.starts_with("!") || set.starts_with("^");
-  if (negated) set.remove_prefix(1);
-  bool found = false;
-  for (std::size_t i = 0; i < set.size(); ++i) {
-    if (i + 2 < set.size() && set[i + 1] == '-') {
-      found |= set[i] <= c && c <= set[i + 2];
-      i += 2;
-    } else {
-      found |= set[i] == c;
-    }
-  }
-  return found != negated;
-}
-
 }  // namespace
 
 std::string escape(std::string_view name) {
   std::string out;
-  std::size_t characters = 0;
+  std::vector<std::size_t> starts;  // of the characters in `out`
   while (!name.empty()) {
-    if (characters++ == kLongestName) return out + "…";
     const std::size_t length = utf8_length(name);
     const auto lead = static_cast<unsigned char>(name[0]);
+    starts.push_back(out.size());
     if (length == 0 || lead < 0x20 || lead == 0x7F) {
       std::array<char, 5> hex{};
       std::snprintf(hex.data(), hex.size(), "\\x%02x", lead);
@@ -74,7 +57,9 @@ std::string escape(std::string_view name) {
       name.remove_prefix(length);
     }
   }
-  return out;
+  if (starts.size() <= kLongestName) return out;
+  // Names of one scope differ at their ends.
+  return out.substr(0, starts[kLongestName / 2]) + "…" + out.substr(starts[starts.size() - kLongestName / 2]);
 }
 
 std::string quote(std::string_view name) {
@@ -82,33 +67,7 @@ std::string quote(std::string_view name) {
 }
 
 bool glob_match(std::string_view glob, std::string_view text) {
-  // The last '*' seen is the only place to come back to.
-  std::string_view star_glob, star_text;
-  bool star = false;
-  while (true) {
-    if (glob.starts_with('*')) {
-      glob.remove_prefix(1);
-      star = true;
-      star_glob = glob;
-      star_text = text;
-      continue;
-    }
-    if (text.empty()) {
-      if (glob.empty()) return true;
-    } else if (!glob.empty()) {
-      std::string_view rest = glob.substr(1);
-      const bool matches = glob[0] == '?' || (glob[0] == '[' ? match_class(rest, text[0]) : glob[0] == text[0]);
-      if (matches) {
-        glob = rest;
-        text.remove_prefix(1);
-        continue;
-      }
-    }
-    if (!star || star_text.empty()) return false;
-    star_text.remove_prefix(1);
-    text = star_text;
-    glob = star_glob;
-  }
+  return fnmatch(std::string(glob).c_str(), std::string(text).c_str(), FNM_NOESCAPE) == 0;
 }
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {

@@ -7,7 +7,8 @@
 
 namespace relayout {
 
-/// Printable form of a name from a file: control characters and invalid UTF-8 as \xNN, cut at 200 characters with "…".
+/// Printable form of a name from a file: control characters and invalid UTF-8 as \xNN; of more than 200 characters the middle gives way to
+/// "…".
 [[nodiscard]] std::string escape(std::string_view name);
 /// escape() between single quotes.
 [[nodiscard]] std::string quote(std::string_view name);

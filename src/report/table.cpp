@@ -1,3 +1,4 @@
+// Text in aligned columns, by what a terminal shows: wide characters, combining marks, colours.
 #include "report/table.h"
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "report/fit.h"
 
 namespace relayout {
 namespace {
@@ -41,6 +44,11 @@ bool is_wide(uint32_t point) {
          (point >= 0x1F900 && point <= 0x1F9FF) || (point >= 0x20000 && point <= 0x3FFFD);
 }
 
+/// Names may be shortened, sentences not.
+bool is_name(std::string_view text) {
+  return text.find(' ') == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string paint(std::string_view text, Style style, bool color) {
@@ -66,6 +74,31 @@ void TextTable::line(std::string text, Style style) {
   rows_.emplace_back(Line{std::move(text), style});
 }
 
+void TextTable::shrink(std::vector<std::size_t>& widths) const {
+  constexpr std::size_t kShortest = 20;  // enough to tell names of one scope apart by their ends
+  std::size_t total = options_.indent;
+  for (const std::size_t width : widths) total += width + (width == 0 ? 0 : options_.gap);
+  total -= std::min(total, options_.gap);
+  while (options_.width > 0 && total > options_.width) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool may_shrink = widths[i] > kShortest && has_names_only(i);
+      if (may_shrink && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == widths.size()) return;
+    const std::size_t less = std::min(total - options_.width, widths[widest] - kShortest);
+    widths[widest] -= less;
+    total -= less;
+  }
+}
+
+bool TextTable::has_names_only(std::size_t column) const {
+  return std::ranges::all_of(rows_, [&](const Row& row) {
+    const auto* const cells = std::get_if<std::vector<Cell>>(&row);
+    return cells == nullptr || column >= cells->size() || is_name((*cells)[column].text);
+  });
+}
+
 std::string TextTable::text() const {
   std::vector<std::size_t> widths;
   for (const Row& row : rows_) {
@@ -74,6 +107,8 @@ std::string TextTable::text() const {
     widths.resize(std::max(widths.size(), cells->size()), 0);
     for (std::size_t i = 0; i < cells->size(); ++i) widths[i] = std::max(widths[i], display_width((*cells)[i].text));
   }
+
+  shrink(widths);
 
   std::string out;
   for (const Row& row : rows_) {
@@ -85,10 +120,11 @@ std::string TextTable::text() const {
     // Blanks are owed until something is printed behind them, so that no row ends in blanks.
     std::size_t owed = options_.indent;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::size_t pad = widths[i] - display_width(cells[i].text);
+      const std::string text = is_name(cells[i].text) ? shortened(cells[i].text, widths[i]) : cells[i].text;
+      const std::size_t width = display_width(text), pad = width < widths[i] ? widths[i] - width : 0;
       if (cells[i].align == Align::right) owed += pad;
-      if (!cells[i].text.empty()) {
-        out += std::string(owed, ' ') + paint(cells[i].text, cells[i].style, options_.color);
+      if (!text.empty()) {
+        out += std::string(owed, ' ') + paint(text, cells[i].style, options_.color);
         owed = 0;
       }
       if (cells[i].align == Align::left) owed += pad;

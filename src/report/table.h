@@ -37,6 +37,7 @@ class TextTable {
     std::size_t indent = 0;  ///< blanks before each row
     std::size_t gap = 3;     ///< blanks between columns
     bool color = false;
+    std::size_t width = 0;  ///< columns in all, as far as shortening names can keep to them; 0: any
   };
   explicit TextTable(Options options) : options_(options) {}
   TextTable() : TextTable(Options{}) {}
@@ -55,6 +56,9 @@ class TextTable {
     Style style;
   };
   using Row = std::variant<std::vector<Cell>, Line>;
+  /// Narrows the widest columns of names until a row fits, or no name can get shorter.
+  void shrink(std::vector<std::size_t>& widths) const;
+  [[nodiscard]] bool has_names_only(std::size_t column) const;
   Options options_;
   std::vector<Row> rows_;
 };

@@ -20,11 +20,12 @@ TEST(Text, EscapeShowsControlCharactersAndInvalidUtf8) {
   EXPECT_EQ(escape("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");  // overlong
 }
 
-TEST(Text, EscapeCutsAtTwoHundredCharactersNotBytes) {
-  std::string name;
-  for (int i = 0; i < 200; ++i) name += "ü";
-  EXPECT_EQ(escape(name), name);
-  EXPECT_EQ(escape(name + "x"), name + "…");
+TEST(Text, EscapeKeepsBothEndsOfTwoHundredCharacters) {
+  std::string half;
+  for (int i = 0; i < 100; ++i) half += "ü";
+  EXPECT_EQ(escape(half + half), half + half);
+  EXPECT_EQ(escape(half + "xx" + half), half + "…" + half);
+  EXPECT_EQ(escape(half + half + "/conv\n"), half + "…" + half.substr(2 * 6) + "/conv\\x0a");
 }
 
 TEST(Text, Quote) {
@@ -40,6 +41,8 @@ TEST(Text, GlobMatch) {
   EXPECT_TRUE(glob_match("a[!0-9]b", "axb"));
   EXPECT_TRUE(glob_match("a[]x]b", "a]b"));
   EXPECT_TRUE(glob_match("a[b", "a[b"));
+  EXPECT_TRUE(glob_match("a\\b*", "a\\bc"));
+  EXPECT_TRUE(glob_match("*", ".hidden/x"));
   EXPECT_FALSE(glob_match("", "a"));
 }
 

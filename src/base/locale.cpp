@@ -1,0 +1,76 @@
+// Messages and reports are written in UTF-8; where the locale has none, they are printed in ASCII.
+#include "base/locale.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace relayout {
+namespace {
+
+constexpr auto kSigns = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"→", "->"},
+    {"·", "|"},
+    {"…", "..."},
+    {"×", "x"},
+    {"–", "-"},
+    {"≤", "<="},
+    {"≥", ">="},
+    {"±", "+-"},
+    {"∞", "inf"},
+    {"σ", "sigma"},
+    {"█", "#"},
+    {"▌", "#"},
+    {"░", "."},
+    {"°", " degrees"},
+});
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread changes it
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+bool locale_has_utf8() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = environment(name);
+    if (value.empty()) continue;
+    std::ranges::transform(value, value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+std::string ascii_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    if (static_cast<unsigned char>(text.front()) < 0x80) {
+      out += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto* const sign = std::ranges::find_if(kSigns, [&](const auto& pair) { return text.starts_with(pair.first); });
+    if (sign != kSigns.end()) {
+      out += sign->second;
+      text.remove_prefix(sign->first.size());
+      continue;
+    }
+    std::array<char, 5> hex{};
+    std::snprintf(hex.data(), hex.size(), "\\x%02x", static_cast<unsigned char>(text.front()));
+    out += hex.data();
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+std::string in_locale(std::string_view text) {
+  return locale_has_utf8() ? std::string(text) : ascii_text(text);
+}
+
+}  // namespace relayout

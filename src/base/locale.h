@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace relayout {
+
+/// Whether LC_ALL, LC_CTYPE or LANG (the first that is set counts) name UTF-8.
+[[nodiscard]] bool locale_has_utf8();
+
+/// `text` in ASCII: signs of the reports as words or signs that resemble them ("→" as "->"), everything else as \xNN.
+[[nodiscard]] std::string ascii_text(std::string_view text);
+
+/// `text` as the locale's terminals can show it.
+[[nodiscard]] std::string in_locale(std::string_view text);
+
+}  // namespace relayout

@@ -1,0 +1,184 @@
+// Reports in narrow terminals: finished lines are broken where their cells end, so that whoever makes a report need not know its width.
+#include "report/fit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/table.h"
+
+namespace relayout {
+namespace {
+
+constexpr std::string_view kClause = " · ";
+constexpr std::string_view kCut = "…";
+
+/// Bytes of the SGR sequence at `text[0]`, 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find('m');
+  return end == std::string_view::npos ? 0 : end + 1;
+}
+
+std::string without_sequences(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0) out += text.front();
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::size_t width_of(std::string_view text) {
+  return display_width(text.find('\x1b') == std::string_view::npos ? std::string(text) : without_sequences(text));
+}
+
+/// A word with its colours, shortened.
+std::string shortened_word(std::string_view word, std::size_t width) {
+  std::string before, after;
+  while (const std::size_t length = sequence_length(word)) {
+    before += word.substr(0, length);
+    word.remove_prefix(length);
+  }
+  if (const std::size_t sequence = word.find('\x1b'); sequence != std::string_view::npos) {
+    after = word.substr(sequence);
+    word = word.substr(0, sequence);
+  }
+  return before + shortened(word, width) + after;
+}
+
+/// What may not be parted unless it is longer than a line, and what stands before it.
+struct Segment {
+  std::string gap;
+  std::string_view text;
+};
+
+std::vector<Segment> segments_of(std::string_view line) {
+  std::vector<Segment> out;
+  std::string gap;
+  while (!line.empty()) {
+    const std::size_t blanks = line.find("  "), clause = line.find(kClause);
+    const std::size_t end = std::min(blanks, clause);
+    out.push_back({gap, line.substr(0, end)});
+    if (end == std::string_view::npos) break;
+    line.remove_prefix(end);
+    const std::size_t length = end == clause ? kClause.size() : line.find_first_not_of(' ');
+    gap = line.substr(0, length);
+    line.remove_prefix(std::min(length, line.size()));
+  }
+  return out;
+}
+
+/// One line on its way into several.
+class Breaker {
+ public:
+  Breaker(std::size_t width, std::size_t indent) : width_(width), next_indent_(std::min(indent + 4, width / 2)), at_(indent) {
+    out_ = std::string(indent, ' ');
+  }
+
+  void add(const Segment& segment) {
+    const std::size_t width = width_of(segment.text);
+    if (try_put(segment.gap, segment.text, width)) return;
+    if (next_indent_ + width <= width_) {
+      new_line();
+      (void)try_put("", segment.text, width);
+    } else {
+      add_words(segment);
+    }
+  }
+  [[nodiscard]] std::string text() const { return out_; }
+
+ private:
+  void add_words(const Segment& segment) {
+    std::string_view rest = segment.text;
+    std::string gap = segment.gap;
+    while (!rest.empty()) {
+      const std::size_t space = rest.find(' ');
+      const std::string_view word = rest.substr(0, space);
+      rest = space == std::string_view::npos ? std::string_view{} : rest.substr(space + 1);
+      if (!try_put(gap, word, width_of(word))) {
+        if (is_begun_) new_line();
+        const std::string cut = width_of(word) > width_ - at_ ? shortened_word(word, width_ - at_) : std::string(word);
+        (void)try_put("", cut, width_of(cut));
+      }
+      gap = " ";
+    }
+  }
+  bool try_put(std::string_view gap, std::string_view text, std::size_t width) {
+    const std::size_t before = is_begun_ ? width_of(gap) : 0;
+    if (at_ + before + width > width_) return false;
+    if (is_begun_) out_ += gap;
+    out_ += text;
+    at_ += before + width;
+    is_begun_ = is_begun_ || width > 0;
+    return true;
+  }
+  void new_line() {
+    out_ += "\n" + std::string(next_indent_, ' ');
+    at_ = next_indent_;
+    is_begun_ = false;
+  }
+
+  std::size_t width_, next_indent_, at_;
+  bool is_begun_ = false;  ///< the current line holds more than its indent
+  std::string out_;
+};
+
+std::string fit_line(std::string_view line, std::size_t width) {
+  if (width_of(line) <= width) return std::string(line);
+  const std::size_t indent = std::min(std::min(line.find_first_not_of(' '), line.size()), width / 2);
+  Breaker breaker(width, indent);
+  for (const Segment& segment : segments_of(line.substr(indent))) breaker.add(segment);
+  return breaker.text();
+}
+
+/// The first or last `count` columns of a name.
+std::string part(std::string_view name, std::size_t count, bool is_last) {
+  std::vector<std::string_view> characters;
+  while (!name.empty()) {
+    std::size_t length = 1;
+    while (length < name.size() && (static_cast<unsigned char>(name[length]) & 0xC0U) == 0x80U) ++length;
+    characters.push_back(name.substr(0, length));
+    name.remove_prefix(length);
+  }
+  if (is_last) std::ranges::reverse(characters);
+  std::vector<std::string_view> taken;
+  std::size_t width = 0;
+  for (const std::string_view character : characters) {
+    width += display_width(character);
+    if (width > count) break;
+    taken.push_back(character);
+  }
+  if (is_last) std::ranges::reverse(taken);
+  std::string out;
+  for (const std::string_view character : taken) out += character;
+  return out;
+}
+
+}  // namespace
+
+std::string shortened(std::string_view name, std::size_t width) {
+  if (display_width(name) <= width) return std::string(name);
+  if (width < 2) return std::string(kCut);
+  // The end tells more than the beginning: it has the larger half.
+  const std::size_t before = (width - 1) / 2;
+  return part(name, before, false) + std::string(kCut) + part(name, width - 1 - before, true);
+}
+
+std::string fit_lines(std::string_view text, std::size_t width) {
+  if (width == 0) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out += fit_line(text.substr(0, end), width);
+    if (end == std::string_view::npos) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+}  // namespace relayout

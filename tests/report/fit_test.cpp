@@ -1,0 +1,69 @@
+#include "report/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "report/table.h"
+
+namespace relayout {
+namespace {
+
+TEST(Shortened, TheMiddleGivesWay) {
+  EXPECT_EQ(shortened("short", 5), "short");
+  EXPECT_EQ(shortened("/features/denseblock1/norm1", 13), "/featu…/norm1");
+  EXPECT_EQ(shortened("größere", 4), "g…re");
+  EXPECT_EQ(shortened("層層層層", 5), "層…層");  // two columns each
+  EXPECT_EQ(display_width(shortened(std::string(500, 'x'), 21)), 21U);
+}
+
+TEST(FitLines, BreaksBetweenCellsThenClausesThenWords) {
+  const std::string line = "output   f32 [1, 100]   error/range 5.8e-07   floor 6.5e-07   ratio 0.9\n";
+  EXPECT_EQ(fit_lines(line, 0), line);
+  EXPECT_EQ(fit_lines(line, 72), line);
+  EXPECT_EQ(fit_lines(line, 60), "output   f32 [1, 100]   error/range 5.8e-07   floor 6.5e-07\n    ratio 0.9\n");
+  EXPECT_EQ(fit_lines(line, 50), "output   f32 [1, 100]   error/range 5.8e-07\n    floor 6.5e-07   ratio 0.9\n");
+  EXPECT_EQ(fit_lines("  one two · three four · five\n", 14), "  one two\n      three\n      four\n      five\n");
+  EXPECT_EQ(fit_lines("a sentence of several words", 12), "a sentence\n    of\n    several\n    words");
+}
+
+TEST(FitLines, AWordLongerThanALineLosesItsMiddle) {
+  EXPECT_EQ(fit_lines("node /features/denseblock1/denselayer1/norm1\n", 20), "node\n    /featur…r1/norm1\n");
+}
+
+TEST(FitLines, ColoursTakeNoRoomAndStay) {
+  const std::string line = "\x1b[32msame\x1b[0m   4 samples   \x1b[1mexit 0\x1b[0m\n";
+  EXPECT_EQ(fit_lines(line, 24), "\x1b[32msame\x1b[0m   4 samples\n    \x1b[1mexit 0\x1b[0m\n");
+  EXPECT_EQ(fit_lines(line, 30), line);
+  EXPECT_EQ(fit_lines("\x1b[1m" + std::string(50, 'x') + "\x1b[0m\n", 11), "\x1b[1mxxxxx…xxxxx\x1b[0m\n");
+}
+
+TEST(FitLines, NoLineIsTooWideAndNoWordIsLost) {
+  std::string text;
+  for (int i = 0; i < 200; ++i)
+    text += std::string(static_cast<std::size_t>(i % 17), 'w') + (i % 5 == 0 ? "   " : i % 7 == 0 ? " · " : " ");
+  for (const std::size_t width : {40U, 60U, 80U, 120U}) {
+    std::istringstream lines(fit_lines(text + "\n", width));
+    std::string letters;
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(display_width(line), width);
+      for (const char c : line) letters += c == 'w' ? "w" : "";
+    }
+    std::string expected;
+    for (const char c : text) expected += c == 'w' ? "w" : "";
+    EXPECT_EQ(letters, expected);
+  }
+}
+
+TEST(TextTable, NamesGetShorterBeforeLinesBreak) {
+  TextTable table({.gap = 2, .width = 40});
+  table.row({"/features/denseblock1/denselayer1/norm1/Relu", "f32 [1, 64]", "5.8e-07"});
+  table.row({"/features/denseblock1/denselayer1/norm2/Relu", "f32 [1, 64]", "6.0e-07"});
+  EXPECT_EQ(table.text(),
+            "/features…norm1/Relu  f32 [1, 64]  5.8e-07\n"
+            "/features…norm2/Relu  f32 [1, 64]  6.0e-07\n");
+}
+
+}  // namespace
+}  // namespace relayout
