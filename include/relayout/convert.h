@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "relayout/data_file.h"
 #include "relayout/findings.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
@@ -37,7 +38,8 @@ struct ConvertOptions {
   VerifyOptions verification = {};
   FileFormat output_format = FileFormat::automatic;
   std::string external_data = "auto";  ///< auto, always, never, each with optional :threshold
-  bool copy_data = false, in_place = false, sync = false, stamp = false;
+  bool share_data = false;             ///< unchanged external tensors stay in the data files of the input
+  bool in_place = false, sync = false, stamp = false;
   int64_t stop_after = -1;
   int threads = 0;  ///< 0: 2, or the CPUs available when fewer
   std::function<void(int64_t done, int64_t total)> progress = {};
@@ -50,8 +52,10 @@ struct ConvertResult {
   std::string layout, precision;    ///< as in the options
   /// Nested graphs and functions included.
   int64_t nodes_before = 0, nodes_after = 0, initializers_before = 0, initializers_after = 0;
-  int64_t bytes_before = 0;  ///< of the model and its external data
-  int64_t bytes_after = 0;   ///< of all files written; 0 when nothing was
+  int64_t bytes_before = 0;                ///< of the model and its external data
+  int64_t bytes_after = 0;                 ///< of the result and all data files that it refers to; 0 when nothing was written
+  std::vector<DataFile> data = {};         ///< that the result refers to
+  std::vector<DataFile> left_behind = {};  ///< in place: data files of the input that the result no longer needs
   double seconds = 0;
   Findings findings;
   bool written = false;

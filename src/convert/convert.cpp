@@ -4,8 +4,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <filesystem>
 #include <ratio>
 #include <string>
@@ -38,7 +40,9 @@ class Stopwatch {
   void stage(std::string_view name) {
     const auto now = Clock::now();
     const std::chrono::duration<double, std::milli> time = now - last_;
-    log_detail(std::string(name) + ": " + std::to_string(time.count()) + " ms");
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f ms", time.count());
+    log_detail(std::string(name) + ": " + text.data());
     last_ = now;
   }
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -101,7 +105,7 @@ SaveOptions save_options(const ConvertOptions& options, int threads) {
   SaveOptions out;
   out.format = options.output_format;
   read_external_data(options.external_data, out);
-  out.copy_data = options.copy_data;
+  out.share_data = options.share_data;
   out.in_place = options.in_place;
   out.sync = options.sync;
   out.threads = threads;
@@ -156,7 +160,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
   const PassOptions passing = pass_options(options, threads);
   const SaveOptions saving = save_options(options, threads);
-  if (!options.dry_run) check_folder(output);
+  check_folder(output);
 
   // From here on the model is valid, its nodes are in order, and payloads are references into the file: nothing large is in memory.
   auto model = Model::load(input, options.load);
@@ -192,7 +196,10 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 
   // The last place to say no: after this there is a file.
   if (!options.dry_run && exit_code(result, options) == 0) {
-    result.bytes_after = save(*model, output, saving).bytes;
+    const SaveResult saved = save(*model, output, saving);
+    result.bytes_after = saved.bytes;
+    result.data = saved.data;
+    result.left_behind = saved.left_behind;
     result.written = true;
     watch.stage("save");
   }

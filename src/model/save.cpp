@@ -1,3 +1,4 @@
+// Saving: which files are made and what goes where, then all of them written whole or not at all.
 #include "model/save.h"
 
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "model/splice.h"
 #include "model/stream.h"
 #include "model/text_format.h"
+#include "relayout/data_file.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -68,7 +70,7 @@ class Planner {
   Output plan() const {
     refuse_overwriting_inputs();
     PayloadPolicy policy{
-        options_.external_data, options_.external_threshold, origin_.walk.has_external, same_folder_ && !options_.copy_data, {}};
+        options_.external_data, options_.external_threshold, origin_.walk.has_external, same_folder_ && options_.share_data, {}};
     if (std::optional<Output> copy = plan_copy(policy)) return std::move(*copy);
     Output output = plan(policy);
     if (output.model.size() > kLargestFile && policy.mode == ExternalData::automatic) {
@@ -100,15 +102,17 @@ class Planner {
     }
   }
 
-  /// A model with data files that nobody changed, on its way to another folder: all files are copied under their names, unless other
-  /// files are there already.
+  /// A model with data files that no pass changed: in place nothing but the model is written; to another folder all files are copied
+  /// under their names, unless other files are there already.
   [[nodiscard]] std::optional<Output> plan_copy(PayloadPolicy policy) const {
-    const bool asked = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references && !same_folder_;
-    if (!asked) return std::nullopt;
+    const bool in_place = origin_.source->is_same_as(path_);
+    const bool asked = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;
+    if (!asked || (same_folder_ && !in_place)) return std::nullopt;
     policy.keep_references = true;
     PayloadStore store(policy);
     Output output{splice(model_, store), {}};
     if (!output.model.is_copy(origin_.file, 0, origin_.file->size())) return std::nullopt;
+    if (in_place) return output;
     for (const auto& [location, file] : origin_.external_files()) {
       const fs::path target = folder_of(path_) / location;
       if (fs::path(location).has_parent_path() || target == path_ || is_input(target)) return std::nullopt;
@@ -215,7 +219,26 @@ SaveResult write_output(const ModelOrigin& origin, const Output& output, const f
   files.write(output.data.size(), output.model);
   check_sources(origin);
   files.commit();
-  return {output.size()};
+  return {output.model.size()};
+}
+
+/// The data files that the saved model names, as whoever loads it finds them.
+void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveOptions& options, SaveResult& result) {
+  const fs::path folder = folder_of(path);
+  const auto saved = Model::load(path, {.format = FileFormat::binary, .allow_newer_opset = true});
+  for (const auto& [location, file] : saved->origin().external_files()) {
+    const bool of_input =
+        std::ranges::any_of(origin.external_files(), [&](const auto& entry) { return entry.second->is_same_as(folder / location); });
+    result.data.push_back({folder / location, file->size(), of_input});
+    result.bytes += file->size();
+  }
+  std::ranges::sort(result.data, {}, &DataFile::path);
+  if (!options.in_place) return;
+  for (const auto& [location, file] : origin.external_files()) {
+    const bool is_used = std::ranges::any_of(result.data, [&](const DataFile& data) { return file->is_same_as(data.path); });
+    if (!is_used) result.left_behind.push_back({folder / location, file->size(), true});
+  }
+  std::ranges::sort(result.left_behind, {}, &DataFile::path);
 }
 
 Segments inlined(const Model& model) {
@@ -257,7 +280,10 @@ SaveResult save(const Model& model, const fs::path& path, const SaveOptions& opt
   const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
   if (path == "-") return save_to_standard_output(model, format, options);
   if (format != FileFormat::binary) return save_text(model, path, format, options);
-  return write_output(model.origin(), Planner(model, path, options).plan(), path, options);
+  const Output output = Planner(model, path, options).plan();
+  SaveResult result = write_output(model.origin(), output, path, options);
+  if (!output.data.empty() || model.origin().walk.has_external) add_data_files(model.origin(), path, options, result);
+  return result;
 }
 
 std::string to_bytes(const Model& model) {

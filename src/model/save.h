@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "relayout/data_file.h"
 #include "relayout/model.h"
 
 namespace relayout {
@@ -19,7 +21,7 @@ struct SaveOptions {
   FileFormat format = FileFormat::automatic;
   ExternalData external_data = ExternalData::automatic;
   int64_t external_threshold = 1024;  ///< bytes; smaller tensors stay inline
-  bool copy_data = false;             ///< write unchanged external files again beside the output
+  bool share_data = false;            ///< unchanged tensors stay in the data files of the input where those can be referred to
   bool in_place = false;              ///< the output may be the input
   bool sync = false;                  ///< flush a new file too
   int threads = 2;
@@ -28,14 +30,16 @@ struct SaveOptions {
 };
 
 struct SaveResult {
-  int64_t bytes = 0;  ///< of all files written
+  int64_t bytes = 0;                       ///< of the model and all data files that it refers to
+  std::vector<DataFile> data = {};         ///< these files
+  std::vector<DataFile> left_behind = {};  ///< in_place: data files that the model no longer refers to
 };
 
 /// Writes the model: whole or not at all. "-" is standard output. What no pass touched is copied from its original bytes; an untouched
 /// model is its file, byte for byte. Where tensors live outside:
-/// - automatic: those that were external stay so. In the same folder unchanged ones keep their place in the old data files (unless
-///   copy_data), changed ones go to a new one, `OUTPUT.data`; in another folder all go to the new one, or, when nothing at all
-///   changed, the data files are copied under their names.
+/// - automatic: those that were external stay so, all in a new file `OUTPUT.data`, so that the result needs no file of the input. Where
+///   nothing at all changed, the data files are copied under their names to another folder, and stay as they are in place. With
+///   share_data, in the same folder, only changed tensors go to the new file.
 /// - always: all initializers from the threshold on; never: none. The limit of one file is 2 GiB.
 /// A data file of the input is never overwritten. Errors: usage (output is the input, or a data file of it), unsupported (too large),
 /// io (also when a file of the input changed since it was loaded).

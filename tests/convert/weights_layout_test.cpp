@@ -102,7 +102,7 @@ class ExternalWeights : public testing::Test {
 };
 
 TEST_F(ExternalWeights, L50And51OnlyTheMovedTensorsGetAnotherPlace) {
-  ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {}).written);
+  ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {.share_data = true}).written);
   const onnx::ModelProto before = test::load_model(folder_ / "in.onnx"), after = test::load_model(folder_ / "out.onnx");
   for (const auto& tensor : after.graph().initializer()) {
     const Record record = record_of(tensor);

@@ -161,11 +161,53 @@ class ExternalFiles : public testing::Test {
   std::unique_ptr<Model> model_;
 };
 
-TEST_F(ExternalFiles, UntouchedBesideTheInputIsTheModelFileAlone) {
-  const SaveResult result = save(*model_, in("copy.onnx"));
+TEST_F(ExternalFiles, ByDefaultTheResultNeedsNoFileOfTheInput) {
+  change("a");
+  const SaveResult result = save(*model_, in("new.onnx"));
+  for (const char* name : {"a", "b", "d"}) EXPECT_EQ(seen(in("new.onnx"))[name].location, "new.onnx.data");
+  ASSERT_EQ(result.data.size(), 1U);
+  EXPECT_EQ(result.data[0].path, in("new.onnx.data"));
+  EXPECT_FALSE(result.data[0].of_input);
+  EXPECT_EQ(result.bytes, static_cast<int64_t>(fs::file_size(in("new.onnx")) + fs::file_size(in("new.onnx.data"))));
+  // It can be shipped: the two files alone are the model.
+  fs::copy_file(in("new.onnx"), out("new.onnx"));
+  fs::copy_file(in("new.onnx.data"), out("new.onnx.data"));
+  auto expected = kUntouched;
+  expected["a"] = changed('a');
+  expect_contents(out("new.onnx"), expected);
+}
+
+TEST_F(ExternalFiles, UntouchedAndSharedIsTheModelFileAlone) {
+  const SaveResult result = save(*model_, in("copy.onnx"), {.share_data = true});
   EXPECT_EQ(read_file(in("copy.onnx")), read_file(in("model.onnx")));
   EXPECT_THAT(names(folder_ / "in"), ElementsAre("copy.onnx", "model.onnx", "other.data", "weights.data"));
-  EXPECT_EQ(result.bytes, static_cast<int64_t>(read_file(in("model.onnx")).size()));
+  EXPECT_EQ(result.bytes, model_->file_size());
+  ASSERT_EQ(result.data.size(), 2U);
+  EXPECT_TRUE(result.data[0].of_input);
+  EXPECT_TRUE(result.data[1].of_input);
+}
+
+TEST_F(ExternalFiles, UntouchedInPlaceStaysAsItIs) {
+  const std::string before = read_file(in("model.onnx"));
+  const SaveResult result = save(*model_, in("model.onnx"), {.in_place = true});
+  EXPECT_EQ(read_file(in("model.onnx")), before);
+  EXPECT_THAT(names(folder_ / "in"), ElementsAre("model.onnx", "other.data", "weights.data"));
+  EXPECT_EQ(result.data.size(), 2U);
+  EXPECT_TRUE(result.left_behind.empty());
+}
+
+TEST_F(ExternalFiles, InPlaceNamesTheFilesThatAreNoLongerNeeded) {
+  change("a");
+  const SaveResult result = save(*model_, in("model.onnx"), {.in_place = true});
+  ASSERT_EQ(result.left_behind.size(), 2U);
+  EXPECT_EQ(result.left_behind[0].path, in("other.data"));
+  EXPECT_EQ(result.left_behind[1].path, in("weights.data"));
+  EXPECT_EQ(result.left_behind[1].bytes, 8096);
+  fs::remove(in("other.data"));
+  fs::remove(in("weights.data"));
+  auto expected = kUntouched;
+  expected["a"] = changed('a');
+  expect_contents(in("model.onnx"), expected);
 }
 
 TEST_F(ExternalFiles, UntouchedInAnotherFolderIsAllItsFiles) {
@@ -186,10 +228,14 @@ TEST_F(ExternalFiles, AFileThatIsThereIsNotOverwritten) {
   EXPECT_EQ(seen(out("copy.onnx"))["a"].location, "copy.onnx.data");
 }
 
-TEST_F(ExternalFiles, ChangedOnesGoToANewFile) {
+TEST_F(ExternalFiles, SharedOnlyChangedOnesGoToANewFile) {
   change("a");
   change("c");
-  save(*model_, in("new.onnx"));
+  const SaveResult saved = save(*model_, in("new.onnx"), {.share_data = true});
+  ASSERT_EQ(saved.data.size(), 3U);
+  EXPECT_FALSE(saved.data[0].of_input);
+  EXPECT_EQ(saved.data[0].path, in("new.onnx.data"));
+  EXPECT_TRUE(saved.data[1].of_input && saved.data[2].of_input);
   auto expected = kUntouched;
   expected["a"] = changed('a');
   expected["c"] = changed('c');
@@ -218,8 +264,8 @@ TEST_F(ExternalFiles, InAnotherFolderAllGoToTheNewFileAtPages) {
   EXPECT_THAT(names(folder_ / "out"), ElementsAre("new.onnx", "new.onnx.data"));
 }
 
-TEST_F(ExternalFiles, CopyDataWritesEverythingAgain) {
-  save(*model_, in("new.onnx"), {.copy_data = true});
+TEST_F(ExternalFiles, AnUntouchedCopyBesideTheInputNeedsNoFileOfIt) {
+  save(*model_, in("new.onnx"));
   expect_contents(in("new.onnx"), kUntouched);
   for (const char* name : {"a", "b", "d"}) EXPECT_EQ(seen(in("new.onnx"))[name].location, "new.onnx.data");
 }
@@ -235,11 +281,11 @@ TEST_F(ExternalFiles, NeverTakesAllInside) {
 }
 
 TEST_F(ExternalFiles, AlwaysTakesLargeOnesOutside) {
-  save(*model_, in("new.onnx"), {.external_data = ExternalData::always});
+  save(*model_, in("new.onnx"), {.external_data = ExternalData::always, .share_data = true});
   expect_contents(in("new.onnx"), kUntouched);
   EXPECT_EQ(seen(in("new.onnx"))["c"].location, "new.onnx.data");
   EXPECT_EQ(seen(in("new.onnx"))["a"].location, "weights.data");
-  save(*model_, in("high.onnx"), {.external_data = ExternalData::always, .external_threshold = 5000});
+  save(*model_, in("high.onnx"), {.external_data = ExternalData::always, .external_threshold = 5000, .share_data = true});
   EXPECT_EQ(seen(in("high.onnx"))["c"].location, "");
   EXPECT_FALSE(fs::exists(in("high.onnx.data")));
 }
@@ -272,7 +318,7 @@ TEST_F(ExternalFiles, InPlaceNeverTouchesADataFileOfTheInput) {
   auto expected = kUntouched;
   expected["a"] = changed('a');
   expect_contents(in("model.onnx"), expected);
-  EXPECT_EQ(seen(in("model.onnx"))["a"].location, "model.onnx.1.data");
+  for (const char* name : {"a", "b", "d"}) EXPECT_EQ(seen(in("model.onnx"))[name].location, "model.onnx.1.data");
 }
 
 TEST_F(ExternalFiles, B54ADataFileThatIsAnInputsFileIsRefused) {
@@ -303,7 +349,7 @@ TEST_F(ExternalFiles, AChangeTakenBackRefersToTheOldPlace) {
   change("a");
   Initializer& initializer = *model_->graph().find("a")->initializer();
   model_->graph().set_data(initializer, TensorData(DataType::float32, {kElements}, initializer.data->source()));
-  save(*model_, in("new.onnx"));
+  save(*model_, in("new.onnx"), {.share_data = true});
   EXPECT_EQ(read_file(in("new.onnx")), read_file(in("model.onnx")));
 }
 
