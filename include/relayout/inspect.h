@@ -30,8 +30,9 @@ struct InspectResult {
   int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
   std::map<std::string, int64_t> domains;  ///< other opset imports
   int64_t nodes = 0, functions = 0;
-  /// Multiply-accumulates of convolutions, Gemm and MatMul for free dimensions of 1, where shapes can be told without running.
+  /// Multiply-accumulates of convolutions and matrix products, quantized ones included, where shapes can be told without running.
   std::optional<int64_t> macs;
+  std::vector<std::string> assumed;          ///< free dims and the sizes that `macs` is for: "N = 1"
   std::map<std::string, int64_t> op_counts;  ///< subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
@@ -42,6 +43,7 @@ struct InspectResult {
 
 struct InspectOptions {
   LoadOptions load = {};
+  ShapeOptions sizes = {};  ///< of free dims; what is not given is taken as 1
   std::optional<LayoutRequest> layout = {};
   bool measure = false;  ///< the plan goes by times of kernels on this machine instead of default rates
   int threads = 0;       ///< of those kernels; 0: available_cpus()

@@ -1,4 +1,4 @@
-// What is in a model. The verdicts come from convert's own passes, run on the loaded model that nobody will save: a second
+// What is in a model. The verdicts come from convert's own passes, run on the loaded model, which is not saved: a second
 // BatchNormalization folds only when the first has been, so nothing less than doing it gives the same answers.
 #include "relayout/inspect.h"
 
@@ -183,8 +183,9 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
   summary.add(model->graph());
   for (const auto& function : model->functions()) summary.add(*function);
   {
-    Shapes shapes(model->graph());
+    Shapes shapes(model->graph(), options.sizes);
     result.macs = count_macs(model->graph(), shapes);
+    result.assumed = shapes.assumed();
   }
   if (options.layout) {
     LayoutRequest request = *options.layout;

@@ -1,5 +1,7 @@
+// Multiply-accumulates of one node, from its dims.
 #include "ops/macs.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,10 +14,13 @@
 namespace relayout {
 
 std::optional<int64_t> macs_of(const Node& node, const std::function<const Dims*(const Value*)>& dims_of) {
-  const bool is_convolution = node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger");
-  if (!is_convolution && !node.is("Gemm") && !node.is("MatMul")) return 0;
+  const bool is_convolution = node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger") || node.is("QLinearConv");
+  const bool is_product = node.is("Gemm") || node.is("MatMul") || node.is("MatMulInteger") || node.is("QLinearMatMul");
+  if (!is_convolution && !is_product) return 0;
+  // Quantized operators have scale and zero point of `a` between the two.
+  const std::size_t second = node.is("QLinearConv") || node.is("QLinearMatMul") ? 3 : 1;
   const Dims* a = dims_of(node.input(0));
-  const Dims* b = dims_of(node.input(1));
+  const Dims* b = dims_of(node.input(second));
   const Dims* out = dims_of(node.output(0));
   if (a == nullptr || b == nullptr || out == nullptr || a->empty() || b->empty()) return std::nullopt;
   if (is_convolution) {

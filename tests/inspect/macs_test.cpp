@@ -33,6 +33,18 @@ TEST(CountMacs, Products) {
   EXPECT_EQ(macs_of("g (float[2,3,5] a, float[5,7] b) => (float[] y) { y = MatMul (a, b) }"), 2 * 3 * 5 * 7);
 }
 
+TEST(CountMacs, QuantizedAndIntegerOperators) {
+  const std::string scales = "float xs, uint8 xz, ", others = "float ws, uint8 wz, float ys, uint8 yz";
+  EXPECT_EQ(macs_of("g (uint8[1,4,8,8] x, " + scales + "uint8[8,2,3,3] w, " + others +
+                    ") => (uint8[] y) { y = QLinearConv <group = 2> (x, xs, xz, w, ws, wz, ys, yz) }"),
+            8 * 36 * 2 * 9);
+  EXPECT_EQ(macs_of("g (uint8[2,3,5] x, " + scales + "uint8[5,7] w, " + others +
+                    ") => (uint8[] y) { y = QLinearMatMul (x, xs, xz, w, ws, wz, ys, yz) }"),
+            2 * 3 * 5 * 7);
+  EXPECT_EQ(macs_of("g (uint8[3,5] a, uint8[5,7] b) => (int32[] y) { y = MatMulInteger (a, b) }"), 3 * 5 * 7);
+  EXPECT_EQ(macs_of("g (uint8[1,4,8,8] x, uint8[8,4,3,3] w) => (int32[] y) { y = ConvInteger (x, w) }"), 8 * 36 * 4 * 9);
+}
+
 TEST(CountMacs, ShapeArithmeticIsFollowed) {
   EXPECT_EQ(macs_of(R"(g (float[N,4,2,2] x, float[16,3] w) => (float[] y) {
                        shape = Shape (x)  zero = Constant <value_ints = [0]> ()  n = Gather (shape, zero)
