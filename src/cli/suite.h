@@ -20,6 +20,7 @@ struct SuiteRequest {
   std::string tree, shard, expected;
   int64_t jobs = 0;  ///< 0: as many as there are CPUs
   std::optional<double> timeout;
+  bool allow_empty = false;
 };
 
 void declare_suite_options(OptionSet& options, SuiteRequest& request);
@@ -29,7 +30,5 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request);
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] Json suite_json(const SuiteResult& result);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
-/// "2/3", or without a text what a CI's parallel jobs say of themselves (CI_NODE_INDEX and CI_NODE_TOTAL), else all of it.
-[[nodiscard]] Shard shard_of(const std::string& text);
 
 }  // namespace relayout::cli

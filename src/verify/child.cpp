@@ -1,3 +1,4 @@
+// A program run to its end with a deadline: its exit, its output, its time.
 #include "verify/child.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// The list of cases that are known not to pass: one line each, with the status and the reason.
 #include "verify/expected.h"
 
 #include <algorithm>

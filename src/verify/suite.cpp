@@ -1,3 +1,4 @@
+// Many cases of a tree, each in a process of its own: what crashes or hangs ends alone.
 #include "relayout/suite.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ std::vector<SuiteCase> run_jobs(const std::vector<Job>& jobs, const SuiteOptions
   return cases;
 }
 
-/// Those of this machine.
+/// Those of one part.
 std::vector<Job> dealt(std::vector<Job> jobs, const Shard& shard) {
   std::vector<Job> own;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -153,6 +154,9 @@ SuiteResult run_suite(const fs::path& tree, const SuiteOptions& options) {
   for (const auto& [name, entry] : expected) {
     if (!std::ranges::binary_search(jobs, name, {}, &Job::name)) result.stale.push_back(name);
   }
+  result.shard = options.shard;
+  result.whole = static_cast<int64_t>(jobs.size());
+  result.allow_empty = options.allow_empty;
   jobs = dealt(std::move(jobs), options.shard);
   result.cases = run_jobs(jobs, options);
   for (SuiteCase& one : result.cases) {

@@ -2,54 +2,23 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <cstdlib>
 #include <string>
+#include <vector>
 
-#include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/json.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {
 
 using testing::HasSubstr;
 
-/// CI_NODE_INDEX and CI_NODE_TOTAL for one test.
-class CiNode {
- public:
-  CiNode(const char* index, const char* total) {
-    setenv("CI_NODE_INDEX", index, 1);  // NOLINT(concurrency-mt-unsafe): one thread
-    setenv("CI_NODE_TOTAL", total, 1);  // NOLINT(concurrency-mt-unsafe)
-  }
-  ~CiNode() {
-    unsetenv("CI_NODE_INDEX");  // NOLINT(concurrency-mt-unsafe)
-    unsetenv("CI_NODE_TOTAL");  // NOLINT(concurrency-mt-unsafe)
-  }
-  CiNode(const CiNode&) = delete;
-  CiNode& operator=(const CiNode&) = delete;
-};
-
-TEST(ShardOf, ReadsTheOptionThenTheEnvironment) {
-  EXPECT_EQ(shard_of("2/3").index, 2);
-  EXPECT_EQ(shard_of("2/3").total, 3);
-  EXPECT_EQ(shard_of("").total, 1);
-  const CiNode node("4", "5");
-  EXPECT_EQ(shard_of("").index, 4);
-  EXPECT_EQ(shard_of("").total, 5);
-  EXPECT_EQ(shard_of("1/2").total, 2);
-}
-
-TEST(ShardOf, RefusesWhatIsNoPart) {
-  for (const char* const text : {"3/2", "0/2", "1", "1/", "a/b", "1/0", "-1/2"}) {
-    EXPECT_THROW((void)shard_of(text), Error) << text;
-  }
-}
-
 SuiteResult example() {
   SuiteResult result;
   result.tree = "tree";
+  result.whole = 3;
   result.cases.push_back({"node/a", "passed", 0.1, "", {}, ""});
   result.cases.push_back({"node/b", "failed", 0.1, "far off", {}, ""});
   result.cases.push_back({"node/c", "unsupported", 0.1, "cannot run", "unsupported", "needs a codec"});
@@ -76,6 +45,40 @@ TEST(SuiteReport, JsonHasCasesAndSummary) {
   EXPECT_EQ(json.find("summary")->find("passed")->number(), 1);
   EXPECT_EQ(json.find("summary")->find("unexpected")->number(), 1);
   EXPECT_EQ(json.find("exit_code")->number(), 1);
+}
+
+SuiteResult second_shard() {
+  SuiteResult result;
+  result.tree = "tree";
+  result.shard = {2, 4, "CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI)"};
+  result.whole = 132;
+  result.cases.push_back({"node/a", "passed", 0.1, "", {}, ""});
+  return result;
+}
+
+TEST(SuiteReport, NamesTheShardAndTheWhole) {
+  EXPECT_THAT(suite_text(second_shard(), {}), HasSubstr("shard 2/4, from CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI): 1 of 132 cases\n"));
+  const Json json = suite_json(second_shard());
+  EXPECT_EQ(json.find("shard")->find("index")->number(), 2);
+  EXPECT_EQ(json.find("shard")->find("total")->number(), 4);
+  EXPECT_EQ(json.find("summary")->find("total")->number(), 1);
+  EXPECT_EQ(json.find("summary")->find("whole")->number(), 132);
+  const std::string junit = junit_text({junit_suite(second_shard())});
+  EXPECT_THAT(junit, HasSubstr("2/4, from CI_NODE_TOTAL=4"));
+  EXPECT_THAT(junit, HasSubstr("1 of 132"));
+  EXPECT_THAT(suite_text(example(), {}), testing::Not(HasSubstr("shard")));
+}
+
+TEST(SuiteReport, AnEmptyShardIsNoSuccessUnlessAllowed) {
+  SuiteResult result = second_shard();
+  result.cases.clear();
+  EXPECT_EQ(exit_code(result), 1);
+  EXPECT_THAT(suite_text(result, {}), AllOf(HasSubstr("this shard has no case (--allow-empty accepts that)"), HasSubstr("exit 1")));
+  EXPECT_THAT(junit_text({junit_suite(result)}), HasSubstr("<failure"));
+  result.allow_empty = true;
+  EXPECT_EQ(exit_code(result), 0);
+  EXPECT_THAT(suite_text(result, {}), AllOf(HasSubstr("this shard has no case\n"), HasSubstr("exit 0")));
+  EXPECT_THAT(junit_text({junit_suite(result)}), HasSubstr("<skipped"));
 }
 
 }  // namespace
