@@ -1,7 +1,9 @@
+// Signals: noted where they arrive, acted upon where work can stop.
 #include "base/interrupt.h"
 
 #include <signal.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "relayout/error.h"
@@ -10,6 +12,7 @@ namespace relayout {
 namespace {
 
 volatile std::sig_atomic_t g_signal = 0;
+std::atomic<bool> g_pipe_closed = false;
 
 void note_signal(int signal) {
   if (g_signal != 0) {
@@ -34,6 +37,19 @@ void install_interrupt_handlers() {
 void check_interrupt() {
   if (g_signal == SIGINT) fail(ErrorKind::interrupted, "interrupted");
   if (g_signal == SIGTERM) fail(ErrorKind::terminated, "terminated");
+}
+
+void note_closed_pipe() noexcept {
+  g_pipe_closed = true;
+}
+
+bool is_pipe_closed() noexcept {
+  return g_pipe_closed;
+}
+
+void end_by_closed_pipe() noexcept {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
 }
 
 }  // namespace relayout

@@ -8,4 +8,10 @@ void install_interrupt_handlers();
 /// Throws Error{interrupted} or Error{terminated} once the signal has come. Long loops call it.
 void check_interrupt();
 
+/// The reader of standard output has gone: the Error that follows need not be told.
+void note_closed_pipe() noexcept;
+[[nodiscard]] bool is_pipe_closed() noexcept;
+/// Ends the program as SIGPIPE does, without a word.
+void end_by_closed_pipe() noexcept;
+
 }  // namespace relayout

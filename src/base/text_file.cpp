@@ -1,3 +1,4 @@
+// Reports in files: whole under their name or not at all.
 #include "base/text_file.h"
 
 #include <fcntl.h>
@@ -40,6 +41,12 @@ mode_t mode_of(const fs::path& path) {
   return 0666U & ~mask;
 }
 
+/// The file itself, where the path is a link to it.
+fs::path target_of(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
+}
+
 }  // namespace
 
 int write_all(int descriptor, std::string_view text) noexcept {
@@ -54,7 +61,7 @@ int write_all(int descriptor, std::string_view text) noexcept {
 
 void write_text_file(const fs::path& path, std::string_view text) {
   std::error_code ignored;
-  const fs::path target = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
+  const fs::path target = target_of(path);
   if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored)) {
     const int direct = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
     if (direct < 0) fail_at(path, errno);
@@ -71,6 +78,21 @@ void write_text_file(const fs::path& path, std::string_view text) {
   if (error == 0) return;
   ::unlink(name.c_str());
   fail_at(path, error);
+}
+
+void check_text_file(const fs::path& path) {
+  const fs::path target = target_of(path);
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) fail_at(path, EISDIR);
+  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored)) {
+    if (::access(target.c_str(), W_OK) != 0) fail_at(path, errno);
+    return;
+  }
+  std::string name = target.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) fail_at(path, errno);
+  ::close(descriptor);
+  ::unlink(name.c_str());
 }
 
 }  // namespace relayout

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string_view>
 
 namespace relayout::cli {
@@ -12,6 +11,8 @@ class OptionSet;
 struct Common {
   int threads = 0;  ///< 0: as many as make sense
   bool verbose = false;
+  bool quiet = false;  ///< the verdict alone
+  bool json = false;   ///< one document on standard output, errors included
 };
 
 /// One subcommand. `prepare` declares its options and returns what is to be done once they have been parsed; that returns the exit code.
@@ -22,9 +23,6 @@ struct Command {
   std::string_view examples;  ///< lines of the help's last section
   std::function<int()> (*prepare)(OptionSet& options, const Common& common);
 };
-
-/// All subcommands, in the order of the help.
-[[nodiscard]] std::span<const Command* const> commands();
 
 extern const Command kConvert;
 extern const Command kVerify;

@@ -1,3 +1,4 @@
+// `relayout convert`: options, which file becomes which, and what is said of each.
 #include "relayout/convert.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.h"
+#include "base/locale.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/failure.h"
@@ -19,6 +22,7 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verdict.h"
+#include "model/text_format.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
@@ -35,7 +39,7 @@ struct Request {
   std::vector<std::string> inputs;
   std::string output, out_dir;
   std::string format = "auto", output_format = "auto", when = "auto";
-  bool json = false, list_passes = false;
+  bool list_passes = false;
   Assignments dims, shapes;
   ConvertOptions options;
 };
@@ -52,8 +56,27 @@ std::string list_of_passes() {
   return table.text();
 }
 
+FileFormat format_of(const std::string& word) {
+  if (word == "onnx") return FileFormat::binary;
+  if (word == "onnxtxt") return FileFormat::onnx_text;
+  if (word == "textproto") return FileFormat::proto_text;
+  if (word == "json") return FileFormat::json;
+  return FileFormat::automatic;
+}
+
+Json passes_json() {
+  Json passes = Json::array();
+  for (const PassInfo& pass : available_passes()) {
+    Json entry = Json::object();
+    passes.add(std::move(entry.set("name", pass.name).set("summary", pass.summary).set("default", pass.on_by_default)));
+  }
+  Json out = Json::object();
+  out.set("schema", "relayout.passes/1").set("passes", std::move(passes));
+  return out;
+}
+
 /// Requests that no run could make sense of.
-void check(const Request& request) {
+void check(const Request& request, const Common& common) {
   const auto refuse = [](const std::string& message) { fail(ErrorKind::usage, message); };
   if (request.inputs.empty()) refuse("convert needs MODEL...; see relayout convert --help");
   if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
@@ -64,7 +87,13 @@ void check(const Request& request) {
   }
   const bool reads_stream = std::ranges::find(request.inputs, kStream) != request.inputs.end();
   if (reads_stream && request.output.empty()) refuse("a model from standard input needs --output");
-  if (request.json && request.output == kStream) refuse("--json and --output - both want standard output");
+  if (common.json && request.output == kStream) refuse("--json and --output - both want standard output");
+  if (request.output == kStream && output_is_terminal() && format_of(request.output_format) == FileFormat::automatic) {
+    refuse("standard output is a terminal: a model would not be readable there; name a file, or lead it into a pipe");
+  }
+  if (request.options.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
+  const bool writes_text = text_format::format_of(request.output) != FileFormat::binary;
+  if (writes_text && request.options.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
 
 /// Which file becomes which.
@@ -86,14 +115,6 @@ std::vector<Job> jobs_of(const Request& request) {
   return jobs;
 }
 
-FileFormat format_of(const std::string& word) {
-  if (word == "onnx") return FileFormat::binary;
-  if (word == "onnxtxt") return FileFormat::onnx_text;
-  if (word == "textproto") return FileFormat::proto_text;
-  if (word == "json") return FileFormat::json;
-  return FileFormat::automatic;
-}
-
 /// What standard error says of a result that was withheld.
 void print_refusal(const Request& request, const Job& job, const ConvertResult& result, bool verbose) {
   const int code = exit_code(result, request.options);
@@ -104,8 +125,50 @@ void print_refusal(const Request& request, const Job& job, const ConvertResult& 
   print_failure({code, escape(job.input) + ": " + why + ", nothing was written", ""}, verbose);
 }
 
+/// Whether a command without --format would read the file.
+bool is_read_by_name(const std::string& path, const std::string& format) {
+  return format_of(format) == FileFormat::automatic || format_of(format) == text_format::format_of(path);
+}
+
+/// What to do next with a result, as commands that work as they stand.
+NextSteps next_steps(const Request& request, const Job& job, const ConvertResult& result) {
+  NextSteps next;
+  const bool is_readable = is_read_by_name(job.input, request.format) && is_read_by_name(job.output, request.output_format);
+  const bool is_printable = in_locale(printable(job.input + job.output)) == job.input + job.output;
+  const bool is_there = result.written && job.output != kStream && job.input != kStream && job.input != job.output;
+  if (!is_readable || !is_printable) return next;
+  if (!is_there) return next;
+  const auto is_done = [&](std::string_view pass) {
+    return std::ranges::any_of(result.findings,
+                               [&](const Finding& finding) { return finding.verdict == Verdict::done && finding.pass == pass; });
+  };
+  const bool newer = request.options.load.allow_newer_opset;
+  if (result.layout == "channels-last" && is_done("conv-weights-layout") && request.inputs.size() == 1) {
+    next.undo = undo_command(job.output, newer);
+  }
+  // Inputs of another type cannot be given the same values.
+  if (result.verification || request.options.io_precision) return next;
+  const bool moved = is_done("export-io");
+  // The model that takes images channels-last stands second.
+  const bool is_back = moved && result.layout == "contiguous";
+  next.verify = verify_command(is_back ? job.output : job.input, is_back ? job.input : job.output, moved, newer);
+  return next;
+}
+
+void print_result(const Request& request, const Common& common, const Job& job, const ConvertResult& result) {
+  // Whoever wants all folded wants to know what was not.
+  const bool lists_all = common.verbose || (request.options.require_all_folded && !result.all_folded);
+  const bool to_error = job.output == kStream;
+  ReportStyle style{.verbose = lists_all, .color = !to_error && output_has_colors(), .quiet = common.quiet};
+  style.width = to_error ? 0 : output_width();
+  const std::string text = convert_text(result, style);
+  if (to_error) return write_error(text);
+  write_report(text);
+  if (!common.quiet) write_output(in_locale(next_text(next_steps(request, job, result), style)));
+}
+
 /// One model; the exit code of its result.
-int convert_one(const Request& request, const Job& job, const ReportStyle& style, Json& documents) {
+int convert_one(const Request& request, const Common& common, const Job& job, Json& documents) {
   ConvertResult result;
   {
     Progress progress(true);
@@ -114,33 +177,37 @@ int convert_one(const Request& request, const Job& job, const ReportStyle& style
     options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
     result = convert(job.input, job.output, options);
   }
-  // Whoever wants all folded wants to know what was not.
-  const bool lists_all = style.verbose || (request.options.require_all_folded && !result.all_folded);
-  if (request.json) {
+  if (common.json) {
     documents.add(convert_json(result));
-  } else if (job.output == kStream) {
-    write_error(convert_text(result, {lists_all, false}));
   } else {
-    write_output(convert_text(result, {lists_all, style.color}));
+    print_result(request, common, job, result);
   }
-  print_refusal(request, job, result, style.verbose);
+  print_refusal(request, job, result, common.verbose);
   return exit_code(result, request.options);
 }
 
 Json failure_json(const Job& job, const Failure& failure) {
-  Json error = Json::object();
-  error.set("exit", failure.code).set("message", failure.message);
   Json out = Json::object();
-  out.set("input", job.input).set("written", false).set("error", std::move(error));
+  out.set("input", job.input).set("written", false).set("error", error_json(failure));
+  return out;
+}
+
+Json document_of(Json models, int code) {
+  Json out = Json::object();
+  out.set("schema", "relayout.convert/1").set("models", std::move(models)).set("exit_code", code);
   return out;
 }
 
 int run(Request& request, const Common& common) {
   if (request.list_passes) {
-    write_output(list_of_passes());
+    if (common.json) {
+      write_output(passes_json().dump() + "\n");
+    } else {
+      write_report(list_of_passes());
+    }
     return 0;
   }
-  check(request);
+  check(request, common);
   request.options.threads = common.threads;
   request.options.verification.dims = dims_of(request.dims);
   request.options.verification.shapes = shapes_of(request.shapes);
@@ -149,27 +216,21 @@ int run(Request& request, const Common& common) {
   request.options.load.format = format_of(request.format);
   request.options.output_format = format_of(request.output_format);
   const std::vector<Job> jobs = jobs_of(request);
-  const ReportStyle style{common.verbose, output_has_colors()};
   Json documents = Json::array();
-  if (jobs.size() == 1) {
-    const int code = convert_one(request, jobs.front(), style, documents);
-    if (request.json) write_output(Json::object().set("schema", "relayout.convert/1").set("models", documents).dump() + "\n");
-    return code;
-  }
   int worst = 0;
   for (const Job& job : jobs) {
     try {
-      worst = worse_code(worst, convert_one(request, job, style, documents));
+      worst = worse_code(worst, convert_one(request, common, job, documents));
     } catch (...) {
-      // One model that fails does not stop the rest; somebody who interrupts does.
+      // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
       const Failure failure = current_failure();
-      if (failure.code == exit_code(ErrorKind::interrupted) || failure.code == exit_code(ErrorKind::terminated)) throw;
+      if (is_pipe_closed() || failure.code == exit_code(ErrorKind::interrupted) || failure.code == exit_code(ErrorKind::terminated)) throw;
       print_failure(failure, common.verbose);
       documents.add(failure_json(job, failure));
       worst = worse_code(worst, failure.code);
     }
   }
-  if (request.json) write_output(Json::object().set("schema", "relayout.convert/1").set("models", documents).dump() + "\n");
+  if (common.json) write_output(document_of(std::move(documents), worst).dump() + "\n");
   return worst;
 }
 
@@ -215,7 +276,8 @@ void declare_files(OptionSet& options, Request& request) {
                  "of the result (default: by its extension)");
   options.text("--external-data", "auto|always|never[:BYTES]", convert.external_data,
                "weights (of at least BYTES) into a file beside the result; auto: as MODEL has it, or above 2 GiB");
-  options.flag("--copy-data", convert.copy_data, "write unchanged external files again beside the result");
+  options.flag("--share-data", convert.share_data,
+               "leave unchanged external weights in MODEL's data files, which the result then needs too");
   options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.flag("--sync", convert.sync, "flush the result to the disk before it gets its name");
   options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");
@@ -224,7 +286,47 @@ void declare_files(OptionSet& options, Request& request) {
 void declare_report(OptionSet& options, Request& request) {
   options.group("Report");
   options.flag("--dry-run", request.options.dry_run, "say what would be done and write nothing");
-  options.flag("--json", request.json, "the report as one JSON document");
+}
+
+/// Options that would do nothing, or contradict each other.
+void declare_rules(OptionSet& options) {
+  options.excludes({"--output"}, {"--out-dir", "--in-place"});
+  options.excludes({"--in-place"}, {"--out-dir"});
+  options.needs({"--io-precision"}, {"--precision"});
+  options.needs({"--dim", "--shape"}, {"--verify", "--emit"});
+  options.needs({"--when"}, {"--emit"});
+  options.excludes({"--verify"}, {"--io-precision"});
+  // Named passes are all that runs; these pick passes.
+  options.excludes({"--pass"}, {"--simplify", "--fold", "--skip"});
+  options.excludes({"--list-passes"}, {"--output",
+                                       "--out-dir",
+                                       "--in-place",
+                                       "--verify",
+                                       "--dry-run",
+                                       "--pass",
+                                       "--skip",
+                                       "--simplify",
+                                       "--fold",
+                                       "--layout",
+                                       "--io",
+                                       "--emit",
+                                       "--when",
+                                       "--precision",
+                                       "--io-precision",
+                                       "--include-1d",
+                                       "--only",
+                                       "--exclude",
+                                       "--freeze",
+                                       "--require-all-folded",
+                                       "--dim",
+                                       "--shape",
+                                       "--format",
+                                       "--output-format",
+                                       "--external-data",
+                                       "--share-data",
+                                       "--allow-newer-opset",
+                                       "--sync",
+                                       "--stamp"});
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
@@ -233,6 +335,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   declare_passes(options, *request);
   declare_files(options, *request);
   declare_report(options, *request);
+  declare_rules(options);
   return [request, &common] { return run(*request, common); };
 }
 
@@ -242,12 +345,12 @@ const Command kConvert = {
     "convert",
     "fold BatchNormalization into convolutions and store their weights channels-last",
     "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]",
-    "relayout convert resnet50.onnx                      writes resnet50.cl.onnx\n"
-    "relayout convert net.onnx -o out.onnx --layout keep fold only\n"
-    "relayout convert *.onnx --out-dir converted         several at once\n"
+    "relayout convert resnet50.onnx                writes resnet50.cl.onnx\n"
+    "relayout convert net.onnx --layout keep       folds only\n"
+    "relayout convert *.onnx --out-dir converted   several at once\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
-    "relayout convert net.onnx --precision fp16          and compute in 16 bits\n"
-    "relayout convert net.onnx --dry-run -v              every verdict, nothing written\n"
+    "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"
+    "relayout convert net.onnx --dry-run -v        every verdict, nothing written\n"
     "relayout convert - -o - < net.onnx > out.onnx",
     prepare,
 };

@@ -1,14 +1,18 @@
+// The report of a conversion: what changed, in figures, and what to do next.
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/convert.h"
+#include "relayout/data_file.h"
 #include "relayout/findings.h"
+#include "report/fit.h"
 #include "report/json.h"
 #include "report/table.h"
 
@@ -41,11 +45,36 @@ std::string facts(const ConvertResult& result) {
   return out + " · " + seconds_text(result.seconds);
 }
 
-bool moved_weights(const Findings& findings) {
-  for (const Finding& finding : findings) {
-    if (finding.verdict == Verdict::done && finding.pass == "conv-weights-layout") return true;
+/// A file as a word of a shell that no command takes for an option.
+std::string file_word(const std::string& file) {
+  return shell_word(file.starts_with('-') ? "./" + file : file);
+}
+
+/// A command behind a title, in lines of at most `width` columns as far as its words allow.
+std::string command_text(const std::string& title, const CommandWords& words, std::size_t width) {
+  constexpr std::string_view kBreak = " \\\n    ";
+  std::string out = title;
+  std::size_t at = display_width(title);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t columns = display_width(words[i]);
+    const bool fits = width == 0 || at + 1 + columns + 2 <= width;
+    if (i > 0) out += fits ? " " : kBreak;
+    out += words[i];
+    at = (i == 0 || fits ? at + 1 : 4) + columns;
   }
-  return false;
+  return out + "\n";
+}
+
+/// The data files that belong to the result, and those that no longer do.
+void add_data_files(std::string& out, const ConvertResult& result, const ReportStyle& style) {
+  const auto name = [](const DataFile& file) { return escape(file.path.string()) + ", " + format_bytes(file.bytes); };
+  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  for (const DataFile& file : result.data) {
+    const bool is_shared = file.of_input && result.input != result.output;
+    table.row({"data", name(file) + (is_shared ? ": a file of " + escape(result.input.string()) + ", which the result needs too" : "")});
+  }
+  for (const DataFile& file : result.left_behind) table.row({"data", name(file) + ": no longer needed by this model"});
+  out += table.text();
 }
 
 }  // namespace
@@ -58,18 +87,45 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
+CommandWords verify_command(const std::string& a, const std::string& b, bool images_last, bool newer_opset) {
+  CommandWords words{"relayout", "verify"};
+  if (images_last) words.insert(words.end(), {"--io", "nhwc"});
+  if (newer_opset) words.emplace_back("--allow-newer-opset");
+  words.insert(words.end(), {file_word(a), file_word(b)});
+  return words;
+}
+
+CommandWords undo_command(const std::string& converted, bool newer_opset) {
+  std::string base = converted;
+  for (const std::string_view extension : {".onnx", ".cl"}) {
+    if (base.ends_with(extension)) base.resize(base.size() - extension.size());
+  }
+  const std::string extension = converted.ends_with(".onnx") ? ".onnx" : std::filesystem::path(converted).extension().string();
+  CommandWords words{"relayout", "convert", "--layout", "contiguous"};
+  if (newer_opset) words.emplace_back("--allow-newer-opset");
+  words.insert(words.end(), {file_word(converted), "-o", file_word(base + ".contiguous" + extension)});
+  return words;
+}
+
+std::string next_text(const NextSteps& next, const ReportStyle& style) {
+  std::string out;
+  if (!next.undo.empty()) {
+    const std::string what = "Channels-last weights are for runtimes that map weights as they are stored; others run as before.\n";
+    out += fit_lines(what, style.width) + command_text("Before quantizing or pruning: ", next.undo, style.width);
+  }
+  if (!next.verify.empty()) out += command_text("Next: ", next.verify, style.width);
+  return out;
+}
+
 std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
   std::string head = stream_name(result.input, "standard input") + " → " + stream_name(result.output, "standard output");
   if (!result.written) head += " (not written)";
   const std::size_t width = display_width(head);
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
-  out += findings_text(result.findings, {result.passes, result.layout, !result.written, result.precision}, style);
-  if (result.verification) return out + verify_text(*result.verification, false, style);
-  if (result.written && result.output != "-" && result.input != "-" && result.input != result.output) {
-    if (moved_weights(result.findings)) out += "Weights only: speed comes from the runtime's plan. ";
-    out += "Next: relayout verify " + escape(shell_word(result.input.string())) + " " + escape(shell_word(result.output.string())) + "\n";
-  }
+  if (!style.quiet) out += findings_text(result.findings, {result.passes, result.layout, !result.written, result.precision}, style);
+  if (!style.quiet) add_data_files(out, result, style);
+  if (result.verification) out += verify_text(*result.verification, false, style);
   return out;
 }
 
@@ -82,6 +138,15 @@ Json convert_json(const ConvertResult& result) {
   bytes.set("before", result.bytes_before);
   if (result.written) bytes.set("after", result.bytes_after);
   out.set("bytes", std::move(bytes));
+  const auto files = [](const std::vector<DataFile>& list) {
+    Json all = Json::array();
+    for (const DataFile& file : list) {
+      Json entry = Json::object();
+      all.add(std::move(entry.set("path", file.path.string()).set("bytes", file.bytes).set("of_input", file.of_input)));
+    }
+    return all;
+  };
+  out.set("data_files", files(result.data)).set("data_files_left_behind", files(result.left_behind));
   out.set("seconds", result.seconds).set("passes", result.passes).set("layout", result.layout);
   if (!result.precision.empty()) out.set("precision", result.precision);
   out.set("all_folded", result.all_folded);

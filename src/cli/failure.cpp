@@ -1,3 +1,4 @@
+// Exceptions as the user sees them: one line, a hint, an exit code.
 #include "cli/failure.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "cli/terminal.h"
 #include "relayout/error.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {
@@ -43,6 +45,13 @@ void print_failure(const Failure& failure, bool verbose) {
   std::string text = "relayout: " + printable(failure.message) + "\n";
   if ((verbose || error_is_terminal()) && !failure.hint.empty()) text += "hint: " + printable(failure.hint) + "\n";
   write_error(text);
+}
+
+Json error_json(const Failure& failure) {
+  Json out = Json::object();
+  out.set("exit", failure.code).set("message", failure.message);
+  if (!failure.hint.empty()) out.set("hint", failure.hint);
+  return out;
 }
 
 int worse_code(int a, int b) {

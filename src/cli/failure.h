@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "report/json.h"
+
 namespace relayout::cli {
 
 /// An exception as the user sees it.
@@ -19,6 +21,9 @@ struct Failure {
 
 /// "relayout: …", and the hint below it on a terminal or with -v.
 void print_failure(const Failure& failure, bool verbose);
+
+/// {"exit": 5, "message": "…"}
+[[nodiscard]] Json error_json(const Failure& failure);
 
 /// Of two exit codes the one that says more: 130 and 143, 70, 5, 3, 4, 2, 1, 0 in this order.
 [[nodiscard]] int worse_code(int a, int b);

@@ -1,3 +1,4 @@
+// What passes did and did not do: counts by operator, refusals by reason, names on request.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -148,6 +149,15 @@ void add_losses(TextTable& table, const Findings& findings, const ReportStyle& s
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
 }
 
+/// What was done, by name.
+void add_done(TextTable& table, const Findings& findings, std::string_view pass) {
+  for (const Finding& finding : findings) {
+    if (finding.pass != pass || finding.verdict != Verdict::done || finding.op_type == "weight") continue;
+    table.line("      done: " + escape(finding.node) + " (" + escape(finding.op_type) + ")" +
+               (finding.detail.empty() ? "" : ": " + finding.detail));
+  }
+}
+
 }  // namespace
 
 std::string counted(int64_t count, std::string_view noun) {
@@ -155,7 +165,7 @@ std::string counted(int64_t count, std::string_view noun) {
 }
 
 std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 3, .color = style.color});
+  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   std::vector<std::string> passes;
   for (const Finding& finding : findings) {
     // What is done before the first pass (--freeze) is nobody's pass.
@@ -168,6 +178,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
     const Group group = group_of(findings, pass);
     if (group.all == 0 && pass != kLayoutPass && pass != kPrecisionPass && pass != "fold-batch-norm") continue;
     table.row({pass, what_text(pass, group, report)});
+    if (style.verbose) add_done(table, findings, pass);
     for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
     if (pass == kPrecisionPass) add_losses(table, findings, style);
   }

@@ -1,3 +1,4 @@
+// The text of --help: options with their explanations beside them, broken at spaces.
 #include "cli/help.h"
 
 #include <algorithm>
@@ -6,11 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "report/fit.h"
+
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kWidth = 100;      ///< columns in all
-constexpr std::size_t kHelpColumn = 30;  ///< where explanations begin
+constexpr std::size_t kHelpColumn = 28;  ///< where explanations begin
 
 /// Columns of UTF-8 text without wide characters.
 std::size_t columns(std::string_view text) {
@@ -18,14 +20,14 @@ std::size_t columns(std::string_view text) {
 }
 
 /// `text` broken at spaces, every line but the first indented.
-std::string wrapped(std::string_view text, std::size_t indent) {
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   std::size_t at = indent;
   while (!text.empty()) {
     const std::size_t space = text.find(' ');
     const std::string_view word = text.substr(0, space);
     text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
-    if (at > indent && at + 1 + columns(word) > kWidth) {
+    if (at > indent && at + 1 + columns(word) > width) {
       out += "\n" + std::string(indent, ' ');
       at = indent;
     }
@@ -40,11 +42,11 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 }
 
 /// Every line with `prefix` before it.
-std::string prefixed(std::string_view lines, std::string_view prefix) {
+std::string prefixed(std::string_view lines, std::string_view prefix, std::size_t width) {
   std::string out;
   while (!lines.empty()) {
     const std::size_t end = lines.find('\n');
-    out += std::string(prefix) + std::string(lines.substr(0, end)) + "\n";
+    out += fit_lines(std::string(prefix) + std::string(lines.substr(0, end)), width) + "\n";
     lines = end == std::string_view::npos ? std::string_view{} : lines.substr(end + 1);
   }
   return out;
@@ -70,24 +72,26 @@ void HelpText::hide_last() {
   groups_.back().entries.pop_back();
 }
 
-std::string HelpText::to_text() const {
+std::string HelpText::to_text(std::size_t all) const {
+  // In narrow terminals explanations stand below their options.
+  const std::size_t column = all < 70 ? 8 : kHelpColumn;
   std::string out =
-      "relayout " + command_ + ": " + wrapped(summary_, 0) + "\n\nUsage:\n" + prefixed(synopsis_, "  relayout " + command_ + " ");
+      wrapped("relayout " + command_ + ": " + summary_, 0, all) + "\n\nUsage:\n" + prefixed(synopsis_, "  relayout " + command_ + " ", all);
   for (const Group& group : groups_) {
     if (group.entries.empty()) continue;
     out += "\n" + group.title + ":\n";
     for (const Entry& entry : group.entries) {
       std::string line = "  " + entry.left;
       const std::size_t width = columns(line);
-      if (width + 2 > kHelpColumn) {
-        line += "\n" + std::string(kHelpColumn, ' ');
+      if (width + 2 > column) {
+        line += "\n" + std::string(column, ' ');
       } else {
-        line += std::string(kHelpColumn - width, ' ');
+        line += std::string(column - width, ' ');
       }
-      out += line + wrapped(entry.help, kHelpColumn) + "\n";
+      out += line + wrapped(entry.help, column, all) + "\n";
     }
   }
-  if (!examples_.empty()) out += "\nExamples:\n" + prefixed(examples_, "  ");
+  if (!examples_.empty()) out += "\nExamples:\n" + prefixed(examples_, "  ", all);
   return out;
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace relayout::cli {
 
-/// The help of one subcommand, as wide as 100 columns: summary, usage, options by group, examples.
+/// The help of one subcommand: summary, usage, options by group, examples.
 class HelpText {
  public:
   HelpText() = default;
@@ -16,7 +17,8 @@ class HelpText {
   void add(std::string_view names, std::string_view placeholder, std::string_view help);
   /// Takes back what was added last.
   void hide_last();
-  [[nodiscard]] std::string to_text() const;
+  /// In lines of at most `all` columns.
+  [[nodiscard]] std::string to_text(std::size_t all) const;
 
  private:
   struct Entry {

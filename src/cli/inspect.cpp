@@ -1,62 +1,107 @@
+// `relayout inspect`: one model in full, or several as a table.
 #include "relayout/inspect.h"
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/text_file.h"
 #include "cli/command.h"
+#include "cli/destinations.h"
+#include "cli/failure.h"
 #include "cli/layout_report.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "relayout/error.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {
 
 struct Request {
   std::vector<std::string> models;
-  bool json = false, layout = false, compare = false;
+  bool layout = false, compare = false;
   std::string when = "auto", dot, html;
   Assignments dims, shapes;
   InspectOptions options;
+  [[nodiscard]] bool wants_layout() const { return layout || compare || options.measure || !dot.empty() || !html.empty(); }
 };
 
-int run(Request& request, const Common& common) {
-  const bool draws = !request.dot.empty() || !request.html.empty();
-  request.options.threads = common.threads;
-  if (request.layout || request.compare || request.options.measure || draws) {
-    request.options.layout = LayoutRequest{choice_of(request.when), {dims_of(request.dims), shapes_of(request.shapes)}, request.compare};
-  }
+int inspect_one(const Request& request, const Common& common) {
+  Destinations destinations;
+  destinations.add("--dot", request.dot);
+  destinations.add("--html", request.html);
+  destinations.check(common.json);
+  const bool to_error = destinations.take_output();
   const InspectResult result = inspect(request.models.front(), request.options);
-  if (request.json) {
+  if (common.json) {
     write_output(inspect_json(result).dump() + "\n");
   } else {
-    write_output(inspect_text(result, {common.verbose, output_has_colors()}));
+    const ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .width = to_error ? 0 : output_width()};
+    (to_error ? write_error : write_report)(inspect_text(result, style));
   }
-  if (!request.dot.empty()) write_text_file(request.dot, layout_dot(*result.layout, result.path));
-  if (!request.html.empty()) write_text_file(request.html, layout_html(*result.layout, result.path));
+  if (!request.dot.empty()) write_destination(request.dot, layout_dot(*result.layout, result.path));
+  if (!request.html.empty()) write_destination(request.html, layout_html(*result.layout, result.path));
   return 0;
+}
+
+/// Several models, a line each. One that fails does not stop the rest.
+int inspect_all(const Request& request, const Common& common) {
+  std::vector<InspectResult> results;
+  Json documents = Json::array();
+  int worst = 0;
+  for (const std::string& model : request.models) {
+    try {
+      results.push_back(inspect(model, request.options));
+      if (common.json) documents.add(inspect_json(results.back()));
+    } catch (...) {
+      const Failure failure = current_failure();
+      if (failure.code == exit_code(ErrorKind::interrupted) || failure.code == exit_code(ErrorKind::terminated)) throw;
+      print_failure(failure, common.verbose);
+      Json entry = Json::object();
+      documents.add(std::move(entry.set("model", model).set("error", error_json(failure))));
+      worst = worse_code(worst, failure.code);
+    }
+  }
+  if (common.json) {
+    Json out = Json::object();
+    out.set("schema", "relayout.inspect-table/1").set("models", std::move(documents)).set("exit_code", worst);
+    write_output(out.dump() + "\n");
+  } else if (!results.empty()) {
+    write_report(inspect_table(results, {.verbose = common.verbose, .color = output_has_colors(), .width = output_width()}));
+  }
+  return worst;
+}
+
+int run(Request& request, const Common& common) {
+  request.options.threads = common.threads;
+  request.options.sizes = {dims_of(request.dims), shapes_of(request.shapes)};
+  if (request.wants_layout()) request.options.layout = LayoutRequest{choice_of(request.when), request.options.sizes, request.compare};
+  if (request.models.size() == 1) return inspect_one(request, common);
+  if (request.wants_layout()) fail(ErrorKind::usage, "a layout plan is of one MODEL");
+  if (!request.shapes.empty()) fail(ErrorKind::usage, "--shape is of one MODEL");
+  return inspect_all(request, common);
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
   auto request = std::make_shared<Request>();
-  options.positional("MODEL", request->models, 1, 1, "an ONNX file; - is standard input");
+  options.positional("MODEL...", request->models, 1, std::string::npos, "ONNX files; - is standard input; of several, a line each");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
-  options.flag("--json", request->json, "everything as one JSON document");
+  options.assignments("--dim", "N=2", request->dims, "size of a named dimension (default: 1)");
+  options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
   options.group("Layout");
   options.flag("--layout", request->layout, "how every tensor would lie when the model runs, what is reordered and why");
   options.choice("--when", {"auto", "always", "never"}, request->when,
                  "convolutions run channels-last where it pays (default), always, or never");
   options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: the plan may differ from run to run");
   options.flag("--compare", request->compare, "beside what PyTorch's propagation would do");
-  options.assignments("--dim", "N=2", request->dims, "size of a named dimension (default: 1)");
-  options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
   options.text("--dot", "FILE", request->dot, "the plan as a graph for Graphviz");
   options.text("--html", "FILE", request->html, "the plan as a page of one file");
+  options.needs({"--when"}, {"--layout", "--measure", "--compare", "--dot", "--html"});
   return [request, &common] { return run(*request, common); };
 }
 
@@ -65,10 +110,11 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
 const Command kInspect = {
     "inspect",
     "show what is in a model and what convert would do with it",
-    "MODEL [OPTIONS]",
-    "relayout inspect mobilenet_v2.onnx       one screen: what it is, what folds, what stays and why\n"
-    "relayout inspect mobilenet_v2.onnx -v    every convolution with shape, groups, layout, verdict\n"
-    "relayout inspect net.onnx --layout --compare     which tensor lies how, what is reordered and why\n"
+    "MODEL [OPTIONS]\nMODEL MODEL... [OPTIONS]",
+    "relayout inspect net.onnx        what it is, what folds, what stays and why\n"
+    "relayout inspect net.onnx -v     every convolution: shape, layout, verdict\n"
+    "relayout inspect models/*.onnx   a table\n"
+    "relayout inspect net.onnx --layout --compare\n"
     "relayout inspect net.onnx --layout --html plan.html\n"
     "relayout inspect net.onnx --json",
     prepare,

@@ -1,3 +1,4 @@
+// The report of what is in a model, and the table of several.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -34,11 +35,25 @@ std::string short_count(int64_t count) {
   return out.data();
 }
 
-/// "0.30 GMAC"
+/// "301 MMAC", "10.6 kMAC": three digits that count, a unit that fits.
 std::string macs_text(int64_t macs) {
+  constexpr std::array kUnits = {"MAC", "kMAC", "MMAC", "GMAC", "TMAC"};
+  auto value = static_cast<double>(macs);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
   std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), macs < 10'000'000 ? "%.4f GMAC" : "%.2f GMAC", static_cast<double>(macs) * 1e-9);
+  std::snprintf(out.data(), out.size(), "%.*f %s", unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, kUnits[unit]);
   return out.data();
+}
+
+/// "301 MMAC at N = 1"
+std::string macs_text(const InspectResult& result) {
+  std::string sizes;
+  for (const std::string& dim : result.assumed) sizes += (sizes.empty() ? " at " : ", ") + dim;
+  return macs_text(*result.macs) + sizes;
 }
 
 std::string head(const InspectResult& result) {
@@ -48,7 +63,7 @@ std::string head(const InspectResult& result) {
   out += " · " + counted(result.nodes, "node");
   if (result.functions > 0) out += " · " + counted(result.functions, "function");
   out += " · " + short_count(result.parameters) + " parameters, " + format_bytes(result.parameter_bytes);
-  if (result.macs) out += " · " + macs_text(*result.macs);
+  if (result.macs) out += " · " + macs_text(result);
   return out;
 }
 
@@ -83,21 +98,30 @@ std::string operators(const InspectResult& result, bool all) {
 }
 
 /// What convert would do, by the number.
-std::string outlook(const InspectResult& result) {
+struct Outlook {
   int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
+};
+
+Outlook outlook_of(const InspectResult& result) {
+  Outlook out;
   for (const Finding& finding : result.findings) {
     const bool done = finding.verdict == Verdict::done;
     if (finding.pass == "fold-batch-norm" && finding.op_type == "BatchNormalization") {
-      ++batch_norms;
-      folds += done ? 1 : 0;
+      ++out.batch_norms;
+      out.folds += done ? 1 : 0;
     } else if (finding.pass == "fold-batch-norm" || finding.pass == "fold-affine") {
-      ++affines;
-      affine_folds += done ? 1 : 0;
+      ++out.affines;
+      out.affine_folds += done ? 1 : 0;
     } else if (finding.pass == "conv-weights-layout") {
-      ++weights;
-      moves += done ? 1 : 0;
+      ++out.weights;
+      out.moves += done ? 1 : 0;
     }
   }
+  return out;
+}
+
+std::string outlook(const InspectResult& result) {
+  const auto [folds, batch_norms, moves, weights, affine_folds, affines] = outlook_of(result);
   std::string out;
   if (batch_norms > 0) {
     out = format_count(folds) + " of " + counted(batch_norms, "BatchNormalization") + " will fold";
@@ -119,7 +143,7 @@ void add_refusals(std::string& out, const InspectResult& result, const std::stri
 }
 
 std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 2, .color = style.color});
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   table.row({{"convolution", Style::faint},
              {"op", Style::faint},
              {"weight", Style::faint},
@@ -145,7 +169,7 @@ Json ports_json(const std::vector<PortSummary>& ports) {
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
   const std::string name = result.path == "-" ? "standard input" : escape(result.path);
   std::string out = paint(name, Style::strong, style.color) + "   " + head(result) + "\n";
-  TextTable ports({.indent = 2, .gap = 3, .color = style.color});
+  TextTable ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   add_ports(ports, "input", result.inputs);
   add_ports(ports, "output", result.outputs);
   out += ports.text();
@@ -162,6 +186,27 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   return out;
 }
 
+std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style) {
+  TextTable table({.gap = 2, .color = style.color, .width = style.width});
+  const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
+  const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
+  table.row({head("model", Align::left), head("opset"), head("nodes"), head("parameters"), head("weights"), head("MACs"), head("folds"),
+             head("moves")});
+  for (const InspectResult& result : results) {
+    const Outlook outlook = outlook_of(result);
+    table.row({{result.path == "-" ? "standard input" : escape(result.path), Style::strong},
+               right(std::to_string(result.opset)),
+               right(format_count(result.nodes)),
+               right(short_count(result.parameters)),
+               right(format_bytes(result.parameter_bytes)),
+               right(result.macs ? macs_text(*result.macs) : "?"),
+               right(format_count(outlook.folds) + "/" + format_count(outlook.batch_norms)),
+               right(format_count(outlook.moves) + "/" + format_count(outlook.weights))});
+  }
+  table.line("folds: BatchNormalizations that convert folds; moves: convolution weights that it stores channels-last", Style::faint);
+  return table.text();
+}
+
 Json inspect_json(const InspectResult& result) {
   Json out = Json::object();
   out.set("schema", "relayout.inspect/1").set("model", result.path).set("producer", result.producer);
@@ -170,7 +215,7 @@ Json inspect_json(const InspectResult& result) {
   for (const auto& [domain, version] : result.domains) opsets.set(domain, version);
   out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
   out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
-  out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs);
+  out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs).set("assumed", result.assumed);
   out.set("inputs", ports_json(result.inputs)).set("outputs", ports_json(result.outputs));
   Json counts = Json::object();
   for (const auto& [name, count] : result.op_counts) counts.set(name, count);

@@ -75,7 +75,7 @@ void add_losses(TextTable& table, const LayoutReport& report, bool all) {
 }
 
 std::string operator_table(const LayoutReport& report, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 2, .color = style.color});
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   table.row({{"operator", Style::faint},
              {"type", Style::faint},
              {"runs in", Style::faint},
@@ -100,7 +100,7 @@ LayoutChoice choice_of(const std::string& word) {
 }
 
 std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 3, .color = style.color});
+  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   if (!report.assumed.empty()) {
     std::string list;
     for (const std::string& dim : report.assumed) list += (list.empty() ? "" : ", ") + dim;

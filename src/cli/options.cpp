@@ -108,6 +108,7 @@ struct OptionSet::Declared {
   std::vector<std::string> names;  ///< with dashes; the last is the one for messages
   CLI::Option* option = nullptr;   ///< null for the positional
   bool is_flag = false, repeatable = false;
+  bool is_given = false;                                                             ///< on the command line
   std::vector<std::string> values;                                                   ///< as given; "true" or "false" of a flag
   std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
 
@@ -121,7 +122,15 @@ struct OptionSet::Impl {
   std::vector<std::unique_ptr<Declared>> declared;
   Declared *positional = nullptr, *config = nullptr, *help_flag = nullptr;
   std::size_t minimum = 0, maximum = 0;
+  /// Names on the left need or exclude those on the right.
+  struct Rule {
+    std::vector<std::string> names, others;
+    bool excludes = false;
+  };
+  std::vector<Rule> rules;
 
+  [[nodiscard]] const Declared& find(std::string_view name) const;
+  void check_rules() const;
   Declared& add_valued(Declared& entry);
   Declared& add_flag(Declared& entry, const std::string& names);
   [[nodiscard]] std::vector<std::string> option_names() const;
@@ -299,7 +308,9 @@ void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
     usage(escape(error.what()));
   }
   for (const auto& entry : declared) {
-    if (entry->option != nullptr) entry->values = entry->option->results();
+    if (entry->option == nullptr) continue;
+    entry->values = entry->option->results();
+    entry->is_given = !entry->values.empty();
   }
   std::vector<std::string> others;
   for (const std::string& word : app.remaining()) {
@@ -363,19 +374,58 @@ void OptionSet::Impl::check_and_assign() {
   positional->assign(given);
 }
 
+const OptionSet::Declared& OptionSet::Impl::find(std::string_view name) const {
+  for (const auto& entry : declared) {
+    if (std::ranges::find(entry->names, name) != entry->names.end()) return *entry;
+  }
+  fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
+}
+
+void OptionSet::Impl::check_rules() const {
+  for (const Rule& rule : rules) {
+    const auto given = [&](const std::string& name) { return find(name).is_given; };
+    for (const std::string& name : rule.names) {
+      if (!given(name)) continue;
+      const auto other = std::ranges::find_if(rule.others, given);
+      if (rule.excludes && other != rule.others.end() && *other != name) usage(name + " and " + *other + " exclude each other");
+      if (rule.excludes || other != rule.others.end()) continue;
+      std::string list;
+      for (const std::string& needed : rule.others) list += (list.empty() ? "" : needed == rule.others.back() ? " or " : ", ") + needed;
+      usage(name + " has no effect without " + list);
+    }
+  }
+}
+
+void OptionSet::needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others) {
+  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, false});
+}
+
+void OptionSet::excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others) {
+  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, true});
+}
+
+bool OptionSet::is_given(std::string_view name) const {
+  return impl_->find(name).is_given;
+}
+
+std::vector<std::string> OptionSet::names() const {
+  return impl_->option_names();
+}
+
 bool OptionSet::parse(std::span<const std::string> arguments) {
   for (const std::string& word : arguments) {
     if (word == "--") break;
     if (word == "-h" || word == "--help") return false;
   }
   impl_->tokenize(arguments);
+  impl_->check_rules();
   if (!impl_->config->values.empty()) impl_->read_config(impl_->config->values.back());
   impl_->check_and_assign();
   return true;
 }
 
-std::string OptionSet::help() const {
-  return impl_->help.to_text();
+std::string OptionSet::help(std::size_t width) const {
+  return impl_->help.to_text(width);
 }
 
 }  // namespace relayout::cli

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,10 +52,21 @@ class OptionSet {
   /// The option declared last does not appear in the help.
   void hide_last();
 
+  // What has no effect is refused: rules over what the command line gives. A configuration file may hold options for other calls.
+  /// Each of `names` does something only together with one of `others`.
+  void needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
+  /// None of `names` goes with any of `others`.
+  void excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
+  /// Whether the command line gives the option, by any of its names.
+  [[nodiscard]] bool is_given(std::string_view name) const;
+  /// All names with their dashes, --help and --config included.
+  [[nodiscard]] std::vector<std::string> names() const;
+
   /// Reads the arguments, then the TOML file of --config for what they leave open: keys before the first section are for all
   /// commands, those of section [COMMAND] for this one. False when --help was asked for; nothing is checked then.
   [[nodiscard]] bool parse(std::span<const std::string> arguments);
-  [[nodiscard]] std::string help() const;
+  /// The help in lines of at most `width` columns.
+  [[nodiscard]] std::string help(std::size_t width = 80) const;
   /// Declares -h, --help and --config; call it last.
   void finish();
 

@@ -1,3 +1,4 @@
+// The program behind main(): finds the command, reads its options, and turns every exception into a line, a document and an exit code.
 #include "cli/program.h"
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupt.h"
+#include "base/locale.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -15,6 +18,7 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "relayout/error.h"
+#include "report/fit.h"
 #include "report/json.h"
 
 namespace relayout::cli {
@@ -22,30 +26,34 @@ namespace {
 
 constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect};
 
+bool g_wants_document = false;  ///< --json, wherever it was given
+
 struct CommonValues {
   Common common;
-  bool quiet = false;
   std::string color = "auto";
 };
 
 void add_common(OptionSet& options, CommonValues& values) {
   options.group("Common options");
   options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
+  options.flag("--json", values.common.json, "the report as one JSON document; of an error too");
   options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
-  options.flag("-q, --quiet", values.quiet, "no warnings, no progress");
+  options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
   options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");
+  options.excludes({"--verbose"}, {"--quiet"});
   options.finish();
 }
 
 void apply_common(const CommonValues& values) {
-  if (values.common.verbose && values.quiet) fail(ErrorKind::usage, "--verbose and --quiet exclude each other");
-  set_log_level(values.common.verbose ? LogLevel::verbose : values.quiet ? LogLevel::quiet : LogLevel::normal);
+  const bool quiet = values.common.quiet;
+  g_wants_document = values.common.json;
+  set_log_level(values.common.verbose ? LogLevel::verbose : quiet ? LogLevel::quiet : LogLevel::normal);
   set_color(values.color == "always" ? ColorChoice::always : values.color == "never" ? ColorChoice::never : ColorChoice::automatic);
 }
 
 std::string program_help() {
   std::string out =
-      "relayout: convert ONNX models (fold BatchNormalization, channels-last weights) and prove the result\n"
+      "relayout: fold ONNX models, store their weights channels-last, prove the result\n"
       "\n"
       "Usage:\n"
       "  relayout COMMAND [OPTIONS] …\n"
@@ -59,9 +67,14 @@ std::string program_help() {
   out +=
       "\n"
       "Exit codes:\n"
-      "  0 done, same · 1 the answer is no (verification failed, not all folded) · 2 usage · 3 model or data\n"
-      "  not valid · 4 valid but not supported · 5 reading, writing or resources failed · 70 a defect in\n"
-      "  relayout · 130 interrupted (143 by SIGTERM)\n";
+      "  0         done; the same\n"
+      "  1         the answer is no: verification failed, not all folded\n"
+      "  2         usage\n"
+      "  3         the model or the data given is not valid\n"
+      "  4         valid, but not supported\n"
+      "  5         reading, writing or resources failed\n"
+      "  70        a defect in relayout itself\n"
+      "  130, 143  interrupted, terminated\n";
   return out;
 }
 
@@ -82,7 +95,7 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
   const std::function<int()> run = command.prepare(options, values.common);
   add_common(options, values);
   if (!options.parse(arguments)) {
-    write_output(options.help());
+    write_output(in_locale(options.help(help_width())));
     return 0;
   }
   apply_common(values);
@@ -96,33 +109,55 @@ int print_version(std::span<const std::string> rest) {
   return 0;
 }
 
+/// An option where the command is to stand.
+[[noreturn]] void refuse_option(const std::string& option) {
+  constexpr std::array<std::string_view, 2> kOwn = {"--version", "--help"};
+  const std::string_view nearest = nearest_word(option, kOwn);
+  if (!nearest.empty()) fail(ErrorKind::usage, "unknown option " + quote(option) + "; did you mean " + quote(nearest) + "?");
+  fail(ErrorKind::usage, "options stand behind the command: relayout COMMAND " + escape(option) + " …");
+}
+
 int run(std::span<const std::string> arguments) {
   if (arguments.empty()) fail(ErrorKind::usage, "which command? relayout --help lists them");
   const std::string& first = arguments.front();
   if (first == "--version") return print_version(arguments.subspan(1));
   if (first == "help" && arguments.size() > 1) return run_command(find_command(arguments[1]), std::vector<std::string>{"--help"});
   if (first == "-h" || first == "--help" || first == "help") {
-    write_output(program_help());
+    write_output(in_locale(fit_lines(program_help(), help_width())));
     return 0;
   }
-  if (first.starts_with('-')) fail(ErrorKind::usage, "options stand behind the command: relayout COMMAND " + escape(first) + " …");
+  if (first.starts_with('-')) refuse_option(first);
   return run_command(find_command(first), arguments.subspan(1));
+}
+
+/// The command line may be what is wrong: these are looked for as they stand.
+bool is_asked(std::span<const std::string> arguments, std::string_view name, std::string_view other) {
+  const auto end = std::ranges::find(arguments, "--");
+  return std::any_of(arguments.begin(), end, [&](const std::string& word) { return word == name || word == other; });
+}
+
+/// Programs that read the document get one on every exit.
+void print_document(const std::string& command, const Failure& failure) noexcept {
+  try {
+    const bool is_known = std::ranges::any_of(kCommands, [&](const Command* known) { return known->name == command; });
+    Json out = Json::object();
+    out.set("schema", "relayout." + (is_known ? command : std::string("error")) + "/1").set("error", error_json(failure));
+    write_output(out.set("exit_code", failure.code).dump() + "\n");
+  } catch (...) {
+    return;  // standard error has said what is wrong
+  }
 }
 
 }  // namespace
 
-std::span<const Command* const> commands() {
-  return kCommands;
-}
-
 int run_program(std::span<const std::string> arguments) noexcept {
-  // The command line may be what is wrong: -v is looked for before it is parsed.
-  const bool verbose = std::ranges::any_of(arguments, [](const std::string& word) { return word == "-v" || word == "--verbose"; });
   try {
     return run(arguments);
   } catch (...) {
+    if (is_pipe_closed()) end_by_closed_pipe();
     const Failure failure = current_failure();
-    print_failure(failure, verbose);
+    print_failure(failure, is_asked(arguments, "-v", "--verbose"));
+    if ((g_wants_document || is_asked(arguments, "--json", "--json")) && !has_written_output()) print_document(arguments.front(), failure);
     return failure.code;
   }
 }

@@ -15,7 +15,18 @@ namespace relayout::cli {
 struct ReportStyle {
   bool verbose = false;
   bool color = false;
-  bool layers = false;  ///< verify: the table of errors against depth
+  bool layers = false;    ///< verify: the table of errors against depth
+  bool quiet = false;     ///< the verdict alone
+  std::size_t width = 0;  ///< columns; 0: any
+};
+
+/// The words of a command, each as a shell takes it.
+using CommandWords = std::vector<std::string>;
+
+/// Commands to go on with after a conversion; empty where there is none.
+struct NextSteps {
+  CommandWords verify;  ///< compares the result with its original
+  CommandWords undo;    ///< gives other tools the weights that they know
 };
 
 /// What there is to say about passes beyond their findings.
@@ -31,10 +42,18 @@ struct PassReport {
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
+/// What to do next. Commands work as they are printed: they are broken by a backslash, and no word is shortened.
+[[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
+/// "relayout verify A B", with what these two files need.
+[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, bool images_last, bool newer_opset);
+/// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
+[[nodiscard]] CommandWords undo_command(const std::string& converted, bool newer_opset);
 [[nodiscard]] Json convert_json(const ConvertResult& result);
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
+/// Several models, a line each.
+[[nodiscard]] std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style);
 
 // Words of verify's reports.
 [[nodiscard]] Style style_of(Outcome outcome);

@@ -1,33 +1,84 @@
+// Standard output and standard error: what they are (a terminal, how wide, with colours), and writing to them.
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
 
+#include "base/interrupt.h"
+#include "base/locale.h"
 #include "base/text_file.h"
 #include "relayout/error.h"
+#include "report/fit.h"
 
 namespace relayout::cli {
 namespace {
 
+constexpr std::size_t kNarrowest = 40, kHelpWidth = 80;
+
 ColorChoice g_color = ColorChoice::automatic;
+bool g_has_written = false;
+
+/// As the shell has it; 0 when it is not set or no number.
+std::size_t columns_variable() {
+  const char* const value = std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe): no thread changes it
+  if (value == nullptr) return 0;
+  std::size_t columns = 0;
+  const std::string_view text(value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  return error == std::errc{} && end == text.data() + text.size() ? columns : 0;
+}
+
+/// Of the terminal; 0 when it does not know.
+std::size_t terminal_columns() {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+}
 
 }  // namespace
 
 void write_output(std::string_view text) {
-  if (const int error = write_all(STDOUT_FILENO, text)) {
-    fail(ErrorKind::io, "cannot write to standard output: " + std::string(std::strerror(error)));
-  }
+  g_has_written = true;
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error == EPIPE) end_by_closed_pipe();
+  if (error != 0) fail(ErrorKind::io, "cannot write to standard output: " + std::string(std::strerror(error)));
+}
+
+void write_report(std::string_view text) {
+  write_output(in_locale(fit_lines(text, output_width())));
+}
+
+bool has_written_output() {
+  return g_has_written;
 }
 
 void write_error(std::string_view text) noexcept {
-  (void)write_all(STDERR_FILENO, text);
+  try {
+    (void)write_all(STDERR_FILENO, in_locale(text));
+  } catch (...) {
+    (void)write_all(STDERR_FILENO, text);  // no memory: as it is
+  }
+}
+
+std::size_t output_width() {
+  if (!output_is_terminal()) return 0;
+  const std::size_t columns = terminal_columns() > 0 ? terminal_columns() : columns_variable();
+  return columns == 0 ? kHelpWidth : std::max(columns, kNarrowest);
+}
+
+std::size_t help_width() {
+  const std::size_t columns = output_is_terminal() && terminal_columns() > 0 ? terminal_columns() : columns_variable();
+  return columns == 0 ? kHelpWidth : std::clamp(columns, kNarrowest, kHelpWidth);
 }
 
 bool output_is_terminal() {

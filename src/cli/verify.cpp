@@ -1,3 +1,4 @@
+// `relayout verify`: two models, one with stored outputs, or a tree of such; and --proof, which runs nothing.
 #include "relayout/verify.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/text_file.h"
 #include "cli/command.h"
+#include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -26,7 +27,10 @@
 #include "cli/verify_pairs.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
 #include "relayout/suite.h"
+#include "report/json.h"
 #include "report/junit.h"
 #include "report/summary.h"
 
@@ -40,7 +44,7 @@ struct Request {
   int64_t seed = 1;
   std::string io, mode, junit, markdown, html, resize, save_data, original;
   std::vector<std::string> mean, deviation;
-  bool reference = false, json = false, layers = false, github = false;
+  bool reference = false, layers = false, github = false, proof = false, strict = false;
   SuiteRequest suite;
   VerifyOptions options;
 };
@@ -82,9 +86,34 @@ void read_words(Request& request) {
 
 /// What the services that run a job read: all of it is the same report.
 void write_reports(const Request& request, const std::vector<JunitSuite>& suites) {
-  if (!request.junit.empty()) write_text_file(request.junit, junit_text(suites));
-  if (!request.markdown.empty()) write_text_file(request.markdown, markdown_text(suites));
+  write_destination(request.junit, junit_text(suites));
+  write_destination(request.markdown, markdown_text(suites));
   if (request.github) write_error(github_annotations(suites));
+}
+
+Destinations destinations_of(const Request& request) {
+  Destinations out;
+  out.add("--html", request.html);
+  out.add("--junit", request.junit);
+  out.add("--markdown", request.markdown);
+  return out;
+}
+
+/// The report: a document, or a text that makes way where a file goes to standard output. --quiet leaves its last line, the verdict.
+void write_result(const Request& request, const Common& common, const Json& document, const std::string& text) {
+  if (common.json) return write_output(document.dump() + "\n");
+  const std::string shown = common.quiet ? text.substr(text.rfind('\n', text.size() - 2) + 1) : text;
+  if (destinations_of(request).take_output()) return write_error(shown);
+  write_report(shown);
+}
+
+ReportStyle style_of(const Request& request, const Common& common) {
+  const bool to_output = !destinations_of(request).take_output();
+  return {.verbose = common.verbose,
+          .color = to_output && output_has_colors(),
+          .layers = request.layers,
+          .quiet = common.quiet,
+          .width = to_output ? output_width() : 0};
 }
 
 /// A number that reads back as itself.
@@ -105,48 +134,74 @@ std::vector<std::string> case_options(const Request& request, const Common& comm
 }
 
 /// Every case below a folder.
-int verify_suite(const Request& request, const Common& common, Progress& progress, const ReportStyle& style) {
+int verify_suite(const Request& request, const Common& common, Progress& progress) {
   if (!request.models.empty() || !request.data.empty()) fail(ErrorKind::usage, "--suite stands alone: no models, no --data");
   const SuiteResult result = run_suite(request.suite, case_options(request, common), progress);
   progress.clear();
   write_reports(request, {junit_suite(result)});
-  write_output(request.json ? suite_json(result).dump() + "\n" : suite_text(result, style));
+  write_result(request, common, suite_json(result), suite_text(result, style_of(request, common)));
   return exit_code(result);
 }
 
 /// The stored outputs of one model.
-int verify_stored(const Request& request, const ReportStyle& style) {
+int verify_stored(const Request& request, const Common& common, Progress& progress) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
-  if (!request.html.empty() || request.layers || !request.save_data.empty()) {
-    fail(ErrorKind::usage, "--html, --layers and --save-data go with two models");
-  }
   const DataResult result = verify_data(request.models[0], request.data, request.options);
+  progress.clear();
   write_reports(request, {junit_suite(result)});
-  write_output(request.json ? data_json(result).dump() + "\n" : data_text(result, style));
-  if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
+  write_result(request, common, data_json(result), data_text(result, style_of(request, common)));
+  if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return exit_code(result);
 }
 
+/// What the two files alone say.
+VerifyResult prove_pair(const std::string& original, const std::string& model, const Request& request, const Common& common) {
+  VerifyResult result;
+  result.a = original;
+  result.b = model;
+  const auto a = Model::load(result.a, request.options.load), b = Model::load(result.b, request.options.load);
+  result.proof = prove(*a, *b, {.digests = request.options.digests, .threads = common.threads});
+  result.outcome = result.proof->proved ? Outcome::same : Outcome::inconclusive;
+  result.reason = result.proof->proved ? "proved from the files alone, nothing was run" : "not proved, and nothing was run";
+  return result;
+}
+
+/// --strict: what no fold explains is a difference, whatever the samples say.
+void judge_strictly(VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof || result.proof->proved) return;
+  result.outcome = Outcome::different;
+  result.reason = "--strict: " + counted(static_cast<int64_t>(result.proof->unexplained.size()), "difference") + " not explained";
+}
+
+/// One model against its original, as far as the options want.
+VerifyResult compare(const std::string& original, const std::string& model, const Request& request, const Common& common) {
+  if (request.proof) return prove_pair(original, model, request, common);
+  VerifyResult result = verify(original, model, request.options);
+  if (request.strict) judge_strictly(result);
+  return result;
+}
+
 /// Two models against each other.
-int verify_pair(const Request& request, Progress& progress, const ReportStyle& style) {
+int verify_pair(const Request& request, const Common& common, Progress& progress) {
   if (request.models.size() != 2) fail(ErrorKind::usage, "verify needs two models, or one with --data DIR; see relayout verify --help");
   if (request.options.mode) fail(ErrorKind::usage, "--mode goes with --data: two models are run as written and optimized");
   const bool allow_inconclusive = request.options.allow_inconclusive;
-  const VerifyResult result = verify(request.models[0], request.models[1], request.options);
+  const VerifyResult result = compare(request.models[0], request.models[1], request, common);
   progress.clear();
   write_reports(request, {junit_suite(result, allow_inconclusive)});
-  if (!request.html.empty()) write_text_file(request.html, verify_html(result, allow_inconclusive));
-  write_output(request.json ? verify_json(result, allow_inconclusive).dump() + "\n" : verify_text(result, allow_inconclusive, style));
-  if (const auto failure = failure_of(result)) print_failure(*failure, style.verbose);
+  if (!request.html.empty()) write_destination(request.html, verify_html(result, allow_inconclusive));
+  const ReportStyle style = style_of(request, common);
+  write_result(request, common, verify_json(result, allow_inconclusive), verify_text(result, allow_inconclusive, style));
+  if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return exit_code(result, allow_inconclusive);
 }
 
 /// One of many models; a failure of it does not stop the rest, an interruption does.
-PairOutcome judge(const Request& request, const std::string& model) {
+PairOutcome judge(const Request& request, const Common& common, const std::string& model) {
   PairOutcome pair{"", model, {}, {}};
   try {
     pair.original = original_of(request.original, model);
-    pair.result = verify(pair.original, model, request.options);
+    pair.result = compare(pair.original, model, request, common);
     pair.failure = failure_of(*pair.result);
   } catch (...) {
     pair.failure = current_failure();
@@ -157,20 +212,18 @@ PairOutcome judge(const Request& request, const std::string& model) {
 }
 
 /// Every model against its own original.
-int verify_pairs(const Request& request, Progress& progress, const ReportStyle& style) {
+int verify_pairs(const Request& request, const Common& common, Progress& progress) {
   if (request.models.empty()) fail(ErrorKind::usage, "--original goes with the models to be judged");
-  if (!request.data.empty() || request.options.mode || !request.html.empty() || !request.save_data.empty()) {
-    fail(ErrorKind::usage, "--data, --mode, --html and --save-data do not go with --original");
-  }
   const bool allow_inconclusive = request.options.allow_inconclusive;
   std::vector<PairOutcome> pairs;
   for (const std::string& model : request.models) {
-    pairs.push_back(judge(request, model));
+    pairs.push_back(judge(request, common, model));
     progress.clear();
-    if (pairs.back().failure) print_failure(*pairs.back().failure, style.verbose);
+    if (pairs.back().failure) print_failure(*pairs.back().failure, common.verbose);
   }
   write_reports(request, junit_suites(pairs, allow_inconclusive));
-  write_output(request.json ? pairs_json(pairs, allow_inconclusive).dump() + "\n" : pairs_text(pairs, allow_inconclusive, style));
+  const ReportStyle style = style_of(request, common);
+  write_result(request, common, pairs_json(pairs, allow_inconclusive), pairs_text(pairs, allow_inconclusive, style));
   return exit_code(pairs, allow_inconclusive);
 }
 
@@ -189,21 +242,38 @@ int run(Request& request, const Common& common) {
   read_words(request);
   request.options.threads = common.threads;
   request.options.layers = request.layers || !request.html.empty();
-  request.options.digests = request.json || common.verbose;
+  request.options.digests = common.json || common.verbose;
+  destinations_of(request).check(common.json);
   Progress progress(true);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
-  const ReportStyle style{common.verbose, output_has_colors(), request.layers};
   try {
-    if (!request.suite.tree.empty()) return verify_suite(request, common, progress, style);
-    if (!request.original.empty()) return verify_pairs(request, progress, style);
-    return request.data.empty() ? verify_pair(request, progress, style) : verify_stored(request, style);
+    if (!request.suite.tree.empty()) return verify_suite(request, common, progress);
+    if (!request.original.empty()) return verify_pairs(request, common, progress);
+    return request.data.empty() ? verify_pair(request, common, progress) : verify_stored(request, common, progress);
   } catch (const Error& error) {
-    // A report that somebody waits for says so too; but not when it is what could not be written, or nobody waits any more.
+    // The report says so too, unless it is what could not be written.
     const bool came_to_nothing = error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported ||
                                  error.kind() == ErrorKind::io || error.kind() == ErrorKind::defect;
     if (came_to_nothing && (!request.models.empty() || !request.suite.tree.empty())) note_failure(request);
     throw;
   }
+}
+
+/// Options that would do nothing, or contradict each other.
+void declare_rules(OptionSet& options) {
+  options.needs({"--resize", "--mean", "--std"}, {"--input"});
+  options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected"}, {"--suite"});
+  options.needs({"--mode", "--reference"}, {"--data", "--suite"});
+  options.excludes({"--mode"}, {"--reference"});
+  options.excludes({"--suite"}, {"--data", "--original"});
+  options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
+  // Of two models only.
+  options.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--io",
+                    "--allow-inconclusive", "--run-identical", "--layers", "--html", "--strict", "--proof"},
+                   {"--data", "--suite"});
+  // Of a run.
+  options.excludes({"--proof"}, {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data",
+                                 "--rtol", "--atol", "--io", "--run-identical", "--layers", "--mode", "--reference"});
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
@@ -231,16 +301,18 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
   options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
   options.flag("--reference", request->reference, "--mode reference: own kernels in double precision");
+  options.flag("--proof", request->proof, "run nothing: only what follows from the two files");
+  options.flag("--strict", request->strict, "a difference that no fold explains is a difference, whatever the outputs say");
   options.flag("--run-identical", request->options.run_identical, "run files of the same bytes too");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.group("Report");
-  options.flag("--json", request->json, "everything as one JSON document");
   options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values");
   options.text("--html", "FILE", request->html, "a page with all figures, the error histogram and errors by depth");
   options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
   options.text("--markdown", "FILE", request->markdown, "a summary for people, as step summaries and merge requests show it");
   options.flag("--github", request->github, "annotations of the files at fault on standard error, as GitHub's runner reads them");
   declare_suite_options(options, request->suite);
+  declare_rules(options);
   return [request, &common] { return run(*request, common); };
 }
 

@@ -113,7 +113,7 @@ int exit_code(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
 std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, const ReportStyle& style) {
   std::string out;
   for (const PairOutcome& pair : pairs) {
-    TextTable head({.color = style.color});
+    TextTable head({.color = style.color, .width = style.width});
     const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
     head.row({{verdict_word(pair), verdict_style(pair)}, {escape(pair.model), Style::strong}, {against, Style::faint}});
     out += head.text();
@@ -124,7 +124,7 @@ std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconcl
     }
   }
   const int code = exit_code(pairs, allow_inconclusive);
-  TextTable verdict({.color = style.color});
+  TextTable verdict({.color = style.color, .width = style.width});
   verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, "exit " + std::to_string(code)});
   return out + verdict.text();
 }

@@ -1,3 +1,4 @@
+// The text and the document of a verification.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -101,7 +102,7 @@ std::string ulp_text(const std::vector<int64_t>& histogram) {
 }
 
 std::string samples_table(const OutputComparison& output, const ReportStyle& style) {
-  TextTable table({.indent = 4, .gap = 2, .color = style.color});
+  TextTable table({.indent = 4, .gap = 2, .color = style.color, .width = style.width});
   const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
   std::vector<Cell> head;
   for (const char* const title : {"sample", "error/range", "floor", "bound", "RMS/σ", "floor", "cosine", "PSNR", "ULP p50 · p99 · max"}) {
@@ -188,7 +189,7 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
 
 /// Errors against depth.
 std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 2, .color = style.color});
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   const auto right = [](std::string text, Style of = Style::plain) { return Cell(std::move(text), of, Align::right); };
   table.row({{"node by node", Style::faint},
              "",
@@ -384,7 +385,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   if (result.proof) add_proof(out, *result.proof, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";
-  TextTable table({.color = style.color});
+  TextTable table({.color = style.color, .width = style.width});
   for (const OutputComparison& output : result.outputs) {
     if (output.samples.empty() && output.outcome == Outcome::same) continue;
     add_output(table, output);
@@ -402,7 +403,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
 
   const bool unsupported = !result.unsupported_a.empty() || !result.unsupported_b.empty();
-  TextTable verdict({.color = style.color});
+  TextTable verdict({.color = style.color, .width = style.width});
   const std::string word = !result.defect.empty() ? "defect" : unsupported ? "not supported" : std::string(to_string(result.outcome));
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
   std::string details = result.reason;
@@ -450,7 +451,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
 }
 
 std::string data_text(const DataResult& result, const ReportStyle& style) {
-  TextTable table({.color = style.color});
+  TextTable table({.color = style.color, .width = style.width});
   int64_t passed = 0;
   for (const DataCase& one : result.cases) {
     const bool good = one.status == "passed";
@@ -463,7 +464,7 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
                {seconds_text(one.seconds), Style::faint, Align::right}});
     if (!good && !one.message.empty()) table.line("  " + one.message, Style::bad);
   }
-  TextTable verdict({.color = style.color});
+  TextTable verdict({.color = style.color, .width = style.width});
   verdict.row({{format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
                 result.passed() ? Style::good : Style::bad},
                exit_text(exit_code(result))});

@@ -238,6 +238,7 @@ void write_pipe(const Segments& segments, int descriptor, const std::string& nam
         check_interrupt();
         continue;
       }
+      if (written < 0 && errno == EPIPE) note_closed_pipe();
       if (written < 0) fail_at(name);
       done += static_cast<std::size_t>(written);
     }

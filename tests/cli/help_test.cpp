@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 namespace relayout::cli {
@@ -13,10 +14,10 @@ TEST(HelpText, AlignsAndWraps) {
   help.begin_group("Empty");
   help.begin_group("More");
   help.add("--a-very-long-option", "WITH|LONG|VALUES", "below");
-  help.add("--wrapped", "", std::string("word ") + std::string(60, 'x') + " " + std::string(20, 'y'));
-  help.add("--hidden", "", "nobody sees this");
+  help.add("--wrapped", "", std::string("word ") + std::string(40, 'x') + " " + std::string(20, 'y'));
+  help.add("--hidden", "", "not shown");
   help.hide_last();
-  EXPECT_EQ(help.to_text(),
+  EXPECT_EQ(help.to_text(80),
             "relayout convert: fold things\n"
             "\n"
             "Usage:\n"
@@ -24,17 +25,27 @@ TEST(HelpText, AlignsAndWraps) {
             "  relayout convert A B\n"
             "\n"
             "Options:\n"
-            "  -o, --output FILE           write here\n"
+            "  -o, --output FILE         write here\n"
             "\n"
             "More:\n"
             "      --a-very-long-option WITH|LONG|VALUES\n"
-            "                              below\n"
-            "      --wrapped               word " +
-                std::string(60, 'x') + "\n" + std::string(30, ' ') + std::string(20, 'y') +
+            "                            below\n"
+            "      --wrapped             word " +
+                std::string(40, 'x') + "\n" + std::string(28, ' ') + std::string(20, 'y') +
                 "\n"
                 "\n"
                 "Examples:\n"
                 "  relayout convert m.onnx\n");
+}
+
+TEST(HelpText, NoLineIsWiderThanAsked) {
+  HelpText help("convert", std::string(30, 's') + " " + std::string(30, 't'), "MODEL [OPTIONS]",
+                "relayout convert a b c d e f g h i j k l m n o p");
+  help.add("-o, --output", "FILE", "write here what is to be written, and say so in a sentence that is long enough to be broken");
+  for (const std::size_t width : {60, 73, 80}) {
+    std::istringstream lines(help.to_text(width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+  }
 }
 
 }  // namespace

@@ -156,6 +156,21 @@ TEST_F(OptionsTest, RefusesWrongCounts) {
   EXPECT_THAT(complaint({"a", "b", "c", "d"}), HasSubstr("no further argument: 'd'"));
 }
 
+TEST_F(OptionsTest, RulesHoldForWhatTheCommandLineGives) {
+  options_.needs({"--seed", "--rtol"}, {"--samples", "--only"});
+  options_.excludes({"--json"}, {"--output", "--layout"});
+  EXPECT_EQ(complaint({"--rtol", "1"}), "--rtol has no effect without --samples or --only");
+  EXPECT_EQ(complaint({"-j", "--layout", "keep"}), "--json and --layout exclude each other");
+}
+
+TEST_F(OptionsTest, RulesLetPassWhatGoesTogether) {
+  options_.needs({"--seed", "--rtol"}, {"--samples", "--only"});
+  options_.excludes({"--json"}, {"--output", "--layout"});
+  EXPECT_TRUE(parse({"--seed", "1", "--only", "a", "--json", "--config", config("layout = \"keep\"\n")}));
+  EXPECT_TRUE(options_.is_given("--json"));
+  EXPECT_FALSE(options_.is_given("--layout"));
+}
+
 TEST_F(OptionsTest, HelpComesBeforeEveryComplaint) {
   EXPECT_FALSE(parse({"--nonsense", "--samples", "many", "--help"}));
   EXPECT_FALSE(parse({"-h"}));

@@ -73,7 +73,9 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
   expect_refusal(run({"convert", "net.onnx", "--external-data", "sometimes"}), 2, "'sometimes'");
   expect_refusal(run({"convert"}), 2, "MODEL");
   expect_refusal(run({"inspect"}), 2, "MODEL");
-  expect_refusal(run({"inspect", "net.onnx", "net.onnx"}), 2, "net.onnx");
+  expect_refusal(run({"inspect", "net.onnx", "net.onnx", "--layout"}), 2, "of one MODEL");
+  expect_refusal(run({"--verison"}), 2, "did you mean '--version'?");
+  expect_refusal(run({"convert", "net.onnx", "-o", ""}), 2, "--output needs a value");
   expect_refusal(run({"verify", "net.onnx"}), 2, "two models");
   expect_refusal(run({"convert", "net.onnx", "-v", "-q"}), 2, "exclude");
   EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));

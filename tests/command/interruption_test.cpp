@@ -171,7 +171,9 @@ TEST_F(Interruption, B59Streams) {
   EXPECT_EQ(run({"inspect", "-"}, {.input = in}).code, 0);
   expect_refusal(run({"inspect", "-"}, {.input = ""}), 3, "standard input");
   expect_refusal(run({"convert", "-"}, {.input = in}), 2, "--output");
-  expect_refusal(run({"convert", "in.onnx", "-o", "-", "--json"}), 2, "--json");
+  const ProcessResult both = run({"convert", "in.onnx", "-o", "-", "--json"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--json and --output - both want standard output"));
 }
 
 TEST_F(Interruption, B60LocalesDoNotMatter) {

@@ -66,15 +66,16 @@ TEST_F(VerifyReports, LayersAreATable) {
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.out, HasSubstr("first wrong node"));
   EXPECT_THAT(result.out, HasSubstr("in place"));
-  expect_refusal(run({"verify", "a.onnx", "--data", ".", "--layers"}), 2, "go with two models");
+  expect_refusal(run({"verify", "a.onnx", "--data", ".", "--layers"}), 2, "--layers and --data exclude each other");
 }
 
 TEST_F(VerifyReports, ImagesAndTheirOptions) {
   write_file(folder_ / "p.ppm", "P6 1 1 255\n\xFF\x80\x01");
   EXPECT_EQ(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=p.ppm", "--mean", "0.4,0.5,0.4", "--std", "0.2"}).code, 0);
-  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--std", "0"}), 2, "--std 0: must be more than 0");
-  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--mean", "red"}), 2, "'red' is not a number");
-  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--resize", "1,2,3"}), 2, "--resize 1,2,3: one size, or height and width");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--std", "0"}), 2, "--std 0: must be more than 0");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--mean", "red"}), 2, "'red' is not a number");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--resize", "1,2,3"}), 2,
+                 "--resize 1,2,3: one size, or height and width");
 }
 
 TEST_F(VerifyReports, V70InterruptedInTheMiddleLeavesNothing) {

@@ -1,0 +1,48 @@
+// Where reports of their own go (--html, --junit, --dot). A path that cannot be written is found before the work, which may be long.
+#include "cli/destinations.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/text_file.h"
+#include "cli/terminal.h"
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::string_view kStream = "-";
+
+}  // namespace
+
+void Destinations::add(std::string_view option, const std::string& path) {
+  if (!path.empty()) paths_.emplace_back(option, path);
+}
+
+void Destinations::check(bool json) const {
+  std::string taken = json ? "--json" : "";
+  for (const auto& [option, path] : paths_) {
+    if (path != kStream) {
+      check_text_file(path);
+      continue;
+    }
+    if (!taken.empty()) fail(ErrorKind::usage, taken + " and " + option + " - both want standard output");
+    taken = option + " -";
+  }
+}
+
+bool Destinations::take_output() const {
+  return std::ranges::any_of(paths_, [](const auto& entry) { return entry.second == kStream; });
+}
+
+void write_destination(const std::string& path, std::string_view text) {
+  if (path.empty()) return;
+  if (path == kStream) {
+    write_output(text);
+  } else {
+    write_text_file(path, text);
+  }
+}
+
+}  // namespace relayout::cli
