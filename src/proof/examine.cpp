@@ -76,7 +76,9 @@ Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
 
 Look Prover::examine(Claim claim) {
   Look look;
-  if (claim.is_plain()) {
+  if (claim.is_flat) {
+    examine_flat(std::move(claim), look);
+  } else if (claim.is_plain()) {
     examine_plain(std::move(claim), look);
   } else {
     examine_affine(std::move(claim), look);
@@ -101,6 +103,8 @@ void Prover::examine_plain(Claim claim, Look& look) {
     const bool hands_on = same && is_identity(a_, claim.a);
     same = same && hands_on == is_identity(b_, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
     if (same && is_linear(*node_a) && examine_linear(claim, look)) return;
+    if (examine_reshaped(claim, look)) return;
+    if (!same && examine_product(claim, look)) return;
     const bool is_constant = !same && a_.constant(claim.a) && b_.constant(claim.b);
     if (is_constant) return compare_tensors(claim, look, nullptr);
     if (!same && step_down(claim, look)) continue;
@@ -228,7 +232,9 @@ void Prover::compare_heads(const Claim& claim, std::string_view ignored, Look& l
                                           "reads output " + std::to_string(claim.b.value->output_index()) + " of " + b.label() +
                                               " where output " + std::to_string(claim.a.value->output_index()) + " was read"));
   }
+  const auto moved = moved_argument(a, b);
   for (const std::string& name : different_attributes(a_, claim.a, b_, claim.b, ignored)) {
+    if (moved && moved->attribute == name && is_same_argument(a_, claim.a, b_, claim.b, *moved)) continue;
     look.issues.push_back(issue_of_node(Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
   }
   look.nodes_a.push_back(&a);
@@ -247,10 +253,16 @@ void Prover::examine_nodes(const Claim& claim, Look& look) {
 void Prover::examine_operands(const Claim& claim, std::size_t first, Look& look) {
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
+  const auto moved = moved_argument(a, b);
   for (std::size_t i = first; i < std::max(a.inputs().size(), b.inputs().size()); ++i) {
     const Ref of_a = a_.operand(claim.a, i);
     const Ref of_b = b_.operand(claim.b, i);
     if (!of_a && !of_b) continue;
+    if (moved && moved->input == i && is_same_argument(a_, claim.a, b_, claim.b, *moved)) {
+      if (of_a) look.constants_a.push_back(of_a);
+      if (of_b) look.constants_b.push_back(of_b);
+      continue;
+    }
     Claim operand{of_a, of_b, {}, {}, {}, {}, &b};
     if (!of_a || !of_b) {
       look.issues.push_back(issue_of_node(Unexplained::Kind::operand, b, false,

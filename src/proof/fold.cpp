@@ -9,6 +9,7 @@
 #include "proof/affine.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
+#include "proof/product.h"
 #include "proof/prover.h"
 #include "proof/recompute.h"
 #include "proof/shapes.h"
@@ -133,6 +134,7 @@ struct Prover::Pair {
   Linear a, b;
   Chain front_a, front_b;
   Composed behind_a, behind_b;
+  bool is_product = false;  ///< spelled by different operators, see product.h
 };
 
 /// Where the two chains may meet: where names agree, at the operators themselves, below all that differs, at both ends.
@@ -227,7 +229,7 @@ Recomputed Prover::try_candidate(const Pair& pair, const Candidate& candidate, b
   const Around around_b{pair.behind_b, *front_b};
   // Nothing around either: then nothing may have been rounded.
   const bool is_bare = around_a.steps() + around_b.steps() == 0;
-  if (is_bare && !thorough) {
+  if (is_bare && !thorough && !pair.is_product) {
     const auto found = tensor_difference(pair.a.weight_value, pair.b.weight_value);
     if (!found || found->values > 0) {
       Recomputed out;
@@ -242,9 +244,32 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   auto linear_a = read_linear(a_, shapes_a_, claim.a);
   auto linear_b = linear_a ? read_linear(b_, shapes_b_, claim.b) : std::nullopt;
   if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
-  Pair pair{std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}};
+  if (linear_a->transposed != linear_b->transposed) return examine_product(claim, look);
+  return examine_pair(claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}}, look);
+}
+
+/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
+bool Prover::examine_product(const Claim& claim, Look& look) {
+  const Node* const node_a = claim.a.value->producer();
+  const Node* const node_b = claim.b.value->producer();
+  if (node_a == nullptr || node_b == nullptr || !is_linear(*node_a) || !is_linear(*node_b)) return false;
+  auto linear_a = read_product(a_, shapes_a_, claim.a);
+  auto linear_b = linear_a ? read_product(b_, shapes_b_, claim.b) : std::nullopt;
+  if (!linear_a || !linear_b) return false;
+  // Gemm takes matrices: so must MatMul, unless only elements in their order are compared. Those of the result are the same when those of
+  // the data are, whatever their dims, because the last axis is as long as the weight's.
+  const auto fits = [](Shapes& shapes, const Linear& product) {
+    const auto dims = certain_dims(shapes, product.data);
+    return dims && !dims->empty() && dims->back() == product.inputs && (dims->size() == 2 || !product.node->is("Gemm"));
+  };
+  const bool are_matrices = linear_a->rank == 2 && linear_b->rank == 2;
+  if (claim.is_flat ? !fits(shapes_a_, *linear_a) || !fits(shapes_b_, *linear_b) : !are_matrices) return false;
+  return examine_pair(claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}, true}, look);
+}
+
+bool Prover::examine_pair(const Claim& claim, Pair pair, Look& look) {
   bool is_same_operator = false;
-  if (claim.is_plain()) {
+  if (claim.is_plain() && !pair.is_product) {
     // The usual case: weight and bias as they were.
     const auto same = [&](Ref a, Ref b) {
       if (!a && !b) return true;
@@ -254,8 +279,13 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
     is_same_operator = same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
   }
   if (!spend(claim.behind_a) || !spend(claim.behind_b)) return false;
-  pair.front_a = chain_in_front(a_, pair.a.data, false);
-  pair.front_b = chain_in_front(b_, pair.b.data, true);
+  if (claim.is_flat) {
+    pair.front_a.values.push_back(pair.a.data);
+    pair.front_b.values.push_back(pair.b.data);
+  } else {
+    pair.front_a = chain_in_front(a_, pair.a.data, false);
+    pair.front_b = chain_in_front(b_, pair.b.data, true);
+  }
   // What went may have changed nothing: factors of 1.
   if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
   for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
@@ -290,9 +320,16 @@ bool Prover::examine_linear(const Claim& claim, Look& look) {
   return true;
 }
 
+/// All of the two operators but their operands; read_product() has looked at those of products.
+void Prover::compare_operators(const Claim& claim, const Pair& pair, Look& look) {
+  if (!pair.is_product) return compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
+  look.nodes_a.push_back(pair.a.node);
+  look.nodes_b.push_back(pair.b.node);
+}
+
 void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look) {
-  compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
-  bool is_fold = !claim.is_plain();
+  compare_operators(claim, pair, look);
+  bool is_fold = !claim.behind_a.empty() || !claim.behind_b.empty();
   std::vector<std::pair<const Node*, Ref>> passed_a, passed_b;
   const auto account = [&](Side& side, const Step& step, bool is_first) {
     (is_first ? look.folded : look.nodes_b).push_back(step.node);
@@ -333,11 +370,14 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
     const Value* const leaf = b_.stored(pair.b.weight_value);
     if (leaf != nullptr) look.tensors.emplace_back(leaf, true);
   }
-  look.claims.push_back({pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
+  Claim below{pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node};
+  below.is_flat = claim.is_flat;
+  if (below.is_flat) below.origin_a = below.a, below.origin_b = below.b;
+  look.claims.push_back(std::move(below));
 }
 
 void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
-  compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
+  compare_operators(claim, pair, look);
   const Recomputed found = try_candidate(pair, candidate, true);
   Steps absorbed = claim.behind_a;
   for (std::size_t i = 0; i < candidate.of_a; ++i) {
@@ -394,6 +434,7 @@ void Prover::examine_affine(Claim claim, Look& look) {
     const Node* const b = claim.b.value->producer();
     const bool same = a != nullptr && b != nullptr && same_operator(*a, *b);
     if (same && is_linear(*a) && examine_linear(claim, look)) return;
+    if (!same && examine_product(claim, look)) return;
     if (same && pass(claim, look)) return;
     if (step_down(claim, look)) continue;
     return give_up(claim, look);

@@ -98,6 +98,8 @@ void Prover::settle(Claim claim) {
   claim.a = a_.resolve(claim.a);
   claim.b = b_.resolve(claim.b);
   if (claim.is_plain() && !claimed_.emplace(claim.a, claim.b).second) return;
+  const bool is_flat = claim.is_flat && claim.behind_a.empty() && claim.behind_b.empty();
+  if (is_flat && !claimed_flat_.emplace(claim.a, claim.b).second) return;
   Look look = examine(claim);
   const Ref other = look.issues.empty() ? Ref() : namesake(claim);
   if (!other) return accept(std::move(look));

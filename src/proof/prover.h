@@ -23,7 +23,8 @@ struct Claim {
   Ref origin_a, origin_b;        ///< the two values where the affines began to be collected; none in a plain claim
   const Node* reader = nullptr;  ///< of the second model, for messages; nullptr: a graph output
   bool has_passed = false;       ///< the affines have passed other operators
-  [[nodiscard]] bool is_plain() const { return behind_a.empty() && behind_b.empty(); }
+  bool is_flat = false;          ///< of the elements in row-major order: dims may differ
+  [[nodiscard]] bool is_plain() const { return behind_a.empty() && behind_b.empty() && !is_flat; }
 };
 
 /// An entry of the answer and where it belongs: place of its node in its model.
@@ -88,9 +89,12 @@ class Prover {
   // fold.cpp: claims with affines, and linear operators.
   void examine_affine(Claim claim, Look& look);
   [[nodiscard]] bool pass(const Claim& claim, Look& look);
-  [[nodiscard]] bool examine_linear(const Claim& claim, Look& look);
   struct Candidate;
   struct Pair;
+  [[nodiscard]] bool examine_linear(const Claim& claim, Look& look);
+  [[nodiscard]] bool examine_product(const Claim& claim, Look& look);
+  [[nodiscard]] bool examine_pair(const Claim& claim, Pair pair, Look& look);
+  void compare_operators(const Claim& claim, const Pair& pair, Look& look);
   [[nodiscard]] std::vector<Candidate> candidates(const Pair& pair);
   [[nodiscard]] Candidate most_likely(const Pair& pair, std::vector<Candidate> holding);
   [[nodiscard]] bool changes_nothing(const Pair& pair, const Candidate& candidate);
@@ -99,6 +103,12 @@ class Prover {
   void reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look);
   void give_up(const Claim& claim, Look& look);
   [[nodiscard]] bool spend(const Steps& steps);
+
+  // flat.cpp: claims about elements in row-major order.
+  void pass_reshapes(Ref& at, bool is_first, Look& look);
+  [[nodiscard]] bool examine_reshaped(const Claim& claim, Look& look);
+  void examine_flat(Claim claim, Look& look);
+  [[nodiscard]] bool examine_flat_elements(const Claim& claim, Look& look);
 
   // Messages.
   [[nodiscard]] Issue issue_of_node(Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text);
@@ -117,7 +127,7 @@ class Prover {
   struct PairHash {
     std::size_t operator()(const std::pair<Ref, Ref>& pair) const { return RefHash()(pair.first) * 1000003 + RefHash()(pair.second); }
   };
-  std::unordered_set<std::pair<Ref, Ref>, PairHash> claimed_;
+  std::unordered_set<std::pair<Ref, Ref>, PairHash> claimed_, claimed_flat_;
   std::unordered_map<std::pair<Ref, Ref>, std::optional<Difference>, PairHash> differences_;
   std::unordered_map<const Value*, const Value*> inputs_;                 ///< of paired graphs and functions: b's → a's
   std::unordered_map<const Graph*, const Graph*> graphs_;                 ///< b's nested graphs and functions → a's

@@ -314,7 +314,7 @@ std::optional<BiasMatrix> bias_of(const Linear& linear) {
   if (!linear.bias || !is_real(linear.bias->type)) return std::nullopt;
   const Dims& dims = linear.bias->dims;
   BiasMatrix out;
-  const bool is_gemm = linear.kind == Linear::Kind::gemm;
+  const bool is_gemm = linear.node->is("Gemm");  // perhaps seen as a MatMul
   if (dims.size() > (is_gemm ? 2U : 1U) || (!is_gemm && dims != Dims{linear.outputs})) return std::nullopt;
   if (dims.size() == 2) out.rows = dims[0];
   if (!dims.empty()) out.columns = dims.back();

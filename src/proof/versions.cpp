@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "proof/side.h"
 #include "relayout/graph.h"
@@ -23,9 +26,8 @@ namespace {
 /// Versions of an operator (`since_version` of the ONNX specification, Changelog.md) that compute what the version before them computes
 /// for every node that is valid in both: they add element types, negative axes, or attributes and operands whose absence keeps the old
 /// meaning. 0 fills up. Not in the list, among others, because something changed: BatchNormalization-7, Clip-11, Dropout-12, GridSample-20,
-/// GroupNormalization-21, OneHot-11 (negative indices), Reduce…-18, Resize-11 and from 18 on, RoiAlign-16 (another default),
-/// Softmax-13 and its kin (one axis instead of all from it on), Squeeze-13, Unsqueeze-13, Split-13 (operands instead of attributes),
-/// Upsample, LpPool.
+/// GroupNormalization-21, OneHot-11 (negative indices), Resize-11 and from 18 on, RoiAlign-16 (another default), Softmax-13 and its kin
+/// (one axis instead of all from it on), Upsample, LpPool. Where an attribute became an operand, see kMoved.
 struct Versions {
   std::string_view op;
   std::array<int, 7> harmless;
@@ -114,16 +116,16 @@ constexpr auto kVersions = std::to_array<Versions>({
     {"QuantizeLinear", {13, 19, 21, 23}},
     {"RNN", {14, 22}},
     {"Reciprocal", {13}},
-    {"ReduceL1", {11, 13}},
-    {"ReduceL2", {11, 13}},
-    {"ReduceLogSum", {11, 13}},
-    {"ReduceLogSumExp", {11, 13}},
-    {"ReduceMax", {11, 12, 13, 20}},
-    {"ReduceMean", {11, 13}},
-    {"ReduceMin", {11, 12, 13, 20}},
-    {"ReduceProd", {11, 13}},
-    {"ReduceSum", {11}},
-    {"ReduceSumSquare", {11, 13}},
+    {"ReduceL1", {11, 13, 18}},
+    {"ReduceL2", {11, 13, 18}},
+    {"ReduceLogSum", {11, 13, 18}},
+    {"ReduceLogSumExp", {11, 13, 18}},
+    {"ReduceMax", {11, 12, 13, 18, 20}},
+    {"ReduceMean", {11, 13, 18}},
+    {"ReduceMin", {11, 12, 13, 18, 20}},
+    {"ReduceProd", {11, 13, 18}},
+    {"ReduceSum", {11, 13}},
+    {"ReduceSumSquare", {11, 13, 18}},
     {"Relu", {13, 14}},
     {"Reshape", {13, 14, 19, 21, 23}},
     {"Resize", {13}},
@@ -144,9 +146,9 @@ constexpr auto kVersions = std::to_array<Versions>({
     {"Softplus", {22}},
     {"Softsign", {22}},
     {"SpaceToDepth", {13}},
-    {"Split", {11, 18}},
+    {"Split", {11, 13, 18}},
     {"Sqrt", {13}},
-    {"Squeeze", {11, 21, 23}},
+    {"Squeeze", {11, 13, 21, 23}},
     {"Sub", {13, 14}},
     {"Sum", {8, 13}},
     {"Tan", {22}},
@@ -155,7 +157,7 @@ constexpr auto kVersions = std::to_array<Versions>({
     {"Tile", {13}},
     {"TopK", {11}},
     {"Transpose", {13, 21, 23}},
-    {"Unsqueeze", {11, 21, 23}},
+    {"Unsqueeze", {11, 13, 21, 23}},
     {"Where", {16}},
 });
 static_assert(std::ranges::is_sorted(kVersions, {}, &Versions::op));
@@ -173,6 +175,27 @@ constexpr auto kConditions = std::to_array<Condition>({
     {"MaxPool", 22, "ceil_mode"},
     {"ConvTranspose", 11, "auto_pad"},
     {"ConvTranspose", 11, "output_shape"},
+});
+
+struct Moved {
+  std::string_view op;
+  int version;  ///< from which on it is an operand
+  MovedArgument argument;
+};
+constexpr auto kMoved = std::to_array<Moved>({
+    {"ReduceL1", 18, {"axes", 1}},
+    {"ReduceL2", 18, {"axes", 1}},
+    {"ReduceLogSum", 18, {"axes", 1}},
+    {"ReduceLogSumExp", 18, {"axes", 1}},
+    {"ReduceMax", 18, {"axes", 1}},
+    {"ReduceMean", 18, {"axes", 1}},
+    {"ReduceMin", 18, {"axes", 1}},
+    {"ReduceProd", 18, {"axes", 1}},
+    {"ReduceSum", 13, {"axes", 1}},
+    {"ReduceSumSquare", 18, {"axes", 1}},
+    {"Split", 13, {"split", 1}},
+    {"Squeeze", 13, {"axes", 1}},
+    {"Unsqueeze", 13, {"axes", 1}},
 });
 
 const onnx::OpSchema* schema_at(const Node& node, int64_t opset) {
@@ -248,6 +271,33 @@ bool same_semantics(const Node& a, const Call* call_a, const Node& b, const Call
     version = before != nullptr ? before->since_version() : 0;
   }
   return true;
+}
+
+std::optional<MovedArgument> moved_argument(const Node& a, const Node& b) {
+  if (!a.domain().empty() || !b.domain().empty()) return std::nullopt;
+  const auto found = std::ranges::find(kMoved, std::string_view(a.op_type()), &Moved::op);
+  if (found == kMoved.end() || (a.opset() < found->version) == (b.opset() < found->version)) return std::nullopt;
+  return found->argument;
+}
+
+bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgument& argument) {
+  struct Numbers {
+    bool is_there = false;
+    std::optional<std::vector<int64_t>> values;
+    bool operator==(const Numbers&) const = default;
+  };
+  const auto read = [&](Side& side, Ref output) -> Numbers {
+    const AttributeReader attributes(*output.value->producer(), output.call);
+    if (attributes.has(argument.attribute)) {
+      auto values = attributes.integers(argument.attribute);
+      return {true, attributes.is_open() ? std::nullopt : std::optional(std::move(values))};
+    }
+    const Ref operand = side.operand(output, argument.input);
+    if (!operand) return {};
+    return {true, side.integers(operand)};
+  };
+  const Numbers of_a = read(side_a, a);
+  return of_a == read(side_b, b) && (!of_a.is_there || of_a.values);
 }
 
 AttributeDefault attribute_default(const Node& node, const std::string& name) {

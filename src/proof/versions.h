@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "proof/side.h"
 
@@ -14,6 +17,17 @@ namespace relayout::proof {
 /// same version of it, or versions between which nothing changed that these nodes could show. Operators of other domains have no history
 /// that is known here: only the same version is the same.
 [[nodiscard]] bool same_semantics(const Node& a, const Call* call_a, const Node& b, const Call* call_b);
+
+/// An argument that one of two versions takes as an attribute and the other as an operand: axes of reductions, Squeeze, Unsqueeze, sizes
+/// of Split.
+struct MovedArgument {
+  std::string_view attribute;
+  std::size_t input = 0;
+};
+/// The argument that the nodes take differently; nothing when there is none.
+[[nodiscard]] std::optional<MovedArgument> moved_argument(const Node& a, const Node& b);
+/// Whether it is there on both sides with the same constant numbers, or on neither.
+[[nodiscard]] bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgument& argument);
 
 /// What the node's version of its operator takes when this attribute is not written.
 struct AttributeDefault {

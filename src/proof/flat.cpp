@@ -1,0 +1,168 @@
+// Claims about elements in row-major order, whatever the dims: Reshapes that differ, merge or go, and what is computed between them on a
+// flattened value, element by element or as a matrix product.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ops/constants.h"
+#include "proof/affine.h"
+#include "proof/nodes.h"
+#include "proof/product.h"
+#include "proof/prover.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Each element of the result is computed from the elements at its place, all of them in the same way.
+constexpr auto kElementwise = std::to_array<std::string_view>({
+    "Abs",       "Add",       "Ceil",    "Div",  "Elu",      "Erf",  "Exp", "Floor", "Gelu", "HardSigmoid",
+    "HardSwish", "LeakyRelu", "Log",     "Max",  "Min",      "Mish", "Mul", "Neg",   "Pow",  "Reciprocal",
+    "Relu",      "Round",     "Sigmoid", "Sign", "Softplus", "Sqrt", "Sub", "Sum",   "Tanh",
+});
+static_assert(std::ranges::is_sorted(kElementwise));
+
+bool is_elementwise(const Node& node) {
+  // Before opset 7 operands were broadcast by attributes.
+  return node.domain().empty() && node.opset() >= 7 && std::ranges::binary_search(kElementwise, std::string_view(node.op_type()));
+}
+
+bool is_single(Side& side, Ref ref) {
+  const auto constant = side.constant(ref);
+  return constant && element_count(constant->dims) == 1;
+}
+
+/// An affine that says the same of a value under other dims, as long as the last axis is the same.
+bool is_flat_step(const Step& step) {
+  return step.constant_rank <= 1 && (step.lanes.size() == 1 || (step.axis.from_back && step.axis.index == 0));
+}
+
+}  // namespace
+
+/// Goes upstream past nodes that change no element and no order, as far as it is certain that they can run; they and their other operands
+/// are accounted for.
+void Prover::pass_reshapes(Ref& at, bool is_first, Look& look) {
+  Side& side = is_first ? a_ : b_;
+  Shapes& shapes = is_first ? shapes_a_ : shapes_b_;
+  for (;;) {
+    const Node* const node = at.value->producer();
+    const bool passes = node != nullptr && at.value->output_index() == 0 && (is_reshaping(*node) || is_identity(side, at));
+    const Ref below = passes ? side.operand(at, 0) : Ref();
+    if (!below) return;
+    const auto dims = certain_dims(shapes, at);
+    const auto dims_below = certain_dims(shapes, below);
+    if (!dims || !dims_below || element_count(*dims) != element_count(*dims_below)) return;
+    (is_first ? look.bypassed : look.nodes_b).push_back(node);
+    for (std::size_t i = 1; i < node->inputs().size(); ++i) {
+      if (node->input(i) != nullptr) (is_first ? look.constants_a : look.constants_b).push_back(side.operand(at, i));
+    }
+    at = below;
+  }
+}
+
+/// Reshapes with other requests, of other operands, or on one side alone, that come to the same dims: what is upstream must have the same
+/// elements. Where both ask for the same of values of the same dims they are nodes as any other.
+bool Prover::examine_reshaped(const Claim& claim, Look& look) {
+  const Node* const a = claim.a.value->producer();
+  const Node* const b = claim.b.value->producer();
+  const bool any = (a != nullptr && is_reshaping(*a)) || (b != nullptr && is_reshaping(*b));
+  if (!any) return false;
+  const auto dims_a = certain_dims(shapes_a_, claim.a);
+  const auto dims_b = certain_dims(shapes_b_, claim.b);
+  if (!dims_a || !dims_b || *dims_a != *dims_b) return false;
+  if (a != nullptr && b != nullptr && same_operator(*a, *b) && different_attributes(a_, claim.a, b_, claim.b).empty()) {
+    const Ref request_a = a_.operand(claim.a, 1);
+    const Ref request_b = b_.operand(claim.b, 1);
+    const auto difference = request_a && request_b ? tensor_difference(request_a, request_b) : std::nullopt;
+    const bool same_request = request_a && request_b ? difference && difference->values == 0 : !request_a && !request_b;
+    const bool same_operand = shapes_a_.of(a_.operand(claim.a, 0)) == shapes_b_.of(b_.operand(claim.b, 0));
+    if (same_request && same_operand) return false;
+  }
+  Claim flat = claim;
+  flat.is_flat = true;
+  flat.origin_a = claim.a;
+  flat.origin_b = claim.b;
+  Look found;
+  pass_reshapes(flat.a, true, found);
+  pass_reshapes(flat.b, false, found);
+  if (flat.a == claim.a && flat.b == claim.b) return false;
+  examine_flat(std::move(flat), found);
+  if (!found.issues.empty()) return false;
+  look = std::move(found);
+  return true;
+}
+
+void Prover::examine_flat(Claim claim, Look& look) {
+  for (;;) {
+    claim.a = a_.resolve(claim.a);
+    claim.b = b_.resolve(claim.b);
+    if (!claim.a || !claim.b) break;
+    pass_reshapes(claim.a, true, look);
+    pass_reshapes(claim.b, false, look);
+    const auto dims_a = certain_dims(shapes_a_, claim.a);
+    const auto dims_b = certain_dims(shapes_b_, claim.b);
+    if (!dims_a || !dims_b || element_count(*dims_a) != element_count(*dims_b)) break;
+    if (*dims_a == *dims_b) {
+      claim.is_flat = false;
+      if (claim.is_plain()) claim.origin_a = claim.origin_b = Ref();
+      look.claims.push_back(std::move(claim));
+      return;
+    }
+    if (examine_product(claim, look)) return;
+    if (claim.behind_a.empty() && claim.behind_b.empty() && examine_flat_elements(claim, look)) return;
+    bool collected = false;
+    const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
+      constexpr std::size_t kMostSteps = 16;
+      auto step = steps.size() < kMostSteps ? read_step(side, at, rounded) : std::nullopt;
+      if (!step || !is_flat_step(*step)) return;
+      at = step->input;
+      steps.push_back(std::move(*step));
+      collected = true;
+    };
+    collect(a_, claim.a, claim.behind_a, false);
+    collect(b_, claim.b, claim.behind_b, true);
+    if (!collected) break;
+  }
+  look.issues.push_back(issue_of_other_value({claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader}, *claim.origin_a.value));
+}
+
+/// The same elementwise operator, on each side of operands that have the dims of the result or are single constants.
+bool Prover::examine_flat_elements(const Claim& claim, Look& look) {
+  const Node* const a = claim.a.value->producer();
+  const Node* const b = claim.b.value->producer();
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !is_elementwise(*a) || !is_elementwise(*b)) return false;
+  if (a->inputs().size() != b->inputs().size()) return false;
+  std::vector<Claim> claims;
+  for (std::size_t i = 0; i < a->inputs().size(); ++i) {
+    Claim operand{a_.operand(claim.a, i), b_.operand(claim.b, i), {}, {}, claim.origin_a, claim.origin_b, b};
+    if (!operand.a || !operand.b) return false;
+    const bool are_single = is_single(a_, operand.a) && is_single(b_, operand.b);
+    operand.is_flat = !are_single;
+    const bool are_whole = certain_dims(shapes_a_, operand.a) == certain_dims(shapes_a_, claim.a) &&
+                           certain_dims(shapes_b_, operand.b) == certain_dims(shapes_b_, claim.b);
+    if (!are_single && !are_whole) return false;
+    if (are_single) {
+      const auto difference = tensor_difference(operand.a, operand.b);
+      if (!difference || difference->values != 0) return false;
+      look.constants_a.push_back(operand.a);
+      look.constants_b.push_back(operand.b);
+    } else {
+      claims.push_back(std::move(operand));
+    }
+  }
+  compare_heads(claim, {}, look);
+  for (Claim& operand : claims) look.claims.push_back(std::move(operand));
+  return true;
+}
+
+}  // namespace relayout::proof

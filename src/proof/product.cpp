@@ -1,0 +1,62 @@
+// Matrix products that different operators spell: MatMul and Add, or Gemm with its operand flattened to a matrix and the result brought
+// back. Optimizers write either for the other.
+
+#include "proof/product.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "proof/linear.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr auto kReshaping = std::to_array<std::string_view>({"Flatten", "Reshape", "Squeeze", "Unsqueeze"});
+
+/// A Gemm without the means that MatMul does not have, as a MatMul of matrices.
+std::optional<Linear> product_of(Linear gemm) {
+  const AttributeReader attributes(*gemm.node, gemm.output.call);
+  if (attributes.integer("transA", 0) != 0 || attributes.is_open() || gemm.alpha != 1) return std::nullopt;
+  // A bias per row is none per channel.
+  if (gemm.bias_value && (!gemm.bias || gemm.bias->dims.size() > 2 || (gemm.bias->dims.size() == 2 && gemm.bias->dims[0] != 1))) {
+    return std::nullopt;
+  }
+  if (gemm.transposed) {
+    gemm.weight.data = gemm.weight.data.permuted(Dims{1, 0});
+    gemm.weight.dims = gemm.weight.data.dims();
+    gemm.transposed = false;
+    std::swap(gemm.rows, gemm.columns);
+  }
+  gemm.kind = Linear::Kind::matmul_right;
+  gemm.output_axis = gemm.input_axis = {0, true};
+  return gemm;
+}
+
+}  // namespace
+
+bool is_reshaping(const Node& node) {
+  return node.domain().empty() && std::ranges::find(kReshaping, std::string_view(node.op_type())) != kReshaping.end() &&
+         node.input(0) != nullptr;
+}
+
+std::optional<Dims> certain_dims(Shapes& shapes, Ref ref) {
+  auto dims = shapes.of(ref);
+  if (dims && std::ranges::any_of(*dims, [](int64_t dim) { return dim < 0; })) return std::nullopt;
+  return dims;
+}
+
+std::optional<Linear> read_product(Side& side, Shapes& shapes, Ref output) {
+  auto linear = read_linear(side, shapes, output);
+  if (linear && linear->kind == Linear::Kind::gemm) linear = product_of(std::move(*linear));
+  if (!linear || linear->kind != Linear::Kind::matmul_right || linear->weight.dims.size() != 2) return std::nullopt;
+  return linear;
+}
+
+}  // namespace relayout::proof
