@@ -1,8 +1,9 @@
 """Doors of CI services: folders of text that a release points to, with the version put in."""
 
+import os
 import shutil
 
-from tree import HERE
+from tree import HERE, TOP
 
 
 class Door:
@@ -18,4 +19,4 @@ class Door:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(source.read_text().replace("@VERSION@", tree.version))
                 target.chmod(source.stat().st_mode & 0o777)
-        print(f"build/package/{self.name}/")
+        print(f"{os.path.relpath(folder, TOP)}/")

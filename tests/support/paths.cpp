@@ -1,5 +1,6 @@
 #include "support/paths.h"
 
+#include <cstdlib>
 #include <string>
 
 namespace relayout {
@@ -9,7 +10,8 @@ std::string source_folder() {
 }
 
 std::string program() {
-  return RELAYOUT_PROGRAM;
+  const char* const given = std::getenv("RELAYOUT_PROGRAM");  // NOLINT(concurrency-mt-unsafe): nothing changes it
+  return given == nullptr || *given == '\0' ? RELAYOUT_PROGRAM : given;
 }
 
 }  // namespace relayout
