@@ -1,16 +1,17 @@
+// What operators and copies cost in either layout, by the rates of layout/rates.h.
 #include "layout/cost.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 
 #include "base/checked.h"
+#include "base/instruction_set.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
 #include "layout/ports.h"
+#include "layout/rates.h"
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "relayout/types.h"
@@ -18,11 +19,6 @@
 namespace relayout {
 namespace {
 
-constexpr double kBytesPerNanosecond = 40;     ///< read and written, while both fit the cache
-constexpr double kFarBytesPerNanosecond = 13;  ///< from memory
-constexpr int64_t kNearBytes = int64_t{16} << 20;
-constexpr double kOddChannels = 0.4;       ///< of that rate, with few channels or a number that is no multiple of 8
-constexpr int64_t kCopyStart = 2000;       ///< nanoseconds that every copy costs
 constexpr double kMostNanoseconds = 1e12;  ///< so that sums stay far from the end of the type
 
 int64_t whole(double nanoseconds) {
@@ -31,70 +27,50 @@ int64_t whole(double nanoseconds) {
 
 /// Reading and writing all elements once, run by run.
 double move_nanoseconds(const LayoutValue& value) {
-  const int64_t bytes = value.bytes();
-  return 2.0 * static_cast<double>(bytes) / (bytes <= kNearBytes ? kBytesPerNanosecond : kFarBytesPerNanosecond);
+  const auto bytes = static_cast<double>(value.bytes());
+  return 2.0 * bytes / (bytes <= rates::kNearBytes ? rates::kBytesPerNanosecond : rates::kFarBytesPerNanosecond);
 }
 
 /// The same where each element goes to another place.
 double turn_nanoseconds(const LayoutValue& value) {
   const int64_t channels = value.dims.size() > 1 ? value.dims[1] : 8;
-  return move_nanoseconds(value) / (channels < 8 || channels % 8 != 0 ? kOddChannels : 1);
+  return move_nanoseconds(value) / (channels < 8 || channels % 8 != 0 ? rates::kOddChannels : 1);
 }
 
-/// A convolution's kind: GFLOP/s of a core in channels-last, and how much longer it takes contiguous.
-struct Rate {
-  double gigaflops, ratio;
-};
-
-Rate convolution_rate(const LayoutGraph& graph, const LayoutNode& node) {
-  constexpr Rate kFirst{110, 1.3}, kDepthwise{40, 1.8}, kGrouped{70, 1.1}, kVolume{110, 1.1}, kTransposed{110, 1.1}, kLine{110, 1.0},
-      kPoint{110, 1.0}, kOther{118, 1.03};
-  constexpr int64_t kFewChannels = 4;
+rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
+  using enum rates::Kind;
   const Dims& x = graph.value(node.input(0))->dims;
   const LayoutValue* const weight = graph.value(node.input(*weight_input(*node.node)));
   const int64_t groups = Attributes(*node.node).integer("group", 1);
-  if (x.size() == 3 || weight == nullptr || weight->dims.size() != x.size()) return kLine;
-  if (groups > 1) return groups == x[1] ? kDepthwise : kGrouped;
-  if (node.node->is("ConvTranspose")) return kTransposed;
-  if (x[1] <= kFewChannels) return kFirst;
-  if (x.size() > 4) return kVolume;
-  return std::all_of(weight->dims.begin() + 2, weight->dims.end(), [](int64_t dim) { return dim == 1; }) ? kPoint : kOther;
+  if (x.size() == 3 || weight == nullptr || weight->dims.size() != x.size()) return line;
+  if (groups > 1) return groups == x[1] ? depthwise : grouped;
+  if (node.node->is("ConvTranspose")) return transposed;
+  if (x[1] <= rates::kFewChannels) return first;
+  if (x.size() > 4) return volume;
+  return std::all_of(weight->dims.begin() + 2, weight->dims.end(), [](int64_t dim) { return dim == 1; }) ? point : other;
 }
-
-/// Other operators: time contiguous over time channels-last.
-struct Ratio {
-  std::string_view op_type;
-  double ratio;
-};
-constexpr auto kRatios = std::to_array<Ratio>({
-    {"AveragePool", 3.1},
-    {"Concat", 0.8},
-    {"GlobalAveragePool", 5.4},
-    {"GlobalMaxPool", 5.4},
-    {"LRN", 0.5},
-    {"LpPool", 3.1},
-    {"MaxPool", 3.1},
-    {"Resize", 6},
-    {"Upsample", 6},
-});
 
 class DefaultCosts : public CostModel {
  public:
-  [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override { return kCopyStart + whole(turn_nanoseconds(value)); }
+  explicit DefaultCosts(InstructionSet set) : convolutions_(rates::convolutions(set)) {}
+
+  [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override {
+    return whole(rates::kCopyStart + turn_nanoseconds(value));
+  }
 
   [[nodiscard]] Times times(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) const override {
     const LayoutValue* const x = graph.value(node.input(0));
     if (node.op == nullptr || x == nullptr || !x->is_known()) return {};
     if (node.op->layout == LayoutRule::wants) {
-      const Rate rate = convolution_rate(graph, node);
+      const rates::Convolution& rate = convolutions_[static_cast<std::size_t>(kind_of(graph, node))];
       const double time = 2.0 * static_cast<double>(convolution_macs(graph, node)) / rate.gigaflops;
       return {whole(time * rate.ratio), whole(time)};
     }
     const double move = move_nanoseconds(*x);
     if (node.op->name == "Transpose") return {moves(graph, node) ? whole(turn_nanoseconds(*x)) : 0, 0};
     if (is_view(node)) return {part_copy(graph, node, {}), part_copy(graph, node, ports.inputs[0])};
-    const auto* const entry = std::ranges::find(kRatios, node.op->name, &Ratio::op_type);
-    const double ratio = entry == kRatios.end() ? 1 : entry->ratio;
+    const auto* const entry = std::ranges::find(rates::kOperators, node.op->name, &rates::Operator::op_type);
+    const double ratio = entry == rates::kOperators.end() ? 1 : entry->ratio;
     return {whole(move * ratio), whole(move)};
   }
 
@@ -122,13 +98,19 @@ class DefaultCosts : public CostModel {
     }
     return whole(out);
   }
+
+  const rates::Convolutions& convolutions_;
 };
 
 }  // namespace
 
+const CostModel& default_costs(InstructionSet set) {
+  static const DefaultCosts kSse41(InstructionSet::sse41), kAvx2(InstructionSet::avx2), kAvx512(InstructionSet::avx512);
+  return set == InstructionSet::avx512 ? kAvx512 : set == InstructionSet::avx2 ? kAvx2 : kSse41;
+}
+
 const CostModel& default_costs() {
-  static const DefaultCosts kCosts;
-  return kCosts;
+  return default_costs(instruction_set());
 }
 
 int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node) {

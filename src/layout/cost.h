@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/instruction_set.h"
 #include "layout/ports.h"
 
 namespace relayout {
@@ -18,7 +19,8 @@ class CostModel {
   [[nodiscard]] virtual Times times(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) const = 0;
 };
 
-/// Rates measured with oneDNN 3.7 on one core with AVX-512, the contiguous side free to reorder inside each convolution.
+/// The costs of a class of processors, and those of this one.
+[[nodiscard]] const CostModel& default_costs(InstructionSet set);
 [[nodiscard]] const CostModel& default_costs();
 
 /// Multiply-accumulates of a convolution, 0 for everything else or when they do not fit.

@@ -1,3 +1,4 @@
+// Spreads orders from the operators that want one to all that can take it up.
 #include "layout/orders.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "layout/axis_order.h"
 #include "layout/connections.h"
+#include "layout/fusion.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
 #include "layout/ports.h"
@@ -32,6 +34,7 @@ class Spread {
     out_.ports.resize(count);
     out_.barriers.resize(count);
     out_.is_shuffle.assign(count, false);
+    out_.is_fused.assign(count, false);
     tries_.assign(count, 0);
     shuffle_of_.assign(count, -1);
     candidates_.resize(graph.values.size());
@@ -41,6 +44,13 @@ class Spread {
     find_shuffles();
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (auto ports = wanted_ports(graph_, graph_.nodes[i])) take(static_cast<int>(i), std::move(*ports), next_op_);
+    }
+    // Of several convolutions that end in one Add, the last takes it, as the executor does.
+    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+      const LayoutNode& node = graph_.nodes[i];
+      if (out_.op_of[i] >= 0 && !out_.is_fused[i] && (is(static_cast<int>(i), "Conv") || is(static_cast<int>(i), "ConvTranspose"))) {
+        fuse_behind(node, out_.op_of[i], out_.ports[i].outputs[0]);
+      }
     }
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       if (graph_.values[i].fixed) propose(static_cast<int>(i), *graph_.values[i].fixed);
@@ -121,16 +131,39 @@ class Spread {
     for (std::size_t i = 0; i < all.size(); ++i) take(shuffle.nodes[i], std::move(all[i]), op);
   }
 
-  /// The one node that reads a value and nothing else does.
-  [[nodiscard]] int only_reader(int value) const {
+  /// The one node that reads a value, once, and nothing else does; -1 when there is none.
+  [[nodiscard]] int any_only_reader(int value) const {
     if (value < 0 || graph_.values[static_cast<std::size_t>(value)].is_output) return -1;
     const auto reads = connections_.reads(value);
-    return reads.size() == 1 && reads[0].input == 0 ? reads[0].node : -1;
+    return reads.size() == 1 ? reads[0].node : -1;
+  }
+  /// The same, as its first operand.
+  [[nodiscard]] int only_reader(int value) const {
+    const int reader = any_only_reader(value);
+    return reader >= 0 && graph_.nodes[static_cast<std::size_t>(reader)].input(0) == value ? reader : -1;
   }
 
   [[nodiscard]] bool is(int node, std::string_view op_type) const {
     const LayoutNode& entry = graph_.nodes[static_cast<std::size_t>(node)];
     return entry.op != nullptr && entry.op->name == op_type;
+  }
+
+  /// What runs as a part of a convolution has its order: its one operator with it.
+  void fuse_behind(const LayoutNode& anchor, int op, const AxisOrder& order) {
+    int value = anchor.output(0);
+    for (bool is_first = true;; is_first = false) {
+      const int reader = any_only_reader(value);
+      if (reader < 0 || out_.op_of[static_cast<std::size_t>(reader)] >= 0) return;
+      const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(reader)];
+      if (!fuses(graph_, node, value, is_first)) return;
+      const auto input = static_cast<std::size_t>(std::ranges::find(node.inputs, value) - node.inputs.begin());
+      auto answer = ports_of(graph_, node, {false, input}, order);
+      auto* const ports = std::get_if<Ports>(&answer);
+      if (ports == nullptr) return;
+      take(reader, std::move(*ports), op);
+      out_.is_fused[static_cast<std::size_t>(reader)] = true;
+      value = node.output(0);
+    }
   }
 
   void find_shuffles() {

@@ -14,6 +14,7 @@ struct Orders {
   std::vector<Ports> ports;       ///< of nodes with a choice
   std::vector<Barrier> barriers;  ///< of those that an order reached and that could not take it up
   std::vector<bool> is_shuffle;   ///< parts of a channel shuffle
+  std::vector<bool> is_fused;     ///< run as a part of the convolution that they are one operator with: they cost nothing
 };
 [[nodiscard]] Orders find_orders(const LayoutGraph& graph, const Connections& connections);
 

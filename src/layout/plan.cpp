@@ -61,8 +61,8 @@ class Planner {
     plan.is_shuffle = orders_.is_shuffle[index];
     plan.has_choice = orders_.op_of[index] >= 0;
     if (plan.ports.inputs.empty()) plan.ports.inputs.resize(node.inputs.size());
-    // A shuffle is one copy, whatever order it is in.
-    if (!plan.is_shuffle) plan.times = costs_.times(graph_, node, plan.ports);
+    // A shuffle is one copy, whatever order it is in; what is fused costs as much in either.
+    if (!plan.is_shuffle && !orders_.is_fused[index]) plan.times = costs_.times(graph_, node, plan.ports);
     base_ += plan.has_choice ? std::min(plan.times.contiguous, plan.times.ordered) : plan.times.contiguous;
     if (!plan.has_choice) return;
     const auto op = static_cast<std::size_t>(orders_.op_of[index]);

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "exec/model_builder.h"
+#include "layout/cost.h"
 #include "model/origin.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"
@@ -101,6 +103,7 @@ TEST(Models, OptimizedPlansReorderTheInputOnly) {
     for (const int threads : {1, 2}) {
       ExecuteOptions options;
       options.threads = threads;
+      options.costs = &default_costs(InstructionSet::avx512);
       Executor executor(model->graph(), options);
       const std::vector<float> ones(static_cast<std::size_t>(element_count(expected.input)), 1);
       (void)executor.run({{model->graph().inputs().front()->name(), tensor_of(expected.input, ones)}});
@@ -115,6 +118,15 @@ TEST(Models, OptimizedPlansReorderTheInputOnly) {
   }
 }
 
+/// Layouts are planned without opening the library, for the instructions that it then uses.
+TEST(Models, InstructionSetIsTheLibrarys) {
+  const std::string isa = onednn_info().isa;
+  const InstructionSet expected = isa.starts_with("AVX-512") ? InstructionSet::avx512
+                                  : isa.starts_with("AVX2")  ? InstructionSet::avx2
+                                                             : InstructionSet::sse41;
+  EXPECT_EQ(instruction_set(), expected) << isa;
+}
+
 /// The same on every model.
 TEST(SlowModels, PlannedReordersAreExecuted) {
   const auto models = cached_models();
@@ -122,7 +134,9 @@ TEST(SlowModels, PlannedReordersAreExecuted) {
   for (const auto& path : models) {
     const auto model = Model::load(path);
     const Value& input = *model->graph().inputs().front();
-    Executor executor(model->graph(), {});
+    ExecuteOptions options;
+    options.costs = &default_costs(InstructionSet::avx512);
+    Executor executor(model->graph(), options);
     (void)executor.run({{input.name(), stored(path.parent_path() / "test_data_set_0" / "input_0.pb")}});
     const PlanInfo& info = executor.plan_info();
     EXPECT_EQ(info.reorders, info.planned_reorders) << path;

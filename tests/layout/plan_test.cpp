@@ -12,9 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "layout/axis_order.h"
+#include "layout/cost.h"
 #include "layout/layout_graph.h"
+#include "layout/ports.h"
 #include "layout/shapes.h"
+#include "ops/op.h"
 #include "relayout/execute.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
@@ -33,12 +37,13 @@ using testing::UnorderedElementsAre;
 /// A graph and its plan, asked by names.
 class Planned {
  public:
-  explicit Planned(const std::string& text, LayoutChoice choice = LayoutChoice::automatic, int opset = 17)
+  explicit Planned(const std::string& text, LayoutChoice choice = LayoutChoice::automatic, int opset = 17,
+                   InstructionSet set = InstructionSet::avx512)
       : model_(TextModel(text, "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>").load()),
         shapes_(model_->graph()),
         graph_(layout_graph(model_->graph(), shapes_)),
-        plan_(plan_layout(graph_, {choice, nullptr})) {
-    expect_executed(text, choice);
+        plan_(plan_layout(graph_, {choice, &default_costs(set)})) {
+    expect_executed(text, choice, set);
   }
 
   /// Names of the values that are copied into another order.
@@ -72,7 +77,7 @@ class Planned {
  private:
   /// L96: what is planned is what runs, whatever the number of threads. Nodes behind control flow, and behind sizes that depend on values,
   /// are planned when those are known and take what came before as it lies: there the whole graph's plan is the most that may run.
-  void expect_executed(const std::string& text, LayoutChoice choice) {
+  void expect_executed(const std::string& text, LayoutChoice choice, InstructionSet set) {
     Inputs inputs;
     for (const Value* const input : model_->graph().inputs()) {
       if (input->initializer() == nullptr) inputs.emplace(input->name(), Tensor(input->declared()->type, *shapes_.dims_of(input)));
@@ -81,6 +86,7 @@ class Planned {
       ExecuteOptions options;
       options.layout = choice;
       options.threads = threads;
+      options.costs = &default_costs(set);
       Executor executor(model_->graph(), options);
       (void)executor.run(inputs);
       const PlanInfo& info = executor.plan_info();
@@ -368,7 +374,8 @@ TEST(LayoutPlan, Models) {
     const auto model = Model::load(path);
     Shapes shapes(model->graph());
     LayoutGraph graph = layout_graph(model->graph(), shapes);
-    const LayoutPlan plan = plan_layout(graph), followed = propagate_layout(graph);
+    const PlanningOptions options{LayoutChoice::automatic, &default_costs(InstructionSet::avx512)};
+    const LayoutPlan plan = plan_layout(graph, options), followed = propagate_layout(graph);
     EXPECT_EQ(plan.copies.size(), expected.copies) << expected.model;
     EXPECT_EQ(plan.packs.size(), expected.packs) << expected.model;
     for (LayoutValue& value : graph.values) {
@@ -376,8 +383,47 @@ TEST(LayoutPlan, Models) {
         value.fixed = order_of(channels_last_axes(value.dims.size()), value.dims);
       }
     }
-    EXPECT_EQ(plan_layout(graph).copies.size(), expected.with_nhwc) << expected.model << " with images";
+    EXPECT_EQ(plan_layout(graph, options).copies.size(), expected.with_nhwc) << expected.model << " with images";
   }
+}
+
+/// Convolutions want channels-last, everything else is much faster contiguous, and copies are cheap.
+class TornCosts : public CostModel {
+ public:
+  [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue&) const override { return 1; }
+  [[nodiscard]] Times times(const LayoutGraph&, const LayoutNode& node, const Ports&) const override {
+    if (node.op != nullptr && node.op->layout == LayoutRule::wants) return {1000, 10};
+    return {10, 100'000};
+  }
+};
+
+TEST(LayoutPlan, WhatIsFusedWithAConvolutionHasItsOrder) {
+  const auto model = TextModel("g (" + kInput + ") => (float[1,16,96,96] y) <" + kStemWeights + R"(, float[16,16,3,3] V,
+      float[16] s, float[16] t, float[16] m, float[16] v> {
+      a = Conv <pads = [1,1,1,1]> (x, W)  b = BatchNormalization (a, s, t, m, v)  c = HardSwish (b)
+      d = Conv <pads = [1,1,1,1]> (c, V)  e = BatchNormalization (d, s, t, m, v)  f = Add (c, e)  r = Relu (f)
+      y = Softmax <axis = 3> (r) })")
+                         .load();
+  Shapes shapes(model->graph());
+  const LayoutGraph graph = layout_graph(model->graph(), shapes);
+  const TornCosts costs;
+  const LayoutPlan plan = plan_layout(graph, {LayoutChoice::automatic, &costs});
+  std::vector<std::string> copied;
+  for (const PlannedCopy& copy : plan.copies) copied.emplace_back(graph.values[static_cast<std::size_t>(copy.value)].value->name());
+  EXPECT_THAT(copied, UnorderedElementsAre("x", "r"));
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    EXPECT_EQ(plan.nodes[i].is_ordered, !graph.nodes[i].node->is("Softmax")) << graph.nodes[i].node->op_type();
+  }
+}
+
+TEST(LayoutPlan, RatesAreThoseOfTheInstructionSet) {
+  const std::string text =
+      "g (float[1,64,56,56] x) => (float[1,64,56,56] y) <float[64,64,3,3] W> { a = Conv <pads = [1,1,1,1]> (x, W)"
+      "  b = Conv <pads = [1,1,1,1]> (a, W)  c = Conv <pads = [1,1,1,1]> (b, W)  y = Conv <pads = [1,1,1,1]> (c, W) }";
+  const Planned wide(text, LayoutChoice::automatic, 17, InstructionSet::avx2),
+      narrow(text, LayoutChoice::automatic, 17, InstructionSet::sse41);
+  EXPECT_EQ(wide.layout("b"), "channels-last");
+  EXPECT_EQ(narrow.layout("b"), "contiguous");
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+// What a plan takes for one operator with a convolution, so that no border between layouts keeps the executor from fusing it.
+#include "layout/fusion.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "layout/layout_graph.h"
+#include "ops/op.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// What oneDNN applies to a convolution's result before it is stored.
+constexpr auto kFunctions = std::to_array<std::string_view>(
+    {"Abs", "Clip", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Relu", "Sigmoid", "Softplus", "Sqrt", "Swish", "Tanh"});
+static_assert(std::ranges::is_sorted(kFunctions));
+
+}  // namespace
+
+bool fuses(const LayoutGraph& graph, const LayoutNode& node, int value, bool is_first) {
+  const LayoutValue *const in = graph.value(value), *const out = graph.value(node.output(0));
+  if (node.op == nullptr || in == nullptr || out == nullptr || !in->is_known() || !out->is_known()) return false;
+  if (in->type != DataType::float32 || out->type != DataType::float32 || in->dims != out->dims) return false;
+  if (node.op->name == "Add") {
+    if (node.inputs.size() != 2) return false;
+    const LayoutValue* const other = graph.value(node.inputs[node.inputs[0] == value ? 1 : 0]);
+    return other != nullptr && other->is_known() && other->dims == out->dims;
+  }
+  if (node.input(0) != value) return false;
+  const auto is_constant = [&](int input) { return input < 0 || graph.value(input)->is_constant; };
+  if (!std::ranges::all_of(node.inputs.begin() + 1, node.inputs.end(), is_constant)) return false;
+  if (node.op->name == "BatchNormalization") return is_first;
+  return std::ranges::binary_search(kFunctions, node.op->name);
+}
+
+}  // namespace relayout

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/instruction_set.h"
+
+/// What plans of layouts weigh: times of one core. Only ratios matter. Medians of each kind over the convolutions of 14 networks
+/// (relayout inspect --layout --measure --threads 1, with --when always and never, ONEDNN_MAX_CPU_ISA for the older sets): oneDNN 3.7.2,
+/// AMD Zen 5, 2026-11-22. Operators and copies are this program's own kernels, measured on the same machine.
+namespace relayout::rates {
+
+/// A convolution's kind.
+enum class Kind : uint8_t {
+  first,       ///< at most kFewChannels input channels
+  depthwise,   ///< one input channel per group
+  grouped,     ///< several
+  point,       ///< a window of one element
+  other,       ///< over two dims
+  volume,      ///< over three
+  transposed,  ///< ConvTranspose
+  line,        ///< over one dim
+};
+inline constexpr int kFewChannels = 4;
+
+/// GFLOP/s of a convolution in channels-last, and how much longer it takes contiguous (reorders inside included).
+struct Convolution {
+  double gigaflops, ratio;
+};
+using Convolutions = std::array<Convolution, 8>;  ///< by Kind
+
+inline constexpr Convolutions kAvx512{{{96, 1.7}, {85, 3.0}, {88, 1.25}, {209, 1.08}, {82, 1.1}, {69, 1.0}, {144, 1.15}, {110, 1.0}}};
+/// Contiguous ones are products of unfolded windows.
+inline constexpr Convolutions kAvx2{{{70, 1.5}, {55, 2.5}, {73, 1.6}, {97, 1.05}, {62, 1.5}, {68, 1.0}, {147, 1.1}, {110, 1.0}}};
+/// Those products are as fast as with AVX2, and the kernels for channels-last are not: windows of several elements stay contiguous.
+inline constexpr Convolutions kSse41{{{11, 1.1}, {42, 2.4}, {10, 0.7}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}};
+
+constexpr const Convolutions& convolutions(InstructionSet set) {
+  return set == InstructionSet::avx512 ? kAvx512 : set == InstructionSet::avx2 ? kAvx2 : kSse41;
+}
+
+/// Other operators: time contiguous over time channels-last; 1 for those that are not listed.
+struct Operator {
+  std::string_view op_type;
+  double ratio;
+};
+inline constexpr auto kOperators = std::to_array<Operator>({
+    {"AveragePool", 3.4},
+    {"Concat", 0.6},
+    {"GlobalAveragePool", 2},
+    {"GlobalMaxPool", 2},
+    {"LRN", 0.5},
+    {"LpPool", 3.4},
+    {"MaxPool", 3.6},
+    {"Resize", 6},
+    {"Upsample", 6},
+});
+
+inline constexpr double kBytesPerNanosecond = 40;     ///< read and written, while both fit the cache
+inline constexpr double kFarBytesPerNanosecond = 13;  ///< from memory
+inline constexpr double kNearBytes = 16 << 20;        ///< what fits
+inline constexpr double kOddChannels = 0.4;           ///< of that rate, turning few channels or a number that is no multiple of 8
+inline constexpr double kCopyStart = 2000;            ///< nanoseconds that every copy costs
+
+}  // namespace relayout::rates
