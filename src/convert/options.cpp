@@ -31,22 +31,6 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-bool is_picked(const ConvertOptions& options, const Pass& pass) {
-  if (contains(options.skip, pass.name)) return false;
-  if (!options.passes.empty()) return contains(options.passes, pass.name);
-  if (!options.fold && (pass.name == "fold-batch-norm" || pass.name == "fold-affine")) return false;
-  if (options.layout == "keep" && pass.name == "conv-weights-layout") return false;
-  if (pass.name == "export-io") return !options.io.empty() || options.layout == "contiguous";
-  if (pass.name == "export-transposes") return !options.emit.empty() || options.layout == "contiguous";
-  if (pass.name == "precision") return !options.precision.empty();
-  if (options.simplify && (pass.name == "fold-constants" || pass.name == "remove-identity")) return true;
-  return pass.on_by_default;
-}
-
-}  // namespace
-
-namespace {
-
 /// --io and --emit.
 void read_exports(const ConvertOptions& options, PassOptions& out) {
   if (options.layout == "contiguous" && (!options.io.empty() || !options.emit.empty())) {
@@ -86,16 +70,18 @@ std::vector<const Pass*> selected_passes(const ConvertOptions& options) {
     if (name != "none") (void)known_pass(name);
   }
   for (const std::string& name : options.skip) (void)known_pass(name);
+  const PassOptions wanted = pass_options(options, 1);
   std::vector<const Pass*> out;
   for (const Pass& pass : pass_table()) {
-    if (!none && is_picked(options, pass)) out.push_back(&pass);
+    const bool is_picked = options.passes.empty() ? pass.wanted(wanted) : contains(options.passes, pass.name);
+    if (!none && is_picked && !contains(options.skip, pass.name)) out.push_back(&pass);
   }
   return out;
 }
 
 std::vector<PassInfo> available_passes() {
   std::vector<PassInfo> out;
-  for (const Pass& pass : pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default});
+  for (const Pass& pass : pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default()});
   return out;
 }
 
@@ -111,6 +97,10 @@ PassOptions pass_options(const ConvertOptions& options, int threads) {
     fail(ErrorKind::usage, "unknown layout " + quote(options.layout) + ": channels-last, contiguous or keep");
   }
   read_exports(options, out);
+  out.fold = options.fold;
+  out.simplify = options.simplify;
+  out.export_io = !options.io.empty();
+  out.export_transposes = !options.emit.empty();
   out.precision = precision_of(options.precision);
   out.io_precision = options.io_precision;
   if (out.io_precision && options.precision.empty()) fail(ErrorKind::usage, "--io-precision goes with --precision");

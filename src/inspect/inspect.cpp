@@ -164,7 +164,7 @@ void add_header(const Model& model, InspectResult& result) {
 Findings findings_of_convert(Model& model) {
   std::vector<const Pass*> passes;
   for (const Pass& pass : pass_table()) {
-    if (pass.on_by_default) passes.push_back(&pass);
+    if (pass.on_by_default()) passes.push_back(&pass);
   }
   PassContext context;
   run_passes(model, passes, context);

@@ -135,7 +135,6 @@ class IoPass {
     if (input_transpose(input) != nullptr) return say("input", input, Skip{Reason::already_channels_last, "", Verdict::not_applicable});
     const auto rank = rank_of("input", input);
     if (!rank) return;
-    if (context_.dry_run) return say("input", input);
     const std::string inner = graph_.model().unique_name(input.name() + std::string(kSuffix));
     // Readers first: they must not read themselves.
     Node* const made = insert_transpose(graph_, graph_.nodes().begin(), input, inner, inner + "/Transpose", from_channels_last(*rank));
@@ -151,7 +150,6 @@ class IoPass {
     const auto rank = rank_of("output", output);
     if (!rank) return;
     if (is_output_elsewhere(output)) return say("output", output, Skip{Reason::conv_output_captured});
-    if (context_.dry_run) return say("output", output);
     Value& inner = graph_.detach(output, graph_.model().unique_name(output.name() + std::string(kSuffix)));
     (void)insert_transpose(graph_, graph_.nodes().end(), inner, output.name(), inner.name() + "/Transpose", to_channels_last(*rank));
     graph_.replace_uses(output, inner);
@@ -182,7 +180,6 @@ class IoPass {
   void undo_input(Value& input) {
     Node* const node = input_transpose(input);
     if (node == nullptr) return;
-    if (context_.dry_run) return say("input", input);
     const std::size_t rank = permutation_rank(*node);
     graph_.replace_uses(*node->output(0), input);
     graph_.erase(*node);
@@ -193,7 +190,6 @@ class IoPass {
   void undo_output(Value& output) {
     Node* const node = output_transpose(output);
     if (node == nullptr) return;
-    if (context_.dry_run) return say("output", output);
     const std::size_t rank = permutation_rank(*node);
     attach_through(graph_, *node);
     graph_.permute_declared(output, from_channels_last(rank));

@@ -84,7 +84,6 @@ class PairPass {
     const std::string name = value.name();
     const std::vector<Use> uses(value.uses().begin(), value.uses().end());
     if (for_caller && (value.producer() == nullptr || is_output_elsewhere(value))) return;
-    if (context_.dry_run) return say(value);
     Value& source = for_caller ? graph_.detach(value, graph_.model().unique_name(name + std::string(kInner))) : value;
     // A captured value is turned where it is read.
     const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph_;
@@ -120,7 +119,6 @@ class PairPass {
     if (result.is_output() &&
         (!source.name().starts_with(result.name() + std::string(kInner)) || source.producer() == nullptr || source.is_output()))
       return;
-    if (context_.dry_run) return say(source);
     graph_.set_input(back, 0, &source);
     graph_.erase(*there);
     if (result.is_output()) {

@@ -75,7 +75,6 @@ class Inliner {
         const Graph& function = *function_of(*call);
         if (!is_needed(*call, function) || !fits(*call, function)) continue;
         note(*call);
-        if (context_.dry_run) continue;
         expand(*call, function);
         changed = true;
       }

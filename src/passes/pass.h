@@ -23,6 +23,9 @@ enum class WeightsLayout { keep, channels_last, contiguous };
 
 /// Options of all passes.
 struct PassOptions {
+  bool fold = true;       ///< BatchNormalization and other affines into linear operators
+  bool simplify = false;  ///< evaluate what constants alone make, remove nodes that do nothing
+  bool export_io = false, export_transposes = false;
   WeightsLayout layout = WeightsLayout::channels_last;
   bool include_1d = false;
   std::vector<std::string> io_names;              ///< inputs and outputs to hand over channels-last; empty: all images
@@ -71,7 +74,6 @@ struct PassContext {
   Constants constants;
   CertainShapes shapes;
   Findings findings;
-  bool dry_run = false;                                         ///< match only
   int64_t rewrites = 0;                                         ///< done so far, over all passes
   std::string_view pass;                                        ///< running now
   std::unordered_map<const Node*, Skip> skipped;                ///< refusals so far of the running pass
@@ -90,10 +92,12 @@ struct PassContext {
 /// Whether --only or --exclude leave this node out.
 [[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
 
+/// Everything that is to be said of a pass.
 struct Pass {
   std::string_view name, summary;
   void (*run)(Graph&, PassContext&);
-  bool on_by_default;
+  bool (*wanted)(const PassOptions&);  ///< whether these options ask for it, when passes are not picked by name
+  [[nodiscard]] bool on_by_default() const { return wanted(PassOptions()); }
 };
 
 /// In running order.

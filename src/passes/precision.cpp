@@ -53,7 +53,6 @@ class PrecisionPass {
 
   void run() {
     report(main_);
-    if (context_.dry_run) return;
     collect(main_);
     for (Value* const value : retyped_) retype(*value);
     for (Value* const value : values_) connect(*value);

@@ -32,7 +32,6 @@ void remove_nodes(Graph& graph, PassContext& context) {
     if (!is_dead || !is_removable(node) || is_excluded(node, context.options)) continue;
     note(context, node.op_type(), name_in_findings(node));
     ++context.rewrites;
-    if (context.dry_run) continue;
     ++at;
     std::vector<Value*> freed;
     erase_node(node, freed);
@@ -48,7 +47,7 @@ void remove_initializers(Graph& graph, PassContext& context) {
     if (!is_unused(*initializer.value) || !is_removable(initializer, context)) continue;
     note(context, "initializer", initializer.value->name());
     ++context.rewrites;
-    if (!context.dry_run) graph.erase_initializer(initializer);
+    graph.erase_initializer(initializer);
   }
 }
 

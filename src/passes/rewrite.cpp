@@ -104,7 +104,6 @@ class Driver {
       context_.skipped.erase(taken);
     }
     ++context_.rewrites;
-    if (context_.dry_run) return;
     rewritable.apply();
     for (const Node* anchor : rewritable.anchors) look_around(*anchor);
   }

@@ -30,7 +30,7 @@ void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(c
                   const std::function<AnyMatch(Node&)>& match);
 
 /// Looks at every candidate of the graph and of the graphs nested in it, in node order, and applies what matches; neighbours of a
-/// rewrite that were refused before are looked at again. Writes one finding per candidate, honours --only, --exclude, dry runs and the
+/// rewrite that were refused before are looked at again. Writes one finding per candidate, honours --only, --exclude and the
 /// limit of rewrites, and puts pass and node into errors.
 /// `match(node, context)` gives Match<Rewrite> and only reads; `apply(rewrite, context)` may not refuse.
 template <class Matcher, class Apply>

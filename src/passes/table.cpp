@@ -1,3 +1,5 @@
+// The table of passes, in running order, with what each of them is run for; and the loop that runs, times and checks them.
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -13,27 +15,52 @@
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
 
+bool always(const PassOptions&) {
+  return true;
+}
+bool folds(const PassOptions& options) {
+  return options.fold;
+}
+bool simplifies(const PassOptions& options) {
+  return options.simplify;
+}
+bool changes_precision(const PassOptions& options) {
+  return options.precision != DataType::undefined;
+}
+bool orders_weights(const PassOptions& options) {
+  return options.layout != WeightsLayout::keep;
+}
+// Contiguous is the way back: what was exported goes.
+bool exports_io(const PassOptions& options) {
+  return options.export_io || options.layout == WeightsLayout::contiguous;
+}
+bool exports_transposes(const PassOptions& options) {
+  return options.export_transposes || options.layout == WeightsLayout::contiguous;
+}
+
 constexpr Pass kPasses[] = {
-    // First: a reader that nobody needs is in nobody's way. What the passes behind it make superfluous they take along themselves.
-    {"remove-unused", "nodes and initializers that nobody reads", remove_unused, true},
-    {"inline-functions", "calls of functions that stand between a BatchNormalization and what it folds into", inline_functions, true},
-    {"remove-identity", "nodes that hand their operand on as it is", remove_identity, false},
-    {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, true},
-    // Behind it: what a BatchNormalization takes along needs no look of its own.
-    {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, true},
-    // Behind the folds: what only they need is never stored.
-    {"fold-constants", "what constants alone make, where that does not enlarge the model", fold_constants, false},
-    // Behind the folds, which round to the type that is there; before weights are read through a Transpose.
-    {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, false},
-    // Last: a fold changes weights, and a weight in channels-last order is read through a Transpose.
-    {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, true},
-    // Behind everything else: what is exported is how the finished graph is run.
-    {"export-io", "graph inputs and outputs in channels-last order (--io nhwc), or back", export_io, false},
-    {"export-transposes", "the borders of the layout plan as pairs of Transposes (--emit transposes), or back", export_transposes, false},
+    // First, so that dead readers do not block folds. Later passes remove what they make dead.
+    {"remove-unused", "nodes and initializers that nobody reads", remove_unused, always},
+    {"inline-functions", "calls of functions that stand between a BatchNormalization and what it folds into", inline_functions, always},
+    {"remove-identity", "nodes that hand their operand on as it is", remove_identity, simplifies},
+    {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
+    // After it: affines that a BatchNormalization takes along need no look of their own.
+    {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
+    // After the folds: what only they need is never stored.
+    {"fold-constants", "what constants alone make, where that does not enlarge the model", fold_constants, simplifies},
+    // After the folds, which round to the type that is there; before weights are read through a Transpose.
+    {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision},
+    // After the folds, which change weights: one in channels-last order is read through a Transpose.
+    {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
+    // Last: what is exported is how the finished graph is run.
+    {"export-io", "graph inputs and outputs in channels-last order (--io nhwc), or back", export_io, exports_io},
+    {"export-transposes", "the borders of the layout plan as pairs of Transposes (--emit transposes), or back", export_transposes,
+     exports_transposes},
 };
 
 constexpr bool names_are_unique() {

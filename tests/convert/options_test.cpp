@@ -39,7 +39,7 @@ std::string complaint(const ConvertOptions& options) {
 TEST(SelectedPasses, DefaultsAreTheTablesOwn) {
   std::vector<std::string> expected;
   for (const Pass& pass : pass_table()) {
-    if (pass.on_by_default) expected.emplace_back(pass.name);
+    if (pass.on_by_default()) expected.emplace_back(pass.name);
   }
   EXPECT_EQ(names_of({}), expected);
   EXPECT_THAT(expected, Contains("fold-batch-norm"));

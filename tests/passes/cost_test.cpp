@@ -89,7 +89,7 @@ class LongModel {
 PassContext run_all(Model& model) {
   std::vector<const Pass*> passes;
   for (const Pass& pass : pass_table()) {
-    if (pass.on_by_default || pass.name == "remove-identity" || pass.name == "fold-constants") passes.push_back(&pass);
+    if (pass.on_by_default() || pass.name == "remove-identity" || pass.name == "fold-constants") passes.push_back(&pass);
   }
   PassContext context;
   run_passes(model, passes, context);

@@ -41,7 +41,7 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
   const auto model = Model::load(path);
   std::vector<const Pass*> passes;
   for (const Pass& pass : pass_table()) {
-    if (pass.on_by_default) passes.push_back(&pass);
+    if (pass.on_by_default()) passes.push_back(&pass);
   }
   PassContext context;
   const std::clock_t start = std::clock();

@@ -7,6 +7,7 @@
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"
 #include "support/text_model.h"
@@ -31,15 +32,26 @@ TEST(PassTable, NoPassIsIdentity) {
   EXPECT_TRUE(run({}, model).bytes == model.bytes());
 }
 
-TEST(RewriteDriver, DryRunMatchesOnly) {
-  const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").load();
-  PassContext context;
-  context.dry_run = true;
-  const Pass* const pass = find_pass("fold-batch-norm");
-  run_passes(*model, std::span(&pass, 1), context);
-  ASSERT_EQ(context.findings.size(), 1U);
-  EXPECT_EQ(context.findings[0].verdict, Verdict::done);
-  EXPECT_FALSE(model->graph().modified());
+TEST(PassTable, OptionsSayWhatIsWanted) {
+  const auto names = [](const PassOptions& options) {
+    std::string out;
+    for (const Pass& pass : pass_table()) out += pass.wanted(options) ? std::string(pass.name) + " " : "";
+    return out;
+  };
+  PassOptions options;
+  EXPECT_EQ(names(options), "remove-unused inline-functions fold-batch-norm fold-affine conv-weights-layout ");
+  options.fold = false;
+  options.layout = WeightsLayout::keep;
+  EXPECT_EQ(names(options), "remove-unused inline-functions ");
+  options.simplify = true;
+  EXPECT_EQ(names(options), "remove-unused inline-functions remove-identity fold-constants ");
+  options.simplify = false;
+  options.layout = WeightsLayout::contiguous;
+  EXPECT_EQ(names(options), "remove-unused inline-functions conv-weights-layout export-io export-transposes ");
+  options.layout = WeightsLayout::keep;
+  options.export_io = true;
+  options.precision = DataType::float16;
+  EXPECT_EQ(names(options), "remove-unused inline-functions precision export-io ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {

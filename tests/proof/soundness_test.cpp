@@ -51,7 +51,7 @@ Message convert(const Example& example) {
   PassContext context;
   std::vector<const Pass*> passes;
   for (const Pass& pass : pass_table()) {
-    if (pass.on_by_default) passes.push_back(&pass);
+    if (pass.on_by_default()) passes.push_back(&pass);
   }
   run_passes(*model, passes, context);
   Message out;

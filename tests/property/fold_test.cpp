@@ -44,7 +44,7 @@ std::vector<const Pass*> passes_of(uint64_t seed) {
   std::vector<const Pass*> out;
   for (const Pass& pass : pass_table()) {
     if (pass.name.starts_with("export-")) continue;  // they change the interface, or add nodes on purpose
-    if (seed % 4 == 0 || (pass.on_by_default && (seed % 4 == 1 || pass.name != "conv-weights-layout"))) out.push_back(&pass);
+    if (seed % 4 == 0 || (pass.on_by_default() && (seed % 4 == 1 || pass.name != "conv-weights-layout"))) out.push_back(&pass);
   }
   return out;
 }
