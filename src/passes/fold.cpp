@@ -208,6 +208,9 @@ void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
   Value& to = *node.output(0);
   if (is_behind) {
     graph.set_input(node, gone.data, nullptr);
+    // Readers that are left look at dims, which are the same.
+    const std::vector<Use> others(from.uses().begin(), from.uses().end());
+    for (const Use& use : others) use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &to);
     graph.take_output(*from.producer(), static_cast<std::size_t>(from.output_index()), to);
   } else {
     graph.replace_uses(to, from);

@@ -62,8 +62,27 @@ bool has_linear_ahead(const Value* value) {
   return false;
 }
 
+/// Whether nothing but constants comes of a node that looks at dims or types alone: Shape, and what picks numbers of it. An affine changes
+/// neither, so that such a reader may go on from what the affine made.
+bool makes_only_constants(const Node& node, PassContext& context, int depth = 0) {
+  constexpr int kDeepest = 4;
+  return depth < kDeepest &&
+         std::ranges::all_of(
+             node.outputs(),
+             [&](const Value* output) {
+               if (output == nullptr || std::holds_alternative<Constant>(context.constants.find(*output))) return true;
+               return !output->is_output() && !output->uses().empty() && std::ranges::all_of(output->uses(), [&](const Use& use) {
+                 return &use.node->graph() == &node.graph() && makes_only_constants(*use.node, context, depth + 1);
+               });
+             });
+}
+
+bool reads_dims_for_constants(const Use& use, PassContext& context) {
+  return traits_of(*use.node).reads(static_cast<std::size_t>(use.index)) != Reads::elements && makes_only_constants(*use.node, context);
+}
+
 /// What is in the way of changing `value` for `reader` alone.
-void note_other_readers(const Value& value, const Node& reader, Obstacles& obstacles) {
+void note_other_readers(const Value& value, const Node& reader, Obstacles& obstacles, PassContext& context) {
   if (&value.graph() != &reader.graph()) {
     obstacles.note(Reason::other_scope, value.producer() != nullptr ? value.producer()->label() : quote(value.name()));
     return;
@@ -74,7 +93,7 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
   int own = 0;
   for (const Use& use : value.uses()) {
     if (use.node == &reader && ++own == 1) continue;
-    if (&use.node->graph() != &value.graph()) continue;
+    if (&use.node->graph() != &value.graph() || reads_dims_for_constants(use, context)) continue;
     obstacles.note(Reason::conv_output_shared, quote(value.name()) + " is read by " + use.node->label());
     return;
   }
@@ -95,7 +114,7 @@ class Behind {
     for (int steps = 0; value != nullptr && steps < (out_.obstacles.any() ? kNearby : kLongestWay); ++steps) {
       Node* const producer = value->producer();
       if (producer == nullptr) break;
-      note_other_readers(*value, *reader, out_.obstacles);
+      note_other_readers(*value, *reader, out_.obstacles, context_);
       if (is_linear(*producer)) return arrive(*producer, std::move(affines));
       if (Node* const matmul = biased_matmul(*producer, context_)) return arrive(*matmul, std::move(affines));
       if (inherits(*producer)) return;
@@ -214,9 +233,14 @@ class Ahead {
     Obstacles obstacles;
     std::swap(obstacles, out_.obstacles);
     if (value.is_output()) out_.obstacles.note(Reason::bn_output_shared, quote(value.name()) + " is a graph output");
-    for (const Use& use : value.uses()) follow(value, use, affines, steps);
+    bool is_followed = false;
+    for (const Use& use : value.uses()) {
+      if (&use.node->graph() == &value.graph() && reads_dims_for_constants(use, context_)) continue;
+      follow(value, use, affines, steps);
+      is_followed = true;
+    }
     if (value.uses().size() > 1 && out_.obstacles.any()) out_.obstacles.note(Reason::bn_output_shared, quote(value.name()));
-    if (value.uses().empty()) out_.obstacles.note(Reason::no_linear_neighbour, {});
+    if (!is_followed) out_.obstacles.note(Reason::no_linear_neighbour, {});
     out_.obstacles.note(obstacles);
   }
 

@@ -105,7 +105,9 @@ void Prover::examine_plain(Claim claim, Look& look) {
     if (same && is_linear(*node_a) && examine_linear(claim, look)) return;
     if (examine_reshaped(claim, look)) return;
     if (!same && examine_product(claim, look)) return;
-    const bool is_constant = !same && a_.constant(claim.a) && b_.constant(claim.b);
+    // Of Shape and its kin the operand matters by its dims alone, which are in the result.
+    const bool is_shape = same && traits_of(*node_b).reads(0) != Reads::elements;
+    const bool is_constant = (!same || is_shape) && a_.constant(claim.a) && b_.constant(claim.b);
     if (is_constant) return compare_tensors(claim, look, nullptr);
     if (!same && step_down(claim, look)) continue;
     if (!same && examine_moved_quantizer(claim, look)) return;
