@@ -10,8 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "ops/op.h"
 #include "proof/side.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {
@@ -83,12 +87,6 @@ static_assert(std::ranges::is_sorted(kKeepDims) && std::ranges::is_sorted(kBroad
 template <std::size_t N>
 bool is_any_of(const Node& node, const std::array<std::string_view, N>& sorted) {
   return node.domain().empty() && std::ranges::binary_search(sorted, std::string_view(node.op_type()));
-}
-
-/// Inputs whose shapes the result depends on.
-std::size_t wanted_inputs(const Node& node) {
-  if (node.is("Conv") || node.is("ConvTranspose")) return 2;
-  return is_any_of(node, kBroadcast) || node.is("Concat") || node.is("MatMul") || node.is("Gemm") ? node.inputs().size() : 1;
 }
 
 int64_t times(int64_t a, int64_t b) {
@@ -166,7 +164,7 @@ std::optional<Dims> Shapes::of(Ref ref) {
       } else {
         open.push_back({*inside});
       }
-    } else if (top.next < std::min(wanted_inputs(*node), node->inputs().size())) {
+    } else if (top.next < node->inputs().size()) {
       const Ref input = side_.operand(at, top.next++);
       if (input) open.push_back({input});
     } else {
@@ -193,7 +191,8 @@ Shapes::Shape Shapes::of_source(Ref ref) {
 Shapes::Shape Shapes::of_node(Ref output) {
   const Node& node = *output.value->producer();
   if (const auto constant = side_.constant(output)) return constant->dims;
-  if (output.value->output_index() != 0 || !node.domain().empty()) return std::nullopt;
+  if (!node.domain().empty()) return std::nullopt;
+  if (output.value->output_index() != 0) return inferred(output);
   if (is_any_of(node, kKeepDims)) return known(output, 0);
   if (is_any_of(node, kBroadcast)) return broadcast(output);
   if (is_any_of(node, kPools)) return pool(output);
@@ -207,7 +206,38 @@ Shapes::Shape Shapes::of_node(Ref output) {
   if (node.is("Unsqueeze")) return unsqueeze(output);
   if (node.is("Transpose")) return transpose(output);
   if (node.is("Concat")) return concat(output);
-  return std::nullopt;
+  return inferred(output);
+}
+
+/// What the operator's own rule says when the dims of all operands are certain.
+Shapes::Shape Shapes::inferred(Ref output) {
+  const Node& node = *output.value->producer();
+  const Op* const op = find_op(node.op_type());
+  if (op == nullptr || node.opset() <= 0 || !node.subgraphs().empty() || output.call != nullptr) return std::nullopt;
+  std::vector<DatumInfo> infos(node.inputs().size());
+  std::vector<const DatumInfo*> pointers(node.inputs().size(), nullptr);
+  std::vector<std::optional<Tensor>> values(node.inputs().size());
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const Ref input = side_.operand(output, i);
+    if (!input) continue;
+    const auto dims = known(output, i);
+    if (!dims || std::ranges::any_of(*dims, [](int64_t dim) { return dim < 0; })) return std::nullopt;
+    infos[i].type = side_.type_of(input);
+    infos[i].dims = *dims;
+    constexpr int64_t kFew = 16;
+    const auto constant = element_count(*dims) <= kFew ? side_.constant(input) : std::nullopt;
+    if (constant) values[i] = constant->load();
+    if (values[i]) infos[i].value = &*values[i];
+    pointers[i] = &infos[i];
+  }
+  try {
+    const auto found = op->infer(OpCall(node, node.opset()), pointers);
+    const auto at = static_cast<std::size_t>(output.value->output_index());
+    if (!found || found->size() <= at || (*found)[at].kind != Datum::Kind::tensor) return std::nullopt;
+    return (*found)[at].dims;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 Shapes::Shape Shapes::convolution(Ref output) {
@@ -280,7 +310,13 @@ Shapes::Shape Shapes::reshape(Ref output) {
   const Node& node = *output.value->producer();
   const AttributeReader attributes(node, output.call);
   const auto wanted = node.opset() < 5 ? std::optional(attributes.integers("shape")) : side_.integers(side_.operand(output, 1));
-  if (!wanted || attributes.is_open()) return std::nullopt;
+  if (attributes.is_open()) return std::nullopt;
+  if (!wanted) {
+    const auto request = known(output, 1);
+    constexpr int64_t kMostDims = 64;
+    if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
+    return Dims(static_cast<std::size_t>((*request)[0]), -1);
+  }
   const auto dims = known(output, 0);
   const bool zero_is_zero = attributes.integer("allowzero", 0) != 0;
   Dims out;

@@ -33,6 +33,7 @@ class Shapes {
   [[nodiscard]] Shape gemm(Ref output);
   [[nodiscard]] Shape matmul(Ref output);
   [[nodiscard]] Shape broadcast(Ref output);
+  [[nodiscard]] Shape inferred(Ref output);
   /// `axes` as attribute or, in newer opsets, as input 1; nothing when they are not constant.
   [[nodiscard]] std::optional<std::vector<int64_t>> axes(Ref output);
 

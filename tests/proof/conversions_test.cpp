@@ -1,0 +1,108 @@
+// Models as exporters write them, converted by the passes here: the proof has to follow every fold, from its own reading of both files.
+
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <string>
+#include <vector>
+
+#include "passes/pass.h"
+#include "relayout/proof.h"
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+/// Proved without a rest, with as many folds.
+testing::AssertionResult is_proved_conversion(const Example& before, int64_t folds) {
+  const auto original = before.model();
+  const auto converted = before.model();
+  PassContext context;
+  std::vector<const Pass*> passes;
+  for (const Pass& pass : pass_table()) {
+    if (pass.on_by_default()) passes.push_back(&pass);
+  }
+  run_passes(*converted, passes, context);
+  const ProofResult result = relayout::prove(*original, *converted, {.digests = false});
+  if (!result.complete()) return is_proved(result);
+  if (result.folds == folds) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << result.folds << " folds";
+}
+
+/// LayerNormalization as it is exported before opset 17, over the last axis of `x`, into `y`.
+std::string layer_norm(const std::string& x, const std::string& y) {
+  return " mean = ReduceMean <axes = [-1]> (" + x + ") centered = Sub (" + x + ", mean) squared = Pow (centered, two)" +
+         " variance = ReduceMean <axes = [-1]> (squared) sum = Add (variance, epsilon) root = Sqrt (sum) normal = Div (centered, root)" +
+         " scaled = Mul (normal, gamma) " + y + " = Add (scaled, beta) ";
+}
+
+Example model(const std::string& ports, const std::string& nodes, int64_t channels) {
+  return Example("g (" + ports + ") { " + nodes + " }", 14)
+      .add("two", Array{DataType::float32, {}, {2}})
+      .add("epsilon", Array{DataType::float32, {}, {1e-6}})
+      .add("gamma", uniform("gamma", {channels}, 0.5, 2))
+      .add("beta", normal("beta", {channels}))
+      .add("w", normal("w", {channels, 5}))
+      .add("b", normal("b", {5}));
+}
+
+TEST(ProofOfConversions, LayerNormalizationInPartsUpstreamOfMatMul) {
+  const std::string ports = "float[2,3,8] x) => (float[2,3,5] y";
+  EXPECT_TRUE(is_proved_conversion(model(ports, layer_norm("x", "n") + "y = MatMul (n, w)", 8), 1));
+  EXPECT_TRUE(is_proved_conversion(model(ports, layer_norm("x", "n") + "m = MatMul (n, w) y = Add (b, m)", 8), 1));
+  // Of a sum, as in a transformer, and with a second reader upstream.
+  EXPECT_TRUE(is_proved_conversion(model("float[2,3,8] x, float[2,3,8] z) => (float[2,3,5] y, float[2,3,8] r",
+                                         "r = Add (x, z)" + layer_norm("r", "n") + "m = MatMul (n, w) y = Add (b, m)", 8),
+                                   1));
+}
+
+TEST(ProofOfConversions, LayerNormalizationInPartsUpstreamOfGemm) {
+  EXPECT_TRUE(is_proved_conversion(model("float[3,8] x) => (float[3,5] y", layer_norm("x", "n") + "y = Gemm (n, w, b)", 8), 1));
+  // One token of several: exporters write Gather.
+  EXPECT_TRUE(is_proved_conversion(
+      model("float[2,3,8] x) => (float[2,5] y", layer_norm("x", "n") + "t = Gather <axis = 1> (n, first) y = Gemm (t, w, b)", 8)
+          .add("first", std::vector<int64_t>{0})
+          .edit([](onnx::ModelProto& message) { message.mutable_graph()->mutable_initializer()->rbegin()->clear_dims(); }),
+      0));
+}
+
+TEST(ProofOfConversions, LayerNormalizationInPartsOfAPart) {
+  EXPECT_TRUE(is_proved_conversion(
+      model("float[2,3,16] x) => (float[2,3,5] y", "a, c = Split <axis = 2> (x, halves)" + layer_norm("c", "n") + "y = MatMul (n, w)", 8)
+          .add("halves", {8, 8}),
+      1));
+}
+
+TEST(ProofOfConversions, LayerNormalizationOfChannelsUpstreamOfConv) {
+  const std::string nodes = "t = Transpose <perm = [0, 2, 3, 1]> (x)" + layer_norm("t", "n") +
+                            "c = Transpose <perm = [0, 3, 1, 2]> (n) y = Conv <strides = [2, 2]> (c, k, b)";
+  EXPECT_TRUE(is_proved_conversion(model("float[1,8,6,6] x) => (float[1,5,3,3] y", nodes, 8).add("k", normal("k", {5, 8, 2, 2})), 1));
+}
+
+TEST(ProofOfConversions, GroupNormalizationOfOneGroup) {
+  const std::string nodes =
+      "r = Reshape (x, one_group) i = InstanceNormalization (r, ones, zeros) s = Shape (x) n = Reshape (i, s)"
+      " scaled = Mul (n, gamma) shifted = Add (scaled, beta) y = Conv (shifted, k, b)";
+  Example before = Example("g (float[1,8,6,6] x) => (float[1,5,6,6] y) { " + nodes + " }", 14)
+                       .add("one_group", {0, 1, -1})
+                       .add("ones", Array{DataType::float32, {1}, {1}})
+                       .add("zeros", Array{DataType::float32, {1}, {0}})
+                       .add("gamma", uniform("gamma", {8, 1, 1}, 0.5, 2))
+                       .add("beta", normal("beta", {8, 1, 1}))
+                       .add("k", normal("k", {5, 8, 1, 1}))
+                       .add("b", normal("b", {5}));
+  EXPECT_TRUE(is_proved_conversion(before, 1));
+}
+
+TEST(ProofOfConversions, ShapesOfWhatWasFolded) {
+  const std::string head = "g (float[1,8,6,6] x, float[5,36] z) => (float[1,5,6,6] y, float[1,5,6,6] u) {";
+  Example before = Example(head +
+                           " c = Conv (x, k) s = Shape (c) y = BatchNormalization (c, bn_scale, bn_bias, bn_mean, bn_var)"
+                           " u = Reshape (z, s) }")
+                       .add("k", normal("k", {5, 8, 1, 1}))
+                       .add("bn", BatchNorm("bn", 5));
+  EXPECT_TRUE(is_proved_conversion(before, 1));
+}
+
+}  // namespace
+}  // namespace relayout::test
