@@ -38,6 +38,13 @@ set(libraries
   "^nlohmann/" "^src/report/"
   "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|exec|profile|verify|diff|convert|inspect)/")
 
+# Rooms inside rooms: files by prefix | what they may include of their room. The first prefix that fits counts.
+set(inner_rooms
+  "^src/exec/onednn/" "^exec/(onednn/|primitives\\.h$)"
+  "^src/exec/kernels/" "^exec/(kernels/|(primitives|program)\\.h$)"
+  "^src/exec/lower/" "^exec/(lower/|kernels/|(arena|constant_store|inference|layout_guide|plan|primitives|program)\\.h$)"
+  "^src/exec/" "^exec/(lower/|kernels/|[a-z_]+\\.h$)")
+
 foreach(level RANGE 8)
   foreach(room IN LISTS rooms_${level})
     set(level_${room} ${level})
@@ -113,6 +120,16 @@ function(check top result)
           list(APPEND complaints "${said}: ${room} does without ${other}")
         endif()
       endif()
+      set(rules ${inner_rooms})
+      while(rules)
+        list(POP_FRONT rules place allowed)
+        if(file MATCHES "${place}")
+          if(header MATCHES "^${room}/" AND NOT header MATCHES "${allowed}")
+            list(APPEND complaints "${said}: of its room only ${allowed}")
+          endif()
+          break()
+        endif()
+      endwhile()
       set(rules ${libraries})
       while(rules)
         list(POP_FRONT rules library allowed)
@@ -137,6 +154,14 @@ if(SELF_TEST)
     "src/exec/a.cpp|#include \"layout/plan.h\"|yes"
     "src/exec/a.cpp|#include <oneapi/dnnl/dnnl.hpp>|no"
     "src/exec/onednn/a.cpp|#include <oneapi/dnnl/dnnl.hpp>|yes"
+    "src/exec/kernels/a.cpp|#include \"exec/primitives.h\"|yes"
+    "src/exec/kernels/a.cpp|#include \"exec/plan.h\"|no"
+    "src/exec/kernels/a.cpp|#include \"exec/lower/lowering.h\"|no"
+    "src/exec/lower/a.cpp|#include \"exec/kernels/kernel.h\"|yes"
+    "src/exec/lower/a.cpp|#include \"exec/routine.h\"|no"
+    "src/exec/onednn/a.cpp|#include \"exec/kernels/kernel.h\"|no"
+    "src/exec/a.cpp|#include \"exec/lower/lowering.h\"|yes"
+    "src/exec/a.cpp|#include \"exec/onednn/common.h\"|no"
     "src/proof/a.cpp|#include \"passes/affine.h\"|no"
     "src/verify/a.cpp|#include \"diff/models.h\"|no"
     "src/base/text.cpp|#include <spdlog/spdlog.h>|no"

@@ -1,3 +1,4 @@
+// The one exception type, and the names of its kinds.
 #include "relayout/error.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// Files read by position and mapped into memory, with errors that name them.
 #include "base/file.h"
 
 #include <fcntl.h>

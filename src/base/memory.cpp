@@ -1,3 +1,4 @@
+// Refuses blocks that are larger than the memory of the machine.
 #include "base/memory.h"
 
 #include <unistd.h>

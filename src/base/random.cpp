@@ -1,3 +1,4 @@
+// Random numbers by position: element i of a stream is the same on every machine and thread.
 #include "base/random.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SHA-256, with the processor's own instructions where it has them.
 #include "base/sha256.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Temporary files and folders, gone when they are no longer used.
 #include "base/temporary.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Puts the buffers of a plan into one piece of memory: those that are never in use at the same time share a place.
 #include "exec/arena.h"
 
 #include <algorithm>

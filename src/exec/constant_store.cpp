@@ -1,3 +1,4 @@
+// Constants of a model while it runs: read when first needed, packed once for all plans, let go when packed.
 #include "exec/constant_store.h"
 
 #include <onnx/onnx_pb.h>

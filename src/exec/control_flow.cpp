@@ -1,3 +1,4 @@
+// Runs If, Loop, Scan and SequenceMap by running the graphs inside them.
 #include "exec/control_flow.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,4 @@
+// The public Executor: checks the model and the inputs, then hands over to the main graph's routine.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

@@ -1,3 +1,4 @@
+// Model-local functions and operators that ONNX defines by others, as graphs that the program expands.
 #include "exec/functions.h"
 
 #include <onnx/defs/schema.h>

@@ -1,3 +1,4 @@
+// Walks the nodes of a program for types, dims and constants, as far as they are known before data is seen.
 #include "exec/inference.h"
 
 #include <algorithm>

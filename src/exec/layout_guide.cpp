@@ -1,3 +1,4 @@
+// Asks the layout plan for the nodes that a plan of steps will run, and answers by the program's numbers.
 #include "exec/layout_guide.h"
 
 #include <algorithm>

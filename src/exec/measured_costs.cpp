@@ -1,3 +1,4 @@
+// Times single operators in both layouts on this machine, for plans that are to rest on measurements.
 #include "exec/measured_costs.h"
 
 #include <onnx/onnx_pb.h>

@@ -11,7 +11,7 @@
 
 #include "exec/arena.h"
 #include "exec/inference.h"
-#include "exec/kernel.h"
+#include "exec/kernels/kernel.h"
 #include "exec/recycler.h"
 #include "relayout/execute.h"
 

@@ -1,3 +1,4 @@
+// A graph as numbered nodes and values, functions expanded, with what each node calls.
 #include "exec/program.h"
 
 #include <onnx/onnx_pb.h>

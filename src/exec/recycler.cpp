@@ -1,3 +1,4 @@
+// Memory of results that callers have given back, kept for the next run.
 #include "exec/recycler.h"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Compiles plans for the shapes that come in, runs them, and runs the nodes between them that must see data.
 #include "exec/routine.h"
 
 #include <algorithm>
@@ -12,11 +13,11 @@
 #include "base/threads.h"
 #include "exec/constant_store.h"
 #include "exec/control_flow.h"
-#include "exec/fuse.h"
 #include "exec/inference.h"
-#include "exec/kernel.h"
+#include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
-#include "exec/lowering.h"
+#include "exec/lower/fuse.h"
+#include "exec/lower/lowering.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"

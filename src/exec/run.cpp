@@ -1,3 +1,4 @@
+// Runs a plan: binds what changed since the last run, then step after step.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "exec/kernel.h"
+#include "exec/kernels/kernel.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/recycler.h"

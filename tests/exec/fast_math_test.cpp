@@ -1,5 +1,5 @@
 // The f32 functions of exec/fast_math.h against the standard library's in long double, and on what is no ordinary number.
-#include "exec/fast_math.h"
+#include "exec/kernels/fast_math.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "exec/integer_product.h"
+#include "exec/kernels/integer_product.h"
 
 #include <gtest/gtest.h>
 

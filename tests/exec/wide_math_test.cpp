@@ -1,4 +1,4 @@
-#include "exec/wide_math.h"
+#include "exec/kernels/wide_math.h"
 
 #include <gtest/gtest.h>
 

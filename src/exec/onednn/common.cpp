@@ -1,3 +1,4 @@
+// What all primitives share: descriptors, post-ops, packing of weights, execution.
 #include "exec/onednn/common.h"
 
 #include <cstddef>
@@ -192,7 +193,6 @@ CompiledPrimitive::CompiledPrimitive(const dnnl::primitive_desc_base& desc, std:
   for (const auto& [id, memory_desc] : arguments) {
     memories_.emplace_back(memory_desc, runtime().engine, nullptr);
     arguments_.push_back({id, memories_.back().get()});
-    if (id == DNNL_ARG_MULTIPLE_SRC) many_sources_ = true;
   }
 }
 
@@ -204,7 +204,7 @@ void CompiledPrimitive::bind(Argument argument, int index, void* data) {
   int id = 0;
   switch (argument) {
     case Argument::source:
-      id = many_sources_ ? DNNL_ARG_MULTIPLE_SRC + index : DNNL_ARG_SRC_0 + index;
+      id = DNNL_ARG_SRC_0;
       break;
     case Argument::weights:
       id = DNNL_ARG_WEIGHTS;

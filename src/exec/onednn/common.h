@@ -70,7 +70,6 @@ class CompiledPrimitive : public Primitive {
   std::unique_ptr<WeightsFormat> format_;
   std::string implementation_;
   int64_t scratchpad_bytes_ = 0;
-  bool many_sources_ = false;
 };
 
 /// Takes the first implementation that nothing speaks against. `pd` must come from a constructor with allow_empty.

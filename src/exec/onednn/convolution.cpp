@@ -1,3 +1,4 @@
+// Convolutions and transposed ones, and the shapes at which the library is wrong.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Matrix products.
 #include <cstddef>
 #include <memory>
 #include <string>

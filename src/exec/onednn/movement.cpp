@@ -1,3 +1,4 @@
+// Reorders: copies from one layout into another.
 #include <memory>
 #include <string>
 #include <utility>

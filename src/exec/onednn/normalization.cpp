@@ -1,3 +1,4 @@
+// Softmax and LayerNormalization.
 #include <memory>
 #include <string>
 #include <utility>

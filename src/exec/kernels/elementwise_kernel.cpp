@@ -1,0 +1,408 @@
+// Chains of functions of one and two variables over f32, and single functions over 16-bit floats.
+#include "exec/kernels/elementwise_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/vectorize.h"
+#include "exec/kernels/fast_math.h"
+#include "exec/kernels/kernel.h"
+#include "exec/kernels/loops.h"
+#include "exec/kernels/wide_math.h"
+#include "exec/primitives.h"
+#include "ops/dtypes.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Elements handled by one stage before the next one starts: what stays in the first cache.
+constexpr int64_t kChunk = 1024;
+
+constexpr std::size_t kMostOperands = kMostElementwiseOperands + 2;
+static_assert(kMostOperands <= kMostLoopTensors);
+
+template <class F>
+[[gnu::always_inline]] inline void map(float* out, const float* in, int64_t count, const F& f) {
+  for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
+}
+
+/// The same in double.
+template <class F>
+[[gnu::always_inline]] inline void map_wide(float* out, const float* in, int64_t count, const F& f) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(f(static_cast<double>(in[i])));
+}
+
+template <class F>
+[[gnu::always_inline]] inline void zip(float* out, const float* a, const float* b, int64_t b_step, int64_t count, const F& f) {
+  if (b_step == 0) {
+    const float scalar = *b;
+    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i], scalar);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
+  }
+}
+
+/// False for NaN, too.
+[[gnu::always_inline]] inline bool are_well_reduced(const float* in, int64_t count) {
+  int32_t beyond = 0;
+  for (int64_t i = 0; i < count; ++i) beyond |= static_cast<int32_t>(!(std::fabs(in[i]) <= kWellReduced));
+  return beyond == 0;
+}
+
+RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out, const float* in, int64_t count) {
+  const float alpha = stage.alpha, beta = stage.beta;
+  switch (stage.function) {
+    case Function::relu:
+      if (alpha == 0) return map(out, in, count, [](float x) { return x < 0 ? 0.0F : x; });  // 0 · −inf is NaN
+      return map(out, in, count, [=](float x) { return x < 0 ? x * alpha : x; });
+    case Function::clip:
+      return map(out, in, count, [=](float x) {
+        const float low = x < alpha ? alpha : x;
+        return low > beta ? beta : low;
+      });
+    case Function::hard_sigmoid:
+      return map(out, in, count, [=](float x) {
+        const float y = alpha * x + beta;
+        const float low = y < 0 ? 0 : y;
+        return low > 1 ? 1 : low;
+      });
+    case Function::hard_swish:
+      return map(out, in, count, [=](float x) {
+        const float y = alpha * x + beta;
+        const float low = y < 0 ? 0 : y;
+        return x * (low > 1 ? 1 : low);
+      });
+    case Function::sigmoid:
+      return map(out, in, count, [](float x) { return sigmoid(x); });
+    case Function::swish:
+      return map(out, in, count, [=](float x) { return x / (1.0F + exponential(-alpha * x)); });
+    case Function::exp:
+      return map(out, in, count, [](float x) { return exponential(x); });
+    case Function::erf:
+      return map(out, in, count, [](float x) { return error_function(x); });
+    case Function::gelu_erf:
+      return map(out, in, count, [](float x) { return 0.5F * x * error_complement(x * -0.707106781186547524F); });
+    case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x / (1 + e^(−2u))
+      return map(out, in, count, [](float x) {
+        const float u = 0.797884560802865356F * (x + 0.044715F * x * x * x);
+        return x / (1.0F + exponential(-2.0F * u));
+      });
+    case Function::abs:
+      return map(out, in, count, [](float x) { return std::fabs(x); });
+    case Function::sqrt:
+      return map(out, in, count, [](float x) { return std::sqrt(x); });
+    case Function::linear:
+      return map(out, in, count, [=](float x) { return alpha * x + beta; });
+    case Function::mish:  // tanh(log(1 + e)) with e = e^x is e(e + 2) / (e(e + 2) + 2)
+      return map(out, in, count, [](float x) {
+        const float e = exponential(x < 20.0F ? x : 20.0F);
+        const float numerator = e * (e + 2.0F);
+        return x * (numerator / (numerator + 2.0F));
+      });
+    case Function::floor:
+      return map(out, in, count, [](float x) { return std::floor(x); });
+    case Function::ceil:
+      return map(out, in, count, [](float x) { return std::ceil(x); });
+    case Function::round:
+      return map(out, in, count, [](float x) { return std::nearbyint(x); });
+    case Function::reciprocal:
+      return map(out, in, count, [](float x) { return 1.0F / x; });
+    case Function::negate:
+      return map(out, in, count, [](float x) { return -x; });
+    case Function::sine:
+      if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::sin(x); });
+      return map(out, in, count, [](float x) { return sine_or_cosine(x, 0); });
+    case Function::cosine:
+      if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::cos(x); });
+      return map(out, in, count, [](float x) { return sine_or_cosine(x, 1); });
+    case Function::softsign:
+      return map(out, in, count, [](float x) { return x / (1.0F + std::fabs(x)); });
+    case Function::thresholded:
+      return map(out, in, count, [=](float x) { return x > alpha ? x : 0.0F; });
+    case Function::scaled_elu:
+      return map(out, in, count, [=](float x) {
+        const float tail = alpha * exponential_less_one(x < 0 ? x : 0);
+        return beta * (x <= 0 ? tail : x);
+      });
+    case Function::continuous_elu:
+      return map(out, in, count, [=](float x) {
+        const float tail = alpha * exponential_less_one(x < 0 ? x / alpha : 0);
+        return x <= 0 ? tail : x;
+      });
+    case Function::tanh:
+      return map(out, in, count, [](float x) { return hyperbolic_tangent(x); });
+    case Function::elu:
+      return map(out, in, count, [=](float x) {
+        const float tail = alpha * exponential_less_one(x < 0 ? x : 0);
+        return x < 0 ? tail : x;
+      });
+    case Function::softplus:
+      return map_wide(out, in, count, [=](double x) { return wide::softplus(x * double{alpha}) / double{alpha}; });
+    case Function::log:
+      return map_wide(out, in, count, [](double x) { return wide::logarithm(x); });
+    case Function::arc_sine:
+      return map_wide(out, in, count, [](double x) { return wide::arc_sine(x); });
+    case Function::arc_cosine:
+      return map_wide(out, in, count, [](double x) { return wide::arc_cosine(x); });
+    case Function::arc_tangent:
+      return map_wide(out, in, count, [](double x) { return wide::arc_tangent(x); });
+    case Function::hyperbolic_sine:
+      return map_wide(out, in, count, [](double x) { return wide::hyperbolic_sine(x); });
+    case Function::hyperbolic_cosine:
+      return map_wide(out, in, count, [](double x) { return wide::hyperbolic_cosine(x); });
+    case Function::area_sine:
+      return map_wide(out, in, count, [](double x) { return wide::area_sine(x); });
+    case Function::area_cosine:
+      return map_wide(out, in, count, [](double x) { return wide::area_cosine(x); });
+    case Function::area_tangent:
+      return map_wide(out, in, count, [](double x) { return wide::area_tangent(x); });
+    case Function::tangent:
+      if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::tan(x); });
+      return map_wide(out, in, count, [](double x) { return wide::tangent(x); });
+    case Function::square:
+      return map(out, in, count, [](float x) { return x * x; });
+    case Function::cube:
+      return map_wide(out, in, count, [](double x) { return x * x * x; });
+  }
+}
+
+RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, const float* in, const float* operand, int64_t step,
+                                     int64_t count) {
+  switch (stage.binary) {
+    case BinaryFunction::add:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a + b; });
+    case BinaryFunction::multiply:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a * b; });
+    case BinaryFunction::subtract:
+      if (stage.reversed) return zip(out, in, operand, step, count, [](float a, float b) { return b - a; });
+      return zip(out, in, operand, step, count, [](float a, float b) { return a - b; });
+    case BinaryFunction::divide:
+      if (stage.reversed) return zip(out, in, operand, step, count, [](float a, float b) { return b / a; });
+      return zip(out, in, operand, step, count, [](float a, float b) { return a / b; });
+    case BinaryFunction::minimum:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a < b || a != a ? a : b; });
+    case BinaryFunction::maximum:
+      return zip(out, in, operand, step, count, [](float a, float b) { return a > b || a != a ? a : b; });
+    case BinaryFunction::power: {
+      const auto power = [](float a, float b) { return static_cast<float>(wide::power(double{a}, double{b})); };
+      if (stage.reversed) return zip(out, in, operand, step, count, [=](float a, float b) { return power(b, a); });
+      return zip(out, in, operand, step, count, power);
+    }
+  }
+}
+
+/// Loops over [outer…][rows][columns], columns innermost; a chunk is a number of whole rows, or a part of one.
+class ElementwiseKernel : public Kernel {
+ public:
+  ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
+      : stages_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
+    std::vector<Dims> strides;
+    strides.reserve(operands.size() + 1);
+    for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
+    strides.push_back(destination.strides);
+    loops_ = simplify(destination.dims, std::move(strides), operands.size());
+    if (loops_.dims.size() == 1) {
+      loops_.dims.insert(loops_.dims.begin(), 1);
+      for (Dims& tensor : loops_.strides) tensor.insert(tensor.begin(), tensor.front() * loops_.dims.back());
+    }
+    data_.resize(operands.size() + 1, nullptr);
+    if (count_ == 0) return;
+    columns_ = loops_.dims.back();
+    rows_ = loops_.dims[loops_.dims.size() - 2];
+    rows_per_chunk_ = can_join_rows() ? std::clamp<int64_t>(kChunk / columns_, 1, rows_) : 1;
+  }
+
+  void bind(std::size_t operand, std::byte* data) override { data_[operand] = reinterpret_cast<float*>(data); }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    if (count_ == 0) return;
+    const int64_t outer = outer_count(loops_, loops_.dims.size() - 1);  // rows of all planes
+    if (outer == 1) {
+      team_.divide(columns_, 32768, [&](int64_t begin, int64_t end) { run_columns(begin, end); });
+    } else {
+      team_.divide(outer, 32768 / columns_ + 1, [&](int64_t begin, int64_t end) { run_rows(begin, end); });
+    }
+  }
+
+ private:
+  [[nodiscard]] int64_t row_stride(std::size_t operand) const { return loops_.strides[operand][loops_.dims.size() - 2]; }
+  [[nodiscard]] int64_t column_stride(std::size_t operand) const { return loops_.strides[operand].back(); }
+  [[nodiscard]] std::size_t destination() const { return data_.size() - 1; }
+
+  [[nodiscard]] bool goes_on(std::size_t operand) const { return column_stride(operand) == 1 && row_stride(operand) == columns_; }
+  /// Whether every row of the operand is the same.
+  [[nodiscard]] bool repeats(std::size_t operand) const {
+    return operand != 0 && operand != destination() && column_stride(operand) == 1 && row_stride(operand) == 0;
+  }
+
+  /// Whether rows that follow each other are handled as one run: the operands go on without a gap or repeat themselves, or rows are so
+  /// short that copies of them side by side are made faster than one of them is handled.
+  [[nodiscard]] bool can_join_rows() const {
+    constexpr int64_t kShortRow = 32;
+    if (!goes_on(destination())) return false;
+    if (columns_ < kShortRow) return true;
+    for (std::size_t i = 0; i < destination(); ++i) {
+      if (!goes_on(i) && !repeats(i)) return false;
+    }
+    return true;
+  }
+
+  void run_columns(int64_t begin, int64_t end) {
+    std::array<int64_t, kMostOperands> offsets{};
+    for (int64_t column = begin; column < end; column += kChunk) {
+      for (std::size_t i = 0; i < data_.size(); ++i) offsets[i] = column * column_stride(i);
+      run_chunk(offsets.data(), std::min(kChunk, end - column));
+    }
+  }
+
+  /// Rows [begin, end) of all planes.
+  void run_rows(int64_t begin, int64_t end) {
+    const std::size_t planes = loops_.dims.size() - 2;
+    std::array<float, kChunk> repeated[kMostElementwiseOperands + 1];
+    for (int64_t plane = begin / rows_; plane * rows_ < end; ++plane) {
+      for_each_outer(loops_, planes, plane, plane + 1, [&](std::span<const int64_t> base) {
+        const int64_t first = std::max(begin - plane * rows_, int64_t{0});
+        const int64_t last = std::min(end - plane * rows_, rows_);
+        if (rows_per_chunk_ > 1) {
+          run_joined(base, first, last, repeated);
+        } else {
+          run_single(base, first, last);
+        }
+      });
+    }
+  }
+
+  void run_single(std::span<const int64_t> base, int64_t first, int64_t last) {
+    std::array<int64_t, kMostOperands> offsets{};
+    for (int64_t row = first; row < last; ++row) {
+      for (int64_t column = 0; column < columns_; column += kChunk) {
+        for (std::size_t i = 0; i < data_.size(); ++i) offsets[i] = base[i] + row * row_stride(i) + column * column_stride(i);
+        run_chunk(offsets.data(), std::min(kChunk, columns_ - column));
+      }
+    }
+  }
+
+  /// Writes rows [row, row + rows) of an operand one behind the other.
+  void join(std::size_t operand, int64_t base, int64_t row, int64_t rows, float* out) const {
+    const float* from = data_[operand] + base + row * row_stride(operand);
+    const int64_t step = column_stride(operand);
+    for (int64_t i = 0; i < rows; ++i, from += row_stride(operand), out += columns_) {
+      for (int64_t column = 0; column < columns_; ++column) out[column] = from[column * step];
+    }
+  }
+
+  /// Whole rows at once; operands that repeat are written out once per plane, others that do not go on for each chunk.
+  void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* joined) {
+    std::array<const float*, kMostOperands> sources{};
+    for (std::size_t i = 0; i < destination(); ++i) {
+      if (repeats(i)) join(i, base[i], 0, std::min(rows_per_chunk_, last - first), joined[i].data());
+    }
+    for (int64_t row = first; row < last; row += rows_per_chunk_) {
+      const int64_t rows = std::min(rows_per_chunk_, last - row), count = rows * columns_;
+      for (std::size_t i = 0; i < data_.size(); ++i) {
+        sources[i] = goes_on(i) ? data_[i] + base[i] + row * columns_ : joined[i].data();
+        if (!goes_on(i) && !repeats(i)) join(i, base[i], row, rows, joined[i].data());
+      }
+      const float* in = sources[0];
+      float* const out = const_cast<float*>(sources[destination()]);
+      for (const ElementwiseStage& stage : stages_) {
+        if (stage.is_binary) {
+          apply_binary(stage, out, in, sources[stage.operand + 1], 1, count);
+        } else {
+          apply_function(stage, out, in, count);
+        }
+        in = out;
+      }
+    }
+  }
+
+  /// One run of at most kChunk elements at any strides.
+  void run_chunk(const int64_t* offsets, int64_t count) {
+    std::array<float, kChunk> buffer, gathered;
+    const std::size_t out = destination();
+    float* const target = data_[out] + offsets[out];
+    const bool direct = column_stride(out) == 1;
+    float* const work = direct ? target : buffer.data();
+    const float* in = data_[0] + offsets[0];
+    if (column_stride(0) != 1) {
+      for (int64_t i = 0; i < count; ++i) buffer[static_cast<std::size_t>(i)] = in[i * column_stride(0)];
+      in = buffer.data();
+    }
+    for (const ElementwiseStage& stage : stages_) {
+      if (stage.is_binary) {
+        const std::size_t which = stage.operand + 1;
+        const float* operand = data_[which] + offsets[which];
+        const int64_t stride = column_stride(which);
+        if (stride != 0 && stride != 1) {
+          for (int64_t i = 0; i < count; ++i) gathered[static_cast<std::size_t>(i)] = operand[i * stride];
+          operand = gathered.data();
+        }
+        apply_binary(stage, work, in, operand, stride == 0 ? 0 : 1, count);
+      } else {
+        apply_function(stage, work, in, count);
+      }
+      in = work;
+    }
+    if (!direct) {
+      for (int64_t i = 0; i < count; ++i) target[i * column_stride(out)] = buffer[static_cast<std::size_t>(i)];
+    }
+  }
+
+  Loops loops_;
+  std::vector<ElementwiseStage> stages_;
+  std::vector<float*> data_;
+  Team team_;
+  int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
+};
+
+/// A function of 16-bit floats, a chunk at a time.
+class NarrowElementwiseKernel : public Kernel {
+ public:
+  NarrowElementwiseKernel(DataType type, int64_t count, const ElementwiseStage& stage, Team team)
+      : type_(type), count_(count), stage_(stage), team_(team) {}
+
+  void bind(std::size_t operand, std::byte* data) override { data_[operand] = data; }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    team_.divide(count_, 32768, [&](int64_t begin, int64_t end) {
+      std::array<float, kChunk> values;
+      for (int64_t i = begin; i < end; i += kChunk) {
+        const int64_t length = std::min(kChunk, end - i), offset = i * element_stride(type_);
+        load(type_, data_[0] + offset, 1, length, values.data());
+        apply_function(stage_, values.data(), values.data(), length);
+        store(type_, data_[1] + offset, 1, length, values.data());
+      }
+    });
+  }
+
+ private:
+  DataType type_;
+  int64_t count_;
+  ElementwiseStage stage_;
+  Team team_;
+  std::array<std::byte*, 2> data_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t count, const ElementwiseStage& stage, Team team) {
+  return std::make_unique<NarrowElementwiseKernel>(type, count, stage, team);
+}
+
+std::unique_ptr<Kernel> make_elementwise_kernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination,
+                                                std::vector<ElementwiseStage> stages, Team team) {
+  return std::make_unique<ElementwiseKernel>(operands, destination, std::move(stages), team);
+}
+
+}  // namespace relayout

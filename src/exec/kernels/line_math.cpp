@@ -1,0 +1,75 @@
+// Sums, extremes and exponentials over lines of f32 that lie in memory one after the other.
+#include "exec/kernels/line_math.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "base/vectorize.h"
+
+namespace relayout {
+namespace {
+
+/// Lanes combined by halves, so that every step is a few instructions on vectors.
+template <class T, class Combine>
+[[gnu::always_inline]] inline T combine_halves(T (&lanes)[kLanes], const Combine& combine) {
+  T eight[8], four[4];
+  RELAYOUT_KEEP_LOOP for (int lane = 0; lane < 8; ++lane) eight[lane] = combine(lanes[lane], lanes[lane + 8]);
+  RELAYOUT_KEEP_LOOP for (int lane = 0; lane < 4; ++lane) four[lane] = combine(eight[lane], eight[lane + 4]);
+  return combine(combine(four[0], four[2]), combine(four[1], four[3]));
+}
+
+/// From element n on, masks that keep the last n of kLanes lanes.
+constexpr uint32_t kAll = UINT32_MAX;
+constexpr uint32_t kLastLanes[2 * kLanes] = {0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+                                             0,    0,    0,    0,    0,    kAll, kAll, kAll, kAll, kAll, kAll,
+                                             kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll};
+
+RELAYOUT_VECTORIZE double sum_lanes(const float* in, int64_t count) {
+  double totals[kLanes] = {};
+  for (int64_t i = 0; i < count;) {
+    float lanes[kLanes] = {};
+    for (int64_t block = 0; block < 4 && i + kLanes <= count; ++block, i += kLanes) {
+      RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
+    }
+    if (i + kLanes > count && count >= kLanes) {  // what is left, as the end of the last lanes
+      uint32_t last[kLanes];
+      std::memcpy(last, in + count - kLanes, sizeof last);
+      const uint32_t* const mask = kLastLanes + (count - i);
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += std::bit_cast<float>(last[lane] & mask[lane]);
+      i = count;
+    }
+    for (; i + kLanes > count && i < count; ++i) lanes[0] += in[i];
+    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) totals[lane] += static_cast<double>(lanes[lane]);
+  }
+  return combine_halves(totals, [](double a, double b) { return a + b; });
+}
+
+RELAYOUT_VECTORIZE float maximum_of_lanes(const float* in, int64_t count) {
+  if (count < kLanes) {
+    float best = in[0];
+    for (int64_t i = 1; i < count; ++i) best = larger(best, in[i]);
+    return best;
+  }
+  float lanes[kLanes];
+  std::copy_n(in, kLanes, lanes);
+  const auto take = [&](const float* x) {
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = larger(lanes[lane], x[lane]);
+  };
+  for (int64_t i = kLanes; i + kLanes <= count; i += kLanes) take(in + i);
+  take(in + count - kLanes);
+  return combine_halves(lanes, larger);
+}
+
+}  // namespace
+
+double sum_of(const float* in, int64_t count) {
+  return sum_lanes(in, count);
+}
+
+float maximum_of(const float* in, int64_t count) {
+  return maximum_of_lanes(in, count);
+}
+
+}  // namespace relayout

@@ -1,0 +1,50 @@
+// Simplifies the dims that several strided tensors are walked over together.
+#include "exec/kernels/loops.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "relayout/error.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+Loops simplify(const Dims& dims, std::vector<Dims> strides, std::size_t leader) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1) order.push_back(i);
+  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return std::abs(strides[leader][a]) > std::abs(strides[leader][b]); });
+
+  Loops out;
+  out.strides.resize(strides.size());
+  for (const std::size_t dim : order) {
+    bool merges = !out.dims.empty();
+    for (std::size_t t = 0; merges && t < strides.size(); ++t) merges = out.strides[t].back() == strides[t][dim] * dims[dim];
+    if (merges) {
+      out.dims.back() *= dims[dim];
+      for (std::size_t t = 0; t < strides.size(); ++t) out.strides[t].back() = strides[t][dim];
+    } else {
+      out.dims.push_back(dims[dim]);
+      for (std::size_t t = 0; t < strides.size(); ++t) out.strides[t].push_back(strides[t][dim]);
+    }
+  }
+  if (out.dims.empty()) {
+    out.dims.push_back(1);
+    for (Dims& tensor : out.strides) tensor.push_back(0);
+  }
+  if (out.dims.size() > kMostLoopDims) fail(ErrorKind::unsupported, "a tensor of more than " + std::to_string(kMostLoopDims) + " dims");
+  return out;
+}
+
+int64_t outer_count(const Loops& loops, std::size_t levels) {
+  return std::accumulate(loops.dims.begin(), loops.dims.begin() + static_cast<std::ptrdiff_t>(levels), int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace relayout

@@ -1,0 +1,313 @@
+// Pools over windows of f32 images in either layout.
+#include "exec/kernels/pool_kernel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "base/vectorize.h"
+#include "exec/kernels/kernel.h"
+#include "exec/kernels/line_math.h"
+#include "relayout/tensor.h"
+
+namespace relayout {
+namespace {
+
+RELAYOUT_VECTORIZE void maximum_into(float* out, const float* in, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = out[i] > in[i] || out[i] != out[i] ? out[i] : in[i];
+}
+
+RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] += in[i];
+}
+
+struct KeepLarger {
+  [[gnu::always_inline]] void operator()(float& total, float x) const { total = larger(total, x); }
+};
+struct AddTo {
+  [[gnu::always_inline]] void operator()(float& total, float x) const { total += x; }
+};
+
+/// out[i] = all of address(0)[i], address(1)[i] … combined. The last lanes overlap those before: what is computed twice is the same.
+/// Loops over an array, not vector types: those are lowered for the baseline before the function is cloned for better processors.
+template <int kWidth, class Address, class Combine>
+[[gnu::always_inline]] inline void combine_lanes(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
+  for (int64_t i = 0; i < count; i += kWidth) {
+    const int64_t at = i + kWidth <= count ? i : count - kWidth;
+    float total[kWidth];
+    std::memcpy(total, address(0) + at, sizeof total);
+    for (int64_t term = 1; term < terms; ++term) {
+      const float* const x = address(term) + at;
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) combine(total[lane], x[lane]);
+    }
+    std::memcpy(out + at, total, sizeof total);
+  }
+}
+
+template <class Address, class Combine>
+[[gnu::always_inline]] inline void combine_all(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
+  if (count >= 16) return combine_lanes<16>(out, address, terms, count, combine);
+  if (count >= 8) return combine_lanes<8>(out, address, terms, count, combine);
+  if (count >= 4) return combine_lanes<4>(out, address, terms, count, combine);
+  for (int64_t i = 0; i < count; ++i) {
+    float total = address(0)[i];
+    for (int64_t term = 1; term < terms; ++term) combine(total, address(term)[i]);
+    out[i] = total;
+  }
+}
+
+/// out[i] = in[tap · distance + i · stride] of all taps combined.
+template <class Combine>
+[[gnu::always_inline]] inline void combine_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count,
+                                                const Combine& combine) {
+  if (stride == 1) return combine_all(out, [=](int64_t tap) { return in + tap * distance; }, taps, count, combine);
+  const auto run = [&](auto step) {
+    for (int64_t i = 0; i < count; ++i) out[i] = in[i * step];
+    for (int64_t tap = 1; tap < taps; ++tap) {
+      const float* const from = in + tap * distance;
+      for (int64_t i = 0; i < count; ++i) combine(out[i], from[i * step]);
+    }
+  };
+  if (stride == 2) return run(std::integral_constant<int64_t, 2>{});
+  run(stride);
+}
+
+RELAYOUT_VECTORIZE void maximum_of_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count) {
+  combine_taps(out, in, taps, distance, stride, count, KeepLarger{});
+}
+
+RELAYOUT_VECTORIZE void sum_of_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count) {
+  combine_taps(out, in, taps, distance, stride, count, AddTo{});
+}
+
+/// The same of a list of lines.
+RELAYOUT_VECTORIZE void maximum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
+  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, KeepLarger{});
+}
+
+RELAYOUT_VECTORIZE void sum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
+  combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, AddTo{});
+}
+
+RELAYOUT_VECTORIZE void divide_by(float* out, float divisor, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] /= divisor;
+}
+
+RELAYOUT_VECTORIZE void divide_by_products(float* out, float factor, const float* factors, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] /= factor * factors[i];
+}
+
+/// Taps [first, last) of the kernel lie within the input, `padded` of them within the padded input.
+struct Reach {
+  int64_t first, last, start, padded;
+};
+
+class PoolKernel : public FloatKernel {
+ public:
+  PoolKernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window, Team team)
+      : window_(three_dims(window)),
+        team_(team),
+        batch_(source.dims[0]),
+        channels_(source.dims[1]),
+        channels_inside_(channels_ > 1 && source.strides[1] == 1 && destination.strides[1] == 1) {
+    const std::size_t missing = 5 - source.dims.size();
+    for (std::size_t i = 0; i < 3; ++i) {
+      const bool there = i >= missing;
+      input_[i] = there ? source.dims[i - missing + 2] : 1;
+      output_[i] = there ? destination.dims[i - missing + 2] : 1;
+      for (int64_t o = 0; o < output_[i]; ++o) reach_[i].push_back(reach(i, o));
+    }
+    const int64_t reached = (output_[2] - 1) * window_.strides[2] + (window_.kernel[2] - 1) * window_.dilations[2] + 1;
+    padded_width_ = std::max(reached, window_.before[2] + input_[2]);
+    for (const Reach& w : reach_[2]) divisors_.push_back(static_cast<float>(counted(w)));
+  }
+
+  void run() override {
+    const int64_t per_row = output_[2] * (channels_inside_ ? channels_ : 1) * window_.kernel[0] * window_.kernel[1] * window_.kernel[2];
+    if (channels_inside_) {
+      const int64_t rows = batch_ * output_[0] * output_[1];
+      team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) pool_pixels(row);
+      });
+    } else {
+      const int64_t rows = batch_ * channels_ * output_[0] * output_[1];
+      team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
+        std::vector<float> line(static_cast<std::size_t>(padded_width_), window_.average ? 0.0F : -std::numeric_limits<float>::infinity());
+        std::vector<const float*> lines(static_cast<std::size_t>(window_.kernel[0] * window_.kernel[1]));
+        for (int64_t row = begin; row < end; ++row) pool_line(row, line, lines);
+      });
+    }
+  }
+
+ private:
+  static PoolWindow three_dims(PoolWindow window) {
+    while (window.kernel.size() < 3) {
+      for (Dims* dims : {&window.kernel, &window.strides, &window.dilations}) dims->insert(dims->begin(), 1);
+      for (Dims* dims : {&window.before, &window.after}) dims->insert(dims->begin(), 0);
+    }
+    return window;
+  }
+
+  [[nodiscard]] Reach reach(std::size_t dim, int64_t output) const {
+    Reach out{window_.kernel[dim], 0, output * window_.strides[dim] - window_.before[dim], 0};
+    for (int64_t tap = 0; tap < window_.kernel[dim]; ++tap) {
+      const int64_t at = out.start + tap * window_.dilations[dim];
+      if (at < input_[dim] + window_.after[dim]) ++out.padded;
+      if (at < 0 || at >= input_[dim]) continue;
+      out.first = std::min(out.first, tap);
+      out.last = tap + 1;
+    }
+    return out;
+  }
+
+  [[nodiscard]] int64_t counted(const Reach& reach) const { return window_.count_padding ? reach.padded : reach.last - reach.first; }
+  [[nodiscard]] float divisor(const Reach& d, const Reach& h) const { return static_cast<float>(counted(d) * counted(h)); }
+
+  /// One row of pixels with all their channels.
+  void pool_pixels(int64_t row) {
+    const int64_t plane = output_[0] * output_[1];
+    const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2] * channels_;
+    const Reach& d = reach_[0][static_cast<std::size_t>(row % plane / output_[1])];
+    const Reach& h = reach_[1][static_cast<std::size_t>(row % output_[1])];
+    float* out = destination_ + row * output_[2] * channels_;
+    for (int64_t o = 0; o < output_[2]; ++o, out += channels_) {
+      const Reach& w = reach_[2][static_cast<std::size_t>(o)];
+      bool is_first = true;
+      for (int64_t kd = d.first; kd < d.last; ++kd) {
+        for (int64_t kh = h.first; kh < h.last; ++kh) {
+          const int64_t line = (d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1];
+          for (int64_t kw = w.first; kw < w.last; ++kw) {
+            const float* const in = image + (line * input_[2] + w.start + kw * window_.dilations[2]) * channels_;
+            if (is_first) {
+              std::copy_n(in, channels_, out);
+              is_first = false;
+            } else if (window_.average) {
+              sum_into(out, in, channels_);
+            } else {
+              maximum_into(out, in, channels_);
+            }
+          }
+        }
+      }
+      if (window_.average) divide_by(out, divisor(d, h) * static_cast<float>(counted(w)), channels_);
+    }
+  }
+
+  /// One row of one channel: the lines that the window covers become one, between what stands for the padding, and that is combined
+  /// along itself.
+  void pool_line(int64_t row, std::vector<float>& line, std::vector<const float*>& lines) {
+    const int64_t plane = output_[0] * output_[1];
+    const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2];
+    const Reach& d = reach_[0][static_cast<std::size_t>(row % plane / output_[1])];
+    const Reach& h = reach_[1][static_cast<std::size_t>(row % output_[1])];
+    float* const out = destination_ + row * output_[2];
+    int64_t count = 0;
+    for (int64_t kd = d.first; kd < d.last; ++kd) {
+      for (int64_t kh = h.first; kh < h.last; ++kh) {
+        lines[static_cast<std::size_t>(count++)] =
+            image + ((d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1]) * input_[2];
+      }
+    }
+    float* const inner = line.data() + window_.before[2];
+    const int64_t taps = window_.kernel[2], distance = window_.dilations[2], stride = window_.strides[2];
+    if (!window_.average) {
+      maximum_of_lines(inner, lines.data(), count, input_[2]);
+      maximum_of_taps(out, line.data(), taps, distance, stride, output_[2]);
+      return;
+    }
+    sum_of_lines(inner, lines.data(), count, input_[2]);
+    sum_of_taps(out, line.data(), taps, distance, stride, output_[2]);
+    divide_by_products(out, divisor(d, h), divisors_.data(), output_[2]);
+  }
+
+  PoolWindow window_;
+  Team team_;
+  int64_t batch_, channels_;
+  bool channels_inside_ = false;
+  int64_t input_[3], output_[3];
+  int64_t padded_width_ = 0;  ///< of a line with all that windows reach on both sides
+  std::vector<Reach> reach_[3];
+  std::vector<float> divisors_;  ///< how many taps of each window along the last dim count
+};
+
+RELAYOUT_VECTORIZE void widen_into(double* out, const float* in, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] += static_cast<double>(in[i]);
+}
+
+class SpatialKernel : public FloatKernel {
+ public:
+  SpatialKernel(const TensorDesc& source, bool maximum, Team team)
+      : team_(team), maximum_(maximum), batch_(source.dims[0]), channels_(source.dims[1]) {
+    for (std::size_t i = 2; i < source.dims.size(); ++i) points_ *= source.dims[i];
+    channels_inside_ = source.strides[1] == 1 && points_ > 1 && channels_ > 1;
+  }
+
+  void run() override {
+    if (!channels_inside_) {
+      team_.divide(batch_ * channels_, 65536 / points_ + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const float* const from = source_ + i * points_;
+          destination_[i] = maximum_ ? maximum_of(from, points_) : static_cast<float>(sum_of(from, points_) / static_cast<double>(points_));
+        }
+      });
+      return;
+    }
+    const int64_t slices = (channels_ + kSlice - 1) / kSlice;
+    team_.divide(batch_ * slices, 65536 / (points_ * kSlice) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (maximum_) {
+          maximum_of_slice(i / slices, i % slices * kSlice);
+        } else {
+          mean_of_slice(i / slices, i % slices * kSlice);
+        }
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kSlice = 256;
+
+  void maximum_of_slice(int64_t image, int64_t channel) {
+    const int64_t count = std::min(kSlice, channels_ - channel);
+    const float* const in = source_ + image * points_ * channels_ + channel;
+    float* const out = destination_ + image * channels_ + channel;
+    std::copy_n(in, count, out);
+    for (int64_t point = 1; point < points_; ++point) maximum_into(out, in + point * channels_, count);
+  }
+
+  void mean_of_slice(int64_t image, int64_t channel) {
+    const int64_t count = std::min(kSlice, channels_ - channel);
+    const float* const in = source_ + image * points_ * channels_ + channel;
+    double totals[kSlice] = {};
+    float sums[kSlice];
+    for (int64_t block = 0; block < points_; block += kSumBlock) {
+      std::copy_n(in + block * channels_, count, sums);
+      for (int64_t point = block + 1; point < std::min(block + kSumBlock, points_); ++point) sum_into(sums, in + point * channels_, count);
+      widen_into(totals, sums, count);
+    }
+    float* const out = destination_ + image * channels_ + channel;
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(totals[i] / static_cast<double>(points_));
+  }
+
+  Team team_;
+  bool maximum_;
+  int64_t batch_, channels_, points_ = 1;
+  bool channels_inside_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window, Team team) {
+  return std::make_unique<PoolKernel>(source, destination, window, team);
+}
+
+std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team) {
+  return std::make_unique<SpatialKernel>(source, maximum, team);
+}
+
+}  // namespace relayout

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "exec/kernels/kernel.h"
+
+namespace relayout {
+
+/// A sliding window over the spatial dims of [N, C, …]; one entry per spatial dim. Every window covers at least one input element.
+struct PoolWindow {
+  bool average = false;
+  bool count_padding = false;  ///< an average divides by the positions within the padded input, else by those within the input
+  Dims kernel, strides, dilations, before, after;
+};
+
+/// Operand 0 is the source, 1 the destination, both f32, of the same order (contiguous or channels-last), dense. NaN wins a maximum.
+[[nodiscard]] std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window,
+                                                       Team team);
+
+/// Mean or maximum over everything behind the first two dims: [N, C, …] of either order to dense N·C results. NaN wins a maximum.
+/// Other reductions over trailing dims are this one of [1, lines, length].
+[[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team);
+
+}  // namespace relayout

@@ -1,0 +1,340 @@
+// The steps of LSTM, GRU and RNN behind the products that the library computes.
+#include "exec/kernels/recurrent_kernel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/vectorize.h"
+#include "exec/kernels/fast_math.h"
+#include "exec/kernels/kernel.h"
+#include "exec/program.h"
+#include "ops/operands.h"
+#include "relayout/tensor.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kColumns = 64;  ///< of a panel
+constexpr int64_t kLanes = 16;
+constexpr int64_t kVectors = kColumns / kLanes;
+using Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
+
+template <int kRows>
+[[gnu::always_inline]] inline void multiply_rows(int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
+  Floats sums[kRows][kVectors] = {};
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Floats b = *reinterpret_cast<const Floats*>(panel + k * kColumns + v * kLanes);
+      for (int r = 0; r < kRows; ++r) sums[r][v] += a[r * depth + k] * b;
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int64_t v = 0; v < kVectors; ++v) *reinterpret_cast<Floats*>(out + r * out_stride + v * kLanes) = sums[r][v];
+  }
+}
+
+/// One panel of a [rows × depth] · b; rows of a are dense.
+RELAYOUT_VECTORIZE void multiply_panel(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
+  int64_t row = 0;
+  for (; row + 2 <= rows; row += 2) multiply_rows<2>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
+  if (row < rows) multiply_rows<1>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
+}
+
+/// What one row of the batch reads and changes in one step.
+struct Row {
+  const float *x, *r;          ///< products with the input and with the state, all gates
+  const float *bias, *bias_r;  ///< all gates; of the state's product alone where it is multiplied by a gate
+  const float* peepholes;      ///< null: none
+  float *h, *c;
+};
+
+RELAYOUT_VECTORIZE void rnn_row(const Row& row, int64_t hidden) {
+  float* const h = row.h;
+  const float *const x = row.x, *const r = row.r, *const bias = row.bias;
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) h[j] = hyperbolic_tangent(x[j] + r[j] + bias[j]);
+}
+
+/// What a gate is given before its activation.
+struct Gate {
+  const float *x, *r, *bias;
+  Gate(const Row& row, int64_t number, int64_t hidden)
+      : x(row.x + number * hidden), r(row.r + number * hidden), bias(row.bias + number * hidden) {}
+  [[gnu::always_inline]] float operator[](int64_t j) const { return x[j] + r[j] + bias[j]; }
+};
+
+/// Gates i, o, f, c.
+RELAYOUT_VECTORIZE void lstm_row(const Row& row, int64_t hidden) {
+  float* __restrict__ const h = row.h, * __restrict__ const c = row.c;
+  const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    const float cell = sigmoid(forget[j]) * c[j] + sigmoid(in[j]) * hyperbolic_tangent(candidate[j]);
+    c[j] = cell;
+    h[j] = sigmoid(out[j]) * hyperbolic_tangent(cell);
+  }
+}
+
+/// Peepholes i, o, f.
+RELAYOUT_VECTORIZE void peephole_lstm_row(const Row& row, int64_t hidden) {
+  float* __restrict__ const h = row.h, * __restrict__ const c = row.c;
+  const float* const peephole = row.peepholes;
+  const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    const float kept = sigmoid(forget[j] + peephole[2 * hidden + j] * c[j]) * c[j];
+    const float cell = kept + sigmoid(in[j] + peephole[j] * c[j]) * hyperbolic_tangent(candidate[j]);
+    c[j] = cell;
+    h[j] = sigmoid(out[j] + peephole[hidden + j] * cell) * hyperbolic_tangent(cell);
+  }
+}
+
+/// Gates z, r, h. The state's part of h is multiplied by the reset gate as a product.
+RELAYOUT_VECTORIZE void linear_gru_row(const Row& row, int64_t hidden) {
+  float* const h = row.h;
+  const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const bias_r = row.bias_r;
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    const float update = sigmoid(x[j] + r[j] + bias[j]);
+    const float reset = sigmoid(x[hidden + j] + r[hidden + j] + bias[hidden + j]);
+    const float candidate =
+        hyperbolic_tangent(x[2 * hidden + j] + bias[2 * hidden + j] + reset * (r[2 * hidden + j] + bias_r[2 * hidden + j]));
+    h[j] = (1.0F - update) * candidate + update * h[j];
+  }
+}
+
+/// The first half of a GRU step whose reset gate works on the state: into `r` the update gate, then state · reset.
+RELAYOUT_VECTORIZE void gru_gates(const Row& row, float* update, float* reset_state, int64_t hidden) {
+  const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const h = row.h;
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    update[j] = sigmoid(x[j] + r[j] + bias[j]);
+    reset_state[j] = sigmoid(x[hidden + j] + r[hidden + j] + bias[hidden + j]) * h[j];
+  }
+}
+
+RELAYOUT_VECTORIZE void gru_state(const Row& row, const float* update, const float* product, int64_t hidden) {
+  float* const h = row.h;
+  const float *const x = row.x + 2 * hidden, *const bias = row.bias + 2 * hidden;
+  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
+    const float candidate = hyperbolic_tangent(x[j] + product[j] + bias[j]);
+    h[j] = (1.0F - update[j]) * candidate + update[j] * h[j];
+  }
+}
+
+/// Columns of R that are multiplied at once: all, but those of a GRU's h wait for the reset gate.
+int64_t first_columns(const Recurrence& recurrence) {
+  const bool waits = recurrence.kind == Recurrence::Kind::gru && !recurrence.linear_before_reset;
+  return waits ? 2 * recurrence.hidden : recurrence.columns();
+}
+
+int64_t padded(int64_t columns) {
+  return (columns + kColumns - 1) / kColumns * kColumns;
+}
+
+/// Floats of one direction.
+int64_t packed_floats(const Recurrence& recurrence) {
+  const int64_t first = first_columns(recurrence);
+  return (padded(first) + padded(recurrence.columns() - first)) * recurrence.hidden;
+}
+
+class RecurrentKernel : public Kernel {
+ public:
+  RecurrentKernel(const Recurrence& spec, const ProgramNode& node, Team team) : spec_(spec), node_(node), team_(team) {
+    slots_ = {&projected_, &weights_};
+    const auto add = [&](bool there, std::byte** slot) {
+      if (there) slots_.push_back(slot);
+    };
+    add(spec.bias, &given_bias_);
+    add(spec.lengths, &given_lengths_);
+    add(spec.initial_h, &initial_h_);
+    add(spec.initial_c, &initial_c_);
+    add(spec.peepholes, &peepholes_);
+    add(spec.y, &y_);
+    add(spec.y_h, &y_h_);
+    add(spec.y_c, &y_c_);
+    const auto states = static_cast<std::size_t>(spec.batch * spec.hidden);
+    h_.resize(states);
+    c_.resize(states);
+    update_.resize(states);
+    reset_state_.resize(states);
+    product_stride_ = padded(first_columns(spec)) + padded(spec.columns() - first_columns(spec));
+    products_.resize(static_cast<std::size_t>(spec.batch * product_stride_));
+    bias_.resize(static_cast<std::size_t>(spec.columns()));
+    bias_r_.resize(bias_.size());
+    lengths_.assign(static_cast<std::size_t>(spec.batch), spec.steps);
+  }
+
+  void bind(std::size_t operand, std::byte* data) override { *slots_[operand] = data; }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    read_lengths();
+    for (int64_t direction = 0; direction < spec_.directions; ++direction) run_direction(direction);
+  }
+
+ private:
+  static float* floats(std::byte* data) { return reinterpret_cast<float*>(data); }
+
+  void read_lengths() {
+    if (given_lengths_ == nullptr) return;
+    for (std::size_t b = 0; b < lengths_.size(); ++b) {
+      lengths_[b] = reinterpret_cast<const int32_t*>(given_lengths_)[b];
+      if (lengths_[b] < 0 || lengths_[b] > spec_.steps) reject(node_.call, "a sequence length is " + std::to_string(lengths_[b]));
+    }
+  }
+
+  /// Element [direction, b, 0] of a state operand.
+  [[nodiscard]] int64_t state_offset(int64_t direction, int64_t b) const {
+    return (spec_.batch_first ? b * spec_.directions + direction : direction * spec_.batch + b) * spec_.hidden;
+  }
+  [[nodiscard]] int64_t y_offset(int64_t time, int64_t direction, int64_t b) const {
+    const int64_t row = spec_.batch_first ? (b * spec_.steps + time) * spec_.directions + direction
+                                          : (time * spec_.directions + direction) * spec_.batch + b;
+    return row * spec_.hidden;
+  }
+
+  void load_state(std::byte* given, int64_t direction, std::vector<float>& state) const {
+    std::ranges::fill(state, 0.0F);
+    for (int64_t b = 0; given != nullptr && b < spec_.batch; ++b) {
+      std::copy_n(floats(given) + state_offset(direction, b), spec_.hidden, state.data() + b * spec_.hidden);
+    }
+  }
+  void store_state(std::byte* out, int64_t direction, const std::vector<float>& state) const {
+    for (int64_t b = 0; out != nullptr && b < spec_.batch; ++b) {
+      std::copy_n(state.data() + b * spec_.hidden, spec_.hidden, floats(out) + state_offset(direction, b));
+    }
+  }
+
+  /// Biases of input and state are added to the same sum, but where a gate lies between.
+  void load_bias(int64_t direction) {
+    for (std::size_t i = 0; i < bias_.size(); ++i) {
+      const float* const given = given_bias_ == nullptr ? nullptr : floats(given_bias_) + direction * 2 * spec_.columns();
+      const float of_input = given == nullptr ? 0 : given[i], of_state = given == nullptr ? 0 : given[bias_.size() + i];
+      const bool apart = spec_.linear_before_reset && static_cast<int64_t>(i) >= 2 * spec_.hidden;
+      bias_[i] = apart ? of_input : of_input + of_state;
+      bias_r_[i] = of_state;
+    }
+  }
+
+  /// states · Rᵀ for panels [first, last), to the products' columns of the same numbers.
+  void multiply(const float* weights, const std::vector<float>& states, int64_t first, int64_t last) {
+    const int64_t grain = 1 + (int64_t{1} << 19) / (spec_.hidden * kColumns * spec_.batch);
+    team_.divide(last - first, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = first + begin; panel < first + end; ++panel) {
+        multiply_panel(spec_.batch, spec_.hidden, states.data(), weights + panel * kColumns * spec_.hidden,
+                       products_.data() + panel * kColumns, product_stride_);
+      }
+    });
+  }
+
+  void run_direction(int64_t direction) {
+    const bool reverse = spec_.reverse || direction == 1;
+    load_bias(direction);
+    load_state(initial_h_, direction, h_);
+    load_state(initial_c_, direction, c_);
+    const float* const weights = floats(weights_) + direction * packed_floats(spec_);
+    for (int64_t step = 0; step < spec_.steps; ++step) {
+      // Each row of the batch runs through its own length, backwards from its own end.
+      const auto length = [&](int64_t b) { return lengths_[static_cast<std::size_t>(b)]; };
+      const auto time = [&](int64_t b) { return reverse && step < length(b) ? length(b) - 1 - step : step; };
+      const auto row = [&](int64_t b) {
+        const int64_t number = spec_.batch_first ? b * spec_.steps + time(b) : time(b) * spec_.batch + b;
+        const float* const p = peepholes_ == nullptr ? nullptr : floats(peepholes_) + direction * 3 * spec_.hidden;
+        return Row{floats(projected_) + (number * spec_.directions + direction) * spec_.columns(),
+                   products_.data() + b * product_stride_,
+                   bias_.data(),
+                   bias_r_.data(),
+                   p,
+                   h_.data() + b * spec_.hidden,
+                   c_.data() + b * spec_.hidden};
+      };
+      advance(weights, row, [&](int64_t b) { return step < length(b); });
+      for (int64_t b = 0; y_ != nullptr && b < spec_.batch; ++b) {
+        float* const out = floats(y_) + y_offset(time(b), direction, b);
+        if (step < length(b)) {
+          std::copy_n(h_.data() + b * spec_.hidden, spec_.hidden, out);
+        } else {
+          std::fill_n(out, spec_.hidden, 0.0F);
+        }
+      }
+    }
+    store_state(y_h_, direction, h_);
+    store_state(y_c_, direction, c_);
+  }
+
+  template <class RowOf, class IsActive>
+  void advance(const float* weights, const RowOf& row, const IsActive& is_active) {
+    const int64_t first = padded(first_columns(spec_)) / kColumns;
+    multiply(weights, h_, 0, first);
+    const bool waits = first_columns(spec_) < spec_.columns();
+    for (int64_t b = 0; b < spec_.batch; ++b) {
+      if (!is_active(b)) continue;
+      switch (spec_.kind) {
+        case Recurrence::Kind::rnn:
+          rnn_row(row(b), spec_.hidden);
+          break;
+        case Recurrence::Kind::lstm:
+          if (peepholes_ == nullptr) {
+            lstm_row(row(b), spec_.hidden);
+          } else {
+            peephole_lstm_row(row(b), spec_.hidden);
+          }
+          break;
+        case Recurrence::Kind::gru:
+          if (waits) {
+            gru_gates(row(b), update_.data() + b * spec_.hidden, reset_state_.data() + b * spec_.hidden, spec_.hidden);
+          } else {
+            linear_gru_row(row(b), spec_.hidden);
+          }
+          break;
+      }
+    }
+    if (!waits) return;
+    multiply(weights, reset_state_, first, product_stride_ / kColumns);
+    for (int64_t b = 0; b < spec_.batch; ++b) {
+      if (!is_active(b)) continue;
+      gru_state(row(b), update_.data() + b * spec_.hidden, products_.data() + b * product_stride_ + first * kColumns, spec_.hidden);
+    }
+  }
+
+  Recurrence spec_;
+  const ProgramNode& node_;
+  Team team_;
+  std::vector<std::byte**> slots_;
+  std::byte *projected_ = nullptr, *weights_ = nullptr, *given_bias_ = nullptr, *given_lengths_ = nullptr;
+  std::byte *initial_h_ = nullptr, *initial_c_ = nullptr, *peepholes_ = nullptr;
+  std::byte *y_ = nullptr, *y_h_ = nullptr, *y_c_ = nullptr;
+  std::vector<int64_t> lengths_;
+  std::vector<float> h_, c_, update_, reset_state_;  ///< [batch][hidden]
+  std::vector<float> products_;                      ///< [batch][panels of columns]
+  int64_t product_stride_ = 0;
+  std::vector<float> bias_, bias_r_;
+};
+
+}  // namespace
+
+int64_t packed_bytes(const Recurrence& recurrence) {
+  return recurrence.directions * packed_floats(recurrence) * int64_t{sizeof(float)};
+}
+
+void pack_weights(const Recurrence& recurrence, const Tensor& weights, std::byte* packed) {
+  const Tensor plain = contiguous(weights);
+  const int64_t depth = recurrence.hidden, columns = recurrence.columns(), first = first_columns(recurrence);
+  std::memset(packed, 0, static_cast<std::size_t>(packed_bytes(recurrence)));
+  auto* out = reinterpret_cast<float*>(packed);
+  for (int64_t direction = 0; direction < recurrence.directions; ++direction, out += packed_floats(recurrence)) {
+    const auto* const from = plain.data<float>() + direction * columns * depth;
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t at = column < first ? column : column - first + padded(first);
+      float* const to = out + at / kColumns * kColumns * depth + at % kColumns;
+      for (int64_t k = 0; k < depth; ++k) to[k * kColumns] = from[column * depth + k];
+    }
+  }
+}
+
+std::unique_ptr<Kernel> make_recurrent_kernel(const Recurrence& recurrence, const ProgramNode& node, Team team) {
+  return std::make_unique<RecurrentKernel>(recurrence, node, team);
+}
+
+}  // namespace relayout

@@ -1,0 +1,217 @@
+// Softmax and LogSoftmax along an axis of f32 tensors.
+#include "exec/kernels/softmax_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/vectorize.h"
+#include "exec/kernels/fast_math.h"
+#include "exec/kernels/kernel.h"
+#include "exec/kernels/line_math.h"
+#include "ops/window.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Σ e^(in − maximum), each lane in double.
+RELAYOUT_VECTORIZE double sum_of_exponentials(const float* in, float maximum, int64_t count) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(exponential(in[i + lane] - maximum));
+  }
+  for (; i < count; ++i) lanes[0] += static_cast<double>(exponential(in[i] - maximum));
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+RELAYOUT_VECTORIZE void less(float* out, const float* in, double shift, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(static_cast<double>(in[i]) - shift);
+}
+
+class LogSoftmaxKernel : public FloatKernel {
+ public:
+  LogSoftmaxKernel(int64_t length, int64_t lines, Team team) : length_(length), lines_(lines), team_(team) {}
+
+  void run() override {
+    team_.divide(lines_, kElementsPerPart / length_ + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line) {
+        const float* const in = source_ + line * length_;
+        const float maximum = maximum_of(in, length_);
+        const double shift = static_cast<double>(maximum) + std::log(sum_of_exponentials(in, maximum, length_));
+        less(destination_ + line * length_, in, shift, length_);
+      }
+    });
+  }
+
+ private:
+  int64_t length_, lines_;
+  Team team_;
+};
+
+/// What the mask forbids is −∞ whatever the score is, NaN too.
+RELAYOUT_VECTORIZE void scale_and_mask(float* scores, float scale, const float* mask, int64_t count) {
+  if (mask == nullptr) {
+    for (int64_t i = 0; i < count; ++i) scores[i] *= scale;
+    return;
+  }
+  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    const float masked = scores[i] * scale + mask[i];
+    scores[i] = mask[i] == kForbidden ? kForbidden : masked;
+  }
+}
+
+RELAYOUT_VECTORIZE void cap(float* scores, float scale, float softcap, int64_t count) {
+  const float factor = scale / softcap;
+  for (int64_t i = 0; i < count; ++i) scores[i] = softcap * hyperbolic_tangent(scores[i] * factor);
+}
+
+RELAYOUT_VECTORIZE double exponentials(float* in, float maximum, int64_t count) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const float value = exponential(in[i + lane] - maximum);
+      in[i + lane] = value;
+      lanes[lane] += static_cast<double>(value);
+    }
+  }
+  for (; i < count; ++i) lanes[0] += static_cast<double>(in[i] = exponential(in[i] - maximum));
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+RELAYOUT_VECTORIZE void divide(float* values, float divisor, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) values[i] /= divisor;
+}
+
+class AttentionSoftmaxKernel : public Kernel {
+ public:
+  AttentionSoftmaxKernel(AttentionSoftmax spec, Team team) : spec_(std::move(spec)), team_(team) {}
+
+  void bind(std::size_t operand, std::byte* data) override {
+    if (operand == (spec_.mask ? 1 : 0)) {
+      scores_ = reinterpret_cast<float*>(data);
+    } else {
+      mask_ = data;
+    }
+  }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    const int64_t keys = spec_.dims[3];
+    team_.divide(spec_.dims[0] * spec_.dims[1] * spec_.dims[2], kElementsPerPart / keys + 1, [&](int64_t begin, int64_t end) {
+      std::vector<float> mask(static_cast<std::size_t>(keys));
+      for (int64_t row = begin; row < end; ++row) soften(row, mask.data());
+    });
+  }
+
+ private:
+  void soften(int64_t row, float* mask) const {
+    const int64_t keys = spec_.dims[3], query = row % spec_.dims[2];
+    const Span& seen = spec_.visible[static_cast<std::size_t>(query)];
+    float* const line = scores_ + row * keys;
+    float* const scores = line + seen.begin;
+    const int64_t end = spec_.mask ? std::min(seen.end, spec_.mask->dims[3]) : seen.end;
+    const int64_t count = std::max<int64_t>(end - seen.begin, 0);
+    std::fill(line, scores, 0.0F);
+    std::fill(scores + count, line + keys, 0.0F);
+    if (count == 0) return;
+    if (spec_.softcap > 0) cap(scores, spec_.scale, spec_.softcap, count);
+    scale_and_mask(scores, spec_.softcap > 0 ? 1 : spec_.scale, spec_.mask ? mask_line(row, seen.begin, count, mask) : nullptr, count);
+    const float maximum = maximum_of(scores, count);
+    if (maximum == -std::numeric_limits<float>::infinity()) return std::fill_n(scores, count, 0.0F), void();
+    divide(scores, static_cast<float>(exponentials(scores, maximum, count)), count);
+  }
+
+  /// What is added to `count` scores of a row from key `first` on: the mask itself where it lies so.
+  const float* mask_line(int64_t row, int64_t first, int64_t count, float* buffer) const {
+    const Dims &strides = spec_.mask->strides, &dims = spec_.dims;
+    const int64_t query = row % dims[2], head = row / dims[2] % dims[1], image = row / dims[2] / dims[1];
+    const int64_t at = image * strides[0] + head * strides[1] + query * strides[2] + first * strides[3];
+    if (spec_.mask->type == DataType::boolean) {
+      const auto* const from = reinterpret_cast<const uint8_t*>(mask_) + at;
+      for (int64_t i = 0; i < count; ++i) buffer[i] = from[i * strides[3]] != 0 ? 0 : -std::numeric_limits<float>::infinity();
+      return buffer;
+    }
+    const auto* const from = reinterpret_cast<const float*>(mask_) + at;
+    if (strides[3] == 1) return from;
+    for (int64_t i = 0; i < count; ++i) buffer[i] = from[i * strides[3]];
+    return buffer;
+  }
+
+  AttentionSoftmax spec_;
+  Team team_;
+  float* scores_ = nullptr;
+  const std::byte* mask_ = nullptr;
+};
+
+/// Takes NaN for +∞, so that the other elements of its line are 0: lines that begin with 0 are looked at.
+class GuardedSoftmaxKernel : public FloatKernel {
+ public:
+  GuardedSoftmaxKernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements, Team team)
+      : softmax_(std::move(softmax)), length_(length), stride_(stride), elements_(elements), team_(team) {}
+
+  void bind(std::size_t operand, std::byte* data) override {
+    FloatKernel::bind(operand, data);
+    softmax_->bind(operand, data);
+  }
+  [[nodiscard]] std::string implementation() const override { return softmax_->implementation(); }
+  [[nodiscard]] int64_t scratchpad_bytes() const override { return softmax_->scratchpad_bytes(); }
+  void bind_scratchpad(std::byte* data) override { softmax_->bind_scratchpad(data); }
+
+  void run() override {
+    softmax_->run();
+    const int64_t block = length_ * stride_;
+    team_.divide(elements_ / block, 65536 / stride_ + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        for (int64_t line = at * block; line < at * block + stride_; ++line) {
+          if (!(destination_[line] > 0) && !is_below_infinity(source_ + line)) fill(destination_ + line);
+        }
+      }
+    });
+  }
+
+ private:
+  /// Whether all of a line are numbers or −∞, whose exponential is 0.
+  [[nodiscard]] bool is_below_infinity(const float* line) const {
+    int64_t below = 0;
+    for (int64_t k = 0; k < length_; ++k) below += line[k * stride_] <= std::numeric_limits<float>::max() ? 1 : 0;
+    return below == length_;
+  }
+  void fill(float* line) const {
+    for (int64_t k = 0; k < length_; ++k) line[k * stride_] = std::numeric_limits<float>::quiet_NaN();
+  }
+
+  std::unique_ptr<Kernel> softmax_;
+  int64_t length_, stride_, elements_;
+  Team team_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements,
+                                                    Team team) {
+  return std::make_unique<GuardedSoftmaxKernel>(std::move(softmax), length, stride, elements, team);
+}
+
+std::unique_ptr<Kernel> make_attention_softmax_kernel(AttentionSoftmax spec, Team team) {
+  return std::make_unique<AttentionSoftmaxKernel>(std::move(spec), team);
+}
+
+std::unique_ptr<Kernel> make_log_softmax_kernel(int64_t length, int64_t lines, Team team) {
+  return std::make_unique<LogSoftmaxKernel>(length, lines, team);
+}
+
+}  // namespace relayout

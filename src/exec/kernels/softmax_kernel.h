@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "exec/kernels/kernel.h"
+#include "ops/window.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// LogSoftmax of `lines` lines of `length` f32 each, dense; operand 0 is the source, 1 the destination. The sum and what follows it are
+/// in double.
+[[nodiscard]] std::unique_ptr<Kernel> make_log_softmax_kernel(int64_t length, int64_t lines, Team team);
+
+/// A softmax of f32 along `length` elements `stride` apart, dense; `softmax` is the library's, which takes NaN for +∞ and leaves the rest
+/// of such a line 0: here all of it is NaN. Operands as of LogSoftmax, not in place.
+[[nodiscard]] std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride,
+                                                                  int64_t elements, Team team);
+
+/// What an Attention does between its two products, over scores of [batch, heads, queries, keys], f32, dense: what may not be seen gets 0,
+/// the rest softmax(softcap · tanh(scale · score / softcap) + mask).
+struct AttentionSoftmax {
+  Dims dims;
+  float scale = 1, softcap = 0;    ///< no cap: 0
+  std::vector<Span> visible;       ///< keys that each query may look at
+  std::optional<TensorDesc> mask;  ///< f32 or bool under `dims`, but for a last dim that may be shorter
+};
+/// Operands: the mask, if there is one, then the scores, in place.
+[[nodiscard]] std::unique_ptr<Kernel> make_attention_softmax_kernel(AttentionSoftmax spec, Team team);
+
+}  // namespace relayout

@@ -1,0 +1,157 @@
+// Finds nodes that run as one step: what follows a convolution or product, and chains of elementwise operators.
+#include "exec/lower/fuse.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/layout_guide.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/stages.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Functions that the library applies to a convolution's result as they are. Its exp turns NaN into infinity, its gelu infinity into
+/// NaN.
+bool is_post_op(Function function) {
+  switch (function) {
+    case Function::relu:
+    case Function::clip:
+    case Function::hard_sigmoid:
+    case Function::hard_swish:
+    case Function::sigmoid:
+    case Function::tanh:
+    case Function::elu:
+    case Function::swish:
+    case Function::softplus:
+    case Function::abs:
+    case Function::sqrt:
+    case Function::log:
+    case Function::linear:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Fuser {
+ public:
+  Fuser(const Program& program, const std::vector<int>& nodes, const StageContext& context, const LayoutGuide& guide)
+      : program_(program),
+        nodes_(nodes),
+        context_(context),
+        guide_(guide),
+        runs_(program.nodes().size(), false),
+        taken_(program.nodes().size(), false) {
+    for (const int node : nodes) runs_[static_cast<std::size_t>(node)] = true;
+  }
+
+  std::vector<Group> run() {
+    // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+      const std::string& op = node_at(*node).node->op_type();
+      if (op == "Conv" || op == "ConvTranspose") grow(*node, &Fuser::follows_convolution);
+      if (op == "Gemm" || op == "MatMul") grow(*node, &Fuser::follows_elementwise);
+    }
+    for (const int node : nodes_) {
+      if (!taken_[static_cast<std::size_t>(node)] && is_elementwise(node)) grow(node, &Fuser::follows_elementwise);
+    }
+    for (const int node : nodes_) {
+      if (!taken_[static_cast<std::size_t>(node)]) chains_.push_back({node});
+    }
+    std::ranges::sort(chains_, {}, [](const std::vector<int>& chain) { return chain.back(); });
+    std::vector<Group> out;
+    for (const std::vector<int>& chain : chains_) {
+      Group& group = out.emplace_back();
+      for (const int node : chain) group.nodes.push_back(&node_at(node));
+    }
+    return out;
+  }
+
+ private:
+  using Follows = bool (Fuser::*)(const std::vector<int>& chain, int node, int through) const;
+
+  [[nodiscard]] const ProgramNode& node_at(int node) const { return program_.nodes()[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] const Dims& dims(int value) const { return context_.states[static_cast<std::size_t>(value)].info->dims; }
+
+  void grow(int anchor, Follows follows) {
+    std::vector<int> chain{anchor};
+    taken_[static_cast<std::size_t>(anchor)] = true;
+    while (true) {
+      const int through = node_at(chain.back()).output(0);
+      const int next = only_reader(through);
+      if (next < 0 || node_at(next).output(0) < 0 || dims(node_at(next).output(0)) != dims(through)) break;
+      if (guide_.is_ordered(next).value_or(false) != guide_.is_ordered(anchor).value_or(false) || !(this->*follows)(chain, next, through))
+        break;
+      chain.push_back(next);
+      taken_[static_cast<std::size_t>(next)] = true;
+    }
+    chains_.push_back(std::move(chain));
+  }
+
+  /// The one node that reads a value, if it runs in this plan and is free; else -1.
+  [[nodiscard]] int only_reader(int value) const {
+    if (value < 0 || program_.readers(value) != 1 || program_.is_output(value)) return -1;
+    const int reader = program_.consumers(value).front();
+    return runs_[static_cast<std::size_t>(reader)] && !taken_[static_cast<std::size_t>(reader)] ? reader : -1;
+  }
+
+  /// A BatchNormalization directly behind; then functions, and sums with tensors of the same size. Broadcast operands crash some of
+  /// the library's kernels on AMX (oneDNN issue 3450).
+  [[nodiscard]] bool follows_convolution(const std::vector<int>& chain, int node, int through) const {
+    if (chain.size() == 1) {
+      const auto affine = channel_affine_of(context_, node_at(node));
+      if (affine) return affine->is_finite();
+    }
+    const auto stages = stages_of(context_, node_at(node), through);
+    if (!stages || stages->size() != 1) return false;
+    const Stage& stage = stages->front();
+    return !stage.is_binary ? is_post_op(stage.function) : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+  }
+
+  [[nodiscard]] bool follows_elementwise(const std::vector<int>& chain, int node, int through) const {
+    const auto stages = stages_of(context_, node_at(node), through);
+    constexpr std::size_t kLongest = 3;  // each may take three operands
+    return stages && are_own(*stages) && chain.size() < kLongest;
+  }
+
+  [[nodiscard]] bool is_elementwise(int node) const {
+    const ProgramNode& entry = node_at(node);
+    return std::ranges::any_of(entry.inputs, [&](int input) {
+      if (input < 0 || context_.states[static_cast<std::size_t>(input)].constant || entry.output(0) < 0) return false;
+      if (dims(input) != dims(entry.output(0))) return false;
+      const auto stages = stages_of(context_, entry, input);
+      return stages && are_own(*stages);
+    });
+  }
+
+  const Program& program_;
+  const std::vector<int>& nodes_;
+  StageContext context_;
+  const LayoutGuide& guide_;
+  std::vector<bool> runs_, taken_;
+  std::vector<std::vector<int>> chains_;
+};
+
+}  // namespace
+
+std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes) {
+  std::vector<Group> out;
+  out.reserve(nodes.size());
+  for (const int node : nodes) out.push_back({{&program.nodes()[static_cast<std::size_t>(node)]}});
+  return out;
+}
+
+std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context,
+                                const LayoutGuide& guide) {
+  return Fuser(program, nodes, context, guide).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "exec/layout_guide.h"
+#include "exec/lower/lowering.h"
+
+namespace relayout {
+
+/// The nodes as groups in running order, each on its own.
+[[nodiscard]] std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes);
+/// The nodes as groups in running order: convolutions, products and elementwise operators together with what follows them and nobody
+/// else reads. A group runs where its last node stands, and in one layout.
+[[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context,
+                                              const LayoutGuide& guide);
+
+}  // namespace relayout

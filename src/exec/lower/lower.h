@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exec/lower/lowering.h"
+#include "exec/lower/stages.h"
+
+namespace relayout {
+
+// What the lines of the lowering table point to, file by file.
+bool lower_convolution(Lowering& lowering, const Group& group);
+bool lower_gemm(Lowering& lowering, const Group& group);
+bool lower_matmul(Lowering& lowering, const Group& group);
+bool lower_einsum(Lowering& lowering, const Group& group);
+bool lower_attention(Lowering& lowering, const Group& group);
+bool lower_integer_matmul(Lowering& lowering, const Group& group);
+bool lower_integer_convolution(Lowering& lowering, const Group& group);
+bool lower_recurrent(Lowering& lowering, const Group& group);
+bool lower_pool(Lowering& lowering, const Group& group);
+bool lower_spatial(Lowering& lowering, const Group& group);
+bool lower_reduce(Lowering& lowering, const Group& group);
+bool lower_elementwise(Lowering& lowering, const Group& group);
+bool lower_softmax(Lowering& lowering, const Group& group);
+bool lower_log_softmax(Lowering& lowering, const Group& group);
+bool lower_layer_normalization(Lowering& lowering, const Group& group);
+bool lower_concat(Lowering& lowering, const Group& group);
+bool lower_reshape(Lowering& lowering, const Group& group);
+bool lower_split_to_sequence(Lowering& lowering, const Group& group);
+bool lower_sequence_construct(Lowering& lowering, const Group& group);
+bool lower_sequence_at(Lowering& lowering, const Group& group);
+bool lower_transpose(Lowering& lowering, const Group& group);
+bool lower_blocks(Lowering& lowering, const Group& group);
+bool lower_tile(Lowering& lowering, const Group& group);
+
+/// A node's output is elements that are there already: seen as `view` where the plan lets them lie so (true), else copied.
+bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view);
+/// A tensor under larger dims, numpy's way: strides 0 where it repeats.
+[[nodiscard]] TensorDesc broadcast(const TensorDesc& operand, const Dims& dims);
+/// Whether the chain kernel computes all of them.
+[[nodiscard]] bool are_own(const std::vector<Stage>& stages);
+/// destination = stages(source), one step; the destination's order is that of full-size operands.
+void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages);
+
+}  // namespace relayout

@@ -1,0 +1,427 @@
+// Lowers Conv and ConvTranspose with what is fused behind them: to a primitive, a product, or a product of windows.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/kernels/kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/matrix_product.h"
+#include "exec/lower/rates.h"
+#include "exec/lower/stages.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "model/attributes.h"
+#include "ops/convolution.h"
+#include "ops/window.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// A Conv or ConvTranspose and what a group adds to it.
+struct ConvolutionGroup {
+  const ProgramNode* node = nullptr;
+  Convolution spec;                     ///< without descs' strides and post-ops
+  std::optional<ChannelAffine> affine;  ///< goes into weights and bias
+  std::string affine_key;
+  std::vector<Stage> stages;  ///< go behind
+};
+
+Convolution plain_spec(Lowering& lowering, const ProgramNode& node) {
+  const ConvolutionShape shape = convolution_shape(node.call, lowering.info(node.inputs[0]).dims, lowering.info(node.inputs[1]).dims);
+  Convolution spec;
+  spec.groups = shape.groups;
+  spec.strides = shape.window.strides;
+  spec.dilations = shape.window.dilations;
+  spec.pads_begin = shape.window.before;
+  spec.pads_end = shape.window.after;
+  return spec;
+}
+
+Dims list_or(const Attributes& attributes, std::string_view name, std::size_t count, int64_t otherwise) {
+  Dims out = attributes.integers(name);
+  if (out.empty()) out.assign(count, otherwise);
+  return out;
+}
+
+/// Output dims were inferred (and the attributes checked) by the op table; what the pads come to follows from them.
+Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
+  const Attributes& attributes = node.call.attributes;
+  const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const std::size_t rank = x.size() - 2;
+  Convolution spec;
+  spec.transposed = true;
+  spec.groups = attributes.integer("group", 1);
+  spec.strides = list_or(attributes, "strides", rank, 1);
+  spec.dilations = list_or(attributes, "dilations", rank, 1);
+  const std::string automatic = attributes.text("auto_pad", "NOTSET");
+  const bool explicit_pads = automatic == "NOTSET" && !attributes.has("output_shape");
+  const Dims pads = list_or(attributes, "pads", 2 * rank, 0);
+  const Dims extra = list_or(attributes, "output_padding", rank, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const int64_t extent = (w[i + 2] - 1) * spec.dilations[i] + 1;
+    const int64_t whole = (x[i + 2] - 1) * spec.strides[i] + extent;
+    const int64_t total = whole + extra[i] - y[i + 2];
+    const int64_t begin = automatic == "VALID" ? 0 : explicit_pads ? pads[i] : automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+    spec.pads_begin.push_back(begin);
+    spec.pads_end.push_back(whole - begin - y[i + 2]);
+  }
+  return spec;
+}
+
+/// Whether the window covers the input just once: every output channel is one sum over all that there is.
+bool is_product(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
+  const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  for (std::size_t i = 0; i < spec.pads_begin.size(); ++i) {
+    if (spec.pads_begin[i] != 0 || (spec.dilations[i] != 1 && w[i + 2] != 1)) return false;
+  }
+  return !spec.transposed && spec.groups == 1 && std::equal(x.begin() + 1, x.end(), w.begin() + 1) && element_count(y) == y[0] * y[1];
+}
+
+/// Such a convolution as the matrix product that it is, which the library has faster kernels for.
+bool lower_product(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const auto stages = rest_of(lowering, group);
+  if (!stages) return false;
+  const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const int64_t depth = element_count(w) / w[0];
+  MatrixProduct product;
+  product.source = as_matrices(lowering, lowering.place(node.inputs[0]), {y[0], depth});
+  product.weights.desc = ordered(DataType::float32, {depth, w[0]}, Order::contiguous);
+  product.constant = lowering.constant(node.inputs[1]);
+  if (node.input(2) >= 0) product.bias = lowering.dense(node.input(2), Order::contiguous);
+  const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
+  product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1]}, Order::contiguous), 0);
+  if (!emit_product(lowering, product, true)) return false;
+  finish(lowering, group, destination, *stages);
+  return true;
+}
+
+/// Whether windows of few elements are strided views of a contiguous input of one channel, as of a speech model's samples: the library
+/// would spend its time on layouts.
+bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
+  const Dims& w = lowering.info(node.inputs[1]).dims;
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= rates::kShallowWindow &&
+         std::ranges::all_of(spec.pads_begin, is_zero) && std::ranges::all_of(spec.pads_end, is_zero) &&
+         (!lowering.optimized() || lowering.planned_order(node) == Order::contiguous) &&
+         (node.input(2) < 0 || small_constant(lowering.stage_context(), node.input(2)));
+}
+
+/// Adds a constant of one element per channel, dim 1 of `rank` dims.
+Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
+  Stage stage;
+  stage.is_binary = true;
+  Dims dims(rank - 1, 1);
+  dims[0] = static_cast<int64_t>(values.size());
+  stage.constant = Tensor(DataType::float32, dims);
+  std::ranges::transform(values, stage.constant.data<float>(), [](double value) { return static_cast<float>(value); });
+  return stage;
+}
+
+/// Such a convolution as the product of its weights with the windows as columns.
+bool lower_columns(Lowering& lowering, const Group& group, const Convolution& spec) {
+  const ProgramNode& node = group.anchor();
+  auto stages = rest_of(lowering, group);
+  if (!stages) return false;
+  const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
+  const Place source = lowering.place(node.inputs[0]);
+  TensorDesc windows{DataType::float32, {y[0], w[1]}, {source.desc.strides[0], source.desc.strides[1]}};
+  for (const bool taps : {true, false}) {
+    for (std::size_t i = 2; i < w.size(); ++i) {
+      windows.dims.push_back(taps ? w[i] : y[i]);
+      windows.strides.push_back(source.desc.strides[i] * (taps ? spec.dilations[i - 2] : spec.strides[i - 2]));
+    }
+  }
+  const int64_t depth = element_count(w) / w[0], positions = element_count(y) / (y[0] * y[1]);
+  MatrixProduct product;
+  product.source = as_matrices(lowering, lowering.place(node.inputs[1]), {1, w[0], depth});
+  product.weights = as_matrices(lowering, lowering.view_of(source, windows, 0), {y[0], depth, positions});
+  const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
+  product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1], positions}, Order::contiguous), 0);
+  if (!emit_product(lowering, product)) return false;
+  if (const auto bias = small_constant(lowering.stage_context(), node.input(2))) {
+    stages->insert(stages->begin(), add_per_channel(*bias, y.size()));
+  }
+  finish(lowering, group, destination, *stages);
+  return true;
+}
+
+/// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
+bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
+  const StageContext context = lowering.stage_context();
+  int through = group.anchor().output(0);
+  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
+    const ProgramNode& node = *group.nodes[i];
+    auto affine = i == 1 ? channel_affine_of(context, node) : std::nullopt;
+    if (affine && affine->is_finite()) {
+      out.affine = std::move(affine);
+      out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(node.node));
+    } else {
+      auto stages = stages_of(context, node, through);
+      if (!stages) return false;
+      out.stages.insert(out.stages.end(), stages->begin(), stages->end());
+    }
+    through = node.output(0);
+  }
+  return true;
+}
+
+/// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
+void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<double>& scale) {
+  const Dims &dims = weights.dims(), &strides = weights.strides();
+  const int64_t per_group = dims[0] / spec.groups;
+  Dims index(dims.size(), 0);
+  float* const data = weights.data<float>();
+  const int64_t count = weights.element_count();
+  int64_t offset = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t channel = spec.transposed ? index[0] / per_group * dims[1] + index[1] : index[0];
+    data[offset] = static_cast<float>(static_cast<double>(data[offset]) * scale[static_cast<std::size_t>(channel)]);
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+      offset += strides[axis];
+      if (++index[axis] < dims[axis]) break;
+      offset -= index[axis] * strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+/// A tensor that may be written: the one given when nobody else holds it.
+Tensor writable(Tensor tensor, const KnownConstant& constant) {
+  if (!constant.is_loaded()) return tensor;
+  Tensor copy(TensorDesc{tensor.type(), tensor.dims(), tensor.strides()});
+  const auto kernel = make_copy_kernel(tensor.desc(), copy.desc(), {});
+  kernel->bind(0, tensor.bytes());
+  kernel->bind(1, copy.bytes());
+  kernel->run();
+  return copy;
+}
+
+Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
+  KnownConstant& constant = *lowering.constant(group.node->inputs[1]);
+  const auto make = [&](std::byte* target) {
+    Tensor weights = lowering.store().read(constant);
+    if (group.affine) {
+      weights = writable(std::move(weights), constant);
+      scale_weights(weights, group.spec, group.affine->scale);
+    }
+    lowering.library().set_threads(lowering.settings().threads);
+    format.pack(weights.desc(), weights.bytes(), target);
+  };
+  lowering.count_packed(format.bytes());
+  // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
+  const std::string kind = group.spec.transposed ? "transposed" : "";
+  const std::string key = lowering.store().key_of(constant) + group.affine_key + kind + format.key();
+  return lowering.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
+}
+
+/// The bias with the affine in it; nothing when there is none.
+std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
+  const int value = group.node->input(2);
+  if (!group.affine) return value < 0 ? std::nullopt : std::optional(lowering.dense(value, Order::contiguous));
+  const StageContext context = lowering.stage_context();
+  const auto before = small_constant(context, value);
+  const auto channels = static_cast<int64_t>(group.affine->scale.size());
+  Tensor bias(DataType::float32, {channels});
+  for (std::size_t i = 0; i < group.affine->scale.size(); ++i) {
+    const double shifted = (before ? (*before)[i] : 0.0) - group.affine->mean[i];
+    bias.data<float>()[i] = static_cast<float>(shifted * group.affine->scale[i] + group.affine->bias[i]);
+  }
+  return lowering.fixed_place(bias);
+}
+
+double nanoseconds_of(int64_t macs) {
+  return static_cast<double>(macs) / rates::kMacsPerNanosecond;
+}
+
+/// Stages as post-ops over a destination of this order; the residual that the destination takes the place of, if any.
+struct PostOps {
+  std::vector<PostOp> ops;
+  std::vector<Place> operands;  ///< per op; only binaries have one
+  std::optional<Place> residual;
+};
+
+/// Stages whose operand lies in a buffer.
+int64_t count_reads(Lowering& lowering, const std::vector<Stage>& stages, int buffer) {
+  return std::ranges::count_if(stages,
+                               [&](const Stage& stage) { return stage.value >= 0 && lowering.place(stage.value).buffer == buffer; });
+}
+
+PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, const Place& source, Order order) {
+  PostOps out;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
+    PostOp op;
+    Place operand;
+    if (!stage.is_binary) {
+      op.function = stage.function;
+      op.alpha = stage.alpha;
+      op.beta = stage.beta;
+    } else {
+      operand = stage.value < 0 ? lowering.fixed_place(stage.constant) : lowering.dense(stage.value, order);
+      const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value >= 0 && lowering.can_overwrite(operand) &&
+                            operand.buffer != source.buffer && count_reads(lowering, stages, operand.buffer) == 1;
+      op.kind = in_place ? PostOp::Kind::sum : PostOp::Kind::binary;
+      op.binary = stage.binary;
+      op.operand = operand.desc;
+      if (in_place) out.residual = operand;
+    }
+    out.ops.push_back(op);
+    out.operands.push_back(op.kind == PostOp::Kind::binary ? operand : Place{});
+  }
+  return out;
+}
+
+class ConvolutionLowering {
+ public:
+  ConvolutionLowering(Lowering& lowering, const Group& group, ConvolutionGroup parts)
+      : lowering_(lowering), group_(group), parts_(std::move(parts)), output_dims_(lowering.info(group.output()).dims) {
+    const Dims& w = lowering.info(parts_.node->inputs[1]).dims;
+    const Dims& x = lowering.info(parts_.node->inputs[0]).dims;
+    macs_ = parts_.spec.transposed ? element_count(x) * (element_count(w) / w[0]) : element_count(output_dims_) * (element_count(w) / w[0]);
+    // Small ops run on one thread; the primitive is made for as many as it will run on.
+    threads_ = lowering.use_threads(nanoseconds_of(macs_));
+  }
+
+  bool run() {
+    const Order order = computed_order();
+    const Place source = operand(order);
+    bias_ = make_bias(lowering_, parts_);
+    lowering_.use_threads(nanoseconds_of(macs_));
+    if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
+      const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
+      if (!emit_bare(operand(other), other)) return false;
+    }
+    lowering_.count_macs(macs_);
+    return true;
+  }
+
+ private:
+  /// The layout of operand and result.
+  [[nodiscard]] Order outer_order() const {
+    if (!lowering_.optimized()) return Order::contiguous;
+    return lowering_.planned_order(*parts_.node).value_or(Order::channels_last);
+  }
+
+  /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
+  [[nodiscard]] Order computed_order() const {
+    if (outer_order() == Order::channels_last || parts_.spec.transposed) return Order::channels_last;
+    if (lowering_.library().fast_plain_convolution()) return Order::contiguous;
+    return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
+  }
+
+  Place operand(Order order) {
+    const int value = parts_.node->inputs[0];
+    return order == outer_order() ? lowering_.dense(value, order) : lowering_.dense_inside(value, order);
+  }
+
+  MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
+    Convolution spec = parts_.spec;
+    spec.source = source.desc;
+    spec.weights = TensorDesc{DataType::float32, lowering_.info(parts_.node->inputs[1]).dims, {}};
+    spec.weights.strides = contiguous_strides(spec.weights.dims);
+    spec.destination = ordered(DataType::float32, output_dims_, order);
+    spec.has_bias = bias_.has_value();
+    spec.post_ops = std::move(post_ops);
+    return lowering_.library().make(spec);
+  }
+
+  void emit(MadePrimitive made, const Place& source, const PostOps& post, const Place& destination) {
+    std::vector<Place> places{source, pack_weights(lowering_, parts_, *made.primitive->weights_format())};
+    std::vector<std::pair<Argument, int>> roles{{Argument::source, 0}, {Argument::weights, 0}};
+    if (bias_) {
+      places.push_back(*bias_);
+      roles.emplace_back(Argument::bias, 0);
+    }
+    for (std::size_t i = 0; i < post.operands.size(); ++i) {
+      if (!post.operands[i]) continue;
+      places.push_back(post.operands[i]);
+      roles.emplace_back(Argument::operand, static_cast<int>(i));
+    }
+    places.push_back(destination);
+    roles.emplace_back(Argument::destination, 0);
+    lowering_.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads_);
+  }
+
+  /// Products of unfolded windows apply post-ops element by element, in loops that are not widened: a pass of their own is faster.
+  [[nodiscard]] bool applies_slowly(const Primitive& primitive) const {
+    return primitive.implementation().find("gemm") != std::string::npos && are_own(parts_.stages);
+  }
+
+  bool emit_with_post_ops(const Place& source, Order order) {
+    if (parts_.stages.empty() || order != outer_order()) return false;
+    const PostOps post = make_post_ops(lowering_, parts_.stages, source, order);
+    lowering_.use_threads(nanoseconds_of(macs_));
+    MadePrimitive made = make(source, order, post.ops);
+    if (!made.primitive || applies_slowly(*made.primitive)) return false;
+    const Place destination = post.residual ? *post.residual : lowering_.new_place(ordered(DataType::float32, output_dims_, order));
+    emit(std::move(made), source, post, destination);
+    lowering_.define(group_.output(), destination);
+    return true;
+  }
+
+  /// The convolution alone, and stages as a pass of their own.
+  bool emit_bare(const Place& source, Order order) {
+    if (!are_own(parts_.stages)) return false;
+    lowering_.use_threads(nanoseconds_of(macs_));
+    MadePrimitive made = make(source, order, {});
+    if (!made.primitive) return false;
+    Place destination = lowering_.new_place(ordered(DataType::float32, output_dims_, order));
+    emit(std::move(made), source, {}, destination);
+    if (order != outer_order() && !is_ordered(destination.desc, outer_order())) {
+      const Place outside = lowering_.new_place(ordered(DataType::float32, output_dims_, outer_order()));
+      lowering_.copy(destination, outside, Lowering::Copy::inside);
+      destination = outside;
+    }
+    if (!parts_.stages.empty()) emit_stages(lowering_, destination, destination, parts_.stages);
+    lowering_.define(group_.output(), destination);
+    return true;
+  }
+
+  Lowering& lowering_;
+  const Group& group_;
+  ConvolutionGroup parts_;
+  Dims output_dims_;
+  std::optional<Place> bias_;
+  int64_t macs_ = 0;
+  int threads_ = 1;
+};
+
+bool is_suitable(Lowering& lowering, const ProgramNode& node) {
+  for (const int input : node.inputs) {
+    if (input >= 0 && !is_float_tensor(lowering, input)) return false;
+  }
+  const Dims& x = lowering.info(node.inputs[0]).dims;
+  if (x.size() < 3 || x.size() > 5 || lowering.constant(node.inputs[1]) == nullptr) return false;
+  const auto is_empty = [&](int value) { return element_count(lowering.info(value).dims) == 0; };
+  return !is_empty(node.inputs[0]) && !is_empty(node.inputs[1]) && !is_empty(node.outputs[0]);
+}
+
+}  // namespace
+
+bool lower_convolution(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (!is_suitable(lowering, node)) return false;
+  const bool transposed = node.node->op_type() == "ConvTranspose";
+  ConvolutionGroup parts;
+  parts.node = &node;
+  parts.spec = transposed ? transposed_spec(lowering, node) : plain_spec(lowering, node);
+  const auto is_negative = [](int64_t pad) { return pad < 0; };
+  if (std::ranges::any_of(parts.spec.pads_begin, is_negative)) return false;
+  if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
+  if (is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
+  if (has_shallow_windows(lowering, parts.spec, node) && lower_columns(lowering, group, parts.spec)) return true;
+  if (!read_group(lowering, group, parts)) return false;
+  return ConvolutionLowering(lowering, group, std::move(parts)).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,156 @@
+// Lowers chains of elementwise operators.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "exec/kernels/elementwise_kernel.h"
+#include "exec/kernels/kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/rates.h"
+#include "exec/lower/stages.h"
+#include "exec/program.h"
+#include "layout/axis_order.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+bool is_float_tensor(Lowering& lowering, int value) {
+  return lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
+}
+
+/// The input that the result has the dims of; one that may be overwritten is preferred.
+int through_input(Lowering& lowering, const ProgramNode& node) {
+  int best = -1;
+  for (const int input : node.inputs) {
+    if (input < 0 || !is_float_tensor(lowering, input) || lowering.constant(input) != nullptr) continue;
+    if (lowering.info(input).dims != lowering.info(node.output(0)).dims) continue;
+    if (best < 0 || (!lowering.can_overwrite(lowering.place(best)) && lowering.can_overwrite(lowering.place(input)))) best = input;
+  }
+  return best;
+}
+
+/// The order that most of the full-size operands lie in already, channels-last when they do not agree.
+Order common_order(Lowering& lowering, const std::vector<int>& full) {
+  if (!lowering.optimized()) return Order::contiguous;
+  for (const int value : full) {
+    const TensorDesc& desc = lowering.place(value).desc;
+    if (!is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last)) return Order::channels_last;
+  }
+  return Order::contiguous;
+}
+
+}  // namespace
+
+TensorDesc broadcast(const TensorDesc& operand, const Dims& dims) {
+  TensorDesc out{operand.type, dims, Dims(dims.size(), 0)};
+  for (std::size_t i = 0; i < operand.dims.size(); ++i) {
+    const std::size_t at = dims.size() - operand.dims.size() + i;
+    if (operand.dims[i] != 1) out.strides[at] = operand.strides[i];
+  }
+  return out;
+}
+
+void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages) {
+  std::vector<Place> places{source};
+  std::vector<TensorDesc> descs{source.desc};
+  std::vector<ElementwiseStage> chain;
+  double bytes = 2.0 * static_cast<double>(element_count(destination.desc.dims)) * 4;
+  const auto order = order_of_strides(destination.desc.dims, destination.desc.strides);
+  for (const Stage& stage : stages) {
+    ElementwiseStage step{stage.is_binary, stage.function, stage.alpha, stage.beta, stage.binary, stage.reversed, 0};
+    if (stage.is_binary) {
+      Place operand;
+      if (stage.value < 0) {
+        operand = lowering.fixed_place(stage.constant);
+      } else if (lowering.info(stage.value).dims == destination.desc.dims) {
+        operand = lowering.place(stage.value);
+        if (order && order_of_strides(operand.desc.dims, operand.desc.strides) != order) operand = lowering.dense(stage.value, *order);
+        bytes += static_cast<double>(element_count(destination.desc.dims)) * 4;
+      } else {
+        operand = lowering.place(stage.value);
+      }
+      step.operand = descs.size() - 1;
+      descs.push_back(broadcast(operand.desc, destination.desc.dims));
+      places.push_back(operand);
+    }
+    chain.push_back(step);
+  }
+  places.push_back(destination);
+  const int threads = lowering.use_threads(bytes / rates::kStreamedBytesPerNanosecond);
+  lowering.emit(make_elementwise_kernel(descs, destination.desc, std::move(chain), {lowering.settings().library, threads}), places,
+                threads);
+}
+
+bool are_own(const std::vector<Stage>& stages) {
+  const auto operands = std::ranges::count_if(stages, [](const Stage& stage) { return stage.is_binary; });
+  return static_cast<std::size_t>(operands) <= kMostElementwiseOperands;
+}
+
+namespace {
+
+/// One function of 16-bit floats.
+bool lower_narrow(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const int input = node.input(0), output = node.output(0);
+  if (group.nodes.size() != 1 || input < 0 || output < 0 || !lowering.is_tensor(input)) return false;
+  const DataType type = lowering.info(input).type;
+  if ((type != DataType::float16 && type != DataType::bfloat16) || lowering.info(output).type != type) return false;
+  const auto stage = unary_stage_of(lowering.stage_context(), node);
+  if (!stage) return false;
+  const Place source = lowering.place(input);
+  const auto order = order_of_strides(source.desc.dims, source.desc.strides);
+  if (!order || !is_dense(source.desc.dims, source.desc.strides)) return false;
+  const Place destination = lowering.new_place(ordered(type, source.desc.dims, *order));
+  const int64_t count = element_count(source.desc.dims);
+  const int threads = lowering.use_threads(static_cast<double>(count) / rates::kExponentialsPerNanosecond);
+  const ElementwiseStage step{false, stage->function, stage->alpha, stage->beta};
+  lowering.emit(make_narrow_elementwise_kernel(type, count, step, {lowering.settings().library, threads}), {source, destination}, threads);
+  lowering.define(output, destination);
+  return true;
+}
+
+}  // namespace
+
+bool lower_elementwise(Lowering& lowering, const Group& group) {
+  const int anchor_input = through_input(lowering, group.anchor());
+  if (anchor_input < 0) return lower_narrow(lowering, group);
+  const StageContext context = lowering.stage_context();
+  std::vector<Stage> stages;
+  int through = anchor_input;
+  for (const ProgramNode* node : group.nodes) {
+    const auto here = stages_of(context, *node, through);
+    if (!here) return false;
+    stages.insert(stages.end(), here->begin(), here->end());
+    through = node->output(0);
+  }
+  std::vector<int> full{anchor_input};
+  for (const Stage& stage : stages) {
+    if (stage.value >= 0 && lowering.info(stage.value).dims == lowering.info(anchor_input).dims &&
+        lowering.constant(stage.value) == nullptr) {
+      full.push_back(stage.value);
+    }
+  }
+  const TensorDesc result = lowering.result_desc(group.last(), 0, common_order(lowering, full));
+  if (!are_own(stages)) return false;
+  Place source = lowering.place(anchor_input);
+  const bool dense = is_dense(source.desc.dims, source.desc.strides) &&
+                     order_of_strides(source.desc.dims, source.desc.strides) == order_of_strides(result.dims, result.strides);
+  if (dense) source.desc = result;
+  // The first stage may read the source's memory a second time, later ones would find results there.
+  bool shared = false;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i].value < 0 || (i == 0 && stages[i].value == anchor_input)) continue;
+    shared = shared || lowering.place(stages[i].value).buffer == source.buffer;
+  }
+  const Place destination = dense && !shared && lowering.can_overwrite(source) ? source : lowering.new_place(result);
+  emit_stages(lowering, source, destination, stages);
+  lowering.define(group.output(), destination);
+  return true;
+}
+
+}  // namespace relayout

@@ -1,0 +1,113 @@
+// Lowers MatMul and Gemm with what is fused behind them.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "exec/kernels/kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/matrix_product.h"
+#include "exec/lower/stages.h"
+#include "exec/program.h"
+#include "model/attributes.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// An operand of a batch of products as [batch…, rows, columns] of `rank` dims; a vector is a matrix of one row, or column.
+Place with_rank(Lowering& lowering, const Place& place, bool vector_is_column, std::size_t rank) {
+  TensorDesc desc = place.desc;
+  if (desc.dims.size() == 1 && vector_is_column) {
+    desc.dims.push_back(1);
+    desc.strides.push_back(1);
+  }
+  desc.dims.insert(desc.dims.begin(), rank - desc.dims.size(), 1);
+  desc.strides.insert(desc.strides.begin(), rank - desc.strides.size(), 1);
+  return lowering.view_of(place, std::move(desc), 0);
+}
+
+/// What Gemm adds, as a bias over the columns, when it is one.
+std::optional<Place> column_bias(Lowering& lowering, int value, int64_t columns) {
+  const Dims& dims = lowering.info(value).dims;
+  if (element_count(dims) != columns || dims.empty() || dims.back() != columns) return std::nullopt;
+  return lowering.dense(value, Order::contiguous);
+}
+
+}  // namespace
+
+bool lower_gemm(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const Attributes& attributes = node.call.attributes;
+  if (node.call.opset < 7 || attributes.real("alpha", 1.0F) != 1.0F || !are_floats(lowering, node)) return false;
+  auto stages = rest_of(lowering, group);
+  if (!stages) return false;
+
+  MatrixProduct product;
+  const Dims& dims = lowering.info(node.outputs[0]).dims;
+  product.source = lowering.place(node.inputs[0]);
+  if (attributes.integer("transA", 0) != 0) product.source.desc = swap_last(product.source.desc);
+  const bool swap = attributes.integer("transB", 0) != 0;
+  product.constant = lowering.constant(node.inputs[1]);
+  if (product.constant != nullptr) {
+    product.weights.desc = ordered(DataType::float32, lowering.info(node.inputs[1]).dims, Order::contiguous);
+  } else {
+    product.weights = lowering.place(node.inputs[1]);
+  }
+  if (swap) product.weights.desc = swap_last(product.weights.desc);
+
+  if (const int added = node.input(2); added >= 0) {
+    const float beta = attributes.real("beta", 1.0F);
+    if (beta == 1.0F) product.bias = column_bias(lowering, added, dims[1]);
+    if (!product.bias) {
+      if (beta != 1.0F) return false;
+      Stage stage;
+      stage.is_binary = true;
+      stage.value = added;
+      stages->insert(stages->begin(), stage);
+      if (!are_own(*stages)) return false;
+    }
+  }
+  product.destination = lowering.new_place(ordered(DataType::float32, dims, Order::contiguous));
+  if (!emit_product(lowering, product, swap)) return false;
+  finish(lowering, group, product.destination, *stages);
+  return true;
+}
+
+bool lower_matmul(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const Dims &a = lowering.info(node.inputs[0]).dims, &b = lowering.info(node.inputs[1]).dims, &out = lowering.info(node.outputs[0]).dims;
+  if (a.empty() || b.empty() || a.size() > 8 || b.size() > 8 || !are_floats(lowering, node)) return false;
+  const auto stages = rest_of(lowering, group);
+  if (!stages) return false;
+
+  MatrixProduct product;
+  const Place destination = lowering.new_place(ordered(DataType::float32, out, Order::contiguous));
+  const int64_t columns = b.size() == 1 ? 1 : b.back();
+  if (b.size() <= 2) {
+    // One matrix for all: the rows of all batches are one long matrix.
+    const Dims flat{element_count(a) / a.back(), a.back()};
+    product.source =
+        as_matrices(lowering, a.size() > 2 ? lowering.dense(node.inputs[0], Order::contiguous) : lowering.place(node.inputs[0]), flat);
+    product.destination = lowering.view_of(destination, ordered(DataType::float32, {flat[0], columns}, Order::contiguous), 0);
+    product.constant = lowering.constant(node.inputs[1]);
+    product.weights.desc = ordered(DataType::float32, {a.back(), columns}, Order::contiguous);
+    if (product.constant == nullptr) product.weights = with_rank(lowering, lowering.place(node.inputs[1]), true, 2);
+  } else {
+    const Place left = lowering.place(node.inputs[0]), right = lowering.place(node.inputs[1]);
+    const std::size_t rank = std::max(a.size(), b.size());
+    product.source = with_rank(lowering, left, false, rank);
+    product.weights = with_rank(lowering, right, true, rank);
+    Dims dims = out;
+    if (a.size() == 1) dims.insert(dims.end() - 1, 1);
+    product.destination = lowering.view_of(destination, ordered(DataType::float32, dims, Order::contiguous), 0);
+  }
+  if (!emit_product(lowering, product)) return false;
+  finish(lowering, group, destination, *stages);
+  return true;
+}
+
+}  // namespace relayout

@@ -1,0 +1,201 @@
+// Lowers operators that only move elements: to views where strides can say it, else to one copy.
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/kernels/kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/rates.h"
+#include "exec/program.h"
+#include "layout/axis_order.h"
+#include "ops/rearrange.h"
+#include "ops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Copies of the sources into slices of one destination: operands are the sources, then the destination.
+class ConcatKernel : public Kernel {
+ public:
+  ConcatKernel(const std::vector<TensorDesc>& sources, const TensorDesc& destination, std::size_t axis, Team team) {
+    int64_t offset = 0;
+    for (const TensorDesc& source : sources) {
+      const TensorDesc slice{source.type, source.dims, destination.strides};
+      copies_.push_back(make_copy_kernel(source, slice, team));
+      offsets_.push_back(offset * static_cast<int64_t>(memory_size(source.type)));
+      offset += source.dims[axis] * destination.strides[axis];
+    }
+  }
+
+  void bind(std::size_t operand, std::byte* data) override {
+    if (operand < copies_.size()) return copies_[operand]->bind(0, data);
+    for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i]->bind(1, data + offsets_[i]);
+  }
+  void run() override {
+    for (const auto& copy : copies_) copy->run();
+  }
+  [[nodiscard]] std::string implementation() const override { return "copy"; }
+
+ private:
+  std::vector<std::unique_ptr<Kernel>> copies_;
+  std::vector<int64_t> offsets_;
+};
+
+bool lies_channels_last(const TensorDesc& desc) {
+  return !is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last);
+}
+
+}  // namespace
+
+bool lower_concat(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string || element_count(result.dims) == 0 || result.dims.empty()) return false;
+  int64_t axis = node.call.attributes.integer("axis", 1);
+  if (axis < 0) axis += static_cast<int64_t>(result.dims.size());
+  std::vector<Place> places;
+  Order order = Order::contiguous;
+  for (const int input : node.inputs) {
+    if (element_count(lowering.info(input).dims) == 0) return false;
+    places.push_back(lowering.place(input));
+    if (lowering.optimized() && lies_channels_last(places.back().desc)) order = Order::channels_last;
+  }
+  std::vector<TensorDesc> sources;
+  sources.reserve(places.size());
+  for (const Place& place : places) sources.push_back(place.desc);
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, order));
+  const int threads = lowering.use_threads(static_cast<double>(element_count(result.dims)) / rates::kMovedPerNanosecond);
+  auto kernel =
+      std::make_unique<ConcatKernel>(sources, destination.desc, static_cast<std::size_t>(axis), Team{lowering.settings().library, threads});
+  places.push_back(destination);
+  lowering.emit(std::move(kernel), places, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+namespace {
+
+/// Copies a value that no view gives. `through` is the destination, from its first element on, under the source's dims.
+void emit_copy(Lowering& lowering, int value, const Place& source, const Place& destination, const Place& through) {
+  const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kMovedPerNanosecond);
+  lowering.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings().library, threads}), {source, destination}, threads);
+  lowering.define(value, destination);
+}
+
+/// `place` under other dims of the same elements in row-major order, when strides can say it.
+std::optional<Place> reshaped(Lowering& lowering, const Place& place, const Dims& dims) {
+  const auto strides = reshape_strides(place.desc, dims);
+  if (!strides) return std::nullopt;
+  return lowering.view_of(place, TensorDesc{place.desc.type, dims, *strides}, 0);
+}
+
+}  // namespace
+
+bool lower_reshape(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const int input = node.inputs[0];
+  if (!lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const Place source = lowering.place(input);
+  if (const auto view = reshaped(lowering, source, result.dims);
+      view && (lowering.optimized() || is_ordered(view->desc, Order::contiguous))) {
+    lowering.define(node.outputs[0], *view);
+    lowering.note_view(view->desc);
+    return true;
+  }
+  if (lowering.made(node, 0)) {
+    const TensorDesc planned = lowering.result_desc(node, 0, Order::contiguous);
+    if (const auto strides = reshape_strides(planned, source.desc.dims)) {
+      const Place destination = lowering.new_place(planned);
+      emit_copy(lowering, node.outputs[0], source, destination,
+                lowering.view_of(destination, TensorDesc{planned.type, source.desc.dims, *strides}, 0));
+      return true;
+    }
+  }
+  // Channels that lie inside stay inside where the destination can be seen under the source's dims.
+  const bool inside = lowering.optimized() && result.dims.size() >= 4 && source.desc.dims.back() != 1 && source.desc.strides.back() != 1;
+  for (const Order order : {Order::channels_last, Order::contiguous}) {
+    if (order == Order::channels_last && !inside) continue;
+    const TensorDesc desc = ordered(result.type, result.dims, order);
+    const auto strides = reshape_strides(desc, source.desc.dims);
+    if (!strides) continue;
+    const Place destination = lowering.new_place(desc);
+    emit_copy(lowering, node.outputs[0], source, destination,
+              lowering.view_of(destination, TensorDesc{desc.type, source.desc.dims, *strides}, 0));
+    return true;
+  }
+  return false;
+}
+
+bool lower_transpose(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  Dims permutation = node.call.attributes.integers("perm");
+  if (permutation.empty()) {
+    for (auto i = static_cast<int64_t>(result.dims.size()); i-- > 0;) permutation.push_back(i);
+  }
+  TensorDesc view{result.type, result.dims, {}};
+  for (const int64_t from : permutation) view.strides.push_back(source.desc.strides[static_cast<std::size_t>(from)]);
+  const Place permuted = lowering.view_of(source, view, 0);
+  if (define_view(lowering, node, permuted)) lowering.note_view(view);
+  return true;
+}
+
+bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view) {
+  const auto planned = lowering.made(node, 0);
+  const TensorDesc& desc = view.desc;
+  const bool is_right =
+      planned ? order_of_strides(desc.dims, desc.strides) == planned : lowering.optimized() || is_ordered(desc, Order::contiguous);
+  if (is_right) {
+    lowering.define(node.outputs[0], view);
+    return true;
+  }
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
+  emit_copy(lowering, node.outputs[0], view, destination, destination);
+  return false;
+}
+
+/// DepthToSpace and SpaceToDepth.
+bool lower_blocks(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string || element_count(result.dims) == 0) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  const bool inside = lowering.optimized() && lies_channels_last(source.desc);
+  const TensorDesc desc = lowering.result_desc(node, 0, inside ? Order::channels_last : Order::contiguous);
+  const Place destination = lowering.new_place(desc);
+  const auto views = block_views(node.call, Tensor(source.desc, nullptr, nullptr), Tensor(desc, nullptr, nullptr));
+  emit_copy(lowering, node.outputs[0], lowering.view_of(source, views.from.desc(), 0), destination,
+            lowering.view_of(destination, views.to.desc(), 0));
+  return true;
+}
+
+bool lower_tile(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  if (result.type == DataType::string || element_count(result.dims) == 0) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
+  TensorDesc from{result.type, {}, {}}, to = from;  // each dim as repetitions of the source's
+  for (std::size_t i = 0; i < result.dims.size(); ++i) {
+    const int64_t dim = source.desc.dims[i], stride = destination.desc.strides[i];
+    from.dims.insert(from.dims.end(), {result.dims[i] / dim, dim});
+    from.strides.insert(from.strides.end(), {0, source.desc.strides[i]});
+    to.strides.insert(to.strides.end(), {stride * dim, stride});
+  }
+  to.dims = from.dims;
+  emit_copy(lowering, node.outputs[0], lowering.view_of(source, std::move(from), 0), destination,
+            lowering.view_of(destination, std::move(to), 0));
+  return true;
+}
+
+}  // namespace relayout

@@ -1,0 +1,146 @@
+// Lowers pools, and reductions over lines.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "exec/kernels/pool_kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/rates.h"
+#include "exec/lower/stages.h"
+#include "exec/program.h"
+#include "layout/axis_order.h"
+#include "ops/window.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Every window must cover an input element: the kernel has nothing to start from otherwise.
+bool covers_input(const Window& window, const Dims& input, const Dims& output) {
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    if (window.before[i] < 0 || window.after[i] < 0) return false;
+    for (int64_t o = 0; o < output[i]; ++o) {
+      const int64_t start = o * window.strides[i] - window.before[i];
+      const int64_t first = start >= 0 ? 0 : (-start + window.dilations[i] - 1) / window.dilations[i];
+      if (first >= window.kernel[i] || start + first * window.dilations[i] >= input[i]) return false;
+    }
+  }
+  return true;
+}
+
+/// Whether there is one window, which is the input.
+bool is_whole(const Window& window, const Dims& input, const Dims& output) {
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return window.kernel == input && element_count(output) == 1 && std::ranges::all_of(window.before, is_zero) &&
+         std::ranges::all_of(window.after, is_zero);
+}
+
+/// The order in which an operand and what is made of it lie: as planned, else as the operand does. Nothing when that is neither of the two.
+std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
+  if (!lowering.optimized()) return Order::contiguous;
+  const TensorDesc& desc = lowering.place(node.inputs[0]).desc;
+  const auto order = lowering.planned_order(node);
+  const auto lies = order_of_strides(desc.dims, desc.strides);
+  for (const Order candidate : {order.value_or(Order::contiguous), Order::channels_last}) {
+    if (lies == order_of_strides(desc.dims, ordered(desc.type, desc.dims, candidate).strides)) return candidate;
+  }
+  return order ? std::nullopt : std::optional(Order::contiguous);
+}
+
+bool is_image(Lowering& lowering, int value) {
+  if (!lowering.is_tensor(value)) return false;
+  const DatumInfo& info = lowering.info(value);
+  return info.type == DataType::float32 && info.dims.size() >= 3 && info.dims.size() <= 5 && element_count(info.dims) != 0;
+}
+
+}  // namespace
+
+bool lower_pool(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (node.output(1) >= 0 || !is_image(lowering, node.inputs[0]) || !is_image(lowering, node.outputs[0])) return false;
+  const Dims& x = lowering.info(node.inputs[0]).dims;
+  const Dims& y = lowering.info(node.outputs[0]).dims;
+  const Dims input(x.begin() + 2, x.end()), output(y.begin() + 2, y.end());
+  const Window window = window_of(node.call, input, {});
+  if (!covers_input(window, input, output)) return false;
+  if (is_whole(window, input, output)) return lower_spatial(lowering, group);
+  PoolWindow pool{false, false, window.kernel, window.strides, window.dilations, window.before, window.after};
+  pool.average = node.node->op_type() == "AveragePool";
+  pool.count_padding = node.call.attributes.integer("count_include_pad", 0) != 0;
+
+  const auto order = order_of(lowering, node);
+  if (!order) return false;
+  const Place source = lowering.dense(node.inputs[0], *order);
+  const Place destination = lowering.new_place(lowering.result_desc(node, 0, *order));
+  if (!is_ordered(destination.desc, *order)) return false;
+  const int threads = lowering.use_threads(static_cast<double>(element_count(y) * window.taps()) / rates::kTapsPerNanosecond);
+  lowering.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings().library, threads}), {source, destination},
+                threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+namespace {
+
+/// How many dims a reduction takes together, if those are the last ones.
+std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& node) {
+  const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
+  Dims axes = node.call.attributes.integers("axes");
+  if (node.input(1) >= 0) {
+    const auto values = small_constant(lowering.stage_context(), node.inputs[1]);
+    if (!values) return std::nullopt;
+    axes.assign(values->begin(), values->end());
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::ranges::sort(axes);
+  const auto count = static_cast<int64_t>(axes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (axes[static_cast<std::size_t>(i)] != rank - count + i) return std::nullopt;
+  }
+  return axes.empty() ? std::nullopt : std::optional(axes.size());
+}
+
+}  // namespace
+
+bool lower_reduce(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  const auto count = trailing_axes(lowering, node);
+  if (!lowering.optimized() || !count || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
+  if (*count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
+  const Place source = lowering.place(node.inputs[0]);
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
+  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
+  if (length < rates::kShortLine) return false;
+  const Place destination = lowering.new_place(desc);
+  const int threads = lowering.use_threads(static_cast<double>(lines * length) / rates::kSummedPerNanosecond);
+  lowering.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
+                                    {lowering.settings().library, threads}),
+                {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+bool lower_spatial(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (!is_image(lowering, node.inputs[0])) return false;
+  const std::string_view op = node.node->op_type();
+  const bool maximum = op == "GlobalMaxPool" || op == "MaxPool" || op == "ReduceMax";
+  const auto order = order_of(lowering, node);
+  if (!order) return false;
+  const Place source = lowering.dense(node.inputs[0], *order);
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kSummedPerNanosecond);
+  lowering.emit(make_spatial_kernel(source.desc, maximum, {lowering.settings().library, threads}), {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+}  // namespace relayout

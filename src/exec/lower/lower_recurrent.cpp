@@ -1,0 +1,138 @@
+// Lowers LSTM, GRU and RNN: one product for all inputs, then step by step.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/kernels/kernel.h"
+#include "exec/kernels/recurrent_kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/rates.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "model/attributes.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Numbers of the operators' inputs.
+enum Input : std::size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
+
+bool has_default_activations(const ProgramNode& node, Recurrence::Kind kind, int64_t directions) {
+  const Attributes& attributes = node.call.attributes;
+  if (attributes.has("clip") || attributes.integer("input_forget", 0) != 0) return false;
+  std::vector<std::string> expected;
+  for (int64_t i = 0; i < directions; ++i) {
+    if (kind != Recurrence::Kind::rnn) expected.emplace_back("Sigmoid");
+    expected.emplace_back("Tanh");
+    if (kind == Recurrence::Kind::lstm) expected.emplace_back("Tanh");
+  }
+  const std::vector<std::string> given = attributes.texts("activations");
+  return given.empty() || given == expected;
+}
+
+std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& node) {
+  for (const std::size_t i : {kX, kW, kR, kBias, kInitialH, kInitialC, kPeepholes}) {
+    const int value = node.input(i);
+    if (value >= 0 && (!lowering.is_tensor(value) || lowering.info(value).type != DataType::float32)) return std::nullopt;
+  }
+  if (node.input(kLengths) >= 0 && lowering.info(node.input(kLengths)).type != DataType::int32) return std::nullopt;
+  const Dims &x = lowering.info(node.input(kX)).dims, &r = lowering.info(node.input(kR)).dims;
+  const Attributes& attributes = node.call.attributes;
+  const std::string& name = node.node->op_type();
+  Recurrence out;
+  out.kind = name == "LSTM" ? Recurrence::Kind::lstm : name == "GRU" ? Recurrence::Kind::gru : Recurrence::Kind::rnn;
+  out.batch_first = attributes.integer("layout", 0) != 0;
+  out.steps = x[out.batch_first ? 1 : 0];
+  out.batch = x[out.batch_first ? 0 : 1];
+  out.hidden = r[2];
+  out.directions = r[0];
+  out.reverse = attributes.text("direction", "forward") == "reverse";
+  out.linear_before_reset = out.kind == Recurrence::Kind::gru && attributes.integer("linear_before_reset", 0) != 0;
+  out.bias = node.input(kBias) >= 0;
+  out.lengths = node.input(kLengths) >= 0;
+  out.initial_h = node.input(kInitialH) >= 0;
+  out.initial_c = node.input(kInitialC) >= 0;
+  out.peepholes = node.input(kPeepholes) >= 0;
+  out.y = node.output(0) >= 0;
+  out.y_h = node.output(1) >= 0;
+  out.y_c = node.output(2) >= 0;
+  if (element_count(x) == 0 || out.hidden == 0 || !has_default_activations(node, out.kind, out.directions)) return std::nullopt;
+  return out;
+}
+
+/// X · Wᵀ for all steps and directions at once; nothing when the library has no good product.
+std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const Recurrence& recurrence) {
+  const int64_t rows = recurrence.steps * recurrence.batch, columns = recurrence.directions * recurrence.columns();
+  const int64_t depth = lowering.info(node.input(kX)).dims[2];
+  const int64_t macs = rows * depth * columns;
+  const int threads = lowering.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
+  const TensorDesc weights{DataType::float32, {depth, columns}, {1, depth}};
+  const TensorDesc source = ordered(DataType::float32, {rows, depth}, Order::contiguous);
+  const TensorDesc destination = ordered(DataType::float32, {rows, columns}, Order::contiguous);
+  MadePrimitive made = lowering.library().make(Matmul{source, weights, destination, false, true, {}});
+  if (!made.primitive) return std::nullopt;
+  const WeightsFormat& format = *made.primitive->weights_format();
+  KnownConstant& constant = *lowering.constant(node.input(kW));
+  const auto pack = [&](std::byte* target) {
+    const Tensor plain = contiguous(lowering.store().read(constant));
+    lowering.library().set_threads(lowering.settings().threads);
+    format.pack(weights, plain.bytes(), target);
+  };
+  lowering.count_packed(format.bytes());
+  const std::string key = lowering.store().key_of(constant) + "recurrent" + format.key();
+  const Place packed = lowering.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
+  const Place x = lowering.view_of(lowering.dense(node.input(kX), Order::contiguous), source, 0);
+  const Place out = lowering.new_place(destination);
+  lowering.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
+  lowering.emit(
+      make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::weights, 0}, {Argument::destination, 0}}),
+      {x, packed, out}, threads);
+  lowering.count_macs(macs);
+  return out;
+}
+
+}  // namespace
+
+bool lower_recurrent(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const auto recurrence = recurrence_of(lowering, node);
+  if (!recurrence || lowering.constant(node.input(kW)) == nullptr || lowering.constant(node.input(kR)) == nullptr) return false;
+  const auto projected = project(lowering, node, *recurrence);
+  if (!projected) return false;
+
+  KnownConstant& weights = *lowering.constant(node.input(kR));
+  const int64_t bytes = packed_bytes(*recurrence);
+  const auto pack = [&](std::byte* target) { pack_weights(*recurrence, lowering.store().read(weights), target); };
+  const std::string key = lowering.store().key_of(weights) + (recurrence->linear_before_reset ? "linear" : "") + node.node->op_type();
+  lowering.count_packed(bytes);
+  std::vector<Place> places{*projected, lowering.fixed_place(lowering.store().share(key, bytes, pack).memory, bytes)};
+  for (const std::size_t i : {kBias, kLengths, kInitialH, kInitialC, kPeepholes}) {
+    if (node.input(i) >= 0) places.push_back(lowering.dense(node.input(i), Order::contiguous));
+  }
+  std::vector<Place> results;
+  for (const int output : node.outputs) {
+    if (output < 0) continue;
+    const DatumInfo& info = lowering.info(output);
+    results.push_back(lowering.new_place(ordered(info.type, info.dims, Order::contiguous)));
+    places.push_back(results.back());
+  }
+  const int64_t macs = recurrence->directions * recurrence->steps * recurrence->batch * recurrence->columns() * recurrence->hidden;
+  const int threads = lowering.use_threads(static_cast<double>(macs / recurrence->steps) / rates::kRecurrentMacsPerNanosecond);
+  lowering.emit(make_recurrent_kernel(*recurrence, node, {lowering.settings().library, threads}), places, threads);
+  lowering.count_macs(macs);
+  std::size_t next = 0;
+  for (const int output : node.outputs) {
+    if (output >= 0) lowering.define(output, results[next++]);
+  }
+  return true;
+}
+
+}  // namespace relayout

@@ -1,0 +1,78 @@
+// Lowers Softmax and LogSoftmax.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "exec/kernels/kernel.h"
+#include "exec/kernels/softmax_kernel.h"
+#include "exec/lower/lower.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/rates.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+namespace {
+
+/// The axis, counted from the front, where a kernel of one axis of floats will do.
+std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node) {
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  constexpr int64_t kOneAxisOpset = 13;
+  if (!lowering.optimized() || x.type != DataType::float32 || x.dims.empty() || element_count(x.dims) == 0) return std::nullopt;
+  const auto rank = static_cast<int64_t>(x.dims.size());
+  int64_t axis = node.call.attributes.integer("axis", node.call.opset < kOneAxisOpset ? 1 : -1);
+  if (axis < 0) axis += rank;
+  if (node.call.opset < kOneAxisOpset && axis != rank - 1) return std::nullopt;  // several dims as one
+  return axis;
+}
+
+}  // namespace
+
+/// The library drops NaN in some rows, which are looked for; as written, the own kernel computes it.
+bool lower_softmax(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  const auto axis = softmax_axis(lowering, node);
+  if (!axis || x.dims.size() > 6) return false;
+  const TensorDesc& lies = lowering.place(node.inputs[0]).desc;
+  const auto planned = lowering.made(node, 0);
+  const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
+  const Place source = planned ? lowering.dense(node.inputs[0], *planned)
+                               : lowering.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
+  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis});
+  if (!made.primitive) return false;
+  const Place destination = lowering.new_place(source.desc);
+  auto softmax = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
+  const int64_t length = x.dims[static_cast<std::size_t>(*axis)];
+  const int64_t stride = length == 1 ? 1 : source.desc.strides[static_cast<std::size_t>(*axis)];
+  lowering.emit(
+      make_guarded_softmax_kernel(std::move(softmax), length, stride, element_count(x.dims), {lowering.settings().library, threads}),
+      {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+/// Never the library's, whose logarithm is off by 2e-6.
+bool lower_log_softmax(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  const auto axis = softmax_axis(lowering, node);
+  if (!axis || *axis + 1 != static_cast<int64_t>(x.dims.size())) return false;
+  const Place source = lowering.place(node.inputs[0]);
+  const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
+  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  const Place destination = lowering.new_place(desc);
+  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  lowering.emit(make_log_softmax_kernel(x.dims.back(), element_count(x.dims) / x.dims.back(), {lowering.settings().library, threads}),
+                {source, destination}, threads);
+  lowering.define(node.outputs[0], destination);
+  return true;
+}
+
+}  // namespace relayout

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exec/kernels/kernel.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/stages.h"
+#include "exec/program.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// A matrix product the library is asked for, and where its operands are. Dims are [batch…, rows, columns], of one rank.
+struct MatrixProduct {
+  Place source, weights;              ///< of any strides; where dims of the batch are 1 they repeat
+  Place destination;                  ///< contiguous
+  std::optional<Place> bias;          ///< over the columns
+  KnownConstant* constant = nullptr;  ///< packed in place of `weights`
+};
+
+/// False when the library has no such product; `swap_constant`: the constant's own elements are [columns, rows].
+[[nodiscard]] bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant = false);
+
+/// A tensor under other dims of the same elements in row-major order; copied where strides cannot say it.
+[[nodiscard]] Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims);
+/// The same elements with the last two dims swapped.
+[[nodiscard]] TensorDesc swap_last(TensorDesc desc);
+
+/// Whether a value is a tensor of f32.
+[[nodiscard]] bool is_float_tensor(const Lowering& lowering, int value);
+/// Whether the inputs and the first output of a node are f32 tensors with elements.
+[[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
+
+/// Stages over the product in place, and the group's output.
+void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages);
+/// Stages of the nodes behind a group's anchor, if the chain kernel computes them all.
+[[nodiscard]] std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group);
+
+}  // namespace relayout

@@ -1,0 +1,268 @@
+// Reads nodes as functions of one or two variables, which is what can be fused.
+#include "exec/lower/stages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/inference.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Elementwise operators broadcast as numpy does from this opset on.
+constexpr int64_t kNumpyOpset = 7;
+constexpr int64_t kClipInputsOpset = 11;
+
+Stage function(Function which, float alpha = 0, float beta = 0) {
+  Stage stage;
+  stage.function = which;
+  stage.alpha = alpha;
+  stage.beta = beta;
+  return stage;
+}
+
+Stage binary(BinaryFunction which, Tensor constant) {
+  Stage stage;
+  stage.is_binary = true;
+  stage.binary = which;
+  stage.constant = std::move(constant);
+  return stage;
+}
+
+std::optional<Stage> clip(const StageContext& context, const ProgramNode& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Stage stage = function(Function::clip, -kInfinity, kInfinity);
+  if (node.call.opset < kClipInputsOpset) {
+    stage.alpha = node.call.attributes.real("min", -kInfinity);
+    stage.beta = node.call.attributes.real("max", kInfinity);
+    return stage;
+  }
+  for (const std::size_t which : {1U, 2U}) {
+    if (node.input(which) < 0) continue;
+    const auto bound = small_constant(context, node.input(which));
+    if (!bound || bound->size() != 1) return std::nullopt;
+    (which == 1 ? stage.alpha : stage.beta) = static_cast<float>(bound->front());
+  }
+  return stage;
+}
+
+/// Functions without parameters, by operator.
+struct PlainFunction {
+  std::string_view op;
+  Function function;
+};
+
+constexpr PlainFunction kPlainFunctions[] = {
+    {"Abs", Function::abs},
+    {"Acos", Function::arc_cosine},
+    {"Acosh", Function::area_cosine},
+    {"Asin", Function::arc_sine},
+    {"Asinh", Function::area_sine},
+    {"Atan", Function::arc_tangent},
+    {"Atanh", Function::area_tangent},
+    {"Ceil", Function::ceil},
+    {"Cos", Function::cosine},
+    {"Cosh", Function::hyperbolic_cosine},
+    {"Erf", Function::erf},
+    {"Exp", Function::exp},
+    {"Floor", Function::floor},
+    {"Log", Function::log},
+    {"Mish", Function::mish},
+    {"Neg", Function::negate},
+    {"Reciprocal", Function::reciprocal},
+    {"Relu", Function::relu},
+    {"Round", Function::round},
+    {"Sigmoid", Function::sigmoid},
+    {"Sin", Function::sine},
+    {"Sinh", Function::hyperbolic_sine},
+    {"Softsign", Function::softsign},
+    {"Sqrt", Function::sqrt},
+    {"Tan", Function::tangent},
+    {"Tanh", Function::tanh},
+};
+
+std::optional<Stage> unary(const StageContext& context, const ProgramNode& node) {
+  const std::string& op = node.node->op_type();
+  const Attributes& attributes = node.call.attributes;
+  const auto* const plain = std::ranges::find(kPlainFunctions, std::string_view(op), &PlainFunction::op);
+  if (plain != std::end(kPlainFunctions)) return function(plain->function);
+  if (op == "Clip") return clip(context, node);
+  if (op == "LeakyRelu") return function(Function::relu, attributes.real("alpha", 0.01F));
+  if (op == "HardSigmoid") return function(Function::hard_sigmoid, attributes.real("alpha", 0.2F), attributes.real("beta", 0.5F));
+  if (op == "HardSwish") return function(Function::hard_swish, 1.0F / 6.0F, 0.5F);
+  if (op == "Swish") return function(Function::swish, attributes.real("alpha", 1.0F));
+  if (op == "Gelu") return function(attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
+  if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
+  if (op == "Softplus") return function(Function::softplus, 1.0F);
+  if (op == "ThresholdedRelu") return function(Function::thresholded, attributes.real("alpha", 1.0F));
+  if (op == "Celu") return function(Function::continuous_elu, attributes.real("alpha", 1.0F));
+  if (op == "Selu" && node.call.opset >= 6) {
+    return function(Function::scaled_elu, attributes.real("alpha", 1.67326319217681884765625F),
+                    attributes.real("gamma", 1.05070102214813232421875F));
+  }
+  return std::nullopt;
+}
+
+/// The node's further inputs, each taken in by a function of two.
+std::vector<Stage> pairwise(const ProgramNode& node, int through) {
+  struct Entry {
+    std::string_view op;
+    BinaryFunction function;
+    bool takes_many = false;  ///< any number of inputs, in any order
+  };
+  static constexpr Entry kEntries[] = {
+      {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract},      {"Mul", BinaryFunction::multiply},
+      {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum, true}, {"Max", BinaryFunction::maximum, true},
+      {"Sum", BinaryFunction::add},
+  };
+  const auto* const entry = std::ranges::find(kEntries, std::string_view(node.node->op_type()), &Entry::op);
+  if (entry == std::end(kEntries) || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
+  if ((node.inputs.size() > 2 && !entry->takes_many) || std::ranges::min(node.inputs) < 0) return {};
+  const auto self = std::ranges::find(node.inputs, through);
+  if (self == node.inputs.end()) return {};
+  std::vector<Stage> stages;
+  for (auto input = node.inputs.begin(); input != node.inputs.end(); ++input) {
+    if (input == self) continue;
+    Stage& stage = stages.emplace_back();
+    stage.is_binary = true;
+    stage.binary = entry->function;
+    stage.reversed = input < self;
+    stage.value = *input;
+  }
+  return stages;
+}
+
+/// x to a constant power, or to one of x's type. Roots and reciprocals differ from powers at −0 and −∞.
+std::optional<Stage> power(const StageContext& context, const ProgramNode& node, int through) {
+  if (node.node->op_type() != "Pow" || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
+  if (node.inputs[0] == through) {
+    const auto exponent = small_constant(context, node.inputs[1]);
+    if (exponent && exponent->size() == 1) {
+      const double y = exponent->front();
+      if (y == 1) return function(Function::linear, 1, 0);
+      if (y == 2) return function(Function::square);
+      if (y == 3) return function(Function::cube);
+      if (static_cast<double>(static_cast<float>(y)) != y) return std::nullopt;
+      Stage stage = binary(BinaryFunction::power, Tensor(DataType::float32, {}));
+      *stage.constant.data<float>() = static_cast<float>(y);
+      return stage;
+    }
+  }
+  Stage stage;
+  stage.is_binary = true;
+  stage.binary = BinaryFunction::power;
+  stage.reversed = node.inputs[0] != through;
+  stage.value = node.inputs[stage.reversed ? 0 : 1];
+  return stage;
+}
+
+/// Per-channel values as a tensor that broadcasts over [N, C, …].
+Tensor along_channels(const std::vector<double>& values, std::size_t rank) {
+  Dims dims(rank, 1);
+  dims[1] = static_cast<int64_t>(values.size());
+  Tensor out(DataType::float32, dims);
+  std::ranges::transform(values, out.data<float>(), [](double value) { return static_cast<float>(value); });
+  return out;
+}
+
+bool is_float(const StageContext& context, int value) {
+  const ValueState& state = context.states[static_cast<std::size_t>(value)];
+  return state.is_tensor() && state.info->type == DataType::float32;
+}
+
+}  // namespace
+
+bool ChannelAffine::is_finite() const {
+  const auto all = [](const std::vector<double>& values) {
+    return std::ranges::all_of(values, [](double value) { return std::isfinite(static_cast<float>(value)); });
+  };
+  return all(mean) && all(scale) && all(bias);
+}
+
+std::optional<std::vector<double>> small_constant(const StageContext& context, int value) {
+  if (value < 0) return std::nullopt;
+  KnownConstant* const known = context.states[static_cast<std::size_t>(value)].constant.get();
+  if (known == nullptr || known->element_count() > 65536) return std::nullopt;
+  const Tensor tensor = contiguous(context.store.load(*known));
+  std::vector<double> out(static_cast<std::size_t>(tensor.element_count()));
+  const auto convert = [&](const auto* elements) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(elements[i]);
+  };
+  switch (tensor.type()) {
+    case DataType::float32:
+      convert(tensor.data<float>());
+      break;
+    case DataType::float64:
+      convert(tensor.data<double>());
+      break;
+    case DataType::int64:
+      convert(tensor.data<int64_t>());
+      break;
+    case DataType::int32:
+      convert(tensor.data<int32_t>());
+      break;
+    default:
+      return std::nullopt;
+  }
+  return out;
+}
+
+std::optional<ChannelAffine> channel_affine_of(const StageContext& context, const ProgramNode& node) {
+  if (node.node->op_type() != "BatchNormalization" || node.inputs.size() != 5) return std::nullopt;
+  for (std::size_t k = 1; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] >= 0) return std::nullopt;
+  }
+  if (node.call.attributes.integer("training_mode", 0) != 0) return std::nullopt;
+  if (node.call.opset < 9 && node.call.attributes.integer("spatial", 1) == 0) return std::nullopt;
+  const ValueState& x = context.states[static_cast<std::size_t>(node.inputs[0])];
+  if (!is_float(context, node.inputs[0]) || x.info->dims.size() < 2) return std::nullopt;
+  std::vector<double> parameters[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    auto values = small_constant(context, node.inputs[i + 1]);
+    if (!values || static_cast<int64_t>(values->size()) != x.info->dims[1]) return std::nullopt;
+    parameters[i] = std::move(*values);
+  }
+  const auto epsilon = static_cast<double>(node.call.attributes.real("epsilon", 1e-5F));
+  ChannelAffine out{std::move(parameters[2]), std::move(parameters[0]), std::move(parameters[1])};
+  for (std::size_t i = 0; i < out.scale.size(); ++i) out.scale[i] /= std::sqrt(parameters[3][i] + epsilon);
+  return out;
+}
+
+std::optional<Stage> unary_stage_of(const StageContext& context, const ProgramNode& node) {
+  return unary(context, node);
+}
+
+std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through) {
+  if (node.output(0) < 0 || !is_float(context, through) || !is_float(context, node.output(0))) return std::nullopt;
+  if (const auto affine = channel_affine_of(context, node)) {
+    if (node.inputs[0] != through) return std::nullopt;
+    const std::size_t rank = context.states[static_cast<std::size_t>(through)].info->dims.size();
+    return std::vector<Stage>{binary(BinaryFunction::subtract, along_channels(affine->mean, rank)),
+                              binary(BinaryFunction::multiply, along_channels(affine->scale, rank)),
+                              binary(BinaryFunction::add, along_channels(affine->bias, rank))};
+  }
+  auto stages = pairwise(node, through);
+  if (const auto stage = power(context, node, through)) stages.push_back(*stage);
+  for (const Stage& stage : stages) {
+    if (stage.value >= 0 && !is_float(context, stage.value)) return std::nullopt;
+  }
+  if (!stages.empty()) return stages;
+  if (node.input(0) != through) return std::nullopt;
+  if (const auto stage = unary(context, node)) return std::vector<Stage>{*stage};
+  return std::nullopt;
+}
+
+}  // namespace relayout
