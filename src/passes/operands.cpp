@@ -1,3 +1,5 @@
+// Constant operands of nodes, replaced by what a pass has computed. Results that are the same bytes are stored once: tied weights stay
+// tied.
 #include "passes/operands.h"
 
 #include <onnx/onnx_pb.h>
@@ -8,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "passes/cleanup.h"
 #include "passes/pass.h"
@@ -22,10 +25,13 @@ bool is_only_reader(const Value& value) {
 }
 
 /// FNV-1a over what makes two copies equal.
-uint64_t hash_of(const Value& original, const Scale& scale) {
+uint64_t hash_of(const TensorData& original, const Scale& scale) {
   uint64_t hash = 14695981039346656037U;
   const auto add = [&](uint64_t word) { hash = (hash ^ word) * 1099511628211U; };
-  add(std::bit_cast<uintptr_t>(&original));
+  const Bytes& source = original.source();
+  add(std::bit_cast<uintptr_t>(source.file() != nullptr ? static_cast<const void*>(source.file().get()) : source.memory().data()));
+  add(static_cast<uint64_t>(source.file() != nullptr ? source.file_offset() : 0));
+  for (const int64_t dim : original.dims()) add(static_cast<uint64_t>(dim));
   add(static_cast<uint64_t>(scale.rows));
   add(static_cast<uint64_t>(scale.columns));
   add(scale.row_axis);
@@ -38,13 +44,22 @@ bool is_equal(const Scale& a, const Scale& b) {
   return a.rows == b.rows && a.columns == b.columns && a.row_axis == b.row_axis && a.column_axis == b.column_axis && a.factors == b.factors;
 }
 
-/// The copy made for another reader of `original` with these factors, if it still is that.
-Value* find_copy(const Value& original, const Scale& scale, uint64_t hash, const Node& reader, PassContext& context) {
+/// Whether both are the same stored bytes, read in the same way.
+bool is_equal(const TensorData& a, const TensorData& b) {
+  const Bytes &x = a.source(), &y = b.source();
+  if (x.file() != y.file() || x.size() != y.size()) return false;
+  const bool same_place = x.file() != nullptr ? x.file_offset() == y.file_offset() : x.memory().data() == y.memory().data();
+  return same_place && a.type() == b.type() && a.source_type() == b.source_type() && a.dims() == b.dims() &&
+         a.source_dims() == b.source_dims() && a.permutation() == b.permutation() && std::ranges::equal(a.scales(), b.scales());
+}
+
+/// The weight made of the same data with these factors, if it still is that.
+Value* find_copy(const TensorData& original, const Scale& scale, uint64_t hash, const Node& reader, PassContext& context) {
   const auto [begin, end] = context.weight_copies.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     const WeightCopy& known = at->second;
     const Initializer* const initializer = known.copy->initializer();
-    if (known.original != &original || initializer == nullptr || !initializer->data) continue;
+    if (!is_equal(known.original, original) || initializer == nullptr || !initializer->data) continue;
     if (!std::ranges::equal(initializer->data->scales(), known.stored)) continue;
     if (is_equal(known.scale, scale) && reader.graph().find(known.copy->name()) == known.copy) return known.copy;
   }
@@ -98,8 +113,8 @@ void set_constant_input(Node& node, std::size_t index, TensorData data, const st
 
 void scale_constant_input(Node& node, std::size_t index, const TensorData& data, const Scale& scale, PassContext& context) {
   Value& old = *node.input(index);
-  const uint64_t hash = hash_of(old, scale);
-  if (Value* const copy = find_copy(old, scale, hash, node, context)) {
+  const uint64_t hash = hash_of(data, scale);
+  if (Value* const copy = find_copy(data, scale, hash, node, context)) {
     node.graph().set_input(node, index, copy);
     release(old, context);
     return;
@@ -108,7 +123,7 @@ void scale_constant_input(Node& node, std::size_t index, const TensorData& data,
   Value& now = *node.input(index);
   if (&now != &old && now.initializer() != nullptr) {
     const auto scales = now.initializer()->data->scales();
-    context.weight_copies.emplace(hash, WeightCopy{&old, scale, &now, {scales.begin(), scales.end()}});
+    context.weight_copies.emplace(hash, WeightCopy{data, scale, &now, {scales.begin(), scales.end()}});
   }
 }
 

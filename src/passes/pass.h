@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "passes/shapes.h"
 #include "relayout/findings.h"
@@ -54,9 +55,9 @@ struct AffineNode;
 template <class Rewrite>
 using Match = std::variant<Rewrite, Skip, NotApplicable>;
 
-/// A copy of a shared weight that a fold has made.
+/// A weight that a fold has made, for others that become the same: of the same stored bytes, in the same order, with the same factors.
 struct WeightCopy {
-  const Value* original;
+  TensorData original;
   Scale scale;
   Value* copy;
   std::vector<std::shared_ptr<const Scale>> stored;  ///< what the copy's data held then: it is not the same copy when that differs

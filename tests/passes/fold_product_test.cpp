@@ -110,5 +110,28 @@ TEST(FoldProduct, F134RankUnknown) {
               Reason::rank_unknown);
 }
 
+/// A weight that several products read, each through a Transpose of its own.
+TEST(FoldProduct, TiedWeightsStayTied) {
+  std::string body;
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i), from = i == 0 ? "x" : "r" + std::to_string(i - 1);
+    body += "t" + n + " = Transpose <perm = [1, 0]> (W)  c" + n + " = MatMul (" + from + ", t" + n + ")  m" + n + " = Mul (c" + n +
+            ", k)  r" + n + " = Relu (m" + n + ")  ";
+  }
+  const PassResult result = expect_fold("g (float[2,6] x) => (float[2,6] r3) <float[6,6] W, float k = {0.5}> { " + body + "}", 4);
+  int weights = 0;
+  for (const Initializer& initializer : result.model->graph().initializers()) weights += initializer.data->dims().size() == 2 ? 1 : 0;
+  EXPECT_EQ(weights, 1);
+  // Other factors make another weight.
+  const std::string other =
+      "t = Transpose <perm = [1, 0]> (W)  c = MatMul (x, t)  m = Mul (c, k)  u = Transpose <perm = [1, 0]> (W)  d = "
+      "MatMul (m, u)  y = Mul (d, l)";
+  const PassResult two =
+      expect_fold("g (float[2,6] x) => (float[2,6] y) <float[6,6] W, float k = {0.5}, float l = {0.25}> { " + other + " }", 2);
+  weights = 0;
+  for (const Initializer& initializer : two.model->graph().initializers()) weights += initializer.data->dims().size() == 2 ? 1 : 0;
+  EXPECT_EQ(weights, 2);
+}
+
 }  // namespace
 }  // namespace relayout::test
