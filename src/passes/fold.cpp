@@ -126,10 +126,11 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
     return NotApplicable{};
   }
   if (node.is("Sub") && value.uses().size() > 1) return Skip{Reason::conv_output_shared, quote(value.name())};
-  if (is_squared) return Skip{Reason::not_affine, node.op_type()};
-  if (node.inputs().size() != 2 || node.input(1 - data) == nullptr) return NotApplicable{};
-  if (std::holds_alternative<Constant>(context.constants.find(*node.input(1 - data)))) return NotApplicable{};
-  return Skip{Reason::not_constant, quote(node.input(1 - data)->name())};
+  // Without a constant operand nothing was to be folded: a square, a gate, the product of HardSwish and GELU. One that only a caller may
+  // replace is a constant that --freeze makes.
+  const Value* const other = is_squared || node.inputs().size() != 2 ? nullptr : node.input(1 - data);
+  if (other == nullptr || !other->is_overridable()) return NotApplicable{};
+  return Skip{Reason::overridable, quote(other->name())};
 }
 
 /// An affine of constants that cannot be one: what else is in its way comes first if it is worse.

@@ -82,7 +82,7 @@ TEST(Inspect, ConvolutionsWithTheVerdictOfTheirBatchNorm) {
   onnx::ModelProto shared = conv_batch_norm();
   add_node(*shared.mutable_graph(), "Relu", {"conv"}, {"z"});
   test::set_tensor_type(*shared.mutable_graph()->add_output(), "z", 1, {1, 4, 8, 8});
-  EXPECT_EQ(inspect_model(shared).convolutions[0].batch_norm, "conv-output-shared");
+  EXPECT_EQ(inspect_model(shared).convolutions[0].batch_norm, "operator-output-shared");
 }
 
 TEST(Inspect, FindingsAreWhatConvertDoes) {

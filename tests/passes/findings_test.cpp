@@ -24,8 +24,8 @@ TEST(Findings, EachReasonHasItsOwnCodeAndText) {
 TEST(Findings, CodesOfTheClosedSet) {
   // cases/fold.md, "Reason codes": spelled there, relied on by readers of the JSON.
   EXPECT_EQ(to_string(Reason::not_constant), "not-constant");
-  EXPECT_EQ(to_string(Reason::conv_output_shared), "conv-output-shared");
-  EXPECT_EQ(to_string(Reason::bn_output_shared), "bn-output-shared");
+  EXPECT_EQ(to_string(Reason::conv_output_shared), "operator-output-shared");
+  EXPECT_EQ(to_string(Reason::bn_output_shared), "affine-output-shared");
   EXPECT_EQ(to_string(Reason::no_linear_neighbour), "no-linear-neighbour");
   EXPECT_EQ(to_string(Reason::unknown_op_between), "unknown-op-between");
   EXPECT_EQ(to_string(Reason::pads_with_shift), "pads-with-shift");
