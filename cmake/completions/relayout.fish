@@ -1,12 +1,49 @@
-# fish completion of relayout: subcommands and options as its --help lists them.
+# fish completion of relayout: subcommands, options and their values as its --help lists them.
 function __relayout_commands
-    relayout --help 2>/dev/null | string match -rg '^ +([a-z]+)  +(.*)' | while read -l name
+    relayout --help 2>/dev/null | string match -rg '^  ([a-z]+)  +(.*)' | while read -l name
         read -l text; and printf '%s\t%s\n' $name $text
     end
 end
-function __relayout_options
+
+function __relayout_help
     set -l words (commandline -opc)
-    relayout $words[2..2] --help 2>/dev/null | string match -arg '(?:^|[ ,])(--?[a-z0-9][a-z0-9-]*)'
+    COLUMNS=80 relayout $words[2] --help 2>/dev/null
 end
-complete -c relayout -n __fish_use_subcommand -f -a '(__relayout_commands)'
-complete -c relayout -n 'string match -q -- "-*" (commandline -ct)' -f -a '(__relayout_options)'
+
+function __relayout_options
+    __relayout_help | string match -r '^ +-[-a-zA-Z0-9, ]*' | string match -arg '(?:^|[ ,])(--?[a-z0-9][a-z0-9-]*)'
+end
+
+# What stands for the value of the option before the cursor: "FILE", "DIR", "a|b"; nothing behind a flag or a file.
+function __relayout_placeholder
+    set -l words (commandline -opc)
+    set -l option $words[-1]
+    test (count $words) -gt 2; and string match -q -- '-*' $option; or return 1
+    set -l found (__relayout_help | string match -rg "^ +(?:-[a-zA-Z], )?$option ([^ ]+)(?: .*)?\$")
+    set -a found (__relayout_help | string match -rg "^ +$option, --[a-z0-9-]+ ([^ ]+)(?: .*)?\$")
+    test -n "$found[1]"; and echo $found[1]
+end
+
+function __relayout_values
+    set -l placeholder (__relayout_placeholder)
+    switch "$placeholder"
+        case '*|*' '*[*' transposes nhwc
+            string replace -r '\[.*' '' -- (string split '|' -- $placeholder)
+        case FILE 'NAME=FILE'
+            __fish_complete_path (commandline -ct)
+        case DIR TREE
+            __fish_complete_directories (commandline -ct) ''
+        case NAME
+            relayout convert --list-passes 2>/dev/null | string match -rg '^([^ ]+)'
+    end
+end
+
+function __relayout_models
+    __fish_complete_path (commandline -ct) | string replace -r '\t.*' '' | string match -r '.*/$|.*\.(?:onnx|onnxtxt|onnxtext|textproto|pbtxt|prototxt|json|pb)$'
+end
+
+complete -c relayout -f
+complete -c relayout -n __fish_use_subcommand -a '(__relayout_commands)'
+complete -c relayout -n 'not __fish_use_subcommand; and __relayout_placeholder >/dev/null' -a '(__relayout_values)'
+complete -c relayout -n 'not __fish_use_subcommand; and not __relayout_placeholder >/dev/null; and string match -q -- "-*" (commandline -ct)' -a '(__relayout_options)'
+complete -c relayout -n 'not __fish_use_subcommand; and not __relayout_placeholder >/dev/null; and not string match -q -- "-*" (commandline -ct)' -a '(__relayout_models)'
