@@ -4,13 +4,16 @@ include(CMakePackageConfigHelpers)
 
 set(relayout_library_dir ${CMAKE_INSTALL_LIBDIR}/relayout)
 
-install(TARGETS relayout EXPORT relayout ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/relayout DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT relayout NAMESPACE relayout:: FILE relayoutTargets.cmake DESTINATION ${relayout_library_dir}/cmake)
-configure_package_config_file(cmake/relayoutConfig.cmake.in relayoutConfig.cmake INSTALL_DESTINATION ${relayout_library_dir}/cmake)
-write_basic_package_version_file(relayoutConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/relayoutConfig.cmake ${PROJECT_BINARY_DIR}/relayoutConfigVersion.cmake
-  DESTINATION ${relayout_library_dir}/cmake)
+# The library is for programs that are built where ONNX's development files are: not for what a build root was needed for.
+if(NOT RELAYOUT_BUILD_ROOT)
+  install(TARGETS relayout EXPORT relayout ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY include/relayout DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT relayout NAMESPACE relayout:: FILE relayoutTargets.cmake DESTINATION ${relayout_library_dir}/cmake)
+  configure_package_config_file(cmake/relayoutConfig.cmake.in relayoutConfig.cmake INSTALL_DESTINATION ${relayout_library_dir}/cmake)
+  write_basic_package_version_file(relayoutConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/relayoutConfig.cmake ${PROJECT_BINARY_DIR}/relayoutConfigVersion.cmake
+    DESTINATION ${relayout_library_dir}/cmake)
+endif()
 
 if(TARGET relayout_onednn)
   set_target_properties(relayout_onednn PROPERTIES INSTALL_RPATH "\$ORIGIN")
@@ -32,7 +35,7 @@ if(TARGET relayout_cli)
   install(FILES cmake/completions/relayout.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   install(FILES cmake/completions/_relayout DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
-  # Built in a build root: its libraries come along, loader and C library included, and the program is pointed at them.
+  # Built in a build root: its libraries come along, loader and C library included, and a launcher finds them from where it lies.
   if(RELAYOUT_BUILD_ROOT)
     find_program(PATCHELF patchelf)
     set(modules)
