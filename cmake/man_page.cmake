@@ -1,6 +1,7 @@
 # TEMPLATE with the help of PROGRAM and of each of its subcommands → OUT.
 function(help result)
-  execute_process(COMMAND ${PROGRAM} ${ARGN} --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  # man indents by 7 columns, and 80 are what terminals have.
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env COLUMNS=73 LC_ALL=C.UTF-8 ${PROGRAM} ${ARGN} --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 

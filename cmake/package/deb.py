@@ -1,27 +1,22 @@
-"""Two .debs: `relayout` for the system that the libraries come from depends on their packages; `relayout-bundled` carries them, for older
-systems and other distributions of the family.
-"""
+"""The .deb for the system that the libraries come from: it depends on their packages instead of carrying them."""
 
-import atexit
 import gzip
 import re
 import shutil
-import tempfile
-import textwrap
 import time
-from pathlib import Path
 
 from tree import BUILD, TOP, inside, needed_libraries, prepared, say, source_date
 
 FOLDER = "usr/lib/x86_64-linux-gnu/relayout"
 MAINTAINER = "the developers of relayout <relayout@localhost>"
 
-CONTROL = """Package: {name}
+CONTROL = """Package: relayout
 Version: {version}
 Architecture: amd64
 Maintainer: {maintainer}
 Installed-Size: {size}
-{relations}Section: science
+Depends: {depends}
+Section: science
 Priority: optional
 Description: ONNX models for channels-last inference, converted and verified
  relayout convert folds every BatchNormalization that it may into the
@@ -33,15 +28,15 @@ Description: ONNX models for channels-last inference, converted and verified
 
 COPYRIGHT = """This is relayout, by its developers. Its sources carry no licence of their own yet.
 
-These packages are inside, as libraries or compiled in; their copyright files follow:
-{packages}
+Its program holds code of these packages, whose copyright files follow:
+{compiled_in}
 """
 
 
 def changes(version):
-    """The section of README's changes that is this version's, one text per entry."""
+    """The section of README's changes that is this version's, as lines of text."""
     section = re.search(rf"^### {re.escape(version)}\n(.*?)(?=^##|\Z)", (TOP / "README.md").read_text(), re.M | re.S)
-    return re.findall(r"^- (.*(?:\n .*)*)", section[1], re.M) if section else ["Not released yet."]
+    return [line for line in (section[1].strip() if section else "Not released yet.").splitlines() if line.strip()]
 
 
 def depends(root, files):
@@ -51,37 +46,28 @@ def depends(root, files):
     return ", ".join(f"{name} (>= {re.split('[-+]', root.packages[name]['Version'])[0]})" for name in sorted(packages))
 
 
-def own_files(tree):
-    """The program as this system's packages serve it, and what it needs of them."""
+def deb_files(tree):
     stage = prepared(tree.root, "/lib64/ld-linux-x86-64.so.2", f"/{FOLDER}")
     program, module = stage / "relayout", stage / "librelayout_onednn.so"
     inside("patchelf", "--remove-rpath", module)  # what it loads is where the system looks
+    needs = depends(tree.root, [program, module])
     files = {"usr/bin/relayout": (program.read_bytes(), 0o755), f"{FOLDER}/{module.name}": (module.read_bytes(), 0o644)}
-    return files, f"Depends: {depends(tree.root, [program, module])}\n"
-
-
-def bundled_files(tree):
-    """The tree as the tarball has it."""
-    files = {"usr/" + path: entry for path, entry in tree.files.items() if path.startswith(("bin/", "lib/"))}
-    files["usr/share/doc/relayout-bundled/relayout.cdx.json"] = (tree.sbom(), 0o644)
-    return files, "Provides: relayout\nConflicts: relayout\nReplaces: relayout\n"
-
-
-def add_documentation(tree, files, name, packages):
     for path, entry in tree.files.items():
         if path.startswith("share/"):
             files["usr/" + path.replace("zsh/site-functions", "zsh/vendor-completions")] = entry
-    texts = "".join(f"\n----- {package}\n\n{tree.root.copyright_of(package).decode()}" for package in sorted(packages))
-    files[f"usr/share/doc/{name}/copyright"] = (COPYRIGHT.format(packages=texts).encode(), 0o644)
+    compiled_in = "".join(f"\n----- {name}\n\n{tree.root.copyright_of(name).decode()}" for name in sorted(tree.used) if not tree.used[name])
+    files["usr/share/doc/relayout/copyright"] = (COPYRIGHT.format(compiled_in=compiled_in).encode(), 0o644)
     stamp = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(source_date()))
-    entries = "\n".join(textwrap.fill(line, 76, initial_indent="  * ", subsequent_indent="    ") for line in changes(tree.version))
-    changelog = f"{name} ({tree.version}) stable; urgency=medium\n\n{entries}\n\n -- {MAINTAINER}  {stamp}\n"
-    files[f"usr/share/doc/{name}/changelog.gz"] = (gzip.compress(changelog.encode(), 9, mtime=0), 0o644)
+    entries = "".join(f"  {line}\n" for line in changes(tree.version))
+    changelog = f"relayout ({tree.version}) stable; urgency=medium\n\n  * {entries.strip()}\n\n -- {MAINTAINER}  {stamp}\n"
+    files["usr/share/doc/relayout/changelog.gz"] = (gzip.compress(changelog.encode(), 9, mtime=0), 0o644)
+    return files, needs
 
 
-def build(tree, out, name, files, relations):
-    folder = Path(tempfile.mkdtemp(prefix="deb-", dir=BUILD))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+def make(tree, out):
+    files, needs = deb_files(tree)
+    folder = BUILD.parent / "package/deb"
+    shutil.rmtree(folder, ignore_errors=True)
     for path, (content, mode) in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -89,21 +75,13 @@ def build(tree, out, name, files, relations):
         target.chmod(mode)
     size = sum(-(-len(content) // 1024) for content, _ in files.values())
     (folder / "DEBIAN").mkdir()
-    control = CONTROL.format(name=name, version=tree.version, maintainer=MAINTAINER, size=size, relations=relations)
+    control = CONTROL.format(version=tree.version, maintainer=MAINTAINER, size=size, depends=needs)
     (folder / "DEBIAN/control").write_text(control)
     for each in [folder, *folder.rglob("*")]:
         if each.is_dir():
             each.chmod(0o755)
-    target = out / f"{name}_{tree.version}_amd64.deb"
+    target = out / f"relayout_{tree.version}_amd64.deb"
     # dpkg-deb sets every later time back to SOURCE_DATE_EPOCH.
-    inside("env", f"SOURCE_DATE_EPOCH={source_date()}", "dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", folder, target)
+    inside("env", f"SOURCE_DATE_EPOCH={source_date()}", "dpkg-deb", "--root-owner-group", "-Zxz", "--build", folder, target)
+    shutil.rmtree(folder)
     say(target, files)
-
-
-def make(tree, out):
-    files, relations = own_files(tree)
-    add_documentation(tree, files, "relayout", [package for package in tree.used if not tree.used[package]])
-    build(tree, out, "relayout", files, relations)
-    files, relations = bundled_files(tree)
-    add_documentation(tree, files, "relayout-bundled", tree.used)
-    build(tree, out, "relayout-bundled", files, relations)

@@ -11,7 +11,6 @@
 #include "cli/report.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
-#include "relayout/findings.h"
 #include "report/fit.h"
 #include "report/json.h"
 #include "report/table.h"

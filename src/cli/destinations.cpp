@@ -27,8 +27,8 @@ void Destinations::check(bool json) const {
       check_text_file(path);
       continue;
     }
-    if (!taken.empty()) fail(ErrorKind::usage, taken + " and " + option + " - both want standard output");
-    taken = option + " -";
+    if (!taken.empty()) fail(ErrorKind::usage, std::string(taken).append(" and ").append(option).append(" - both want standard output"));
+    taken = std::string(option).append(" -");
   }
 }
 

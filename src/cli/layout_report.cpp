@@ -1,3 +1,4 @@
+// The report of a layout plan, as text and as a document.
 #include "cli/layout_report.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The program: signals, then the command line.
 #include <unistd.h>
 
 #include <string>

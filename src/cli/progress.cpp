@@ -1,3 +1,4 @@
+// The line that shows how far long work has come.
 #include "cli/progress.h"
 
 #include <algorithm>

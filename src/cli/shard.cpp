@@ -3,11 +3,11 @@
 #include "cli/shard.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/text.h"
 #include "cli/options.h"

@@ -21,7 +21,7 @@
 #include "cli/report.h"
 #include "cli/suite.h"
 #include "cli/terminal.h"
-#include "cli/verdict.h"
+#include "cli/verification_failure.h"
 #include "cli/verify_html.h"
 #include "cli/verify_junit.h"
 #include "cli/verify_pairs.h"
@@ -320,7 +320,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
 
 const Command kVerify = {
     "verify",
-    "run two models on the same inputs and say whether they compute the same",
+    "run two models on the same inputs: do they compute the same?",
     "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--original PATTERN MODEL… [OPTIONS]\n--suite TREE [OPTIONS]",
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"

@@ -1,3 +1,4 @@
+// The page of a verification.
 #include "cli/verify_html.h"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ VerdictPage::Section histograms(const VerifyResult& result) {
     if (columns.empty() || shown++ == kMostHistograms) continue;
     body += svg_histogram(columns, output.name + ": elements by their distance in ULPs");
   }
-  return {"Error histogram", body};
+  return {"Error histogram (heights in the logarithm)", body};
 }
 
 VerdictPage::Section depth(const VerifyResult& result) {

@@ -1,3 +1,4 @@
+// Verifications as JUnit reports.
 #include "cli/verify_junit.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <utility>
 
 #include "cli/report.h"
-#include "cli/verdict.h"
+#include "cli/verification_failure.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"

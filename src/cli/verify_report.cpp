@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/report.h"
+#include "cli/verification_failure.h"
 #include "relayout/execute.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
@@ -126,6 +127,16 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
     if (!inputs.rejected.empty()) out += "  not compared, " + escape(result.a) + " refuses it: " + inputs.rejected;
     out += "\n";
   }
+}
+
+/// Nodes that cannot run: a line per operator; -v: every one.
+void add_unsupported(std::string& out, const std::string& model, const std::vector<Unsupported>& nodes, const ReportStyle& style) {
+  std::vector<std::string> lines;
+  if (!style.verbose) lines = unsupported_groups(nodes);
+  for (const Unsupported& node : nodes) {
+    if (style.verbose) lines.push_back(unsupported_groups({node}).front());
+  }
+  for (const std::string& line : lines) out += escape(model) + ": cannot run " + line + "\n";
 }
 
 /// What follows from the files alone, or what does not.
@@ -376,12 +387,8 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
     if (difference.remark && !style.verbose) continue;
     out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
   }
-  for (const auto* const nodes : {&result.unsupported_a, &result.unsupported_b}) {
-    for (const Unsupported& node : *nodes) {
-      out += escape(nodes == &result.unsupported_a ? result.a : result.b) + ": cannot run " + quote(node.node) + " (" +
-             (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type) + ": " + node.why + ")\n";
-    }
-  }
+  add_unsupported(out, result.a, result.unsupported_a, style);
+  add_unsupported(out, result.b, result.unsupported_b, style);
   if (result.proof) add_proof(out, *result.proof, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";

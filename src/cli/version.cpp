@@ -1,3 +1,4 @@
+// What --version says.
 #include "cli/version.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// The words of a conversion's options, read and checked before anything else.
 #include "convert/options.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Multiply-accumulates of a whole graph.
 #include "inspect/macs.h"
 
 #include <cstdint>

@@ -229,14 +229,14 @@ void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveO
   for (const auto& [location, file] : saved->origin().external_files()) {
     const bool of_input =
         std::ranges::any_of(origin.external_files(), [&](const auto& entry) { return entry.second->is_same_as(folder / location); });
-    result.data.push_back({folder / location, file->size(), of_input});
+    result.data.push_back({path.parent_path() / location, file->size(), of_input});
     result.bytes += file->size();
   }
   std::ranges::sort(result.data, {}, &DataFile::path);
   if (!options.in_place) return;
   for (const auto& [location, file] : origin.external_files()) {
     const bool is_used = std::ranges::any_of(result.data, [&](const DataFile& data) { return file->is_same_as(data.path); });
-    if (!is_used) result.left_behind.push_back({folder / location, file->size(), true});
+    if (!is_used) result.left_behind.push_back({path.parent_path() / location, file->size(), true});
   }
   std::ranges::sort(result.left_behind, {}, &DataFile::path);
 }

@@ -1,3 +1,4 @@
+// JSON documents over nlohmann's, which only this file includes.
 #include "report/json.h"
 
 #include <cmath>
@@ -8,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "relayout/error.h"
@@ -134,13 +134,6 @@ std::optional<Json> Json::at(std::size_t index) const {
   return Json(std::make_unique<Value>(Value{value_->document[index]}));
 }
 
-std::vector<std::string> Json::keys() const {
-  std::vector<std::string> keys;
-  if (!is_object()) return keys;
-  for (const auto& item : value_->document.items()) keys.push_back(item.key());
-  return keys;
-}
-
 std::optional<double> Json::number() const {
   if (!value_->document.is_number()) return std::nullopt;
   return value_->document.get<double>();
@@ -149,11 +142,6 @@ std::optional<double> Json::number() const {
 std::optional<std::string> Json::text() const {
   if (!value_->document.is_string()) return std::nullopt;
   return value_->document.get<std::string>();
-}
-
-std::optional<bool> Json::boolean() const {
-  if (!value_->document.is_boolean()) return std::nullopt;
-  return value_->document.get<bool>();
 }
 
 std::string Json::dump(int indent) const {

@@ -57,11 +57,9 @@ class Json {
   /// A copy of a member or element; nothing when there is none.
   [[nodiscard]] std::optional<Json> find(std::string_view key) const;
   [[nodiscard]] std::optional<Json> at(std::size_t index) const;
-  [[nodiscard]] std::vector<std::string> keys() const;
   /// Nothing when the value is of another kind.
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] std::optional<std::string> text() const;
-  [[nodiscard]] std::optional<bool> boolean() const;
 
   /// The document: with `indent` blanks per level, or on one line when it is negative. No newline at the end.
   [[nodiscard]] std::string dump(int indent = 2) const;

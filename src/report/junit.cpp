@@ -1,3 +1,4 @@
+// JUnit reports as GitLab, Jenkins and GitHub actions read them.
 #include "report/junit.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Text in HTML and XML.
 #include "report/markup.h"
 
 #include <cstddef>

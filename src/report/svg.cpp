@@ -1,3 +1,4 @@
+// Charts as inline SVG.
 #include "report/svg.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/fit.h"
 #include "report/markup.h"
 
 namespace relayout {
@@ -62,13 +64,6 @@ std::string label(double x, double y, const std::string& text, const std::string
 }
 std::string open(double width, double height, const std::string& says) {
   return "<svg viewBox='0 0 " + number(width) + " " + number(height) + "' role='img' aria-label='" + escape_markup(says) + "'>\n";
-}
-
-std::string shortened(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  std::size_t begin = text.size() - most;
-  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) ++begin;
-  return "…" + text.substr(begin);
 }
 
 }  // namespace

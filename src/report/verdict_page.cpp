@@ -1,5 +1,8 @@
+// Pages of a verdict: the answer, what it rests on, the figures.
 #include "report/verdict_page.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +19,7 @@ constexpr std::string_view kSheet = R"(
 @media (prefers-color-scheme:dark){:root{--good:#4ac26b;--warning:#d4a72c;--first:#6cb6ff}}
 h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}footer{margin-top:2rem;font-size:.9rem}
 .good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
-p{margin:.2rem 0;overflow-wrap:anywhere}.scroll{overflow-x:auto}td:last-child:not(.right){white-space:normal;min-width:13rem}
+p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}.scroll{overflow:auto;max-height:90vh}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td:last-child:not(.right){white-space:normal;min-width:13rem}
 svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg .small{font-size:10px}
 svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
 svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}
@@ -64,14 +67,27 @@ std::string classes(const Cell& cell) {
   return out.empty() ? out : " class='" + out + "'";
 }
 
+constexpr std::size_t kLongTable = 20;  ///< rows that a screen shows without scrolling
+
+/// Whether some cell is a warning or worse.
+bool is_marked(const std::vector<Cell>& row) {
+  return std::ranges::any_of(row, [](const Cell& cell) { return cell.style == Style::bad || cell.style == Style::warning; });
+}
+
 }  // namespace
 
 std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows) {
-  std::string out = "<div class='scroll'><table><thead><tr>";
+  // Long tables can be narrowed to the rows that say something.
+  const auto marked = std::ranges::count_if(rows, is_marked);
+  const bool has_filter = rows.size() > kLongTable && marked > 0;
+  std::string out = has_filter ? "<label class='filter'><input type='checkbox'> only what stands out (" + std::to_string(marked) + " of " +
+                                     std::to_string(rows.size()) + ")</label>\n"
+                               : "";
+  out += "<div class='scroll'><table><thead><tr>";
   for (const Cell& cell : head) out += "<th" + classes(cell) + ">" + escape_markup(cell.text) + "</th>";
   out += "</tr></thead><tbody>\n";
   for (const auto& row : rows) {
-    out += "<tr>";
+    out += is_marked(row) ? "<tr class='hit'>" : "<tr>";
     for (const Cell& cell : row) out += "<td" + classes(cell) + ">" + escape_markup(cell.text) + "</td>";
     out += "</tr>\n";
   }

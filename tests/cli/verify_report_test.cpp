@@ -152,17 +152,21 @@ TEST(VerifyReport, VerboseShowsEverySample) {
   EXPECT_THAT(verify_text(same(), false, {.verbose = true}), HasSubstr("0 · <2^1 · <2^2"));
 }
 
-TEST(VerifyReport, WhatCannotRunIsListedInWhole) {
+TEST(VerifyReport, WhatCannotRunIsGroupedByOperator) {
   VerifyResult result;
   result.a = "a.onnx";
   result.b = "b.onnx";
   result.outcome = Outcome::inconclusive;
   result.reason = "nothing was executed";
   for (int i = 0; i < 5; ++i) result.unsupported_b.push_back({"n" + std::to_string(i), "Foo", "com.acme", 1, "unknown domain"});
+  result.unsupported_b.push_back({"roi", "MaxUnpool", "", 11, "indices"});
   const std::string text = verify_text(result, true, {});
-  for (int i = 0; i < 5; ++i)
-    EXPECT_THAT(text, HasSubstr("b.onnx: cannot run 'n" + std::to_string(i) + "' (com.acme:Foo: unknown domain)\n"));
+  EXPECT_THAT(text,
+              testing::StartsWith("b.onnx: cannot run com.acme:Foo × 5 (unknown domain)\nb.onnx: cannot run 'roi' (MaxUnpool: indices)\n"));
   EXPECT_THAT(text, HasSubstr("exit 4\n"));
+  const std::string verbose = verify_text(result, true, {.verbose = true});
+  for (int i = 0; i < 5; ++i)
+    EXPECT_THAT(verbose, HasSubstr("b.onnx: cannot run 'n" + std::to_string(i) + "' (com.acme:Foo: unknown domain)\n"));
 }
 
 TEST(VerifyReport, ADefectIsOurs) {
@@ -186,7 +190,7 @@ TEST(VerifyReport, JsonHasTheSchema) {
   EXPECT_EQ(sample.find("psnr")->text(), "inf");
   EXPECT_EQ(sample.find("at")->dump(-1), "[1,417]");
   EXPECT_EQ(sample.find("ulp")->dump(-1), "[90,9,1]");
-  EXPECT_EQ(json.find("interface")->at(0)->find("remark")->boolean(), true);
+  EXPECT_EQ(json.find("interface")->at(0)->find("remark")->dump(), "true");
 }
 
 TEST(VerifyReport, StoredCases) {
@@ -242,7 +246,7 @@ TEST(VerifyReport, V24WhatIsUnexplainedIsNamedWhateverTheVerdict) {
   const Json structure = *verify_json(result, false).find("structure");
   EXPECT_EQ(structure.find("unexplained")->size(), 6U);
   EXPECT_EQ(structure.find("unexplained")->at(1)->find("kind")->text(), "weight");
-  EXPECT_EQ(structure.find("proved")->boolean(), false);
+  EXPECT_EQ(structure.find("proved")->dump(), "false");
 }
 
 }  // namespace

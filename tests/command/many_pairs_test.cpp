@@ -89,10 +89,9 @@ TEST_F(ManyPairs, VersionAsADocument) {
   expect_refusal(run({"--version", "--other"}), 2, "--json");
 }
 
-/// The loader that the program names: the segment of type PT_INTERP. Nothing for a script.
+/// The loader that the program names: the segment of type PT_INTERP.
 std::string loader_of(const std::string& program) {
   const std::string file = read_file(program);
-  if (!file.starts_with(ELFMAG)) return {};
   Elf64_Ehdr head{};
   std::memcpy(&head, file.data(), sizeof head);
   for (std::size_t i = 0; i < head.e_phnum; ++i) {
@@ -105,7 +104,6 @@ std::string loader_of(const std::string& program) {
 
 TEST_F(ManyPairs, SuiteOfAProgramThatALoaderStarted) {
   const std::string loader = loader_of(program()), launcher = (folder_ / "launch er").string();
-  if (loader.empty()) GTEST_SKIP() << program() << " is a launcher itself";
   ASSERT_TRUE(fs::exists(loader)) << loader;
   write_file(launcher, "#!/bin/sh\nexec " + loader + " --argv0 \"$0\" '" + program() + "' \"$@\"\n");
   fs::permissions(launcher, fs::perms::owner_all);

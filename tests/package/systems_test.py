@@ -97,7 +97,7 @@ class Systems(unittest.TestCase):
 
     def test_deb_debian_13(self):
         self.unpacked(System("Debian 13", "trixie", "Debian"))
-        shutil.copy(one("relayout_*.deb"), self.folder / "models")
+        shutil.copy(one("*.deb"), self.folder / "models")
         with Stopwatch() as watch:
             done = enter(self.folder, "apt-get update -q && apt-get install -qy --no-install-recommends ./*.deb", DEBIAN_FRONTEND="noninteractive")
         if done.returncode != 0 and "Unable to locate" not in done.stderr and "ould not resolve" in done.stderr:
@@ -111,22 +111,6 @@ class Systems(unittest.TestCase):
         self.assertEqual(verified, [])
         removed = enter(self.folder, "dpkg -r relayout >/dev/null; command -v relayout")
         self.assertNotEqual(removed.returncode, 0)
-
-    def bundled(self, system):
-        self.unpacked(system)
-        shutil.copy(one("relayout-bundled_*.deb"), self.folder / "models")
-        self.check(enter(self.folder, "dpkg -i ./*.deb >/dev/null\n" + USE))
-        removed = enter(self.folder, "dpkg -P relayout-bundled >/dev/null; command -v relayout || ls /usr/lib/relayout")
-        self.assertEqual((removed.stdout, removed.returncode), ("", 2))
-
-    def test_bundled_deb_debian_11(self):
-        self.bundled(System("Debian 11", "bullseye", "Debian"))
-
-    def test_bundled_deb_debian_12(self):
-        self.bundled(System("Debian 12", "bookworm", "Debian"))
-
-    def test_bundled_deb_ubuntu_24_04(self):
-        self.bundled(System("Ubuntu 24.04", "noble", "Ubuntu"))
 
     def test_image_recipe(self):
         """The lines of the Dockerfile, by hand: this machine need not have anything that builds images."""

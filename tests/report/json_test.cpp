@@ -50,11 +50,10 @@ TEST(Json, ReadsWhatItPrints) {
   EXPECT_EQ(document.find("rtol")->number(), 2e-3);
   EXPECT_EQ(document.find("list")->size(), 3U);
   EXPECT_EQ(document.find("list")->at(1)->text(), "x");
-  EXPECT_EQ(document.find("list")->at(2)->boolean(), false);
+  EXPECT_EQ(document.find("list")->at(2)->dump(), "false");
   EXPECT_FALSE(document.find("list")->at(3));
   EXPECT_FALSE(document.find("atol"));
   EXPECT_FALSE(document.find("rtol")->text());
-  EXPECT_EQ(document.keys(), (std::vector<std::string>{"rtol", "list", "n"}));
 }
 
 TEST(Json, RefusesWhatIsNotJson) {

@@ -105,7 +105,7 @@ constexpr std::size_t kMostRows = 5000;
 constexpr int kLane = 12, kRow = 22, kMargin = 8, kMark = 4;
 
 constexpr std::string_view kStyle =
-    R"(.g td{padding:0 .7rem 0 0;height:22px}.g tr:hover{background:color-mix(in srgb,var(--line) 45%,transparent)}
+    R"(.g{font-size:13px}.g td:last-child{white-space:normal;font-size:11px;line-height:1;min-width:13rem}.g td{padding:0 .7rem 0 0;height:22px}.g tr:hover{background:color-mix(in srgb,var(--line) 45%,transparent)}
 svg{display:block}svg path{fill:none;stroke-width:2}.cl{stroke:#1f77b4}.co{stroke:#d9630a;stroke-dasharray:4 3}.bo{stroke:#8a8a8a;stroke-dasharray:1 3}
 .ot{stroke:#2e8540;stroke-dasharray:8 3 2 3}circle{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}circle.on{fill:#1f77b4}
 circle.lo{stroke:var(--bad);stroke-width:3}.re{fill:var(--bad)}.key svg{display:inline;vertical-align:middle}
@@ -211,10 +211,13 @@ std::string html_rows(const LayoutReport& report) {
   for (std::size_t i = 0; i < count; ++i) {
     const OperatorLayout& op = report.operators[i];
     const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[static_cast<std::size_t>(op.outputs.front())];
-    out += "<tr><td>" + lanes.row(static_cast<int>(i)) + "</td><td>" + escape_markup(op.node) + "</td><td>" + escape_markup(op.op_type) +
-           "</td><td>" + escape_markup(op.layout) + "</td><td>" + (made == nullptr ? "" : escape_markup(dims_text(*made))) + "</td><td>" +
-           (made == nullptr ? "" : escape_markup(made->layout)) + "</td><td" + (op.loses ? " class=\"bad\">" : " class=\"faint\">") +
-           escape_markup(op.reason) + "</td></tr>\n";
+    const bool is_marked = op.loses || std::ranges::any_of(report.reorders, [&](const TensorReorder& reorder) {
+                             return std::ranges::find(reorder.readers, op.node) != reorder.readers.end();
+                           });
+    out += (is_marked ? "<tr class=\"hit\"><td>" : "<tr><td>") + lanes.row(static_cast<int>(i)) + "</td><td>" + escape_markup(op.node) +
+           "</td><td>" + escape_markup(op.op_type) + "</td><td>" + escape_markup(op.layout) + "</td><td>" +
+           (made == nullptr ? "" : escape_markup(dims_text(*made))) + "</td><td>" + (made == nullptr ? "" : escape_markup(made->layout)) +
+           "</td><td" + (op.loses ? " class=\"bad\">" : " class=\"faint\">") + escape_markup(op.reason) + "</td></tr>\n";
   }
   return out;
 }
@@ -229,6 +232,7 @@ std::string layout_html(const LayoutReport& report, const std::string& model) {
             format_count(static_cast<int64_t>(report.operators.size())) + " operators.</p>\n";
   }
   body +=
+      "<label class=\"filter\"><input type=\"checkbox\"> only where a layout is lost or a tensor reordered</label>\n"
       "<div class=\"wide\"><table class=\"g\"><thead><tr><th></th><th>operator</th><th>type</th><th>runs "
       "in</th><th>makes</th><th>layout</th>"
       "<th>why contiguous</th></tr></thead><tbody>\n" +

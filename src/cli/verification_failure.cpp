@@ -1,0 +1,70 @@
+// A verification that standard error has to say more of than its verdict: a defect, nodes that cannot run.
+#include "cli/verification_failure.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/failure.h"
+#include "cli/report.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/verify.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::size_t kGroupsNamed = 3;
+
+/// "com.acme:Foo"
+std::string operator_of(const Unsupported& node) {
+  return (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type);
+}
+
+/// "net.onnx: cannot run 181 nodes: com.microsoft.nchwc:Conv × 52 (unknown domain), 'roi' (MaxUnpool: indices) …"
+Failure cannot_run(const std::string& model, const std::vector<Unsupported>& nodes) {
+  std::string out = escape(model) + ": cannot run " + counted(static_cast<int64_t>(nodes.size()), "node") + ":";
+  const std::vector<std::string> groups = unsupported_groups(nodes);
+  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsNamed); ++i) out += (i > 0 ? ", " : " ") + groups[i];
+  return {exit_code(ErrorKind::unsupported), out + (groups.size() > kGroupsNamed ? " …" : ""), ""};
+}
+
+}  // namespace
+
+std::vector<std::string> unsupported_groups(const std::vector<Unsupported>& nodes) {
+  std::vector<std::vector<const Unsupported*>> groups;
+  for (const Unsupported& node : nodes) {
+    const auto known = std::ranges::find_if(
+        groups, [&](const auto& group) { return operator_of(*group.front()) == operator_of(node) && group.front()->why == node.why; });
+    if (known == groups.end()) {
+      groups.push_back({&node});
+    } else {
+      known->push_back(&node);
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& group : groups) {
+    const Unsupported& first = *group.front();
+    out.push_back(group.size() == 1
+                      ? quote(first.node) + " (" + operator_of(first) + ": " + first.why + ")"
+                      : operator_of(first) + " × " + format_count(static_cast<int64_t>(group.size())) + " (" + first.why + ")");
+  }
+  return out;
+}
+
+std::optional<Failure> failure_of(const DataResult& result) {
+  if (result.unsupported.empty()) return std::nullopt;
+  return cannot_run(result.model, result.unsupported);
+}
+
+std::optional<Failure> failure_of(const VerifyResult& result) {
+  if (!result.defect.empty()) return defect_failure(result.defect);
+  if (!result.unsupported_a.empty()) return cannot_run(result.a, result.unsupported_a);
+  if (!result.unsupported_b.empty()) return cannot_run(result.b, result.unsupported_b);
+  return std::nullopt;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,234 @@
+// Every pair of options of each subcommand against a table of what does not go together: what has no effect is refused, all else is read.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+using Names = std::vector<std::string>;
+
+struct Table {
+  const Command* command;
+  Words models;
+  std::map<std::string, std::string> values;     ///< of options that take one
+  std::map<std::string, Words> companions;       ///< what an option needs beside it
+  std::vector<std::pair<Names, Names>> refused;  ///< none of the left with any of the right
+};
+
+/// The options of a command but for those of all commands.
+Names options_of(const Command& command) {
+  OptionSet options(command.name, "", "", "");
+  const Common common;
+  const auto run = command.prepare(options, common);
+  Names out;
+  for (const std::string& name : options.names()) {
+    if (name.starts_with("--") && name != "--no-fold") out.push_back(name);
+  }
+  return out;
+}
+
+bool is_refused(const Command& command, const Words& words) {
+  OptionSet options(command.name, "", "", "");
+  const Common common;
+  const auto run = command.prepare(options, common);
+  options.finish();
+  try {
+    (void)options.parse(words);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+    return true;
+  }
+  return false;
+}
+
+void add(Words& words, const Table& table, const std::string& option) {
+  if (std::ranges::find(words, option) != words.end()) return;
+  words.push_back(option);
+  const auto value = table.values.find(option);
+  if (value != table.values.end()) words.push_back(value->second);
+}
+
+bool is_listed(const Table& table, const std::string& a, const std::string& b) {
+  const auto has = [](const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  return std::ranges::any_of(table.refused, [&](const auto& entry) {
+    return (has(entry.first, a) && has(entry.second, b)) || (has(entry.first, b) && has(entry.second, a));
+  });
+}
+
+void expect_table(const Table& table) {
+  const Names options = options_of(*table.command);
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    for (std::size_t k = i + 1; k < options.size(); ++k) {
+      const std::string &a = options[i], &b = options[k];
+      Words words = table.models;
+      add(words, table, a);
+      add(words, table, b);
+      for (const std::string& option : {a, b}) {
+        const auto companions = table.companions.find(option);
+        if (companions == table.companions.end()) continue;
+        // What the other option brings will do.
+        const bool has_one =
+            std::ranges::any_of(companions->second, [&](const std::string& name) { return std::ranges::find(words, name) != words.end(); });
+        if (has_one) continue;
+        // One that serves both, where there is one.
+        const auto others = table.companions.find(option == a ? b : a);
+        const auto shared = std::ranges::find_if(companions->second, [&](const std::string& name) {
+          return others != table.companions.end() && std::ranges::find(others->second, name) != others->second.end();
+        });
+        add(words, table, shared == companions->second.end() ? companions->second.front() : *shared);
+      }
+      EXPECT_EQ(is_refused(*table.command, words), is_listed(table, a, b)) << table.command->name << ": " << a << " with " << b;
+    }
+  }
+}
+
+/// Alone, an option that needs another is refused.
+void expect_companions(const Table& table) {
+  for (const auto& [option, companions] : table.companions) {
+    Words words = table.models;
+    add(words, table, option);
+    EXPECT_TRUE(is_refused(*table.command, words)) << option;
+    for (const std::string& companion : companions) {
+      Words both = words;
+      add(both, table, companion);
+      EXPECT_FALSE(is_refused(*table.command, both)) << option << " with " << companion;
+    }
+  }
+}
+
+TEST(OptionPairs, OfConvert) {
+  const Table table{
+      &kConvert,
+      {"a.onnx"},
+      {{"--layout", "keep"},
+       {"--io", "nhwc"},
+       {"--emit", "transposes"},
+       {"--when", "never"},
+       {"--precision", "fp16"},
+       {"--pass", "none"},
+       {"--skip", "fold-affine"},
+       {"--only", "x"},
+       {"--exclude", "y"},
+       {"--stop-after", "1"},
+       {"--dim", "N=1"},
+       {"--shape", "x=1"},
+       {"--output", "b.onnx"},
+       {"--out-dir", "."},
+       {"--format", "onnx"},
+       {"--output-format", "onnx"},
+       {"--external-data", "always"}},
+      {{"--io-precision", {"--precision"}}, {"--dim", {"--emit", "--verify"}}, {"--shape", {"--emit", "--verify"}}, {"--when", {"--emit"}}},
+      {{{"--output"}, {"--out-dir", "--in-place"}},
+       {{"--in-place"}, {"--out-dir"}},
+       {{"--verify"}, {"--io-precision"}},
+       {{"--pass"}, {"--simplify", "--fold", "--skip"}},
+       {{"--list-passes"},
+        {"--fold",
+         "--simplify",
+         "--layout",
+         "--io",
+         "--emit",
+         "--when",
+         "--precision",
+         "--io-precision",
+         "--include-1d",
+         "--pass",
+         "--skip",
+         "--only",
+         "--exclude",
+         "--freeze",
+         "--require-all-folded",
+         "--verify",
+         "--dim",
+         "--shape",
+         "--output",
+         "--out-dir",
+         "--in-place",
+         "--format",
+         "--output-format",
+         "--external-data",
+         "--share-data",
+         "--allow-newer-opset",
+         "--sync",
+         "--stamp",
+         "--dry-run"}}}};
+  expect_table(table);
+  expect_companions(table);
+}
+
+TEST(OptionPairs, OfInspect) {
+  const Table table{&kInspect,
+                    {"a.onnx"},
+                    {{"--dim", "N=1"}, {"--shape", "x=1"}, {"--when", "never"}, {"--dot", "a.dot"}, {"--html", "a.html"}},
+                    {{"--when", {"--layout", "--measure", "--compare", "--dot", "--html"}}},
+                    {}};
+  expect_table(table);
+  expect_companions(table);
+}
+
+TEST(OptionPairs, OfVerify) {
+  const Names pair = {"--samples",       "--input",  "--shape",     "--dim",    "--resize",
+                      "--mean",          "--std",    "--save-data", "--io",     "--allow-inconclusive",
+                      "--run-identical", "--layers", "--html",      "--strict", "--proof"};
+  const Names suite = {"--jobs", "--timeout", "--shard", "--allow-empty", "--expected"};
+  const Names running = {"--samples", "--seed",      "--input", "--shape", "--dim", "--resize",        "--mean",
+                         "--std",     "--save-data", "--rtol",  "--atol",  "--io",  "--run-identical", "--layers"};
+  const Table table{&kVerify,
+                    {},
+                    {{"--data", "d"},
+                     {"--samples", "2"},
+                     {"--seed", "1"},
+                     {"--input", "x=a.npy"},
+                     {"--shape", "x=1"},
+                     {"--dim", "N=1"},
+                     {"--resize", "8"},
+                     {"--mean", "0.5"},
+                     {"--std", "0.5"},
+                     {"--save-data", "s"},
+                     {"--rtol", "1"},
+                     {"--atol", "1"},
+                     {"--io", "nhwc"},
+                     {"--mode", "optimized"},
+                     {"--html", "h"},
+                     {"--junit", "j"},
+                     {"--markdown", "m"},
+                     {"--suite", "t"},
+                     {"--jobs", "1"},
+                     {"--timeout", "1"},
+                     {"--shard", "1/2"},
+                     {"--expected", "e"},
+                     {"--original", "{stem}.onnx"}},
+                    {{"--resize", {"--input"}},
+                     {"--mean", {"--input"}},
+                     {"--std", {"--input"}},
+                     {"--jobs", {"--suite"}},
+                     {"--timeout", {"--suite"}},
+                     {"--shard", {"--suite"}},
+                     {"--allow-empty", {"--suite"}},
+                     {"--expected", {"--suite"}},
+                     {"--mode", {"--data", "--suite"}},
+                     {"--reference", {"--data", "--suite"}}},
+                    {{pair, {"--data", "--suite"}},
+                     {pair, suite},
+                     {pair, {"--mode", "--reference"}},
+                     {suite, {"--data", "--original"}},
+                     {{"--suite"}, {"--data", "--original"}},
+                     {{"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"}},
+                     {{"--mode"}, {"--reference"}},
+                     {{"--proof"}, running}}};
+  expect_table(table);
+  expect_companions(table);
+}
+
+}  // namespace
+}  // namespace relayout::cli

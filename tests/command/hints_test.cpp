@@ -1,0 +1,94 @@
+// Every command that a report suggests is run as it is printed, by a shell.
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "command/command_test.h"
+
+namespace relayout::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Hints : public CommandTest {
+ protected:
+  Hints() { save_model(conv_batch_norm(), folder_ / "net.onnx"); }
+
+  /// Converts, then runs all that the report suggests; what that was.
+  std::string follow(const std::vector<std::string>& arguments, const ProcessOptions& options = {}) {
+    const ProcessResult converted = run(arguments, options);
+    EXPECT_EQ(converted.code, 0) << converted.err << converted.out;
+    const std::string path = fs::path(program()).parent_path().string() + ":/usr/bin:/bin";
+    std::string all, text;
+    for (const char c : converted.out) text += c == '\r' ? "" : std::string(1, c);  // a terminal ends lines with both
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::string command;
+      for (const std::string title : {"Next: ", "Before quantizing or pruning: "}) {
+        if (line.starts_with(title)) command = line.substr(title.size());
+      }
+      if (command.empty()) continue;
+      while (command.ends_with('\\') && std::getline(lines, line)) command += "\n" + line;
+      const ProcessResult result = run_process({"/bin/sh", "-c", command}, {.directory = folder_.path(), .environment = {{"PATH", path}}});
+      EXPECT_EQ(result.code, 0) << command << "\n" << result.out << result.err;
+      all += command + "\n";
+    }
+    return all;
+  }
+};
+
+TEST_F(Hints, OfAPlainConversion) {
+  const std::string commands = follow({"convert", "net.onnx"});
+  EXPECT_THAT(commands, HasSubstr("relayout verify net.onnx net.cl.onnx\n"));
+  EXPECT_THAT(commands, HasSubstr("--layout contiguous net.cl.onnx"));
+  EXPECT_TRUE(fs::exists(folder_ / "net.cl.contiguous.onnx") || fs::exists(folder_ / "net.contiguous.onnx"));
+}
+
+TEST_F(Hints, OfChangedInterfacesAndBack) {
+  EXPECT_THAT(follow({"convert", "net.onnx", "--io", "nhwc", "-o", "io.onnx"}), HasSubstr("verify --io nhwc net.onnx io.onnx\n"));
+  EXPECT_THAT(follow({"convert", "io.onnx", "--layout", "contiguous", "-o", "back.onnx"}),
+              HasSubstr("verify --io nhwc back.onnx io.onnx\n"));
+  EXPECT_THAT(follow({"convert", "net.onnx", "--emit", "transposes", "-o", "emitted.onnx"}), HasSubstr("verify net.onnx emitted.onnx\n"));
+}
+
+TEST_F(Hints, OfNamesThatAShellOrACommandWouldTakeApart) {
+  for (const std::string name : {"-dash.onnx", "two words.onnx", "it's.onnx", "$HOME;ls.onnx", "größe.onnx", "a\\b.onnx", "*.onnx"}) {
+    fs::copy_file(folder_ / "net.onnx", folder_ / name);
+    EXPECT_THAT(follow({"convert", "--", name}), HasSubstr("relayout verify ")) << name;
+  }
+  // What cannot be printed as it is cannot be suggested.
+  fs::copy_file(folder_ / "net.onnx", folder_ / "line\nbreak.onnx");
+  EXPECT_EQ(follow({"convert", "line\nbreak.onnx"}), "");
+}
+
+TEST_F(Hints, OfLongNamesInANarrowTerminal) {
+  const std::string name(150, 'n');
+  fs::copy_file(folder_ / "net.onnx", folder_ / (name + ".onnx"));
+  const ProcessOptions terminal{.environment = {{"COLUMNS", "60"}, {"TERM", "dumb"}}, .terminal = true};
+  EXPECT_THAT(follow({"convert", name + ".onnx"}, terminal), HasSubstr(name + ".cl.onnx"));
+}
+
+TEST_F(Hints, OfOtherFormatsPrecisionsAndOpsets) {
+  EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.json"}), HasSubstr("verify net.onnx net.json\n"));
+  EXPECT_EQ(follow({"convert", "net.onnx", "-o", "net.dat", "--output-format", "json"}), "");  // verify cannot be told the format
+  (void)follow({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16"});
+  EXPECT_EQ(
+      run({"convert", "net.onnx", "-o", "half_io.onnx", "--precision", "fp16", "--io-precision", "--layout", "keep"}).out.find("Next:"),
+      std::string::npos);
+  onnx::ModelProto newer = conv_batch_norm();
+  newer.mutable_opset_import(0)->set_version(99);
+  save_model(newer, folder_ / "newer.onnx");
+  const ProcessResult converted = run({"convert", "newer.onnx", "--allow-newer-opset"});
+  EXPECT_THAT(converted.out, HasSubstr("relayout verify --allow-newer-opset newer.onnx newer.cl.onnx\n"));
+}
+
+TEST_F(Hints, NoneWhereThereIsNothingToCompare) {
+  EXPECT_EQ(follow({"convert", "net.onnx", "--dry-run"}), "");
+  EXPECT_EQ(follow({"convert", "net.onnx", "-o", "verified.onnx", "--verify", "--layout", "keep"}), "");
+  EXPECT_EQ(run({"convert", "net.onnx", "-q"}).out.find("Next:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace relayout::test
