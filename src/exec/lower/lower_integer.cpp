@@ -1,9 +1,10 @@
 // Lowers quantized products and convolutions to exact integer kernels.
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "exec/constant_store.h"

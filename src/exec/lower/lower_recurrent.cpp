@@ -23,7 +23,7 @@ namespace relayout {
 namespace {
 
 /// Numbers of the operators' inputs.
-enum Input : std::size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
+constexpr std::size_t kX = 0, kW = 1, kR = 2, kBias = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
 
 bool has_default_activations(const ProgramNode& node, Recurrence::Kind kind, int64_t directions) {
   const Attributes& attributes = node.call.attributes;
@@ -90,7 +90,7 @@ std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const 
   const std::string key = lowering.store().key_of(constant) + "recurrent" + format.key();
   const Place packed = lowering.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
   const Place x = lowering.view_of(lowering.dense(node.input(kX), Order::contiguous), source, 0);
-  const Place out = lowering.new_place(destination);
+  Place out = lowering.new_place(destination);
   lowering.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
   lowering.emit(
       make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::weights, 0}, {Argument::destination, 0}}),
@@ -125,7 +125,8 @@ bool lower_recurrent(Lowering& lowering, const Group& group) {
     places.push_back(results.back());
   }
   const int64_t macs = recurrence->directions * recurrence->steps * recurrence->batch * recurrence->columns() * recurrence->hidden;
-  const int threads = lowering.use_threads(static_cast<double>(macs / recurrence->steps) / rates::kRecurrentMacsPerNanosecond);
+  const int threads =
+      lowering.use_threads(static_cast<double>(macs) / static_cast<double>(recurrence->steps) / rates::kRecurrentMacsPerNanosecond);
   lowering.emit(make_recurrent_kernel(*recurrence, node, {lowering.settings().library, threads}), places, threads);
   lowering.count_macs(macs);
   std::size_t next = 0;
