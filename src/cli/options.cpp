@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -390,7 +391,9 @@ void OptionSet::Impl::check_rules() const {
       if (rule.excludes && other != rule.others.end() && *other != name) usage(name + " and " + *other + " exclude each other");
       if (rule.excludes || other != rule.others.end()) continue;
       std::string list;
-      for (const std::string& needed : rule.others) list += (list.empty() ? "" : needed == rule.others.back() ? " or " : ", ") + needed;
+      for (const std::string& needed : rule.others) {
+        list.append(list.empty() ? "" : needed == rule.others.back() ? " or " : ", ").append(needed);
+      }
       usage(name + " has no effect without " + list);
     }
   }

@@ -18,7 +18,6 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/shard.h"
-#include "relayout/error.h"
 #include "relayout/suite.h"
 #include "relayout/version.h"
 #include "report/json.h"
