@@ -1,4 +1,5 @@
-// Building a Graph from its message: definitions, uses, order, scopes. Everything that CASES §3 B31–B37 calls invalid is found here.
+// Building a Graph from its message: definitions, uses, order, scopes. Dangling inputs, duplicate definitions, cycles and
+// names out of scope are found here.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,3 +1,5 @@
+// The arithmetic of a fold: what weight and bias of a linear operator become when it takes up affines downstream or upstream of it.
+
 #include "passes/absorb.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Reads nodes as affines per channel: y = scale · (x − center) + shift, or says why a node that looks like one is none.
+
 #include "passes/affine.h"
 
 #include <algorithm>

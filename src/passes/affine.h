@@ -51,9 +51,9 @@ struct AffineNode {
 /// Operators that may be affine: BatchNormalization, Add, Sub, Mul, Div, Neg, and Sum of two.
 [[nodiscard]] bool is_affine_operator(const Node& node);
 /// Reads one. BatchNormalization of any version is in inference scale = γ / √(σ² + ε), center = μ, shift = β along axis 1. The others
-/// need a constant operand that is one number, or varies along one axis of the data and does not make it grow (CASES §1: the
-/// broadcasting test). A refusal says why; not applicable: not an affine at all (integers, two constants, two run-time operands).
-/// Error{invalid} for parameters of different lengths. Answers are remembered while a pass runs.
+/// need a constant operand that is one number, or varies along one axis of the data and does not make it grow (a
+/// constant that does would change dims). A refusal says why; not applicable: not an affine at all (integers, two constants, two run-time
+/// operands). Error{invalid} for parameters of different lengths. Answers are remembered while a pass runs.
 [[nodiscard]] const Match<AffineNode>& read_affine(Node& node, PassContext& context);
 
 }  // namespace relayout

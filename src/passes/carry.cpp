@@ -1,3 +1,5 @@
+// Moves affines past operators that they commute with, upstream or downstream: Reshape, Transpose, Pad, averages and their kin.
+
 #include "passes/carry.h"
 
 #include <algorithm>

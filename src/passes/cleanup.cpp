@@ -1,3 +1,5 @@
+// Removes what rewrites leave unused, as far as a caller, a nested graph or an annotation of the file does not need it.
+
 #include "passes/cleanup.h"
 
 #include <onnx/onnx_pb.h>

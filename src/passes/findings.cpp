@@ -1,3 +1,5 @@
+// The names of reasons and verdicts, as reports and JSON print them.
+
 #include "relayout/findings.h"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Matches and applies folds of affines into linear operators: upstream first, because a bias costs nothing there, then downstream.
+
 #include "passes/fold.h"
 
 #include <onnx/onnx_pb.h>

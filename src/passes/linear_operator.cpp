@@ -1,3 +1,5 @@
+// Reads Conv, ConvTranspose, Gemm and MatMul as one kind of operator for the arithmetic of folds, or says why one cannot be changed.
+
 #include "passes/linear_operator.h"
 
 #include <algorithm>

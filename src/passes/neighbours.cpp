@@ -1,3 +1,5 @@
+// Finds the linear operators that an affine could be folded into, upstream and downstream, and what stands in the way.
+
 #include "passes/neighbours.h"
 
 #include <algorithm>
@@ -37,8 +39,8 @@ bool is_any_linear(const Node* node) {
   return node != nullptr && (is_linear(*node) || is_quantized_operator(node));
 }
 
-/// Whether one of the few operators in front of `value` is linear.
-bool has_linear_behind(const Value* value) {
+/// Whether one of the next few producers upstream of `value` is linear.
+bool has_linear_upstream(const Value* value) {
   for (int left = kNearby; value != nullptr && left > 0; --left) {
     const Node* const producer = value->producer();
     if (producer == nullptr) return false;
@@ -51,9 +53,9 @@ bool has_linear_behind(const Value* value) {
   return false;
 }
 
-/// Whether one of the few operators behind `value` is linear. A few readers tell enough: the walk stays short where many affines end in
-/// one busy value.
-bool has_linear_ahead(const Value* value) {
+/// Whether one of the next few readers downstream of `value` is linear. A few readers tell enough: the walk stays short where many affines
+/// end in one busy value.
+bool has_linear_downstream(const Value* value) {
   for (int left = kNearby; value != nullptr && left > 0; --left) {
     const auto readers = value->uses().first(std::min<std::size_t>(value->uses().size(), kNearby));
     if (std::ranges::any_of(readers, [](const Use& use) { return is_any_linear(use.node); })) return true;
@@ -135,7 +137,7 @@ class Behind {
       reader = producer;
       value = producer->input(*input);
     }
-    out_.found = out_.found || has_linear_behind(value);
+    out_.found = out_.found || has_linear_upstream(value);
     out_.obstacles.note(Reason::no_linear_neighbour, {});
   }
 
@@ -151,7 +153,7 @@ class Behind {
   void stop(const Node& node, Skip skip) {
     out_.obstacles.note(std::move(skip));
     for (const Value* input : node.inputs()) out_.found = out_.found || (input != nullptr && is_any_linear(input->producer()));
-    out_.found = out_.found || has_linear_behind(node.input(0));
+    out_.found = out_.found || has_linear_upstream(node.input(0));
   }
 
   static Skip blocking(const Node& node, Skip skip) {
@@ -279,7 +281,7 @@ class Ahead {
 
   void stop(const Value* value, Skip skip) {
     out_.obstacles.note(std::move(skip));
-    out_.found = out_.found || has_linear_ahead(value);
+    out_.found = out_.found || has_linear_downstream(value);
   }
 
   PassContext& context_;

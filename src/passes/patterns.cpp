@@ -1,3 +1,5 @@
+// Patterns of --only, --exclude and their kin that match nothing are errors: a misspelt name must not be taken for success.
+
 #include "passes/patterns.h"
 
 #include <string>

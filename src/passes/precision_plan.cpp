@@ -1,3 +1,5 @@
+// Decides node by node and value by value what is computed in 16 bits, before anything is changed.
+
 #include "passes/precision_plan.h"
 
 #include <algorithm>

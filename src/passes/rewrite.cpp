@@ -1,3 +1,5 @@
+// The loop that matches and applies rewrites, looks again where one has made room for another, and writes the findings.
+
 #include "passes/rewrite.h"
 
 #include <cstddef>

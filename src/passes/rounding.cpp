@@ -1,3 +1,5 @@
+// What rounding to a 16-bit type does to the elements of a tensor: how many overflow, vanish or lose precision.
+
 #include "passes/rounding.h"
 
 #include <algorithm>

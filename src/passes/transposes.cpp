@@ -1,3 +1,5 @@
+// Makes and recognises the Transposes that exports write.
+
 #include "passes/transposes.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,5 @@
+// Reads a weight once, in pieces: sums of taps for shifts upstream, and whether scaled elements stay in the range of their type.
+
 #include "passes/weight_scan.h"
 
 #include <algorithm>

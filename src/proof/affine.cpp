@@ -1,3 +1,6 @@
+// Reads nodes that are affine channel by channel (BatchNormalization in inference, arithmetic with constants) and composes chains of them,
+// in extended precision so that what the files hold can be judged to half a unit in the last place.
+
 #include "proof/affine.h"
 
 #include <algorithm>

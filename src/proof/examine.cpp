@@ -1,3 +1,6 @@
+// One look at a claim without affines: constants, inputs, nodes of the same operator, nodes that one model does without. A claim that fails
+// is described where the two models meet again, so that one wrong node shows as one.
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -31,25 +34,6 @@ bool is_random(const Node& node, bool is_call) {
   if (!node.domain().empty()) return !is_call;
   if (node.op_type() == "Dropout") return node.opset() >= 12;
   return has_trait(node, Trait::random) && node.attribute("seed") == nullptr;
-}
-
-/// What a Transpose of a Transpose gives back unchanged; nothing when `ref` is made otherwise.
-Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
-  const Node* const outer = ref.value->producer();
-  if (outer == nullptr || !outer->is("Transpose")) return {};
-  const Ref between = side.operand(ref, 0);
-  const Node* const inner = between ? between.value->producer() : nullptr;
-  if (inner == nullptr || !inner->is("Transpose")) return {};
-  const auto first = written_permutation(*inner, between.call);
-  const auto second = written_permutation(*outer, ref.call);
-  if (first.empty() || first.size() != second.size()) return {};
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const auto from = static_cast<std::size_t>(second[i]);
-    if (from >= first.size() || first[from] != static_cast<int64_t>(i)) return {};
-  }
-  nodes.push_back(outer);
-  nodes.push_back(inner);
-  return side.operand(between, 0);
 }
 
 /// Whether the same ones of their outputs have a name.

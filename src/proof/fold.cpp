@@ -1,3 +1,5 @@
+// Claims with affines: they are carried upstream until a linear operator accounts for them, in weight and bias, or nothing does.
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -44,6 +46,7 @@ struct Link {
   Ref output;
   bool is_identity = false;  ///< hands on what it reads, or is a call that was entered
   bool is_call = false;
+  std::vector<const Node*> others;  ///< further nodes that it stands for
 };
 struct Chain {
   std::vector<Ref> values;  ///< from the operator's data operand on; link i leads from value i + 1 to value i
@@ -63,12 +66,14 @@ Chain chain_in_front(Side& side, Ref data, bool rounded) {
     const Ref at = out.values.back();
     const Node* const node = at.value->producer();
     if (node == nullptr) break;
-    Link link{read_step(side, at, rounded), node, at, is_identity(side, at)};
+    Link link{read_step(side, at, rounded), node, at, is_identity(side, at), false, {}};
     const auto inside = side.entered(at);
+    // A pair of Transposes is one link: nothing meets between the two.
+    const Ref behind_pair = behind_transposes(side, at, link.others);
     link.is_call = inside.has_value();
-    link.is_identity = link.is_identity || link.is_call;
+    link.is_identity = link.is_identity || link.is_call || behind_pair;
     if (!link.step && !link.is_identity && !is_passable(*node)) break;
-    const Ref below = link.step ? link.step->input : link.is_call ? *inside : side.operand(at, 0);
+    const Ref below = link.step ? link.step->input : link.is_call ? *inside : behind_pair ? behind_pair : side.operand(at, 0);
     if (!below) break;
     if (link.step) lanes += link.step->lanes.size();
     out.links.push_back(std::move(link));
@@ -345,7 +350,9 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
       if (link.step) {
         account(side, *link.step, is_first);
       } else if (link.is_identity) {
-        (!is_first ? look.nodes_b : link.is_call ? look.nodes_a : look.bypassed).push_back(link.node);
+        std::vector<const Node*>& passed = !is_first ? look.nodes_b : link.is_call ? look.nodes_a : look.bypassed;
+        passed.push_back(link.node);
+        passed.insert(passed.end(), link.others.begin(), link.others.end());
       } else {
         (is_first ? passed_a : passed_b).emplace_back(link.node, link.output);
       }

@@ -1,3 +1,6 @@
+// Compares what callers see of two models, graph inputs and outputs, because no proof about nodes helps who cannot call the second as the
+// first.
+
 #include "proof/interface.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,6 @@
+// Reads Conv, ConvTranspose, Gemm and MatMul with a constant weight as one kind of operator, so that a fold into any of them is one
+// formula.
+
 #include "proof/linear.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Compares single nodes: operator and attributes, tensors among them by their elements; and recognises Transposes that cancel.
+
 #include "proof/nodes.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -141,6 +143,24 @@ std::vector<int64_t> written_permutation(const Node& node, const Call* call) {
   std::vector<int64_t> out = attributes.integers("perm");
   if (attributes.is_open()) out.clear();
   return out;
+}
+
+Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
+  const Node* const outer = ref.value->producer();
+  if (outer == nullptr || !outer->is("Transpose")) return {};
+  const Ref between = side.operand(ref, 0);
+  const Node* const inner = between ? between.value->producer() : nullptr;
+  if (inner == nullptr || !inner->is("Transpose")) return {};
+  const auto first = written_permutation(*inner, between.call);
+  const auto second = written_permutation(*outer, ref.call);
+  if (first.empty() || first.size() != second.size()) return {};
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const auto from = static_cast<std::size_t>(second[i]);
+    if (from >= first.size() || first[from] != static_cast<int64_t>(i)) return {};
+  }
+  nodes.push_back(outer);
+  nodes.push_back(inner);
+  return side.operand(between, 0);
 }
 
 }  // namespace relayout::proof

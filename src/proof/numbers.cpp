@@ -1,3 +1,5 @@
+// The floating-point types that folds know: their units in the last place, and elements widened to double.
+
 #include "proof/numbers.h"
 
 #include <algorithm>

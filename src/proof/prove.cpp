@@ -1,3 +1,5 @@
+// The entry of the proof for users of the library: runs it and hashes the files that it is about.
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>

@@ -1,3 +1,5 @@
+// The loop over open claims, from the graph outputs upstream, and the bookkeeping of what the settled ones account for.
+
 #include "proof/prover.h"
 
 #include <onnx/onnx_pb.h>

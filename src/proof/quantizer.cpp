@@ -1,3 +1,5 @@
+// A Transpose that moved past a QuantizeLinear or DequantizeLinear of a stored weight, as weights in channels-last order have it.
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>

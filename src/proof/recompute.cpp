@@ -1,3 +1,6 @@
+// Recomputes weight and bias of a folded operator in extended precision and holds them against what the second model stores; weights are
+// read in pieces, whatever their size.
+
 #include "proof/recompute.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One of the two models as the proof reads it: calls of functions entered, constants, attributes as the caller of a function gives them.
+
 #include "proof/side.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,5 @@
+// Compares constants byte by byte, in pieces and in the order of their logical dims.
+
 #include "proof/tensors.h"
 
 #include <algorithm>

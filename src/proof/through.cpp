@@ -1,3 +1,5 @@
+// Which operators an affine commutes with, and what it becomes on their other side: the axis of its channels moves, or its lanes repeat.
+
 #include "proof/through.h"
 
 #include <algorithm>

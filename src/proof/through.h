@@ -11,7 +11,7 @@ namespace relayout::proof {
 /// Transpose, Reshape, Flatten, Squeeze, Unsqueeze, Pad, pools, Relu.
 [[nodiscard]] bool is_passable(const Node& node);
 
-/// Turns a step on `output` of a passable node into the same step on its first operand (CASES §1, "Through other operators"); false when
+/// Turns a step on `output` of a passable node into the same step on its first operand; false when
 /// the two do not commute or that is not certain.
 [[nodiscard]] bool pull(Side& side, Shapes& shapes, Ref output, Step& step);
 /// The other way: a step on the first operand into one on `output`. `channels` of the result are known from what reads it: a Reshape or

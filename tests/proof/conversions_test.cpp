@@ -94,6 +94,33 @@ TEST(ProofOfConversions, GroupNormalizationOfOneGroup) {
   EXPECT_TRUE(is_proved_conversion(before, 1));
 }
 
+TEST(ProofOfConversions, PairsOfTransposesWhereAnAffineWas) {
+  const auto with = [](const std::string& nodes, bool folded) {
+    const BatchNorm bn("bn", 4);
+    Array weight = normal("k", {5, 4, 1, 1}), bias{DataType::float32, {5}, std::vector<double>(5, 0)};
+    for (std::size_t i = 0; folded && i < weight.size(); ++i) {
+      bias[i / 4] += weight[i] * bn.shift(i % 4);
+      weight[i] = rounded(weight[i] * bn.factor(i % 4), weight.type);
+    }
+    for (double& value : bias.values) value = rounded(value, bias.type);
+    Example out("g (float[4,4,4,4] x) => (float[4,5,4,4] y) { " + nodes + " }");
+    if (folded) return out.add("k", weight).add("b", bias);
+    return out.add("k", weight).add("bn", bn);
+  };
+  const Example before = with("n = BatchNormalization (x, bn_scale, bn_bias, bn_mean, bn_var) y = Conv (n, k)", false);
+  const auto after = [&](const std::string& there, const std::string& back) {
+    return with("t = Transpose <perm = " + there + "> (x) u = Transpose <perm = " + back + "> (t) y = Conv (u, k, b)", true);
+  };
+  EXPECT_TRUE(is_proved(prove(before, after("[0, 2, 3, 1]", "[0, 3, 1, 2]"))));
+  EXPECT_FALSE(prove(before, after("[0, 2, 3, 1]", "[0, 2, 3, 1]")).proved);
+  EXPECT_FALSE(prove(before, after("[0, 2, 3, 1]", "[0, 1, 2, 3]")).proved);
+  EXPECT_FALSE(prove(with("t = Transpose <perm = [0, 2, 3, 1]> (x) n = BatchNormalization (t, bn_scale, bn_bias, bn_mean, bn_var)"
+                          " y = Conv (n, k)",
+                          false),
+                     after("[0, 2, 3, 1]", "[0, 3, 1, 2]"))
+                   .proved);
+}
+
 TEST(ProofOfConversions, ShapesOfWhatWasFolded) {
   const std::string head = "g (float[1,8,6,6] x, float[5,36] z) => (float[1,5,6,6] y, float[1,5,6,6] u) {";
   Example before = Example(head +
