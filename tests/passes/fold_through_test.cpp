@@ -27,8 +27,7 @@ std::string conv(const std::string& body, const std::string& result = "float[2,4
 const std::string kBn = "BatchNormalization (d, s, b, m, var)";
 
 const std::vector<FoldCase> kCases = {
-    {"F17ShapeReadsIt", conv("y = BatchNormalization (c, s, b, m, var)  z = Shape (c)", "float[2,4,3,4] y, int64[4] z"), 0,
-     Reason::conv_output_shared},
+    {"F17ShapeReadsIt", conv("y = BatchNormalization (c, s, b, m, var)  z = Shape (c)", "float[2,4,3,4] y, int64[4] z"), 1, {}},
     {"F48aQuantizedBetween",
      conv("q = QuantizeLinear (c, r, o)  d = DequantizeLinear (q, r, o)  y = " + kBn, "float[2,4,3,4] y",
           "float r = {0.25}, uint8 o = {128}"),
