@@ -69,13 +69,15 @@ def make(tree, out):
     wheel = out / f"relayout-{tree.version}-{TAG}.whl"
     # The earliest time that an archive of this kind can hold is 1980.
     stamp = time.gmtime(max(source_date(), 315619200))[:6]
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    part = wheel.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, (content, mode) in files.items():
             entry = zipfile.ZipInfo(name, stamp)
             entry.external_attr = (0o100000 | mode) << 16
             entry.create_system = 3
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content, compresslevel=9)
+    part.rename(wheel)
     if wheel.stat().st_size > 30e6:
         raise SystemExit(f"{wheel.name} is larger than 30 MB")
     say(wheel, files)
