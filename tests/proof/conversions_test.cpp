@@ -121,6 +121,21 @@ TEST(ProofOfConversions, PairsOfTransposesWhereAnAffineWas) {
                    .proved);
 }
 
+TEST(ProofOfConversions, ReshapesBetweenConvolutionAndBatchNormalization) {
+  const auto with = [](const std::string& request) {
+    return Example(
+               "g (float[2,4,6] x) => (float[?,?,?] y) { c = Conv (x, k) r = Reshape (c, s)"
+               " y = BatchNormalization (r, bn_scale, bn_bias, bn_mean, bn_var) }",
+               13)
+        .add("k", normal("k", {4, 4, 1}))
+        .add("bn", BatchNorm("bn", 4))
+        .add("s", request == "same" ? std::vector<int64_t>{2, 4, -1} : std::vector<int64_t>{2, 4, 3, 2});
+  };
+  // One to the same dims, and one that parts the last axis.
+  EXPECT_TRUE(is_proved_conversion(with("same"), 1));
+  EXPECT_TRUE(is_proved_conversion(with("parts"), 1));
+}
+
 TEST(ProofOfConversions, ShapesOfWhatWasFolded) {
   const std::string head = "g (float[1,8,6,6] x, float[5,36] z) => (float[1,5,6,6] y, float[1,5,6,6] u) {";
   Example before = Example(head +
