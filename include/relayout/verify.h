@@ -26,7 +26,7 @@ struct ImageOptions {
 
 struct VerifyOptions {
   LoadOptions load;
-  int samples = 4;
+  int samples = 0;  ///< 0: four, or one where the proof is complete
   uint64_t seed = 1;
   std::optional<double> rtol, atol;                     ///< element-wise |d| ≤ atol + rtol · |a|; added, never loosen
   std::map<std::string, int64_t> dims;                  ///< --dim N=2
@@ -35,6 +35,9 @@ struct VerifyOptions {
   ImageOptions images;
   std::filesystem::path save_data;  ///< inputs and a's outputs go there as test_data_set_N; empty: nowhere
   std::optional<Mode> mode;         ///< --data: only this mode
+  /// float16 or bfloat16: b may compute in this type where a does not, and is judged by its rounding.
+  DataType precision = DataType::undefined;
+  bool outputs_only = false;  ///< judge the outputs alone, not what the proof leaves unexplained at its nodes
   bool allow_inconclusive = false;
   bool images_last = false;    ///< b takes and gives images channels-last, as convert --io nhwc writes it
   bool run_identical = false;  ///< execute even when both files are the same
@@ -58,10 +61,10 @@ struct InterfaceDifference {
 struct SampleMetrics {
   int sample = 0;
   Dims dims;  ///< what the reference gave (a sequence: of its first element)
-  /// max_error: max_abs / range, rms_error: RMS / σ, both of this sample of a; over all samples where this one has fewer than 32 elements
-  /// or is constant.
+  /// max_error: max_abs / range, rms_error: RMS / σ, both of this sample of a; of a constant, its magnitude takes the place of both.
   double max_abs = 0, max_error = 0, rms_error = 0;
   double floor_max = 0, floor_rms = 0, bound_max = 0, bound_rms = 0, ratio = 0;  ///< ratio: max_error / floor_max
+  bool ill_conditioned = false;                ///< the floor is so large that agreement shows little: may convict, does not acquit
   bool least_bound = false;                    ///< bound_max is the least of the type, as 5 × floor_max is less
   double cosine = 1, psnr = 0;                 ///< psnr: 20 · log10(range / RMS error), infinite when equal
   std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
@@ -106,9 +109,25 @@ struct LayerResult {
   double bound = 0, ratio = 0;        ///< 0 where the value is equal to the bit
   std::optional<double> depth_error;  ///< error/range of the value when b goes on from its own values
   std::optional<double> depth_floor;  ///< the same of a with moved weights
-  double correlation = 1;  ///< of one that differs, or of what its node reads: with a's values when b goes on from its own; the least
+  double correlation = 1;  ///< of one that differs: the smallest Pearson correlation between a's and b's values of this tensor and of its
+                           ///< node's operands, with b running on its own values; of this tensor 1 where all nodes downstream
+                           ///< make a's results when they are fed a's value
+  std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
+  int64_t flips = 0;   ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
+  std::string inside;  ///< of a node that holds graphs: what is unexplained inside
   Outcome outcome = Outcome::same;
   std::string reason;
+};
+
+/// What the proof leaves unexplained, judged at its node with a's values.
+struct UnexplainedCheck {
+  std::size_t entry = 0;      ///< of ProofResult::unexplained
+  std::string node, op_type;  ///< the node of b that shows it most
+  int sample = 0;
+  double error = 0, floor = 0, bound = 0;  ///< of that node alone, as in LayerResult
+  bool felt = false;   ///< in some sample it changes a bit of some node's result
+  bool alone = true;   ///< no node that shows it is changed in another way than by its constants
+  Outcome outcome = Outcome::same;
 };
 
 /// One set of inputs.
@@ -116,6 +135,7 @@ struct SampleInputs {
   int sample = 0;
   std::map<std::string, Dims> shapes;
   std::map<std::string, int64_t> dims;  ///< values of the free dimensions, by name
+  double deviation = 0;                 ///< of milder inputs, drawn because others were ill-conditioned: their standard deviation
   std::string rejected;                 ///< why the reference could not run it; empty when it ran
 };
 
@@ -127,20 +147,25 @@ struct VerifyResult {
   std::optional<ProofResult> proof;  ///< what follows from the files alone; execution then confirms it. Not of identical files
   std::vector<OutputComparison> outputs;
   std::vector<SampleInputs> inputs;
-  /// Node by node, in the order of b: of a difference, or with VerifyOptions::layers. Models of 16-bit numbers are always compared so,
-  /// and what differs beyond its own floor there makes the verdict; without `layers` only that is kept.
+  std::vector<UnexplainedCheck> checks;  ///< one for each unexplained difference that a node shows, unless the outputs differ
+  /// Node by node, in the order of b: of a difference, or with VerifyOptions::layers. Without `layers` only nodes that differ are kept.
   std::vector<LayerResult> layers;
   Outcome outcome = Outcome::same;
   std::string reason;  ///< of an outcome that no single output explains
   std::string defect;  ///< right as written, wrong optimized; or not deterministic: exit 70
   std::vector<std::string> remarks;
   std::vector<Unsupported> unsupported_a, unsupported_b;  ///< nodes that cannot run: nothing was executed, exit 4
-  bool reference_run = false;                             ///< whether the double-precision reference joined every floor
+  int draws = 0;                                          ///< runs with moved weights that made each floor
+  bool reference_run = false;                             ///< whether the double-precision reference joined a floor
   int samples = 0;                                        ///< that were compared
   uint64_t seed = 0;
   int threads = 0;
   std::string onednn, isa;
   double seconds = 0, seconds_a = 0, seconds_b = 0, seconds_floor = 0;
+  /// Whether nodes that cannot run keep the question open; the files alone may decide it.
+  [[nodiscard]] bool is_blocked() const noexcept {
+    return (!unsupported_a.empty() || !unsupported_b.empty()) && !identical && !(proof && proof->proved);
+  }
 };
 
 /// Do two files compute the same function, as far as arithmetic of this precision can tell? Never two models in memory at once.

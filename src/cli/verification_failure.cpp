@@ -62,6 +62,7 @@ std::optional<Failure> failure_of(const DataResult& result) {
 
 std::optional<Failure> failure_of(const VerifyResult& result) {
   if (!result.defect.empty()) return defect_failure(result.defect);
+  if (!result.is_blocked()) return std::nullopt;
   if (!result.unsupported_a.empty()) return cannot_run(result.a, result.unsupported_a);
   if (!result.unsupported_b.empty()) return cannot_run(result.b, result.unsupported_b);
   return std::nullopt;

@@ -42,7 +42,7 @@ struct Request {
   std::string data;
   Assignments dims, shapes, inputs;
   int64_t seed = 1;
-  std::string io, mode, junit, markdown, html, resize, save_data, original;
+  std::string io, precision, mode, junit, markdown, html, resize, save_data, original;
   std::vector<std::string> mean, deviation;
   bool reference = false, layers = false, github = false, proof = false, strict = false;
   SuiteRequest suite;
@@ -72,6 +72,7 @@ void read_words(Request& request) {
   options.seed = static_cast<uint64_t>(request.seed);
   options.dims = dims_of(request.dims);
   options.images_last = !request.io.empty();
+  if (!request.precision.empty()) options.precision = request.precision == "fp16" ? DataType::float16 : DataType::bfloat16;
   options.shapes = shapes_of(request.shapes);
   for (const auto& [name, value] : request.inputs) options.inputs[name] = value;
   options.images = image_options(request);
@@ -284,7 +285,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
                "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})");
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   options.group("Inputs");
-  options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4)");
+  options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4; 1 where the files alone prove it)");
   options.integer("--seed", "S", 0, request->seed, "of the generated inputs (default: 1)");
   options.assignments("--input", "NAME=FILE", request->inputs,
                       "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image");
@@ -297,6 +298,8 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.group("Verdict");
   options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");
   options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
+  options.choice("--precision", {"fp16", "bf16"}, request->precision, "B computes in this type on purpose: judge it by its rounding");
+  options.flag("--outputs-only", request->options.outputs_only, "judge the outputs alone, not each unexplained difference at its node");
   options.choice("--io", {"nhwc"}, request->io, "B takes and gives images channels-last, as convert --io nhwc wrote it");
   options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
   options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");

@@ -52,6 +52,16 @@ const SampleMetrics* worst_sample(const OutputComparison& output) {
   return worst;
 }
 
+/// "  floor by sample: 0: 6.5e-07 · 1: 1.2e-02 (ill-conditioned) …"
+std::string floors_line(const OutputComparison& output) {
+  std::string out;
+  for (const SampleMetrics& metrics : output.samples) {
+    out += (out.empty() ? "  floor by sample  " : " · ") + std::to_string(metrics.sample) + ": " + scientific(metrics.floor_max);
+    if (metrics.ill_conditioned) out += " (ill-conditioned)";
+  }
+  return out;
+}
+
 void add_output(TextTable& table, const OutputComparison& output) {
   const SampleMetrics* const worst = worst_sample(output);
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
@@ -79,6 +89,8 @@ void add_output(TextTable& table, const OutputComparison& output) {
   if (output.floor > kCoarse && output.outcome == Outcome::same) {
     table.line("  the floor is " + format("%.0f", 100 * output.floor) + " % of the range: so far may correct evaluations lie apart here");
   }
+  const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
+  if (measured && output.samples.size() > 1 && std::ranges::any_of(output.samples, is_ill)) table.line(floors_line(output));
   for (const SampleMetrics& metrics : output.samples) {
     if (metrics.ties == 0) continue;
     table.line("  sample " + std::to_string(metrics.sample) + ": " + metrics.reason);
@@ -139,6 +151,31 @@ void add_unsupported(std::string& out, const std::string& model, const std::vect
   for (const std::string& line : lines) out += escape(model) + ": cannot run " + line + "\n";
 }
 
+/// What nothing explains, each held against the floor of its node.
+void add_checks(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+  constexpr std::size_t kMostLines = 5;
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  std::vector<const UnexplainedCheck*> checks;
+  for (const UnexplainedCheck& check : result.checks) checks.push_back(&check);
+  std::ranges::stable_sort(checks, [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
+    return std::pair(x->outcome != Outcome::different, y->error * x->floor) < std::pair(y->outcome != Outcome::different, x->error * y->floor);
+  });
+  if (checks.empty()) return;
+  const std::size_t shown = style.verbose ? checks.size() : std::min(checks.size(), kMostLines);
+  table.row({{"unexplained, at its node", Style::faint}, {"node", Style::faint}, {"local error", Style::faint, Align::right},
+             {"local floor", Style::faint, Align::right}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const UnexplainedCheck& check = *checks[i];
+    const Style of = check.outcome == Outcome::different ? Style::bad : Style::plain;
+    table.row({{escape(result.proof->unexplained[check.entry].name), of},
+               escape(check.node) + " (" + escape(check.op_type) + ")",
+               {check.felt ? scientific(check.error) : "equal", of, Align::right},
+               {scientific(check.floor), Style::plain, Align::right}});
+  }
+  out += table.text();
+  if (shown < checks.size()) out += "  " + format_count(static_cast<int64_t>(checks.size() - shown)) + " more" + " (-v)\n";
+}
+
 /// What follows from the files alone, or what does not.
 void add_proof(std::string& out, const ProofResult& proof, const ReportStyle& style) {
   constexpr int64_t kMostLines = 3;
@@ -179,9 +216,7 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
   out += paint("first wrong node", Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
   out += first->bound > 0 ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
   out += "\n";
-  if (const std::size_t inside = first->reason.find("; inside: "); inside != std::string::npos) {
-    out += "  " + first->reason.substr(inside + 2) + "\n";
-  }
+  if (!first->inside.empty()) out += "  inside: " + first->inside + "\n";
   if (!first->replaces.empty()) {
     constexpr std::size_t kMostNodes = 6;
     const std::size_t shown = style.verbose || first->replaces.size() <= kMostNodes + 1 ? first->replaces.size() : kMostNodes;
@@ -228,7 +263,19 @@ Json layer_json(const LayerResult& layer) {
   out.set("reference", layer.reference).set("by_structure", layer.by_structure).set("replaces", layer.replaces);
   out.set("dtype", name_of(layer.type)).set("shape", layer.dims).set("verdict", to_string(layer.outcome)).set("reason", layer.reason);
   out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor).set("local_floor_rms", layer.floor_rms);
+  if (!layer.inside.empty()) out.set("inside", layer.inside);
   out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth_error).set("depth_floor", layer.depth_floor);
+  return out;
+}
+
+Json checks_json(const VerifyResult& result) {
+  Json out = Json::array();
+  for (const UnexplainedCheck& check : result.checks) {
+    Json entry = Json::object();
+    entry.set("name", result.proof->unexplained[check.entry].name).set("node", check.node).set("op", check.op_type);
+    entry.set("sample", check.sample).set("local_err", check.error).set("local_floor", check.floor).set("bound", check.bound);
+    out.add(std::move(entry.set("felt", check.felt).set("verdict", to_string(check.outcome))));
+  }
   return out;
 }
 
@@ -266,6 +313,7 @@ Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
   Json out = Json::object();
   out.set("sample", metrics.sample).set("seed", seed).set("shape", metrics.dims).set("verdict", to_string(metrics.outcome));
   if (!metrics.reason.empty()) out.set("reason", metrics.reason);
+  out.set("ill_conditioned", metrics.ill_conditioned);
   out.set("err", metrics.max_error).set("rms", metrics.rms_error).set("floor", metrics.floor_max).set("floor_rms", metrics.floor_rms);
   out.set("ratio", metrics.ratio).set("bound", metrics.bound_max).set("bound_rms", metrics.bound_rms);
   out.set("bound_by", bound_by(metrics.least_bound));
@@ -299,6 +347,7 @@ Json inputs_json(const VerifyResult& result) {
     for (const auto& [name, value] : inputs.dims) dims.set(name, value);
     Json entry = Json::object();
     entry.set("sample", inputs.sample).set("shapes", std::move(shapes)).set("dims", std::move(dims));
+    if (inputs.deviation > 0) entry.set("deviation", inputs.deviation);
     if (!inputs.rejected.empty()) entry.set("rejected", inputs.rejected);
     out.add(std::move(entry));
   }
@@ -342,7 +391,7 @@ std::string shape_of(const OutputComparison& output) {
 
 std::string circumstances(const VerifyResult& result) {
   if (result.samples == 0) return {};
-  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from 3 runs with moved weights";
+  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from " + std::to_string(result.draws) + " runs with moved weights";
   if (result.reference_run) out += " and the double-precision reference";
   out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
   return out + " · " + seconds_text(result.seconds);
@@ -404,12 +453,13 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
       out += "  " + escape(output.name) + "\n" + samples_table(output, style);
     }
   }
+  add_checks(out, result, style);
   add_divergence(out, result, style);
   const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth_error.has_value(); });
   if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
 
-  const bool unsupported = !result.unsupported_a.empty() || !result.unsupported_b.empty();
+  const bool unsupported = result.is_blocked();
   TextTable verdict({.color = style.color, .width = style.width});
   const std::string word = !result.defect.empty() ? "defect" : unsupported ? "not supported" : std::string(to_string(result.outcome));
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
@@ -436,6 +486,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
     interface.add(std::move(entry.set("b", difference.b).set("remark", difference.remark)));
   }
   out.set("interface", std::move(interface));
+  out.set("unexplained", checks_json(result));
   out.set("structure", result.proof ? proof_json(*result.proof) : Json());
   Json unsupported = unsupported_json(result.unsupported_a, "a");
   const Json others = unsupported_json(result.unsupported_b, "b");

@@ -133,6 +133,8 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   VerifyOptions verification = options.verification;
   verification.load = options.load;
   verification.images_last = !options.io.empty();
+  if (options.precision == "fp16") verification.precision = DataType::float16;
+  if (options.precision == "bf16") verification.precision = DataType::bfloat16;
   verification.threads = options.threads;
   VerifyResult out = verify(result.input, draft, verification);
   out.b = result.output.string();

@@ -20,12 +20,11 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/elements.h"
+#include "verify/rules.h"
 
 namespace relayout {
 namespace {
 
-/// Verdict: five times the floor (research: right pairs stay below 1.6, wrong ones mostly above 10).
-constexpr double kFloorFactor = 5;
 constexpr std::size_t kMaxDescribed = 4;
 constexpr int64_t kScoreClasses = 5;
 
@@ -465,13 +464,24 @@ SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick
   return metrics;
 }
 
-const Yardstick& yardstick_of(const Yardstick& sample, const Yardstick& all) {
-  return sample.count() < kFewElements || sample.is_constant() ? all : sample;
+Floor least_floor(DataType type, const Yardstick& sample) {
+  const double unit = unit_roundoff(type);
+  return {unit * sample.largest() / sample.range(), unit * sample.rms() / sample.sigma()};
 }
 
-Floor least_floor(DataType type, const Yardstick& sample, const Yardstick& yardstick) {
-  const double unit = unit_roundoff(type);
-  return {unit * sample.largest() / yardstick.range(), unit * sample.rms() / yardstick.sigma()};
+Floor relative(const Distance& apart, const Yardstick& sample) {
+  return {apart.max_abs / sample.range(), apart.rms / sample.sigma()};
+}
+
+void widen(Floor& floor, const Floor& other) {
+  floor.max = std::max(floor.max, other.max);
+  floor.rms = std::max(floor.rms, other.rms);
+}
+
+bool is_ill_conditioned(DataType type, const Floor& floor) {
+  if (!is_measured(type)) return false;
+  const bool narrow = unit_roundoff(type) >= unit_roundoff(DataType::float16);
+  return floor.max > (narrow ? rules::kIllConditionedNarrow : rules::kIllConditioned);
 }
 
 void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
@@ -486,9 +496,10 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   const double minimum = dtype_minimum(type);
   metrics.floor_max = floor.max;
   metrics.floor_rms = floor.rms;
-  metrics.bound_max = std::max(kFloorFactor * floor.max, minimum);
-  metrics.bound_rms = std::max(kFloorFactor * floor.rms, minimum);
-  metrics.least_bound = minimum > kFloorFactor * floor.max;
+  metrics.ill_conditioned = is_ill_conditioned(type, floor);
+  metrics.bound_max = std::max(rules::kFloorFactor * floor.max, minimum);
+  metrics.bound_rms = std::max(rules::kFloorFactor * floor.rms, minimum);
+  metrics.least_bound = minimum > rules::kFloorFactor * floor.max;
   const auto bound_text = [&](double bound) {
     return short_number(bound) + (bound > minimum ? ", 5 × floor" : ", the least bound of " + std::string(name_of(type)));
   };

@@ -28,7 +28,7 @@ namespace relayout {
 /// The error/range below which two results are the same whatever the floor (research: f64 1e-14, f32 2e-7, f16 1e-3, bf16 8e-3).
 [[nodiscard]] double dtype_minimum(DataType type) noexcept;
 
-/// Range and spread of the finite elements of one output of the reference: what errors are relative to.
+/// Range and spread of the finite elements of one output of the reference over one sample: errors are relative to them.
 class Yardstick {
  public:
   void add(const Datum& reference);
@@ -61,12 +61,6 @@ struct Distance {
 /// what differs between them.
 [[nodiscard]] std::vector<uint64_t> slice_hashes(const Datum& datum);
 
-/// Outputs of fewer elements have neither a range nor a floor of their own in one sample.
-inline constexpr int64_t kFewElements = 32;
-/// What the errors of a sample are relative to: its own range, or that of all samples when it has too few elements or is constant.
-/// (Samples may differ in scale ten-thousandfold: over all of them an error in the smallest would not show.)
-[[nodiscard]] const Yardstick& yardstick_of(const Yardstick& sample, const Yardstick& all);
-
 /// All numbers of one output over one sample that need no floor. The structures must be equal.
 [[nodiscard]] SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick);
 /// Error of two correct evaluations of the original, in the units of SampleMetrics.
@@ -74,7 +68,12 @@ struct Floor {
   double max = 0, rms = 0;
 };
 /// One rounding of a sample's values: no floor is below.
-[[nodiscard]] Floor least_floor(DataType type, const Yardstick& sample, const Yardstick& yardstick);
+[[nodiscard]] Floor least_floor(DataType type, const Yardstick& sample);
+/// A distance in the units of SampleMetrics.
+[[nodiscard]] Floor relative(const Distance& apart, const Yardstick& sample);
+void widen(Floor& floor, const Floor& other);
+/// Whether a floor is so large that a sample which stays within it shows little: see rules::kIllConditioned.
+[[nodiscard]] bool is_ill_conditioned(DataType type, const Floor& floor);
 /// Sets bounds, ratio and outcome (`same` or `different`, with reason) from the metrics: both the largest error and the RMS count.
 void decide(SampleMetrics& metrics, DataType type, const Floor& floor);
 /// Number of elements with |a − b| > atol + rtol · |a|, or of which only one is NaN or both are not the same infinity.

@@ -17,6 +17,7 @@
 #include "verify/input_file.h"
 #include "verify/port.h"
 #include "verify/roles.h"
+#include "verify/rules.h"
 #include "verify/table_rows.h"
 
 namespace relayout {
@@ -27,14 +28,15 @@ constexpr std::size_t kSequenceLength = 3;
 
 }  // namespace
 
-InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other)
+InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other, bool narrow)
     : ports_(required_inputs(graph)),
       uses_(find_uses(graph, ports_)),
       files_(read_files(ports_, options)),
       dims_(ports_, uses_, options, shapes_of(files_)),
       seed_(options.seed),
-      samples_(ports_.empty() || all_from_files() ? 1 : std::max(options.samples, 1)) {
+      samples_(ports_.empty() || all_from_files() ? 1 : options.samples > 0 ? options.samples : rules::kSamples) {
   check_guessable();
+  for (InputUse& use : uses_) use.narrow = narrow;
   if (other != nullptr) prefer_differing_rows(*other);
 }
 
@@ -93,7 +95,14 @@ void InputMaker::check_guessable() const {
   }
 }
 
-Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample) const {
+bool InputMaker::can_be_milder() const {
+  return std::ranges::any_of(ports_, [this](const Port& port) {
+    const DataType type = tensor_port(port).type;
+    return !files_.contains(port.name) && type != DataType::undefined && traits(type).is_float;
+  });
+}
+
+Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, double deviation) const {
   Inputs inputs;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
@@ -115,7 +124,7 @@ Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample) cons
       const std::string stream = element == 0 ? port.name : port.name + "#" + std::to_string(element);
       if (at.kind == Datum::Kind::tensor) {
         ++element;
-        return make_values(type, dims, uses_[i], limit, seed_, stream, sample);
+        return make_values(type, dims, uses_[i], limit, seed_, stream, sample, deviation);
       }
       Datum datum;
       datum.kind = at.kind;

@@ -17,15 +17,18 @@ namespace relayout {
 class InputMaker {
  public:
   /// Error{usage} where neither a value nor a size can be guessed, Error{invalid} or Error{io} for files.
-  /// Ids choose rows first that differ from those of `other`, where that is given.
-  InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other = nullptr);
+  /// Ids choose rows first that differ from those of `other`, where that is given. `narrow`: see InputUse.
+  InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other = nullptr, bool narrow = false);
 
   /// How many samples make sense: one when nothing varies.
   [[nodiscard]] int samples() const noexcept { return samples_; }
   [[nodiscard]] bool all_from_files() const noexcept { return !ports_.empty() && files_.size() == ports_.size(); }
   [[nodiscard]] bool any_from_files() const noexcept { return !files_.empty(); }
   [[nodiscard]] const FreeDims& dims() const noexcept { return dims_; }
-  [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample) const;
+  /// `deviation`: see make_values.
+  [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample, double deviation = 0) const;
+  /// Whether floating-point values are made up, so that smaller ones can be had.
+  [[nodiscard]] bool can_be_milder() const;
 
  private:
   static std::map<std::string, Datum> read_files(const std::vector<Port>& ports, const VerifyOptions& options);
@@ -42,8 +45,9 @@ class InputMaker {
   int samples_;
 };
 
-/// Values for one input; `limit` is the number of ids or the greatest length.
+/// Values for one input; `limit` is the number of ids or the greatest length. `deviation`: the standard deviation of numbers that are not
+/// bound to a range, or 0 for the usual kinds of values, which differ from sample to sample.
 [[nodiscard]] Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed,
-                                 const std::string& name, int sample);
+                                 const std::string& name, int sample, double deviation = 0);
 
 }  // namespace relayout

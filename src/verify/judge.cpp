@@ -5,21 +5,16 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
+#include "verify/rules.h"
 
 namespace relayout {
-namespace {
-
-/// Above this share of elements at the smallest and largest value an output shows nothing of what lies before.
-constexpr double kSaturated = 0.99;
-
-}  // namespace
-
 void ReferenceOutput::add(const Datum& datum) {
   const std::vector<Tensor> tensors = leaves(datum);
   if (samples_++ == 0 && !tensors.empty()) {
@@ -30,7 +25,7 @@ void ReferenceOutput::add(const Datum& datum) {
   yardstick_.add(datum);
   const double share = saturated_share(datum);
   least_saturated_share_ = std::min(least_saturated_share_, share);
-  saturated_ += share > kSaturated ? 1 : 0;
+  saturated_ += share > rules::kSaturated ? 1 : 0;
 
   const std::vector<uint64_t> slices = slice_hashes(datum);
   if (first_slices_.empty()) {
@@ -56,37 +51,43 @@ std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
   return std::nullopt;
 }
 
-void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied) {
+namespace {
+
+/// The sample that says most against the output: of those that differ, else of the well-conditioned ones, the one of the largest ratio.
+const SampleMetrics* telling_sample(const std::vector<SampleMetrics>& samples) {
+  const auto rank = [](const SampleMetrics& metrics) {
+    return std::tuple(metrics.outcome == Outcome::different, !metrics.ill_conditioned, metrics.ratio, metrics.floor_max);
+  };
+  const auto found = std::ranges::max_element(samples, {}, rank);
+  return found == samples.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied, bool proved) {
   output.type = reference.type();
   output.dims = reference.dims();
-  bool different = output.outcome == Outcome::different;
+  output.rms_error = 0;
   if (output.outcome == Outcome::inconclusive) {  // more samples may have settled that
     output.outcome = Outcome::same;
     output.reason.clear();
   }
-  const SampleMetrics* worst = nullptr;
-  for (const SampleMetrics& metrics : output.samples) {
-    if (metrics.outcome == Outcome::different && !different) {
-      different = true;
-      output.reason = metrics.reason + " (sample " + std::to_string(metrics.sample) + ")";
-    }
-    if (worst == nullptr || metrics.ratio > worst->ratio || (metrics.ratio == worst->ratio && metrics.floor_max > worst->floor_max)) {
-      worst = &metrics;
-    }
-    output.rms_error = std::max(output.rms_error, metrics.rms_error);
+  if (const SampleMetrics* const telling = telling_sample(output.samples)) {
+    output.max_error = telling->max_error;
+    output.floor = telling->floor_max;
+    output.bound = telling->bound_max;
+    output.least_bound = telling->least_bound;
+    output.ratio = telling->ratio;
   }
-  if (worst != nullptr) {
-    output.max_error = worst->max_error;
-    output.floor = worst->floor_max;
-    output.bound = worst->bound_max;
-    output.least_bound = worst->least_bound;
-    output.ratio = worst->ratio;
-  }
-  if (different) {
+  const auto differs = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
+  for (const SampleMetrics& metrics : output.samples) output.rms_error = std::max(output.rms_error, metrics.rms_error);
+  if (const auto found = std::ranges::find_if(output.samples, differs); found != output.samples.end()) {
+    if (output.outcome != Outcome::different) output.reason = found->reason + " (sample " + std::to_string(found->sample) + ")";
     output.outcome = Outcome::different;
-    return;
   }
+  if (output.outcome == Outcome::different) return;
   if (!output.samples.empty()) output.hint.clear();
+  if (proved) return;
   if (const auto why = reference.inconclusive(varied)) {
     output.outcome = Outcome::inconclusive;
     output.reason = *why;

@@ -18,7 +18,6 @@ class ReferenceOutput {
   /// The values of the next sample.
   void add(const Datum& datum);
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] const Yardstick& yardstick() const noexcept { return yardstick_; }
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
   /// Why equal values would prove nothing; nothing when they prove something. `varied`: inputs differed between samples.
@@ -37,7 +36,8 @@ class ReferenceOutput {
   bool independent_ = true;  ///< and all so far agree
 };
 
-/// Sums up the samples of an output: outcome, reason and the worst figures.
-void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied);
+/// Sums up the samples of an output: outcome, reason and the worst figures, those of well-conditioned samples where there are any. Where
+/// the files were proved to compute the same, an output that shows nothing is the same all the same.
+void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied, bool proved);
 
 }  // namespace relayout

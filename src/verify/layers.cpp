@@ -1,6 +1,9 @@
+// Compares two models node by node: each node of b is fed the values that a has in its place, so that one wrong node shows as one wrong
+// node, and is held against a floor of its own.
 #include "verify/layers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -10,12 +13,14 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "ops/dtypes.h"
-#include "ops/element_types.h"
-#include "ops/op_signature.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -26,25 +31,13 @@
 #include "verify/elements.h"
 #include "verify/noise.h"
 #include "verify/pairing.h"
+#include "verify/precision.h"
+#include "verify/rules.h"
 #include "verify/session.h"
 #include "verify/spill.h"
 
 namespace relayout {
 namespace {
-
-constexpr int kDraws = 3;
-/// As for outputs: what exceeds its bound by less than tenfold gets a firmer floor before it is called different.
-constexpr int kMoreDraws = 6;
-constexpr double kNearBound = 10;
-/// Three draws of so few numbers may agree by chance.
-constexpr int64_t kFewest = 8;
-/// A factor common to all elements of a 16-bit value: as for errors, 5 × floor, and at least four roundings.
-constexpr double kGainFactor = 5, kGainRoundings = 4;
-constexpr double kFewForGain = 64;
-
-bool is_narrow(DataType type) {
-  return type == DataType::float16 || type == DataType::bfloat16;
-}
 
 bool is_narrow(const Tensor& tensor) {
   return tensor && is_narrow(tensor.type());
@@ -142,15 +135,6 @@ Agreement agreement(const Datum& a, const Datum& b) {
   return {covariance / std::sqrt(variance_a * variance_b), covariance / variance_a - 1, count};
 }
 
-void widen(Floor& floor, const Floor& other) {
-  floor.max = std::max(floor.max, other.max);
-  floor.rms = std::max(floor.rms, other.rms);
-}
-
-Floor relative(const Distance& apart, const Yardstick& yardstick) {
-  return {apart.max_abs / yardstick.range(), apart.rms / yardstick.sigma()};
-}
-
 }  // namespace
 
 LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, DataType grain, std::function<void()> progress,
@@ -163,14 +147,14 @@ LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptio
       if (partner == partners.end()) continue;
       by_b_.emplace(output, layers_.size());
       by_a_.emplace(partner->second.value, layers_.size());
-      layers_.push_back({partner->second.value, output, partner->second.by_structure, {}, {}, {}, {}, {}, {}, 0, 0, 1, false, false});
+      layers_.push_back({partner->second.value, output, partner->second.by_structure, partner->second.before_jump, {}, {}, {}, {}, {}, {}, 0, 0, 1, false, false, false});
     }
   }
 }
 
 LayerComparison::Layer* LayerComparison::layer_of_a(const Value& value) {
   const auto found = by_a_.find(&value);
-  return found == by_a_.end() || layers_[found->second].apart ? nullptr : &layers_[found->second];
+  return found == by_a_.end() || !layers_[found->second].reference ? nullptr : &layers_[found->second];
 }
 
 LayerComparison::Layer* LayerComparison::layer_of_b(const Value& value) {
@@ -209,9 +193,10 @@ void LayerComparison::reset(Layer& layer) const {
   layer.candidate.reset();
   layer.result = {};
   layer.metrics = {};
-  layer.compared = layer.apart = false;
+  layer.compared = layer.trusted = false;
+  layer.apart = layer.before_jump;
   layer.gain = layer.gain_floor = 0;
-  layer.floor = layer.reference ? least_floor(type_of_floor(layer.reference->type), layer.yardstick, layer.yardstick) : Floor{};
+  layer.floor = layer.reference ? least_floor(type_of_floor(layer.reference->type), layer.yardstick) : Floor{};
 }
 
 void LayerComparison::capture(const MakeInputs& inputs) {
@@ -225,11 +210,13 @@ void LayerComparison::capture(const MakeInputs& inputs) {
   coarsest_ = 0;
   execute(*a_, inputs, [&](const Value& value, const Datum& datum) {
     coarsest_ = std::max(coarsest_, unit_roundoff(type_of_floor(type_of(datum))));
-    Layer* const layer = layer_of_a(value);
-    if (layer == nullptr) return;
+    const auto found = by_a_.find(&value);
+    if (found == by_a_.end()) return;
+    Layer* const layer = &layers_[found->second];
     layer->reference = spill_->write(datum);
     layer->yardstick.add(datum);
-    layer->floor = least_floor(type_of_floor(type_of(datum)), layer->yardstick, layer->yardstick);
+    layer->floor = least_floor(type_of_floor(type_of(datum)), layer->yardstick);
+    if (shaken_) feed(*layer, datum, datum);
   });
 }
 
@@ -242,6 +229,19 @@ void LayerComparison::move(const Value& value, const Datum& datum, int draw) con
   }
 }
 
+void LayerComparison::feed(const Layer& layer, const Datum& datum, const Datum& reference) const {
+  if (&datum != &reference) overwrite(datum, reference);
+  if (!shaken_ || datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
+  const Tensor& tensor = datum.tensor;
+  if (!tensor.is_contiguous()) return;
+  const RandomStream random(options_->seed, "shaken " + layer.a->name(), 0);
+  const double deviation = rules::kShake * layer.yardstick.sigma();
+  std::vector<double> values(static_cast<std::size_t>(tensor.element_count()));
+  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += deviation * random.normal(i);
+  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+}
+
 void LayerComparison::measure_floors(const MakeInputs& inputs, int first, int count) {
   const WeightNoise noise(a_->model->graph());
   for (int draw = first; draw < first + count; ++draw) {
@@ -249,14 +249,15 @@ void LayerComparison::measure_floors(const MakeInputs& inputs, int first, int co
         *a_, inputs,
         [&](const Value& value, const Datum& datum) {
           Layer* const layer = layer_of_a(value);
-          if (layer == nullptr || !layer->reference) return move(value, datum, draw);
+          if (layer == nullptr) return move(value, datum, draw);
           const Datum reference = spill_->read(*layer->reference);
           if (!structural_difference(reference, datum).empty()) return;
           widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
           if (is_narrow(type_of_floor(type_of(datum)))) {
             layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(reference, datum).gain));
           }
-          overwrite(datum, reference);
+          if (layer->apart) return move(value, datum, draw);
+          feed(*layer, datum, reference);
         },
         noise.draw(options_->seed, draw, grain_));
   }
@@ -271,17 +272,17 @@ void LayerComparison::compare(Layer& layer, const Datum& datum) {
     layer.metrics.reason = structural;
     return;
   }
-  if (bit_equal(reference, candidate)) return;
+  if (bit_equal(reference, candidate)) return feed(layer, datum, reference);
   layer.metrics = measure(reference, candidate, layer.yardstick);
   const DataType type = type_of_floor(type_of(spill_->read(*layer.reference)));
   decide(layer.metrics, type, layer.floor);
   if (is_narrow(type)) {
     const Agreement together = agreement(reference, candidate);
-    layer.gain = together.count < kFewForGain ? 0 : together.gain;
+    layer.gain = together.count < rules::kElementsForGain ? 0 : together.gain;
     decide_gain(layer);
   }
   if (layer.metrics.outcome == Outcome::different) layer.candidate = spill_->write(datum);
-  overwrite(datum, reference);
+  feed(layer, datum, reference);
 }
 
 void LayerComparison::feed_candidate(const MakeInputs& inputs, Mode mode) {
@@ -294,12 +295,12 @@ void LayerComparison::feed_candidate(const MakeInputs& inputs, Mode mode) {
 bool LayerComparison::is_in_doubt(const Layer& layer) const {
   return layer.candidate && layer.metrics.outcome == Outcome::different && is_measured(type_of(spill_->read(*layer.candidate))) &&
          layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0 &&
-         layer.metrics.max_error < kNearBound * layer.metrics.bound_max && layer.metrics.rms_error < kNearBound * layer.metrics.bound_rms;
+         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max && layer.metrics.rms_error < rules::kNearBound * layer.metrics.bound_rms;
 }
 
 /// Element by element the error of a factor may lie within the floor; all elements together tell it.
 void LayerComparison::decide_gain(Layer& layer) const {
-  const double bound = std::max(kGainFactor * layer.gain_floor, kGainRoundings * unit_roundoff(type_of_floor(layer.reference->type)));
+  const double bound = std::max(rules::kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type_of_floor(layer.reference->type)));
   if (layer.metrics.outcome == Outcome::different || !(std::fabs(layer.gain) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
@@ -318,14 +319,14 @@ void LayerComparison::widen_by_candidate(const MakeInputs& inputs, int draw) {
       widen(layer->floor, relative(distance(candidate, datum), layer->yardstick));
       if (is_narrow(datum.tensor)) layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(candidate, datum).gain));
     }
-    overwrite(datum, reference);
+    feed(*layer, datum, reference);
   });
 }
 
 void LayerComparison::look_closer(const MakeInputs& inputs) {
   if (std::ranges::none_of(layers_, [this](const Layer& layer) { return is_in_doubt(layer); })) return;
-  measure_floors(inputs, kDraws, kMoreDraws);
-  for (int draw = 0; draw < kDraws; ++draw) widen_by_candidate(inputs, draw);
+  measure_floors(inputs, rules::kNoiseDraws, rules::kMoreDraws);
+  for (int draw = 0; draw < rules::kNoiseDraws; ++draw) widen_by_candidate(inputs, draw);
   for (Layer& layer : layers_) {
     if (!is_in_doubt(layer)) continue;
     decide(layer.metrics, type_of_floor(layer.reference->type), layer.floor);
@@ -333,10 +334,41 @@ void LayerComparison::look_closer(const MakeInputs& inputs) {
   }
 }
 
+bool LayerComparison::is_end(const Value& value, const std::unordered_map<const Value*, std::size_t>& by_value) const {
+  const auto found = by_value.find(&value);
+  return found != by_value.end() && !layers_[found->second].before_jump;
+}
+
+bool LayerComparison::feed_before_flips() {
+  bool found_any = false;
+  for (const Layer& layer : layers_) {
+    if (layer.metrics.outcome != Outcome::different || !has_trait(*layer.b->producer(), Trait::jumps)) continue;
+    for (const Value* const input : layer.b->producer()->inputs()) {
+      const auto found = input == nullptr ? by_b_.end() : by_b_.find(input);
+      if (found == by_b_.end() || !layers_[found->second].before_jump) continue;
+      layers_[found->second].before_jump = false;
+      found_any = true;
+    }
+  }
+  return found_any;
+}
+
+/// Once more, with a's operands in front of every jump: elements that fell to the neighbouring step are right then, and counted.
+void LayerComparison::compare_before_jumps(const MakeInputs& inputs) {
+  std::vector<int64_t> mismatches;
+  for (const Layer& layer : layers_) mismatches.push_back(layer.metrics.outcome == Outcome::different ? layer.metrics.mismatches : 0);
+  for (Layer& layer : layers_) reset(layer);
+  measure_floors(inputs, 0, rules::kNoiseDraws);
+  feed_candidate(inputs);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (layers_[i].metrics.outcome != Outcome::different) layers_[i].result.flips = mismatches[i];
+  }
+}
+
 /// The layers that a layer's nodes read.
 std::vector<std::size_t> LayerComparison::feeding(const Layer& layer) const {
   std::vector<std::size_t> out;
-  for (const Node* const part : region_of(*layer.b, [this](const Value& value) { return by_b_.contains(&value); })) {
+  for (const Node* const part : region_of(*layer.b, [this](const Value& value) { return is_end(value, by_b_); })) {
     for (const Value* const input : part->inputs()) {
       const auto found = input == nullptr ? by_b_.end() : by_b_.find(input);
       if (found != by_b_.end()) out.push_back(found->second);
@@ -347,14 +379,24 @@ std::vector<std::size_t> LayerComparison::feeding(const Layer& layer) const {
 
 /// A value may be another thing under an old name: a convolution whose bias is a node of its own now. Then what reads it is worse when it
 /// is given a's value than with b's own. So of layers that differ one behind the other, the first lets b go on from its own value once;
-/// where what follows is right and better by that, both were right.
+/// where what follows is right and better by that, both were right; where it is much better, the first was.
 void LayerComparison::confirm(const MakeInputs& inputs) {
   const auto differs = [](const Layer& layer) { return layer.metrics.outcome == Outcome::different; };
   std::map<std::size_t, std::vector<std::size_t>> followed;  // by the first: those behind
+  std::set<std::size_t> between;                             // equal layers that only move a first one's elements
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (!differs(layers_[i]) && !(layers_[i].metrics.rms_error > 0)) continue;
-    for (const std::size_t before : feeding(layers_[i])) {
-      if (differs(layers_[before]) && !layers_[before].b->is_output()) followed[before].push_back(i);
+    for (std::size_t before : feeding(layers_[i])) {
+      std::vector<std::size_t> moved;
+      while (!differs(layers_[before]) && traits_of(*layers_[before].b->producer()).moves_input(0)) {
+        const auto upstream = feeding(layers_[before]);
+        if (upstream.size() != 1) break;
+        moved.push_back(before);
+        before = upstream.front();
+      }
+      if (!differs(layers_[before]) || layers_[before].b->is_output()) continue;
+      followed[before].push_back(i);
+      between.insert(moved.begin(), moved.end());
     }
   }
   // In the order of the nodes: what lies behind a first one is no first one, what lies behind that may be one again.
@@ -371,7 +413,8 @@ void LayerComparison::confirm(const MakeInputs& inputs) {
   std::vector<Layer> found = layers_;
   for (Layer& layer : layers_) reset(layer);
   for (const auto& [first, behind] : followed) layers_[first].apart = true;
-  measure_floors(inputs, 0, kDraws);
+  for (const std::size_t i : between) layers_[i].apart = true;
+  measure_floors(inputs, 0, rules::kNoiseDraws);
   feed_candidate(inputs);
   look_closer(inputs);
   const auto acquit = [](Layer& layer) {
@@ -381,12 +424,34 @@ void LayerComparison::confirm(const MakeInputs& inputs) {
   };
   for (const auto& [first, behind] : followed) {
     for (const std::size_t i : behind) {
-      if (differs(layers_[i]) || !layers_[i].compared || !(layers_[i].metrics.rms_error < found[i].metrics.rms_error)) continue;
-      acquit(found[first]);
-      acquit(found[i]);
+      const double before = found[i].metrics.rms_error, after = layers_[i].metrics.rms_error;
+      if (!layers_[i].compared || !(after < before)) continue;
+      if (!differs(layers_[i])) {
+        acquit(found[first]);
+        acquit(found[i]);
+      } else if (after < rules::kMuchBetter * before) {
+        acquit(found[first]);  // the second is wrong on its own
+        found[i].metrics = layers_[i].metrics;
+        found[i].floor = layers_[i].floor;
+      }
     }
   }
   layers_ = std::move(found);
+}
+
+/// Where nodes read a value, and every node downstream makes a's results when it is fed a's values, both models mean the same by it,
+/// however far apart its values lie. (Elements in another order, or a value under an old name, show in a node downstream.)
+void LayerComparison::trust_right_readers() {
+  std::vector<bool> read(layers_.size(), false), wrong(layers_.size(), false);
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    if (!layers_[i].compared) continue;
+    const bool bad = wrong[i] || layers_[i].metrics.outcome == Outcome::different;
+    for (const std::size_t upstream : feeding(layers_[i])) {
+      read[upstream] = true;
+      wrong[upstream] = wrong[upstream] || bad;
+    }
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].trusted = read[i] && !wrong[i] && layers_[i].metrics.bound_max > 0;
 }
 
 void LayerComparison::run_unfed(const MakeInputs& inputs, bool by_depth) {
@@ -407,7 +472,7 @@ void LayerComparison::run_unfed(const MakeInputs& inputs, bool by_depth) {
       *a_, inputs,
       [&](const Value& value, const Datum& datum) {
         Layer* const layer = layer_of_a(value);
-        if (layer == nullptr || !layer->reference) return;
+        if (layer == nullptr) return;
         layer->result.depth_floor = std::max(error(*layer, spill_->read(*layer->reference), datum).value_or(0), layer->floor.max);
       },
       noise.draw(options_->seed, 0, grain_));
@@ -423,6 +488,12 @@ void LayerComparison::describe(Layer& layer) const {
   result.by_structure = layer.by_structure;
   result.type = layer.reference->type;
   result.dims = layer.reference->dims;
+  const auto region = region_of(*layer.a, [this](const Value& value) { return is_end(value, by_a_); });
+  if (suspects_ != nullptr) {
+    auto nodes = region_of(*layer.b, [this](const Value& value) { return is_end(value, by_b_); });
+    nodes.insert(nodes.end(), region.begin(), region.end());
+    result.unexplained = suspects_->of(nodes);
+  }
   const SampleMetrics& metrics = layer.metrics;
   result.error = metrics.max_error;
   result.rms = metrics.rms_error;
@@ -433,9 +504,8 @@ void LayerComparison::describe(Layer& layer) const {
   result.outcome = metrics.outcome;
   result.reason = metrics.reason;
   if (metrics.outcome != Outcome::different) return;
-  result.correlation = layer.correlation;
+  result.correlation = layer.trusted ? 1 : layer.correlation;
   for (const std::size_t before : feeding(layer)) result.correlation = std::min(result.correlation, layers_[before].correlation);
-  const auto region = region_of(*layer.a, [this](const Value& value) { return by_a_.contains(&value); });
   for (const Node* const part : region) result.replaces.push_back(part->label());
   // The very same node by name is no region.
   if (region.size() == 1 && region.front()->op_type() == node.op_type()) result.replaces.clear();
@@ -443,17 +513,19 @@ void LayerComparison::describe(Layer& layer) const {
 
 std::vector<LayerResult> LayerComparison::run(const MakeInputs& inputs, int sample, bool by_depth) {
   capture(inputs);
-  measure_floors(inputs, 0, kDraws);
+  measure_floors(inputs, 0, rules::kNoiseDraws);
   feed_candidate(inputs);
+  if (feed_before_flips()) compare_before_jumps(inputs);
   look_closer(inputs);
   confirm(inputs);
   const auto is_different = [](const Layer& layer) { return layer.metrics.outcome == Outcome::different; };
-  if (by_depth || std::ranges::any_of(layers_, is_different)) run_unfed(inputs, by_depth);
+  if (by_depth || (!shaken_ && std::ranges::any_of(layers_, is_different))) run_unfed(inputs, by_depth);
+  trust_right_readers();
   std::vector<LayerResult> results;
   for (Layer& layer : layers_) {
     if (!layer.compared) continue;
-    const bool by_chance = layer.candidate && layer.yardstick.count() < kFewest && is_measured(layer.candidate->type) &&
-                           layer.metrics.max_error < kNearBound * layer.metrics.bound_max;
+    const bool by_chance = layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.candidate->type) &&
+                           layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max;
     if (by_chance) layer.metrics.outcome = Outcome::same;
     describe(layer);
     layer.result.sample = sample;
@@ -463,40 +535,41 @@ std::vector<LayerResult> LayerComparison::run(const MakeInputs& inputs, int samp
   return results;
 }
 
+/// Operators that carry a difference on no larger than it was: their results lie closer together than their operands, or as close.
+bool contracts(const Node& node) {
+  constexpr auto kContractions =
+      std::to_array<std::string_view>({"Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "Softsign", "Softplus", "Identity"});
+  return node.domain().empty() && std::ranges::find(kContractions, node.op_type()) != kContractions.end();
+}
+
+/// Where most elements saturate, few carry the rounding of the sums in front, and the draws may miss it: those sums' own floor counts.
+void LayerComparison::widen_through_contraction(Layer& layer) {
+  const Node* const node = layer.a->producer();
+  if (node == nullptr || !contracts(*node) || node->input(0) == nullptr) return;
+  Layer* const upstream = layer_of_a(*node->input(0));
+  if (upstream == nullptr || !upstream->apart) return;
+  widen_through_contraction(*upstream);
+  widen(layer.floor, {upstream->floor.max * upstream->yardstick.range() / layer.yardstick.range(),
+                      upstream->floor.rms * upstream->yardstick.sigma() / layer.yardstick.sigma()});
+}
+
 std::vector<LayerResult> LayerComparison::run_alone(const MakeInputs& inputs, int sample, Mode mode) {
+  for (Layer& layer : layers_) layer.before_jump = false;
   capture(inputs);
-  measure_floors(inputs, 0, kDraws);
   feed_candidate(inputs, mode);
+  for (Layer& layer : layers_) layer.apart = !layer.compared;
+  measure_floors(inputs, 0, rules::kNoiseDraws);
   std::vector<LayerResult> results;
   for (Layer& layer : layers_) {
     if (!layer.compared) continue;
+    widen_through_contraction(layer);
+    if (layer.metrics.bound_max > 0) decide(layer.metrics, type_of_floor(layer.reference->type), layer.floor);
     describe(layer);
     layer.result.sample = sample;
     results.push_back(std::move(layer.result));
   }
   spill_.reset();
   return results;
-}
-
-NarrowFloats narrow_floats(const Graph& graph) {
-  NarrowFloats found;
-  const auto note = [&](DataType type) {
-    if (!is_narrow(type)) return;
-    ++found.values;
-    if (unit_roundoff(type) > unit_roundoff(found.coarsest)) found.coarsest = type;
-  };
-  OpSignatures signatures;
-  const ElementTypes types(graph, signatures);
-  for (const Initializer& initializer : graph.initializers()) note(types.of(*initializer.value));
-  for (const Value* const input : graph.inputs()) {
-    if (input->initializer() == nullptr) note(types.of(*input));
-  }
-  for_each_node(graph, [&](const Node& node) {
-    for (const Value* const output : node.outputs()) {
-      if (output != nullptr) note(types.of(*output));
-    }
-  });
-  return found;
 }
 
 }  // namespace relayout

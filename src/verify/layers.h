@@ -13,6 +13,7 @@
 #include "verify/pairing.h"
 #include "verify/session.h"
 #include "verify/spill.h"
+#include "verify/suspects.h"
 
 namespace relayout {
 
@@ -29,11 +30,15 @@ class LayerComparison {
   LayerComparison(const Side& a, const Side& b, const VerifyOptions& options, DataType grain, std::function<void()> progress,
                   OpenSession open = open_session);
 
-  /// Runs that one sample takes, for progress; one that looks closer takes more.
-  [[nodiscard]] static int runs(bool by_depth) { return by_depth ? 7 : 5; }
+  /// Names the unexplained differences that each node's region holds, in LayerResult::unexplained. Must outlive this.
+  void suspect(const Suspects* suspects) { suspects_ = suspects; }
+  /// Feeds every node values that lie a little beside a's, the same for both models: constants that a's values of zero keep from being
+  /// felt are felt then.
+  void shake() { shaken_ = true; }
   /// In the order of b's nodes; what has no partner is not listed. `by_depth`: also the errors of b fed with its own values.
   [[nodiscard]] std::vector<LayerResult> run(const MakeInputs& inputs, int sample, bool by_depth);
-  /// The same for b in another mode, without a judgement of who is right: every node's distance and floor.
+  /// The same for b in another mode, without a judgement of who is right: every node's distance and floor. Values inside a fused step of
+  /// that mode are not seen; the floor of the step is that of all its nodes, and never below the floor in front of a saturating end.
   [[nodiscard]] std::vector<LayerResult> run_alone(const MakeInputs& inputs, int sample, Mode mode);
 
  private:
@@ -42,6 +47,7 @@ class LayerComparison {
     const Value* a;
     const Value* b;
     bool by_structure;
+    bool before_jump;  ///< not fed, unless a jump behind it differs
     std::optional<Spill::Stored> reference, candidate;  ///< a's value, b's fed one
     Yardstick yardstick;
     Floor floor;
@@ -50,7 +56,8 @@ class LayerComparison {
     double gain = 0, gain_floor = 0;
     double correlation = 1;  ///< when b goes on from its own values
     bool compared = false;
-    bool apart = false;  ///< for now not a pair
+    bool trusted = false;  ///< means in b the same as in a: see trust_right_readers
+    bool apart = false;  ///< for now not fed to anything
   };
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;
@@ -61,18 +68,27 @@ class LayerComparison {
   void feed_candidate(const MakeInputs& inputs, Mode mode = Mode::as_written);
   void compare(Layer& layer, const Datum& datum);
   void decide_gain(Layer& layer) const;
+  /// Lets results that jump, and differ, be fed a's operands: rounding upstream of them may be the reason. Whether there are any.
+  bool feed_before_flips();
+  void compare_before_jumps(const MakeInputs& inputs);
+  [[nodiscard]] bool is_end(const Value& value, const std::unordered_map<const Value*, std::size_t>& by_value) const;
   void look_closer(const MakeInputs& inputs);
   void confirm(const MakeInputs& inputs);
   [[nodiscard]] std::vector<std::size_t> feeding(const Layer& layer) const;
   void widen_by_candidate(const MakeInputs& inputs, int draw);
+  void trust_right_readers();
   void run_unfed(const MakeInputs& inputs, bool by_depth);
   void describe(Layer& layer) const;
   void reset(Layer& layer) const;
   [[nodiscard]] bool is_in_doubt(const Layer& layer) const;
+  void widen_through_contraction(Layer& layer);
+  /// Of a pair that is not fed for now, too.
   [[nodiscard]] Layer* layer_of_a(const Value& value);
   [[nodiscard]] Layer* layer_of_b(const Value& value);
   [[nodiscard]] DataType type_of_floor(DataType type) const;
   void move(const Value& value, const Datum& datum, int draw) const;
+  /// Puts the value that readers of a layer are fed in the place of `datum`.
+  void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
 
   const Side* a_;
   const Side* b_;
@@ -80,17 +96,12 @@ class LayerComparison {
   DataType grain_;
   std::function<void()> progress_;
   OpenSession open_;
+  const Suspects* suspects_ = nullptr;
   std::vector<Layer> layers_;
   std::unordered_map<const Value*, std::size_t> by_a_, by_b_;
   std::unique_ptr<Spill> spill_;
+  bool shaken_ = false;
   double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
 };
-
-/// Numbers of 16 bits in a graph: the floor of its outputs hides what a single layer may do wrong.
-struct NarrowFloats {
-  DataType coarsest = DataType::undefined;  ///< undefined: none
-  int64_t values = 0;                       ///< inputs, constants and results of nodes, of that kind
-};
-[[nodiscard]] NarrowFloats narrow_floats(const Graph& graph);
 
 }  // namespace relayout

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -18,6 +19,8 @@
 #include "ops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
@@ -47,7 +50,6 @@ constexpr auto kExactOperands = std::to_array<ExactOperand>({
     {"Clip", 1, 2},
     {"Dropout", 1, 1},
     {"Pad", 2, 2},
-    {"QuantizeLinear", 1, 1},
     {"OneHot", 1, 2},
     {"Floor", 0, 0},
     {"Ceil", 0, 0},
@@ -141,9 +143,23 @@ void for_each_node(const Graph& main, const std::function<void(const Node&)>& f)
   for (const auto& function : main.model().functions()) visit_graph(*function, f);
 }
 
+bool quantizes(const Node& node) {
+  return (has_trait(node, Trait::quantizes) && !node.is("DequantizeLinear")) || has_trait(node, Trait::quantized);
+}
+
+void overwrite(const Tensor& to, const Tensor& from) {
+  const int64_t count = to.element_count();
+  if (to.type() == DataType::string) {
+    std::copy_n(from.data<std::string>(), count, to.data<std::string>());
+  } else {
+    std::memcpy(to.bytes(), from.bytes(), static_cast<std::size_t>(count) * memory_size(to.type()));
+  }
+}
+
 WeightNoise::WeightNoise(const Graph& graph) {
   std::unordered_set<const Value*> seen;
   for_each_node(graph, [&](const Node& node) {
+    quantized_ = quantized_ || quantizes(node);
     if (node.is("ConstantOfShape") && node.output(0) != nullptr && fills_with_structure(node)) exact_.insert(node.output(0)->name());
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       if (is_exact_operand(node, static_cast<int>(i))) mark_exact(node.input(i), exact_, seen);
@@ -155,6 +171,28 @@ std::function<void(const std::string&, Tensor&)> WeightNoise::draw(uint64_t seed
   return [this, seed, number, grain](const std::string& name, Tensor& tensor) {
     if (moves(name)) tensor = moved_by_one_ulp(tensor, seed, name, number, grain);
   };
+}
+
+void WeightNoise::apply(ExecuteOptions& options, int number, DataType grain) const {
+  const uint64_t seed = options.seed;
+  options.edit_constant = draw(seed, number, grain);
+  if (!quantized_) return;
+  options.observe = [seed, number, grain, watch = std::move(options.observe)](const Node& node, const std::vector<Datum>& outputs) {
+    if (node.is("DequantizeLinear") && outputs.front().tensor && outputs.front().tensor.is_contiguous()) {
+      const Tensor& result = outputs.front().tensor;
+      const Tensor moved = moved_by_one_ulp(result, seed, "value " + node.output(0)->name(), number, grain);
+      if (moved.bytes() != result.bytes()) overwrite(result, moved);
+    }
+    if (watch) watch(node, outputs);
+  };
+}
+
+Inputs WeightNoise::inputs(Inputs given, uint64_t seed, int number, DataType grain) const {
+  if (!quantized_) return given;
+  for (auto& [name, datum] : given) {
+    if (datum.kind == Datum::Kind::tensor && datum.tensor) datum.tensor = moved_by_one_ulp(datum.tensor, seed, "input " + name, number, grain);
+  }
+  return given;
 }
 
 Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& name, int number, DataType grain) {

@@ -14,6 +14,7 @@
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/elements.h"
+#include "verify/rules.h"
 
 namespace relayout {
 namespace {
@@ -82,8 +83,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
 
 /// The error/range that passes by itself. 8-bit floats come from casts, which are exact.
 double least_bound(DataType type) {
-  constexpr double kSingle = 1e-5;
-  if (type == DataType::float32 || type == DataType::complex64) return kSingle;
+  if (type == DataType::float32 || type == DataType::complex64) return rules::kStoredMinimum;
   return traits(type).bits < 16 ? 0 : dtype_minimum(type);
 }
 
@@ -105,6 +105,7 @@ bool official_rule_passes(const Datum& result, const Datum& reference, const Tol
 
 StoredComparison compare_stored(const Datum& result, const Datum& reference, const Tolerance& tolerance) {
   StoredComparison out;
+  out.tolerance_alone = tolerance.alone;
   out.message = structural_difference(reference, result);
   out.exact_part = out.message.empty();
   if (!out.exact_part) return out;

@@ -15,7 +15,7 @@ std::string_view to_string(Outcome outcome) noexcept {
 
 int exit_code(const VerifyResult& result, bool allow_inconclusive) noexcept {
   if (!result.defect.empty()) return exit_code(ErrorKind::defect);
-  if (!result.unsupported_a.empty() || !result.unsupported_b.empty()) return exit_code(ErrorKind::unsupported);
+  if (result.is_blocked()) return exit_code(ErrorKind::unsupported);
   if (result.outcome == Outcome::same || (result.outcome == Outcome::inconclusive && allow_inconclusive)) return 0;
   return 1;
 }

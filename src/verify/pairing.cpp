@@ -8,8 +8,11 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
 
 namespace relayout {
@@ -17,6 +20,12 @@ namespace {
 
 /// What a converter may take into the linear operator in front.
 constexpr auto kAbsorbed = std::to_array<std::string_view>({"BatchNormalization", "Mul", "Add", "Sub", "Div", "Identity", "Dropout"});
+
+/// Whether a value is read by quantizers alone: a converter may have quantized it before, which they do not see.
+bool feeds_quantizers(const Value& value) {
+  return !value.is_output() && !value.uses().empty() &&
+         std::ranges::all_of(value.uses(), [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; });
+}
 
 /// A value with more readers than this shows nothing by being read.
 constexpr std::size_t kMostReaders = 64;
@@ -57,6 +66,25 @@ class StructuralPairing {
     }
   }
 
+  /// Behind an operator that jumps, a rounding in front shows as a whole step: where its results are paired, so are its operands, and the
+  /// comparison can be made in front of the jump.
+  void pair_operands_of_jumps() {
+    std::vector<std::pair<const Value*, const Value*>> found;
+    for (const Node& node : b_->nodes()) {
+      const auto partner = has_trait(node, Trait::jumps) && node.output(0) != nullptr ? partners_->find(node.output(0)) : partners_->end();
+      const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
+      if (other == nullptr || node.op_type() != other->op_type()) continue;
+      for (std::size_t i = 0; i < std::min(node.inputs().size(), other->inputs().size()); ++i) {
+        const Value *const mine = node.input(i), *const theirs = other->input(i);
+        if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) continue;
+        if (!is_constant(*mine, constants_b_) && !is_constant(*theirs, constants_a_)) found.emplace_back(mine, theirs);
+      }
+    }
+    for (const auto& [mine, theirs] : found) {
+      if (!partners_->contains(mine) && taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, true});
+    }
+  }
+
   void run() {
     for (const Node& node : b_->nodes()) {
       const Value* const output = node.output(0);
@@ -79,7 +107,7 @@ class StructuralPairing {
       if (partner == nullptr) continue;
       if (partner->uses().size() > kMostReaders) return nullptr;
       for (const Use& use : partner->uses()) {
-        if (use.node->graph().outer() == nullptr && is_twin(node, *use.node)) return use.node;
+        if (use.node->graph().outer() == nullptr && !twins_.contains(use.node) && is_twin(node, *use.node)) return use.node;
       }
       return nullptr;
     }
@@ -104,10 +132,11 @@ class StructuralPairing {
   }
 
   void pair_outputs(const Node& node, const Node& twin) {
+    twins_.insert(&twin);
     for (std::size_t k = 0; k < node.outputs().size(); ++k) {
       if (node.output(k) == nullptr || twin.output(k) == nullptr) continue;
       const Value* const end = k == 0 ? end_of_chain(*node.output(k), twin.output(k)) : twin.output(k);
-      if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true});
+      if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true, false});
     }
   }
 
@@ -127,6 +156,7 @@ class StructuralPairing {
 
   const Graph* b_;
   std::unordered_map<const Value*, Partner>* partners_;
+  std::unordered_set<const Node*> twins_;  ///< of a, each of one node of b
   std::unordered_set<const Value*> constants_a_, constants_b_, taken_;
   std::unordered_map<const Value*, const Value*> inputs_;
 };
@@ -139,10 +169,13 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     for (const Value* const output : node.outputs()) {
       if (output == nullptr) continue;
       const Value* const same = a.find(output->name());
-      if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false});
+      if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false, false});
     }
   }
-  StructuralPairing(a, b, partners).run();
+  StructuralPairing pairing(a, b, partners);
+  pairing.run();
+  pairing.pair_operands_of_jumps();
+  for (auto& [value, partner] : partners) partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
   return partners;
 }
 

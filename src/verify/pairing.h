@@ -12,6 +12,7 @@ namespace relayout {
 struct Partner {
   const Value* value = nullptr;
   bool by_structure = false;  ///< found by operators and positions, because the name is gone
+  bool before_jump = false;   ///< read by results that jump alone, in both: the comparison is made behind them, where rounding is gone
 };
 
 /// For values that nodes of `b`'s main graph make from inputs: the value of `a` that should be equal. By name first; what is left by

@@ -43,6 +43,7 @@ struct InputUse {
   InputRole role = InputRole::number;
   Extent limit;
   bool direct = true;                ///< no arithmetic between the input and the reader
+  bool narrow = false;               ///< a model computes with it in 16 bits or fewer: nothing that overflows those
   bool negative_ids = false;         ///< the reader counts negative ids from the end
   std::string consumer;              ///< label of the reader, for messages
   std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights ask for: axis → size

@@ -28,6 +28,7 @@
 #include "verify/noise.h"
 #include "verify/official.h"
 #include "verify/port.h"
+#include "verify/rules.h"
 #include "verify/session.h"
 #include "verify/spill.h"
 
@@ -36,9 +37,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr int kNoiseDraws = 3;
-constexpr double kFloorFactor = 5;
 
 /// The files prefix_0.pb, prefix_1.pb … of a folder, as far as they are numbered without gaps.
 std::vector<fs::path> numbered_files(const fs::path& directory, const std::string& prefix) {
@@ -120,7 +118,9 @@ Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const
     tolerance = {number("rtol", tolerance.rtol), number("atol", tolerance.atol)};
     break;
   }
-  return {options.rtol.value_or(tolerance.rtol), options.atol.value_or(tolerance.atol)};
+  if (!options.rtol && !options.atol) return tolerance;
+  // What the user gives decides alone; of the two, one that is not given is none.
+  return {options.rtol.value_or(0), options.atol.value_or(0), true};
 }
 
 /// One folder of inputs and expected outputs.
@@ -292,10 +292,10 @@ class StoredVerification {
     std::vector<Spill::Stored> base;
     const Inputs inputs = read_inputs(sets_[attempt.set]);
     const WeightNoise noise(side_.model->graph());
-    for (int draw = -1; draw < kNoiseDraws; ++draw) {
+    for (int draw = -1; draw < rules::kNoiseDraws; ++draw) {
       ExecuteOptions options = execute_options(Mode::as_written);
-      if (draw >= 0) options.edit_constant = noise.draw(options_->seed, draw);
-      const Session::Run run = Session(side_, std::move(options)).run(inputs);
+      if (draw >= 0) noise.apply(options, draw);
+      const Session::Run run = Session(side_, std::move(options)).run(draw < 0 ? inputs : noise.inputs(inputs, options_->seed, draw));
       if (!run.rejected.empty()) return floors;
       for (std::size_t i = 0; i < floors.size(); ++i) {
         if (draw < 0) {
@@ -316,7 +316,7 @@ class StoredVerification {
     bool passed = true;
     for (std::size_t i = 0; i < attempt.outputs.size(); ++i) {
       StoredComparison& output = attempt.outputs[i];
-      if (!output.passed() && output.exact_part) output.bound = std::max(output.bound, kFloorFactor * floors_of(attempt)[i]);
+      if (!output.passed() && output.exact_part) output.bound = std::max(output.bound, rules::kFloorFactor * floors_of(attempt)[i]);
       if (output.error >= result.error) {
         result.error = output.error;
         result.bound = output.bound;

@@ -26,13 +26,11 @@
 #include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/noise.h"
+#include "verify/rules.h"
 #include "verify/session.h"
 
 namespace relayout {
 namespace {
-
-/// As for outputs: five times the floor on either side of the two numbers that compete.
-constexpr double kFloorFactor = 5;
 
 constexpr auto kOrderKeepers = std::to_array<std::string_view>({"Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"});
 constexpr auto kComparisons = std::to_array<std::string_view>({"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"});
@@ -456,7 +454,7 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
       const DataType type = operands[i].value.type();
       if (!is_measured(type)) continue;
       const double minimum = dtype_minimum(unit_roundoff(grain) > unit_roundoff(type) ? grain : type) * yardstick.range();
-      operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
+      operands[i].tolerance = std::max({operands[i].tolerance, rules::kFloorFactor * apart, minimum});
     }
   }
   return operands;

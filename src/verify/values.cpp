@@ -79,13 +79,14 @@ class SmoothNoise {
 /// Element values of one input over one sample.
 class Values {
  public:
-  Values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, const RandomStream& random, int sample)
+  Values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, const RandomStream& random, int sample, double deviation)
       : type_(type),
         dims_(dims),
         use_(use),
         limit_(std::max<int64_t>(limit, 1)),
         random_(random),
         sample_(sample),
+        deviation_(deviation),
         count_(element_count(dims)) {}
 
   Tensor make() const {
@@ -112,7 +113,9 @@ class Values {
  private:
   static uint64_t index(int64_t i) { return static_cast<uint64_t>(i); }
   /// Every other sample reaches far: beyond a Clip at 6, beyond inputs clipped at 3.
-  [[nodiscard]] double spread() const { return sample_ % 4 == 1 ? 4 : 1; }
+  [[nodiscard]] double spread() const { return deviation_ > 0 ? deviation_ : kind() == 1 ? 4 : 1; }
+  /// Which of the usual kinds of values: 0 normal, 1 reaching far, 2 smooth, 3 large whole numbers or many scales.
+  [[nodiscard]] int kind() const { return deviation_ > 0 ? 0 : sample_ % 4; }
   [[nodiscard]] double normal(int64_t i) const { return spread() * random_.normal(index(i)); }
 
   void fill_reals(const Tensor& tensor) const {
@@ -153,8 +156,8 @@ class Values {
   void fill_image(const Tensor& tensor) const {
     const SmoothNoise smooth(random_, dims_);
     // 255 overflows the activations of many 16-bit networks, and tells nothing that 16 does not.
-    const double most = traits(type_).bits <= 16 ? 16 : 256;
-    switch (sample_ % 4) {
+    const double most = use_.narrow || traits(type_).bits <= 16 ? 16 : 256;
+    switch (kind()) {
       case 2:
         return fill<double>(tensor, smooth);
       case 3:
@@ -165,7 +168,7 @@ class Values {
   }
 
   void fill_numbers(const Tensor& tensor) const {
-    switch (sample_ % 4) {
+    switch (kind()) {
       case 2:
         return fill<double>(tensor, [&](int64_t i) { return random_.uniform(index(i)); });
       case 3:
@@ -178,9 +181,10 @@ class Values {
   }
 
   void fill_bytes(const Tensor& tensor) const {
+    if (deviation_ > 0 && is_float(type_)) return fill<double>(tensor, [&](int64_t i) { return std::fabs(normal(i)); });
     const SmoothNoise smooth(random_, dims_);
     const auto value = [&](int64_t i) {
-      switch (sample_ % 4) {
+      switch (kind()) {
         case 1:
           return (random_.bits(index(i)) & 1U) != 0 ? 255.0 : 0.0;
         case 2:
@@ -283,15 +287,16 @@ class Values {
   int64_t limit_;
   const RandomStream& random_;
   int sample_;
+  double deviation_;
   int64_t count_;
 };
 
 }  // namespace
 
 Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed, const std::string& name,
-                   int sample) {
+                   int sample, double deviation) {
   const RandomStream random(seed, name, static_cast<uint64_t>(sample));
-  return Values(type, dims, use, limit, random, sample).make();
+  return Values(type, dims, use, limit, random, sample, deviation).make();
 }
 
 }  // namespace relayout

@@ -1,15 +1,15 @@
+// Compares two files: reads both, lets the proof decide what it can, and runs what is left, stage by stage: the reference, its noise
+// floors, the candidate as written, the nodes that nothing explains, the candidate optimized.
 #include "relayout/verify.h"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,24 +19,31 @@
 #include "model/origin.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
+#include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
+#include "verify/candidate.h"
 #include "verify/compare.h"
-#include "verify/free_dims.h"
+#include "verify/compare_models.h"
+#include "verify/floors.h"
 #include "verify/identical.h"
+#include "verify/inputs.h"
 #include "verify/interface.h"
-#include "verify/layers.h"
+#include "verify/judge.h"
+#include "verify/nodes.h"
+#include "verify/pair.h"
 #include "verify/port.h"
+#include "verify/precision.h"
+#include "verify/reference.h"
+#include "verify/rules.h"
+#include "verify/save_data.h"
 #include "verify/session.h"
-#include "verify/verification.h"
 
 namespace relayout {
 namespace {
-
-/// Beyond so many multiply-accumulates per sample, three times as many samples take too long for a doubt.
-constexpr int64_t kMacsToLookFurther = 2'000'000'000;
 
 /// Takes out what `convert --io nhwc` put behind inputs and in front of outputs (exact pairs of dims and a Transpose, see
 /// passes/export_io.cpp), so that both models are asked the same way.
@@ -56,211 +63,496 @@ Side load_side(const std::filesystem::path& path, const LoadOptions& options, bo
   return side;
 }
 
-}  // namespace
 
-VerifyResult Verification::run() {
-  const auto start = Clock::now();
-  describe_run();
-  result_.interface = compare_interfaces(a_.model->graph(), b_.model->graph());
-  result_.unsupported_a = Executor::unsupported(a_.model->graph());
-  result_.unsupported_b = Executor::unsupported(b_.model->graph());
-  // From here on both files are known to be valid; nothing has run.
-  result_.identical = are_identical(*a_.model, *b_.model);
-  if (!result_.identical) result_.proof = prove(*a_.model, *b_.model, {.digests = false, .threads = options_->threads});
-  if (!result_.unsupported_a.empty() || !result_.unsupported_b.empty()) {
-    result_.outcome = Outcome::inconclusive;
-    result_.reason = "nodes that cannot run: nothing was executed";
-  } else if (result_.identical && !options_->run_identical) {
-    result_.reason = "identical files (sha256 " + sha256_of(*a_.model->origin().file) + ")";
+VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& options) {
+  VerifyResult result;
+  result.a = a.name;
+  result.b = b.name;
+  result.seed = options.seed;
+  result.threads = options.threads > 0 ? options.threads : available_cpus();
+  if (!options.digests) return result;
+  if (a.model->origin().file) result.sha256_a = sha256_of(*a.model->origin().file);
+  if (b.model->origin().file) result.sha256_b = sha256_of(*b.model->origin().file);
+  return result;
+}
+
+/// What follows from the files alone. From here on both are known to be valid.
+void read_files(const Side& a, const Side& b, const VerifyOptions& options, VerifyResult& result) {
+  result.interface = compare_interfaces(a.model->graph(), b.model->graph());
+  result.unsupported_a = Executor::unsupported(a.model->graph());
+  result.unsupported_b = Executor::unsupported(b.model->graph());
+  result.identical = are_identical(*a.model, *b.model);
+  if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
+}
+
+/// Whether nothing has to run, with the reason.
+bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
+  const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
+  if (result.identical && (cannot_run || !options.run_identical)) {
+    result.reason = "identical files (sha256 " + sha256_of(*a.model->origin().file) + ")";
+  } else if (cannot_run && result.proof && result.proof->proved) {
+    result.reason = "proved from the files; nodes that cannot run: nothing was executed";
+  } else if (cannot_run) {
+    result.outcome = Outcome::inconclusive;
+    result.reason = "nodes that cannot run: nothing was executed";
+  } else if (!inputs_fit(result.interface)) {
+    result.reason = "b cannot be given a's inputs: nothing was run";
   } else {
-    execute();
-  }
-  conclude();
-  result_.seconds = seconds_since(start);
-  return std::move(result_);
-}
-
-void Verification::describe_run() {
-  result_.a = a_.name;
-  result_.b = b_.name;
-  result_.seed = options_->seed;
-  result_.threads = options_->threads > 0 ? options_->threads : available_cpus();
-  if (!options_->digests) return;
-  if (a_.model->origin().file) result_.sha256_a = sha256_of(*a_.model->origin().file);
-  if (b_.model->origin().file) result_.sha256_b = sha256_of(*b_.model->origin().file);
-}
-
-void Verification::execute() {
-  if (!inputs_fit(result_.interface)) {
-    result_.reason = "b cannot be given a's inputs: nothing was run";
-    return;
-  }
-  const LibraryInfo library = onednn_info();
-  result_.onednn = library.version;
-  result_.isa = library.isa;
-  inputs_.emplace(a_.model->graph(), *options_, has_unexplained_constants() ? &b_.model->graph() : nullptr);
-  track_outputs();
-  note_random_nodes();
-  note_precision();
-  planned_samples_ = inputs_->samples();
-  run_reference(0);  // a's values lie in the spill file, their yardsticks are complete
-  if (samples_.empty()) return;
-  if (!options_->save_data.empty()) save_samples();
-  measure_floors(0);  // no Session of a is left
-  run_candidate(Mode::as_written, 0);
-  settle(Mode::as_written);
-  if (!is_different() && has_unexplained_constants()) look_further();
-  compare_layers();
-  const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
-  if (!is_different() && std::ranges::all_of(result_.interface, is_remark)) {
-    run_candidate(Mode::optimized, 0);
-    settle(Mode::optimized);
-  }
-}
-
-bool Verification::has_unexplained_constants() const {
-  using Kind = Unexplained::Kind;
-  const auto is_constant = [](const Unexplained& entry) {
-    return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor;
-  };
-  return result_.proof && std::ranges::any_of(result_.proof->unexplained, is_constant);
-}
-
-void Verification::look_further() {
-  constexpr int kTimes = 3;
-  const std::size_t first = samples_.size();
-  const int number = planned_samples_;
-  if (inputs_->samples() > 1 && samples_.front().macs <= kMacsToLookFurther) {
-    planned_samples_ *= kTimes;
-    run_reference(number);
-  }
-  if (samples_.size() > first) {
-    measure_floors(first);
-    run_candidate(Mode::as_written, first);
-    settle(Mode::as_written);
-  }
-  if (!is_different()) note_unreached();
-}
-
-void Verification::note_unreached() {
-  const auto is_untouched = [](const OutputComparison& output) {
-    return std::ranges::all_of(output.samples,
-                               [](const SampleMetrics& metrics) { return metrics.max_abs == 0 && metrics.mismatches == 0; });
-  };
-  if (!std::ranges::all_of(result_.outputs, is_untouched)) return;
-  result_.remarks.emplace_back("What nothing explains changes no bit of any output in " + std::to_string(result_.samples) +
-                               " samples: they may not reach it (--samples N makes more, --input gives your own)");
-}
-
-bool Verification::is_different() const {
-  const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
-  return result_.outcome == Outcome::different || std::ranges::any_of(result_.outputs, differs);
-}
-
-void Verification::track_outputs() {
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (std::size_t i = 0; i < b_.outputs.size(); ++i) places.emplace(b_.outputs[i].name, i);
-  for (std::size_t i = 0; i < a_.outputs.size(); ++i) {
-    const Port& port = a_.outputs[i];
-    Tracked tracked{ReferenceOutput(port.name, may_saturate(*a_.model->graph().outputs()[i])), i, std::nullopt, {}, {}, {}, {}};
-    if (const auto place = places.find(port.name); place != places.end()) tracked.index_b = place->second;
-    OutputComparison output;
-    output.name = port.name;
-    output.type = tensor_port(port).type;
-    output.shape = port.kind == Datum::Kind::tensor ? shape_text(port) : type_text(port);
-    tracked_.push_back(std::move(tracked));
-    result_.outputs.push_back(std::move(output));
-  }
-}
-
-bool Verification::may_saturate(const Value& output) {
-  constexpr int kMaxSteps = 32;
-  const Node* node = output.producer();
-  for (int step = 0; node != nullptr && step < kMaxSteps; ++step) {
-    if (node->is("Cast") || node->is("CastLike") || node->is("OneHot") || node->is("EyeLike") || node->is("Sign")) return false;
-    const bool moves = node->is("Identity") || node->is("Reshape") || node->is("Transpose") || node->is("Squeeze") || node->is("Unsqueeze");
-    node = moves && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
+    return false;
   }
   return true;
 }
 
-void Verification::note_random_nodes() {
-  const auto random_a = random_nodes(a_.model->graph()), random_b = random_nodes(b_.model->graph());
+void note_random_nodes(const Pair& pair, VerifyResult& result) {
+  const auto random_a = random_nodes(pair.a.model->graph()), random_b = random_nodes(pair.b.model->graph());
   const auto note = [&](const std::vector<std::string>& labels, const std::string& where, const std::string& then) {
     if (labels.empty()) return;
-    result_.remarks.push_back(std::to_string(labels.size()) + (labels.size() == 1 ? " random node in " : " random nodes in ") + where +
-                              " (" + labels.front() + (labels.size() > 1 ? " …" : "") + "): " + then);
+    result.remarks.push_back(std::to_string(labels.size()) + (labels.size() == 1 ? " random node in " : " random nodes in ") + where +
+                             " (" + labels.front() + (labels.size() > 1 ? " …" : "") + "): " + then);
   };
   constexpr const char* kPinned = "seeds are pinned by node name";
   if (random_a == random_b) return note(random_a, "both files", kPinned);
-  note(random_a, a_.name, a_.name + " is not deterministic; " + kPinned);
-  note(random_b, b_.name, b_.name + " is not deterministic; " + kPinned);
+  note(random_a, pair.a.name, pair.a.name + " is not deterministic; " + kPinned);
+  note(random_b, pair.b.name, pair.b.name + " is not deterministic; " + kPinned);
 }
 
-void Verification::note_precision() {
-  const NarrowFloats a = narrow_floats(a_.model->graph()), b = narrow_floats(b_.model->graph());
-  const bool is_coarser = unit_roundoff(b.coarsest) > unit_roundoff(a.coarsest);
-  if (!is_coarser && (b.coarsest != a.coarsest || b.values <= a.values)) return;
-  grain_ = b.coarsest;
-  result_.remarks.push_back("b computes in " + std::string(name_of(grain_)) + " where a does not: floors and bounds are those of " +
-                            std::string(name_of(grain_)));
+/// What b does in coarser numbers than a, as text; empty when nothing. Sets the type whose rounding the bounds allow.
+std::string find_coarser(Pair& pair, VerifyResult& result) {
+  if (pair.proved || !result.proof) return {};
+  const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
+  pair.narrow = a.coarsest != DataType::undefined || b.coarsest != DataType::undefined;
+  const DataType meant = pair.options->precision;
+  if (meant != DataType::undefined && (b.nodes > 0 || b.constants > 0)) pair.grain = meant;
+  if (!is_coarser(b, a)) return {};
+  const std::string what = describe(b);
+  const bool allowed = meant != DataType::undefined && unit_roundoff(meant) >= unit_roundoff(b.coarsest);
+  if (!allowed) pair.grain = b.coarsest;
+  if (!allowed) return what;
+  result.remarks.push_back(what + ": floors and bounds are those of " + std::string(name_of(pair.grain)));
+  return {};
 }
 
-DataType Verification::type_of_floor(DataType type) const {
-  return is_measured(type) && unit_roundoff(grain_) > unit_roundoff(type) ? grain_ : type;
+std::string option_of(DataType type) {
+  return type == DataType::float16 ? "--precision fp16" : type == DataType::bfloat16 ? "--precision bf16" : "";
 }
 
-ExecuteOptions Verification::execute_options(Mode mode) const {
-  ExecuteOptions options;
-  options.mode = mode;
-  options.threads = options_->threads;
-  options.seed = options_->seed;
-  return options;
-}
-
-Inputs Verification::inputs_of(const Sample& sample) const {
-  return inputs_->make(sample.assignment, sample.number);
-}
-
-void Verification::progress(std::string_view what) {
-  const int64_t runs = int64_t{planned_samples_} * (1 + kNoiseDraws + 1 + 2) + layer_runs_;
-  if (options_->progress) options_->progress(what, std::min(done_++, runs), runs);
-}
-
-void Verification::set_defect(const std::string& what) {
-  if (result_.defect.empty()) result_.defect = what;
-}
-
-void Verification::conclude() {
-  for (const InterfaceDifference& difference : result_.interface) {
-    if (!difference.remark) result_.outcome = Outcome::different;
-    if (difference.side == "output" && !difference.remark) mark_missing(difference);
+/// Inputs and a's outputs, as --data reads them.
+void save_samples(const Pair& pair, const Reference& reference) {
+  std::vector<std::string> input_names, output_names;
+  for (const Port& port : required_inputs(pair.a.model->graph())) input_names.push_back(port.name);
+  for (const Port& port : pair.a.outputs) output_names.push_back(port.name);
+  for (std::size_t s = 0; s < reference.samples().size(); ++s) {
+    const Inputs made = reference.inputs_of(s);
+    std::vector<Datum> inputs, outputs;
+    for (const std::string& name : input_names) inputs.push_back(made.at(name));
+    for (std::size_t i = 0; i < reference.output_count(); ++i) outputs.push_back(reference.value(i, s));
+    save_data_set(pair.options->save_data, reference.samples()[s].number, inputs, outputs, input_names, output_names);
   }
-  for (OutputComparison& output : result_.outputs) {
+}
+
+/// The reference ran nothing: the meaning depends on where the inputs come from.
+void report_rejection(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  const std::string why = escape(pair.a.name) + ": " + reference.rejection();
+  if (reference.inputs().any_from_files()) fail(ErrorKind::invalid, why);
+  const auto guessed = reference.inputs().dims().guessed();
+  if (!guessed.empty()) {
+    fail(ErrorKind::usage, "no size for dimension " + quote(guessed.front()) + " was found that the model takes; " + why,
+         "--dim NAME=… or --shape INPUT=… gives it");
+  }
+  result.outcome = Outcome::inconclusive;
+  result.reason = "the reference cannot run: " + why;
+}
+
+void report_repeatability(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  if (reference.unrepeatable().empty()) return;
+  const std::string what = "output " + quote(reference.unrepeatable()) + " of " + escape(pair.a.name) + " differs between two runs";
+  if (random_nodes(pair.a.model->graph()).empty()) {
+    result.defect = "not deterministic: " + what;
+  } else {
+    result.remarks.push_back(what + ", as its random nodes explain");
+  }
+}
+
+/// Takes the place of ill-conditioned samples by ones of smaller inputs, as far as the model has well-conditioned ones.
+void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, VerifyResult& result) {
+  if (pair.proved || !reference.inputs().can_be_milder()) return;
+  const int wanted = static_cast<int>(reference.samples().size());
+  for (const double deviation : rules::kMildDeviations) {
+    const int before = floors.well_conditioned();
+    if (before >= wanted) return;
+    // One tells whether more of this kind would help.
+    reference.run(1, deviation);
+    floors.measure();
+    if (floors.well_conditioned() == before) continue;
+    if (wanted > before + 1) reference.run(wanted - before - 1, deviation);
+    floors.measure();
+  }
+  if (floors.well_conditioned() == 0) {
+    result.remarks.emplace_back(
+        "every sample is ill-conditioned, those of small inputs too: the outputs alone cannot show that the models are the same");
+  }
+}
+
+std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
+  return "output " + quote(pair.a.outputs[output].name) + ", sample " + std::to_string(reference.samples()[sample].number);
+}
+
+constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
+
+/// The reference in double precision is far from the one as written: a defect only where a node alone errs, fed the values as written.
+void explain_suspicions(const Pair& pair, const Reference& reference, const Floors& floors, VerifyResult& result) {
+  for (const Floors::Suspicion& suspicion : floors.suspicions()) {
+    if (!result.defect.empty()) return;
+    const std::string& output = pair.a.outputs[suspicion.output].name;
+    const auto layer = erring_node(pair, pair.a, reference, suspicion.sample, Mode::reference);
+    if (!layer) {
+      result.remarks.push_back(place_of(pair, reference, suspicion.output, suspicion.sample) + ": double precision lies " +
+                               short_number(suspicion.error) + " of the range away" + kChoice);
+      return;
+    }
+    result.defect = "as written and double-precision reference disagree on output " + quote(output) + " of " + escape(pair.a.name) + " by " +
+                    short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" + escape(layer->op_type) +
+                    ") alone by " + (layer->bound > 0 ? short_number(layer->error) : layer->reason) + ", more than any rounding explains";
+  }
+}
+
+/// The candidate's figures into the result.
+void take_figures(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
+  const bool varied = !reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1;
+  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+    OutputComparison& output = result.outputs[i];
+    output.samples = candidate.figures(i);
+    output.hint = candidate.hints()[i];
+    if (!candidate.contradictions()[i].empty()) {
+      output.outcome = Outcome::different;
+      output.reason = candidate.contradictions()[i];
+    }
+    sum_up(output, reference.output(i), varied, pair.proved);
+  }
+  if (candidate.rejection().empty()) return;
+  result.outcome = Outcome::different;
+  result.reason = "the reference runs, the candidate does not: " + escape(pair.b.name) + ": " + candidate.rejection();
+}
+
+bool is_different(const VerifyResult& result) {
+  const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
+  return result.outcome == Outcome::different || std::ranges::any_of(result.outputs, differs);
+}
+
+std::vector<std::string> output_names(const Pair& pair) {
+  std::vector<std::string> names;
+  for (const Port& port : pair.b.outputs) names.push_back(port.name);
+  return names;
+}
+
+bool differs(const LayerResult& layer) {
+  return layer.outcome == Outcome::different;
+}
+
+/// Outputs that differ where a result that jumps stands upstream, though each node alone makes what the original makes: the same in every
+/// sample that differs so.
+void acquit_choices(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
+  bool acquitted = false;
+  for (std::size_t s = 0; s < reference.samples().size(); ++s) {
+    std::vector<std::size_t> outputs;
+    for (std::size_t i = 0; i < reference.output_count(); ++i) {
+      if (s < candidate.figures(i).size() && candidate.figures(i)[s].outcome == Outcome::different) outputs.push_back(i);
+    }
+    if (outputs.empty()) continue;
+    const auto may_jump = [&](std::size_t i) {
+      return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradictions()[i].empty();
+    };
+    if (!std::ranges::all_of(outputs, may_jump)) return;
+    const auto layers = compare_nodes(pair, reference, s, result.proof ? &*result.proof : nullptr, Feeding::exact);
+    if (std::ranges::any_of(layers, differs) || !covers(layers, output_names(pair))) return;
+    for (const std::size_t i : outputs) {
+      result.remarks.push_back(place_of(pair, reference, i, s) + ": b lies " + short_number(candidate.figures(i)[s].max_error) +
+                               " of the range away" + kChoice);
+      candidate.figures(i)[s].outcome = Outcome::same;
+      acquitted = true;
+    }
+  }
+  if (!acquitted) return;
+  for (OutputComparison& output : result.outputs) {
+    output.outcome = Outcome::same;
+    output.reason.clear();
+  }
+  take_figures(pair, reference, candidate, result);
+}
+
+/// The nodes behind a difference of the outputs.
+void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result) {
+  const auto sample = candidate.first_different();
+  if (!sample) return;
+  const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
+  auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
+  // Where something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
+  const auto is_touched = [](const LayerResult& layer) { return differs(layer) && !layer.unexplained.empty(); };
+  if (std::ranges::any_of(layers, is_touched)) {
+    for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;
+  }
+  for (LayerResult& layer : layers) {
+    if (pair.options->layers || differs(layer)) result.layers.push_back(std::move(layer));
+  }
+}
+
+void convict(VerifyResult& result, const LayerResult& layer) {
+  if (result.outcome == Outcome::different) return;
+  result.outcome = Outcome::different;
+  result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed a's values, it gives a different result (" +
+                  (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
+                  "), which the outputs hide (--outputs-only judges them alone)";
+}
+
+/// Elements that fall to the neighbouring step because rounding puts them on the other side of a boundary: counted, with the node of most.
+void note_flips(const Reference& reference, std::size_t sample, const std::vector<LayerResult>& layers, VerifyResult& result) {
+  int64_t flips = 0;
+  const LayerResult* most = nullptr;
+  for (const LayerResult& layer : layers) {
+    flips += layer.flips;
+    if (layer.flips > 0 && (most == nullptr || layer.flips > most->flips)) most = &layer;
+  }
+  if (most == nullptr) return;
+  result.remarks.push_back("sample " + std::to_string(reference.samples()[sample].number) + ": " + format_count(flips) +
+                           (flips == 1 ? " element falls" : " elements fall") + " to the neighbouring step by rounding, most of " +
+                           quote(most->node) + " (" + escape(most->op_type) + ")");
+}
+
+/// Judges what the proof leaves unexplained at its nodes; returns whether that vouches for the outputs.
+bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  const ProofResult* const proof = result.proof ? &*result.proof : nullptr;
+  const bool wanted = proof != nullptr && !pair.proved && !pair.options->outputs_only;
+  if (!wanted && !pair.options->layers) return false;
+  bool vouches = wanted;
+  const std::size_t samples = std::min<std::size_t>(wanted ? rules::kLayerSamples : 1, reference.samples().size());
+  for (std::size_t s = 0; s < samples; ++s) {
+    const bool listed = pair.options->layers && s == 0;
+    std::vector<LayerResult> layers = compare_nodes(pair, reference, s, proof, listed ? Feeding::by_depth : Feeding::exact);
+    vouches = vouches && covers(layers, output_names(pair)) && std::ranges::none_of(layers, differs);
+    note_flips(reference, s, layers, result);
+    if (wanted) check_unexplained(result.checks, layers, *proof);
+    for (LayerResult& layer : layers) {
+      const bool guilty = wanted && convicts(layer);
+      if (guilty) convict(result, layer);
+      if (!guilty && !pair.options->layers) layer.outcome = Outcome::same;
+      const bool named = std::ranges::find(result.layers, layer.tensor, &LayerResult::tensor) != result.layers.end();
+      if (listed || (guilty && !named)) result.layers.push_back(std::move(layer));
+    }
+  }
+  return vouches;
+}
+
+/// A constant alone that differs by more than rounding, and that no sample feels at any node.
+bool is_unfelt(const UnexplainedCheck& check, const ProofResult& proof) {
+  const Unexplained& entry = proof.unexplained[check.entry];
+  return !check.felt && check.alone && is_constant(entry) && entry.values > 0 && entry.largest > rules::kRoundedConstant;
+}
+
+/// Such constants are judged with values beside those of the samples; nothing was tested where those do not feel them either.
+void judge_unfelt(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof) return;
+  const ProofResult& proof = *result.proof;
+  const auto unfelt = [&](const UnexplainedCheck& check) { return is_unfelt(check, proof); };
+  if (std::ranges::none_of(result.checks, unfelt)) return;
+  const auto is_about_unfelt = [&](std::size_t entry) {
+    const auto found = std::ranges::find(result.checks, entry, &UnexplainedCheck::entry);
+    return found != result.checks.end() && is_unfelt(*found, proof);
+  };
+  std::vector<UnexplainedCheck> checks;
+  for (LayerResult& layer : compare_nodes(pair, reference, 0, &proof, Feeding::shaken)) {
+    if (std::ranges::none_of(layer.unexplained, is_about_unfelt)) continue;
+    check_unexplained(checks, {layer}, proof);
+    if (!convicts(layer)) continue;
+    if (result.outcome == Outcome::same) {
+      result.outcome = Outcome::different;
+      result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): " +
+                      proof.unexplained[layer.unexplained.front()].text + "; no sample shows it, values beside theirs do";
+    }
+    result.layers.push_back(std::move(layer));
+  }
+  for (UnexplainedCheck& check : result.checks) {
+    if (!is_unfelt(check, proof)) continue;
+    const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
+    if (found != checks.end() && found->outcome == Outcome::different) {
+      check = *found;
+    } else if (result.outcome == Outcome::same) {
+      result.outcome = Outcome::inconclusive;
+      result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
+                      ", and no sample reaches that (--samples N makes more, --input gives your own)";
+    }
+  }
+}
+
+/// Outputs over which every sample is ill-conditioned show nothing unless their nodes, or the proof, vouch for them.
+void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
+  for (OutputComparison& output : result.outputs) {
+    const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
+    if (vouched || output.outcome != Outcome::same || output.samples.empty() || !std::ranges::all_of(output.samples, is_ill)) continue;
+    output.outcome = Outcome::inconclusive;
+    output.reason = "ill-conditioned: the floor is " + short_number(output.floor) + " of the range in every sample";
+  }
+}
+
+/// Whether an optimized run is within the bound of what the file gives as written: how far that is from the reference is not the
+/// executor's doing.
+bool is_error_of_the_file(const SampleMetrics& optimized, const SampleMetrics& written) {
+  if (optimized.nan_b > 0 || optimized.infinite_mismatches > 0 || !(optimized.bound_max > 0)) return false;
+  return optimized.max_error <= optimized.bound_max + written.max_error && optimized.rms_error <= optimized.bound_rms + written.rms_error;
+}
+
+/// Right as written, but not optimized: a defect only against a node that errs alone.
+void check_optimized(const Pair& pair, const Reference& reference, Floors& floors, Candidate& written, VerifyResult& result) {
+  Candidate optimized(pair, reference, floors, Mode::optimized);
+  optimized.run();
+  result.seconds_b += optimized.seconds();
+  if (!optimized.rejection().empty()) {
+    result.defect = "right as written, cannot run optimized: " + escape(pair.b.name) + ": " + optimized.rejection();
+    return;
+  }
+  optimized.settle();
+  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+    for (std::size_t s = 0; s < optimized.figures(i).size() && result.defect.empty(); ++s) {
+      const SampleMetrics& metrics = optimized.figures(i)[s];
+      if (metrics.outcome != Outcome::different || is_error_of_the_file(metrics, written.figures(i)[s])) continue;
+      const auto layer = erring_node(pair, pair.b, reference, s, Mode::optimized);
+      if (!layer) {
+        result.remarks.push_back(place_of(pair, reference, i, s) + ": optimized execution lies " + short_number(metrics.max_error) +
+                                 " of the range away" + kChoice);
+        return;
+      }
+      result.defect = escape(pair.b.name) + " is right as written, but not optimized: " + place_of(pair, reference, i, s) + ": " +
+                      metrics.reason + "; node " + quote(layer->node) + " (" + escape(layer->op_type) + ") alone: " +
+                      (layer->bound > 0 ? short_number(layer->error) + ", floor " + short_number(layer->floor) : layer->reason);
+    }
+  }
+}
+
+/// b computes in a coarser type than a, and nobody said that this is meant.
+void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
+  if (coarser.empty()) return;
+  const bool within = !is_different(result);
+  const std::string option = option_of(pair.grain);
+  const std::string type(name_of(pair.grain));
+  result.outcome = Outcome::different;
+  std::string why = coarser;
+  if (within) why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
+  if (within || result.reason.empty()) {
+    result.reason = why;
+  } else {
+    result.remarks.push_back(why);
+  }
+}
+
+void mark_missing(const Pair& pair, const InterfaceDifference& difference, VerifyResult& result) {
+  if (difference.field != "missing" && difference.field != "renamed") return;
+  for (OutputComparison& output : result.outputs) {
+    if (output.name != difference.name) continue;
+    output.outcome = Outcome::different;
+    output.reason =
+        difference.field == "missing" ? "missing in " + escape(pair.b.name) : "named " + quote(difference.b) + " in " + escape(pair.b.name);
+  }
+}
+
+/// The verdict over everything.
+void conclude(const Pair& pair, VerifyResult& result) {
+  for (const InterfaceDifference& difference : result.interface) {
+    if (!difference.remark) result.outcome = Outcome::different;
+    if (difference.side == "output" && !difference.remark) mark_missing(pair, difference, result);
+  }
+  for (OutputComparison& output : result.outputs) {
     if (output.samples.empty() && output.outcome == Outcome::same) {
       output.outcome = Outcome::inconclusive;
       output.reason = "not compared";
     }
-    if (output.outcome == Outcome::different) result_.outcome = Outcome::different;
-    if (output.outcome == Outcome::inconclusive && result_.outcome == Outcome::same) result_.outcome = Outcome::inconclusive;
+    if (output.outcome == Outcome::different) result.outcome = Outcome::different;
+    if (output.outcome == Outcome::inconclusive && result.outcome == Outcome::same) result.outcome = Outcome::inconclusive;
   }
 }
 
-void Verification::mark_missing(const InterfaceDifference& difference) {
-  if (difference.field != "missing" && difference.field != "renamed") return;
-  for (OutputComparison& output : result_.outputs) {
-    if (output.name != difference.name) continue;
-    output.outcome = Outcome::different;
-    output.reason =
-        difference.field == "missing" ? "missing in " + escape(b_.name) : "named " + quote(difference.b) + " in " + escape(b_.name);
+void list_outputs(const Pair& pair, VerifyResult& result) {
+  for (const Port& port : pair.a.outputs) {
+    OutputComparison& output = result.outputs.emplace_back();
+    output.name = port.name;
+    output.type = tensor_port(port).type;
+    output.shape = port.kind == Datum::Kind::tensor ? shape_text(port) : type_text(port);
   }
+}
+
+/// Samples to begin with.
+int planned_samples(const Pair& pair, const InputMaker& inputs) {
+  if (pair.options->samples > 0 || !pair.proved) return inputs.samples();
+  return std::min(inputs.samples(), rules::kSamplesOfProved);
+}
+
+void execute(Pair& pair, VerifyResult& result) {
+  const LibraryInfo library = onednn_info();
+  result.onednn = library.version;
+  result.isa = library.isa;
+  list_outputs(pair, result);
+  note_random_nodes(pair, result);
+  const std::string coarser = find_coarser(pair, result);
+  const InputMaker inputs(pair.a.model->graph(), *pair.options, pair.proved ? nullptr : &pair.b.model->graph(), pair.narrow);
+
+  Reference reference(pair, inputs);
+  reference.run(planned_samples(pair, inputs));
+  result.inputs = reference.tried();
+  if (reference.samples().empty()) return report_rejection(pair, reference, result);
+  report_repeatability(pair, reference, result);
+  if (!pair.options->save_data.empty()) save_samples(pair, reference);
+
+  Floors floors(pair, reference);
+  floors.measure();
+  if (!pair.proved) floors.join_reference(0, 1);
+  add_milder_samples(pair, reference, floors, result);
+  result.inputs = reference.tried();
+  result.samples = static_cast<int>(reference.samples().size());
+
+  Candidate candidate(pair, reference, floors, Mode::as_written);
+  candidate.run();
+  candidate.settle();
+  take_figures(pair, reference, candidate, result);
+  result.seconds_b += candidate.seconds();
+  explain_suspicions(pair, reference, floors, result);
+  if (is_different(result) && candidate.rejection().empty()) acquit_choices(pair, reference, candidate, result);
+
+  if (is_different(result)) {
+    name_wrong_nodes(pair, reference, candidate, result);
+  } else {
+    const bool vouched = judge_unexplained(pair, reference, result);
+    if (!pair.options->outputs_only) judge_unfelt(pair, reference, result);
+    doubt_ill_conditioned(vouched || pair.proved, result);
+    const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
+    if (!is_different(result) && std::ranges::all_of(result.interface, is_remark)) {
+      check_optimized(pair, reference, floors, candidate, result);
+    }
+  }
+  refuse_coarser(pair, coarser, result);
+  result.reference_run = floors.has_reference(0);
+  result.draws = floors.draws();
+  result.seconds_a = reference.seconds();
+  result.seconds_floor = floors.seconds();
+}
+
+}  // namespace
+
+VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open) {
+  const auto start = std::chrono::steady_clock::now();
+  Steps steps(options.progress);
+  VerifyResult result = describe_run(a, b, options);
+  read_files(a, b, options, result);
+  Pair pair{std::move(a), std::move(b), &options, std::move(open), &steps};
+  pair.proved = result.proof && result.proof->proved;
+  if (!is_decided(pair.a, options, result)) execute(pair, result);
+  conclude(pair, result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
 }
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
   // Without their payloads: weights are read by one Session at a time.
   Side side_a = load_side(a, options.load, /*images_last=*/false);
   Side side_b = load_side(b, options.load, options.images_last);
-  return Verification(std::move(side_a), std::move(side_b), options).run();
+  return compare_models(std::move(side_a), std::move(side_b), options);
 }
 
 }  // namespace relayout

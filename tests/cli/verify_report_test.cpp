@@ -21,6 +21,7 @@ VerifyResult same() {
   result.a = "resnet50.onnx";
   result.b = "resnet50.cl.onnx";
   result.samples = 4;
+  result.draws = 3;
   result.seed = 1;
   result.threads = 2;
   result.onednn = "3.7.2";

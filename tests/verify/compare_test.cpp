@@ -272,23 +272,18 @@ TEST(Compare, YardstickSpansAllSamplesAndFiniteElements) {
 TEST(Compare, FloorIsAtLeastOneRoundingOfTheOutput) {
   Yardstick yardstick;
   yardstick.add(floats({2}, {1000, 1001}));
-  EXPECT_NEAR(least_floor(DataType::float32, yardstick, yardstick).max, 0x1p-24 * 1001, 1e-12);
-  EXPECT_NEAR(least_floor(DataType::float32, yardstick, yardstick).rms, 0x1p-24 * std::sqrt((1e6 + 1002001) / 2) / 0.5, 1e-12);
+  EXPECT_NEAR(least_floor(DataType::float32, yardstick).max, 0x1p-24 * 1001, 1e-12);
+  EXPECT_NEAR(least_floor(DataType::float32, yardstick).rms, 0x1p-24 * std::sqrt((1e6 + 1002001) / 2) / 0.5, 1e-12);
 }
 
-TEST(Compare, ASampleWithElementsEnoughIsItsOwnYardstick) {
-  const auto scaled = [](int64_t count, double by) {
-    std::vector<double> values;
-    for (int64_t i = 0; i < count; ++i) values.push_back(by * static_cast<double>(i));
-    Yardstick out;
-    out.add(floats({count}, values));
-    return out;
-  };
-  const Yardstick all = scaled(64, 100), own = scaled(64, 1), few = scaled(8, 1), constant = scaled(64, 0);
-  EXPECT_EQ(yardstick_of(own, all).range(), 63);
-  EXPECT_EQ(yardstick_of(few, all).range(), 6300);
-  EXPECT_EQ(yardstick_of(constant, all).range(), 6300);
-  EXPECT_DOUBLE_EQ(least_floor(DataType::float32, few, all).max, 0x1p-24 * 7 / 6300);
+TEST(Compare, AFloorOfAThousandthOfTheRangeIsIllConditioned) {
+  EXPECT_FALSE(is_ill_conditioned(DataType::float32, {.max = 9e-4, .rms = 0}));
+  EXPECT_TRUE(is_ill_conditioned(DataType::float32, {.max = 2e-3, .rms = 0}));
+  EXPECT_TRUE(is_ill_conditioned(DataType::float64, {.max = 2e-3, .rms = 0}));
+  // Of 16 bits, a hundredth is usual.
+  EXPECT_FALSE(is_ill_conditioned(DataType::float16, {.max = 2e-2, .rms = 0}));
+  EXPECT_TRUE(is_ill_conditioned(DataType::bfloat16, {.max = 0.2, .rms = 0}));
+  EXPECT_FALSE(is_ill_conditioned(DataType::int64, {.max = 1, .rms = 1}));
 }
 
 TEST(Compare, SaturatedShareCountsExtremes) {

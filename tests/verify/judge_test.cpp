@@ -76,11 +76,40 @@ TEST(Judge, DifferentSamplesDecideWhateverTheOthersSay) {
   output.samples[1].sample = 1;
   output.samples[1].outcome = Outcome::different;
   output.samples[1].reason = "because";
-  sum_up(output, reference, true);
+  output.samples[1].ratio = 7;
+  output.samples[1].max_error = 1e-3;
+  sum_up(output, reference, true, false);
   EXPECT_EQ(output.outcome, Outcome::different);
   EXPECT_EQ(output.reason, "because (sample 1)");
-  EXPECT_EQ(output.ratio, 9);
+  EXPECT_EQ(output.ratio, 7);
+  EXPECT_EQ(output.max_error, 1e-3);
+}
+
+TEST(Judge, FiguresAreThoseOfWellConditionedSamples) {
+  ReferenceOutput reference("y", true);
+  reference.add(floats({3}, {0.5, 0.25, 0.1}));
+  OutputComparison output;
+  output.samples.resize(2);
+  output.samples[0].ratio = 1;
+  output.samples[0].max_error = 1e-6;
+  output.samples[1].ratio = 3;
+  output.samples[1].max_error = 0.5;
+  output.samples[1].ill_conditioned = true;
+  sum_up(output, reference, false, false);
+  EXPECT_EQ(output.outcome, Outcome::same);
   EXPECT_EQ(output.max_error, 1e-6);
+}
+
+TEST(Judge, V80AConstantOutputIsTheSameWhereTheFilesProveIt) {
+  ReferenceOutput reference("y", true);
+  reference.add(floats({4}, {0, 0, 0, 0}));
+  OutputComparison output;
+  output.samples.resize(1);
+  sum_up(output, reference, true, /*proved=*/false);
+  EXPECT_EQ(output.outcome, Outcome::inconclusive);
+  sum_up(output, reference, true, /*proved=*/true);
+  EXPECT_EQ(output.outcome, Outcome::same);
+  EXPECT_EQ(output.reason, "");
 }
 
 }  // namespace

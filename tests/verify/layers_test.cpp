@@ -200,8 +200,7 @@ TEST(Layers, V76AnErrorInsideALoopsBodyIsNamed) {
   const VerifyResult result = verified(make(1.4F), make(1.41F));
   ASSERT_TRUE(result.unsupported_a.empty()) << summary(result);
   ASSERT_THAT(wrong_values(result), ElementsAre("l")) << summary(result);
-  EXPECT_THAT(result.layers.front().reason, HasSubstr("inside:"));
-  EXPECT_THAT(result.layers.front().reason, HasSubstr("'by'"));
+  EXPECT_THAT(result.layers.front().inside, HasSubstr("'by'"));
 }
 
 TEST(Layers, AnotherThingUnderAnOldNameIsNotWrong) {

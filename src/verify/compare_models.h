@@ -1,0 +1,11 @@
+#pragma once
+
+#include "relayout/verify.h"
+#include "verify/session.h"
+
+namespace relayout {
+
+/// verify() of two models that are loaded; `open` makes the Sessions that run them.
+[[nodiscard]] VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open = open_session);
+
+}  // namespace relayout

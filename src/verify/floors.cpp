@@ -1,0 +1,122 @@
+// Measures noise floors: runs of the original with every weight moved by one ULP, and in double precision. A floor belongs to one sample
+// and one output; no other sample widens it.
+#include "verify/floors.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+#include "verify/compare.h"
+#include "verify/rules.h"
+#include "verify/session.h"
+
+namespace relayout {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Floors::Floors(const Pair& pair, const Reference& reference)
+    : pair_(&pair), reference_(&reference), noise_(pair.a.model->graph()), floors_(reference.output_count()) {}
+
+void Floors::measure() {
+  const auto start = Clock::now();
+  const std::size_t first = joined_.size(), last = reference_->samples().size();
+  if (first == last) return;
+  for (std::size_t i = 0; i < floors_.size(); ++i) {
+    const DataType type = pair_->type_of_floor(reference_->output(i).type());
+    for (std::size_t s = first; s < last; ++s) floors_[i].push_back(least_floor(type, reference_->yardstick(i, s)));
+  }
+  joined_.resize(last, false);
+  draws_ = std::max(draws_, rules::kNoiseDraws);
+  draw(first, 0, draws_);
+  seconds_ += seconds_since(start);
+}
+
+void Floors::firm_up(int64_t fewest_elements) {
+  const auto start = Clock::now();
+  const int64_t firm = (rules::kFirmElements + fewest_elements - 1) / std::max<int64_t>(fewest_elements, 1);
+  const int wanted = static_cast<int>(std::max<int64_t>(rules::kNoiseDraws + rules::kMoreDraws, std::min(firm, rules::kFirmElements)));
+  if (wanted > draws_) draw(0, draws_, wanted - draws_);
+  draws_ = std::max(draws_, wanted);
+  seconds_ += seconds_since(start);
+}
+
+void Floors::draw(std::size_t first, int first_draw, int count) {
+  const std::size_t last = reference_->samples().size();
+  pair_->steps->expect(static_cast<int64_t>(last - first) * count);
+  for (int number = first_draw; number < first_draw + count; ++number) {
+    ExecuteOptions options = pair_->execute_options(Mode::as_written);
+    noise_.apply(options, number, pair_->grain);
+    const auto session = pair_->open(pair_->a, std::move(options));
+    for (std::size_t s = first; s < last; ++s) {
+      pair_->steps->next("noise floor");
+      widen_by(*session, noise_.inputs(reference_->inputs_of(s), pair_->options->seed, number, pair_->grain), s, /*is_reference=*/false);
+    }
+  }
+}
+
+void Floors::join_reference(std::size_t first, std::size_t last) {
+  const auto start = Clock::now();
+  std::vector<std::size_t> wanted;
+  for (std::size_t s = first; s < last; ++s) {
+    if (!joined_[s] && reference_->samples()[s].macs <= rules::kReferenceMacs) wanted.push_back(s);
+  }
+  if (wanted.empty()) return;
+  pair_->steps->expect(static_cast<int64_t>(wanted.size()));
+  const auto session = pair_->open(pair_->a, pair_->execute_options(Mode::reference));
+  for (const std::size_t s : wanted) {
+    pair_->steps->next("reference in double precision");
+    widen_by(*session, reference_->inputs_of(s), s, /*is_reference=*/true);
+  }
+  seconds_ += seconds_since(start);
+}
+
+void Floors::widen_by(Session& session, const Inputs& inputs, std::size_t sample, bool is_reference) {
+  const Session::Run run = session.run(inputs);
+  if (!run.rejected.empty()) return;
+  if (is_reference) joined_[sample] = true;
+  for (std::size_t i = 0; i < floors_.size(); ++i) {
+    const Datum reference = reference_->value(i, sample);
+    // Another number of boxes or so: this run says nothing of the distance.
+    if (!structural_difference(reference, run.outputs[i]).empty()) continue;
+    const Floor apart = relative(distance(reference, run.outputs[i]), reference_->yardstick(i, sample));
+    if (is_reference) suspect(i, sample, apart);
+    widen(floors_[i][sample], apart);
+  }
+}
+
+void Floors::suspect(std::size_t output, std::size_t sample, const Floor& apart) {
+  const double least = rules::kReferenceMinimum * dtype_minimum(reference_->output(output).type());
+  if (apart.max <= std::max(rules::kReferenceFactor * floors_[output][sample].max, least)) return;
+  if (suspicions_.empty() || suspicions_.back().sample != sample) suspicions_.push_back({output, sample, apart.max});
+}
+
+bool Floors::is_ill_conditioned(std::size_t output, std::size_t sample) const {
+  return relayout::is_ill_conditioned(pair_->type_of_floor(reference_->output(output).type()), floors_[output][sample]);
+}
+
+int Floors::well_conditioned() const {
+  const int all = static_cast<int>(joined_.size());
+  int fewest = all;
+  for (std::size_t i = 0; i < floors_.size(); ++i) {
+    int count = 0;
+    for (std::size_t s = 0; s < joined_.size(); ++s) count += is_ill_conditioned(i, s) ? 0 : 1;
+    fewest = std::min(fewest, count);
+  }
+  return fewest;
+}
+
+}  // namespace relayout

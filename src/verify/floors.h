@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "relayout/execute.h"
+#include "verify/compare.h"
+#include "verify/noise.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
+
+namespace relayout {
+
+/// How far correct evaluations of the original may lie apart, per output and sample, relative to the range of that sample alone.
+class Floors {
+ public:
+  /// An output of the original that lies far from its double-precision value.
+  struct Suspicion {
+    std::size_t output, sample;
+    double error;  ///< over the range
+  };
+
+  Floors(const Pair& pair, const Reference& reference);
+
+  /// For the samples that have no floor yet: one rounding, and the runs with moved weights that belong to every floor.
+  void measure();
+  /// More draws, for all samples: some by all means, and as many as an output of so few elements needs for a firm floor.
+  void firm_up(int64_t fewest_elements);
+  /// Joins the distance of the double-precision reference into the floors of the samples [first, last), where it is affordable.
+  void join_reference(std::size_t first, std::size_t last);
+
+  [[nodiscard]] const Floor& of(std::size_t output, std::size_t sample) const { return floors_[output][sample]; }
+  [[nodiscard]] bool is_ill_conditioned(std::size_t output, std::size_t sample) const;
+  /// Well-conditioned samples of the output that has fewest; outputs that are compared exactly do not count.
+  [[nodiscard]] int well_conditioned() const;
+  [[nodiscard]] bool has_reference(std::size_t sample) const { return joined_[sample]; }
+  [[nodiscard]] const std::vector<Suspicion>& suspicions() const noexcept { return suspicions_; }
+  [[nodiscard]] int draws() const noexcept { return draws_; }
+  [[nodiscard]] double seconds() const noexcept { return seconds_; }
+
+ private:
+  void draw(std::size_t first, int first_draw, int count);
+  void widen_by(Session& session, const Inputs& inputs, std::size_t sample, bool is_reference);
+  void suspect(std::size_t output, std::size_t sample, const Floor& apart);
+
+  const Pair* pair_;
+  const Reference* reference_;
+  WeightNoise noise_;
+  std::vector<std::vector<Floor>> floors_;  ///< by output and sample
+  std::vector<bool> joined_;                ///< by sample: the double-precision reference is part of the floor
+  std::vector<Suspicion> suspicions_;       ///< at most one a sample
+  int draws_ = 0;                           ///< of every sample
+  double seconds_ = 0;
+};
+
+}  // namespace relayout

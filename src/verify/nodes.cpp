@@ -1,0 +1,142 @@
+// Judges nodes rather than outputs: which node of the candidate, fed the original's values, makes others than the original; what of the
+// unexplained differences each node shows; and whether a node of the executor errs in one of its modes.
+#include "verify/nodes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
+#include "verify/layers.h"
+#include "verify/rules.h"
+#include "verify/suspects.h"
+
+namespace relayout {
+namespace {
+
+/// Of the same operands, two correct evaluations may choose differently.
+bool may_choose(const Node& node) {
+  return find_kernel(node) == nullptr || has_trait(node, Trait::chooses);
+}
+
+/// A result of another mode that is farther from the one as written than rounding explains.
+bool errs_alone(const LayerResult& layer) {
+  if (layer.bound == 0) return layer.outcome == Outcome::different;  // of another structure, or of a type that has no rounding
+  const double least = rules::kAloneMinimum * dtype_minimum(layer.type);
+  return layer.error > std::max(rules::kReferenceFactor * layer.floor, least) ||
+         layer.rms > std::max(rules::kReferenceFactor * layer.floor_rms, least);
+}
+
+/// Of a node that holds graphs (If, Loop, Scan): what the files alone say of the inside.
+void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
+  const Value* const made = b.find(layer.tensor);
+  if (made == nullptr || made->producer() == nullptr) return;
+  for (const auto& nested : made->producer()->subgraphs()) {
+    for (const Unexplained& entry : proof.unexplained) {
+      const Value* const value = nested->find(entry.name);
+      const bool by_value = value != nullptr && &value->graph() == nested.get();
+      const auto is_it = [&](const Node& node) { return node.name() == entry.name; };
+      if (entry.in_first || (!by_value && std::ranges::none_of(nested->nodes(), is_it))) continue;
+      layer.inside = entry.text;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult* proof,
+                                       Feeding feeding) {
+  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
+  LayerComparison comparison(pair.a, pair.b, *pair.options, pair.grain, [&] { pair.steps->next("node by node"); }, pair.open);
+  const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
+  if (suspects) comparison.suspect(&*suspects);
+  if (feeding == Feeding::shaken) comparison.shake();
+  auto layers = comparison.run([&] { return reference.inputs_of(sample); }, reference.samples()[sample].number,
+                               feeding == Feeding::by_depth);
+  for (LayerResult& layer : layers) {
+    if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
+  }
+  return layers;
+}
+
+std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
+  LayerComparison nodes(side, side, *pair.options, DataType::undefined, [&] { pair.steps->next("node by node"); }, pair.open);
+  for (LayerResult& layer : nodes.run_alone([&] { return reference.inputs_of(sample); }, reference.samples()[sample].number, mode)) {
+    if (!may_choose(*side.model->graph().find(layer.tensor)->producer()) && errs_alone(layer)) return std::move(layer);
+  }
+  return std::nullopt;
+}
+
+bool convicts(const LayerResult& layer) {
+  return layer.outcome == Outcome::different && !layer.unexplained.empty() && layer.correlation >= rules::kSameThing;
+}
+
+bool is_constant(const Unexplained& entry) noexcept {
+  using Kind = Unexplained::Kind;
+  return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor;
+}
+
+void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof) {
+  const auto weight = [](const LayerResult& layer) { return layer.bound > 0 ? layer.error / layer.bound : layer.error; };
+  for (const LayerResult& layer : layers) {
+    for (const std::size_t entry : layer.unexplained) {
+      auto at = std::ranges::lower_bound(checks, entry, {}, &UnexplainedCheck::entry);
+      if (at == checks.end() || at->entry != entry) {
+        at = checks.emplace(at);
+        at->entry = entry;
+      }
+      const bool guilty = convicts(layer);
+      at->alone = at->alone && std::ranges::all_of(layer.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
+      at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
+      const double shown = at->bound > 0 ? at->error / at->bound : at->error;
+      const bool more = guilty == (at->outcome == Outcome::different) && weight(layer) > shown;
+      if (!at->node.empty() && !more && !(guilty && at->outcome != Outcome::different)) continue;
+      at->node = layer.node;
+      at->op_type = layer.op_type;
+      at->sample = layer.sample;
+      at->error = layer.error;
+      at->floor = layer.floor;
+      at->bound = layer.bound;
+      at->outcome = guilty ? Outcome::different : Outcome::same;
+    }
+  }
+}
+
+bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
+  const auto is_vague = [](const LayerResult& layer) {
+    return !layer.unexplained.empty() && is_ill_conditioned(layer.type, {layer.floor, layer.floor_rms});
+  };
+  return std::ranges::none_of(layers, is_vague) && std::ranges::all_of(outputs, [&](const std::string& name) {
+           return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end();
+         });
+}
+
+bool depends_on_choice(const Value& output) {
+  std::vector<const Value*> open = {&output};
+  std::unordered_set<const Node*> seen;
+  while (!open.empty()) {
+    const Node* const node = open.back()->producer();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    if (find_kernel(*node) == nullptr || has_trait(*node, Trait::jumps)) return true;
+    for (const Value* const input : node->inputs()) {
+      if (input != nullptr) open.push_back(input);
+    }
+  }
+  return false;
+}
+
+}  // namespace relayout

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/verify.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
+
+namespace relayout {
+
+/// How nodes are fed: the original's values as they are; the same, and once more running on values of their own, for errors by depth;
+/// or values that lie a little beside.
+enum class Feeding { exact, by_depth, shaken };
+/// The models compared node by node over one sample.
+[[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
+                                                     const ProofResult* proof, Feeding feeding);
+
+/// The first node of a side whose result in a mode differs from the one as written by more than rounding, each fed the values as written.
+[[nodiscard]] std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
+                                                     Mode mode);
+
+/// Whether a node that differs does so because of something unexplained, and what it is compared with is the same thing in both files.
+[[nodiscard]] bool convicts(const LayerResult& layer);
+
+/// Joins what the nodes of one sample show of each unexplained difference.
+void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof);
+/// Whether an entry says that a constant has other elements.
+[[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
+
+/// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too. Not
+/// where the floor of something unexplained is too large to tell.
+[[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
+
+/// Whether a result that may jump stands between the graph's inputs and a value.
+[[nodiscard]] bool depends_on_choice(const Value& output);
+
+}  // namespace relayout

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "relayout/execute.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
+#include "verify/session.h"
+
+namespace relayout {
+
+/// Counts the runs of a comparison and tells whoever wants to show progress.
+class Steps {
+ public:
+  explicit Steps(std::function<void(std::string_view what, int64_t done, int64_t total)> report) : report_(std::move(report)) {}
+  /// So many runs more will come.
+  void expect(int64_t runs) { total_ += runs; }
+  void next(std::string_view what) {
+    total_ = std::max(total_, done_ + 1);
+    if (report_) report_(what, done_, total_);
+    ++done_;
+  }
+
+ private:
+  std::function<void(std::string_view, int64_t, int64_t)> report_;
+  int64_t done_ = 0, total_ = 0;
+};
+
+/// Two models and the question about them: what all stages of a comparison read.
+struct Pair {
+  Side a, b;
+  const VerifyOptions* options = nullptr;
+  OpenSession open;
+  Steps* steps = nullptr;
+  bool proved = false;                    ///< the files alone show that both compute the same
+  bool narrow = false;                    ///< one of the two computes in 16 bits or fewer somewhere
+  DataType grain = DataType::undefined;   ///< the narrow type that b computes in where a does not; undefined: none
+
+  [[nodiscard]] ExecuteOptions execute_options(Mode mode) const {
+    ExecuteOptions out;
+    out.mode = mode;
+    out.threads = options->threads;
+    out.seed = options->seed;
+    return out;
+  }
+  /// The type whose rounding the bounds of a value allow: its own, or the coarser one that b computes in.
+  [[nodiscard]] DataType type_of_floor(DataType type) const {
+    return is_measured(type) && unit_roundoff(grain) > unit_roundoff(type) ? grain : type;
+  }
+};
+
+}  // namespace relayout

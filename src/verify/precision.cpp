@@ -1,0 +1,89 @@
+// Tells in which floating-point types a model computes, from the element types of its values: whether one model rounds to 16 bits where
+// another does not is part of what a comparison has to say, however small the effect on the outputs.
+#include "verify/precision.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "ops/element_types.h"
+#include "ops/op.h"
+#include "ops/op_signature.h"
+#include "ops/traits.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+#include "verify/compare.h"
+#include "verify/noise.h"
+
+namespace relayout {
+namespace {
+
+/// Operators that choose or change signs, and round nothing, besides those that move elements.
+constexpr auto kExact = std::to_array<std::string_view>({"Abs", "Clip", "Constant", "Max", "MaxPool", "Min", "Neg", "Relu", "Where"});
+
+constexpr auto kLinear = std::to_array<std::string_view>({"Conv", "ConvTranspose", "Gemm", "MatMul"});
+
+bool is_one_of(const Node& node, auto& names) {
+  return node.domain().empty() && std::ranges::find(names, node.op_type()) != names.end();
+}
+
+bool is_constant(const Value& value) {
+  return (value.initializer() != nullptr && !value.is_input()) || (value.producer() != nullptr && value.producer()->is("Constant"));
+}
+
+void note_type(NarrowWork& work, DataType type) {
+  if (unit_roundoff(type) > unit_roundoff(work.coarsest)) work.coarsest = type;
+}
+
+}  // namespace
+
+bool is_narrow(DataType type) noexcept {
+  return unit_roundoff(type) >= unit_roundoff(DataType::float16);
+}
+
+NarrowWork narrow_work(const Graph& graph) {
+  NarrowWork work;
+  OpSignatures signatures;
+  const ElementTypes types(graph, signatures);
+  for_each_node(graph, [&](const Node& node) {
+    const bool linear = is_one_of(node, kLinear);
+    work.linear_in_all += linear ? 1 : 0;
+    if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) && is_constant(*node.input(0)) &&
+        is_narrow(types.of(*node.input(0))) && !is_narrow(types.of(*node.output(0)))) {
+      note_type(work, types.of(*node.input(0)));
+      ++work.constants;
+      if (work.first.empty()) work.first = node.label();
+    }
+    if (is_one_of(node, kExact) || traits_of(node).moves_input(0) || !node.subgraphs().empty()) return;
+    const auto rounds = [&](const Value* output) { return output != nullptr && is_narrow(types.of(*output)); };
+    if (std::ranges::none_of(node.outputs(), rounds)) return;
+    for (const Value* const output : node.outputs()) {
+      if (rounds(output)) note_type(work, types.of(*output));
+    }
+    if (work.nodes++ == 0) work.first = node.label();
+    work.linear += linear ? 1 : 0;
+  });
+  return work;
+}
+
+bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept {
+  return unit_roundoff(b.coarsest) > unit_roundoff(a.coarsest);
+}
+
+std::string describe(const NarrowWork& b) {
+  const std::string type(name_of(b.coarsest));
+  const auto counted = [](int64_t count, const char* one, const char* many) { return std::to_string(count) + (count == 1 ? one : many); };
+  std::string what;
+  if (b.linear > 0) {
+    what = "b computes " + std::to_string(b.linear) + " of " + counted(b.linear_in_all, " convolution or matrix product", " convolutions and matrix products") +
+           " in " + type;
+  } else if (b.nodes > 0) {
+    what = "b rounds the results of " + counted(b.nodes, " node to ", " nodes to ") + type;
+  } else {
+    what = "b holds " + counted(b.constants, " constant in ", " constants in ") + type;
+  }
+  return what + " (first: " + b.first + "), a does not";
+}
+
+}  // namespace relayout

@@ -1,0 +1,88 @@
+// Runs the original as written, each node one step, and keeps its outputs on disk: the candidate, the noise floors and the explanations
+// are all measured against them, and no two models need to be in memory at once.
+#include "verify/reference.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
+#include "verify/session.h"
+
+namespace relayout {
+namespace {
+
+/// Two values are the nature of what is cast from bool or one-hot, not a sign of saturation.
+bool may_saturate(const Value& output) {
+  constexpr int kMaxSteps = 32;
+  const Node* node = output.producer();
+  for (int step = 0; node != nullptr && step < kMaxSteps; ++step) {
+    if (node->is("Cast") || node->is("CastLike") || node->is("OneHot") || node->is("EyeLike") || node->is("Sign")) return false;
+    const bool moves = node->is("Identity") || node->is("Reshape") || node->is("Transpose") || node->is("Squeeze") || node->is("Unsqueeze");
+    node = moves && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
+  }
+  return true;
+}
+
+}  // namespace
+
+Reference::Reference(const Pair& pair, const InputMaker& inputs) : pair_(&pair), inputs_(&inputs) {
+  const auto values = pair.a.model->graph().outputs();
+  for (std::size_t i = 0; i < pair.a.outputs.size(); ++i) {
+    outputs_.push_back({ReferenceOutput(pair.a.outputs[i].name, may_saturate(*values[i])), {}, {}});
+  }
+}
+
+Inputs Reference::inputs_of(std::size_t sample) const {
+  const Sample& of = samples_[sample];
+  return inputs_->make(of.assignment, of.number, of.deviation);
+}
+
+void Reference::run(int count, double deviation) {
+  const auto start = std::chrono::steady_clock::now();
+  pair_->steps->expect(count);
+  const auto session = pair_->open(pair_->a, pair_->execute_options(Mode::as_written));
+  for (const int last = next_ + count; next_ < last; ++next_) {
+    pair_->steps->next("reference");
+    Sample sample{next_, deviation, {}, 0};
+    Session::Run run;
+    do {
+      sample.assignment = inputs_->dims().assign(next_, inputs_->samples(), attempt_);
+      run = session->run(inputs_->make(sample.assignment, next_, deviation));
+    } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < inputs_->dims().attempts());
+    if (samples_.empty() && !run.rejected.empty()) attempt_ = 0;
+    tried_.push_back({next_, sample.assignment.shapes, sample.assignment.dims, deviation, run.rejected});
+    if (!run.rejected.empty()) {
+      if (next_ == 0) rejection_ = run.rejected;
+      continue;
+    }
+    sample.macs = session->macs();
+    samples_.push_back(std::move(sample));
+    if (samples_.size() == 1) check_repeatable(*session, run.outputs);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      outputs_[i].summary.add(run.outputs[i]);
+      outputs_[i].yardsticks.emplace_back().add(run.outputs[i]);
+      outputs_[i].stored.push_back(spill_.write(run.outputs[i]));
+    }
+  }
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Reference::check_repeatable(Session& session, const Outputs& first) {
+  const Session::Run again = session.run(inputs_of(0));
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (again.rejected.empty() && bit_equal(first[i], again.outputs.at(i))) continue;
+    unrepeatable_ = pair_->a.outputs[i].name;
+    return;
+  }
+}
+
+}  // namespace relayout

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+
+namespace relayout::rules {
+
+// Every number of the verdict, with its unit and its source. "Measured" means: over 725 pairs of right and wrong files of 25
+// architectures, in f32 unless another type is named.
+
+/// A difference is rounding up to so many times the noise floor. Measured: right pairs stay below 1.6, wrong ones lie above 10 mostly.
+inline constexpr double kFloorFactor = 5;
+
+/// Runs of the original with moved weights that make a floor at first.
+inline constexpr int kNoiseDraws = 3;
+/// A figure above its bound by less than kNearBound gets so many draws more before it is called different: where few elements carry the
+/// error (a saturated output), three draws may all miss them.
+inline constexpr int kMoreDraws = 6;
+inline constexpr double kNearBound = 10;
+/// The largest of n normal deviates is a firm estimate of the spread from about 96 deviates on (its 5 % quantile lies above twice the
+/// standard deviation, so that 5 × the floor covers 10 standard deviations). Outputs of fewer elements get draws until elements × draws
+/// reach this, and figures above their bound by less than kNearBoundOfFew wait for them.
+inline constexpr int64_t kFirmElements = 96;
+inline constexpr double kNearBoundOfFew = 1000;
+
+/// Relative to the range of a sample: above this floor the sample is ill-conditioned. It may convict, it does not acquit. In f32 and
+/// f64 (a healthy network of 100 layers lies at 1e-6 to 1e-5), and in types of 16 bits or fewer (1e-3 to 2e-2).
+inline constexpr double kIllConditioned = 1e-3, kIllConditionedNarrow = 0.1;
+/// Standard deviations of the inputs that take the place of those of ill-conditioned samples, tried in this order.
+inline constexpr double kMildDeviations[] = {0.25, 0.01};
+
+/// Samples when something is unexplained, and when the proof is complete.
+inline constexpr int kSamples = 4, kSamplesOfProved = 1;
+/// Samples over which nodes are compared one by one: of the usual size, and reaching far.
+inline constexpr int kLayerSamples = 2;
+
+/// The double-precision reference runs plain loops: beyond so many multiply-accumulates per sample it takes too long.
+inline constexpr int64_t kReferenceMacs = 2'000'000'000;
+/// As written and in double precision, a model should agree; neither was seen to exceed the noise of moved weights by more than 3 times.
+/// Beyond the larger of so many floors and so many least bounds of the type, the executor may be wrong.
+inline constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
+/// The least bound of a node alone, in least bounds of the type: nothing upstream has enlarged its error.
+inline constexpr double kAloneMinimum = 50;
+
+/// Values of one name in both files with a lower Pearson correlation are not the same thing.
+inline constexpr double kSameThing = 0.9;
+/// A value is another thing under an old name when its reader's error falls below so much of what it was, once the reader is not fed it.
+inline constexpr double kMuchBetter = 0.25;
+/// A factor common to all elements of a 16-bit value: at least so many roundings, and enough elements to tell.
+inline constexpr double kGainRoundings = 4;
+inline constexpr double kElementsForGain = 64;
+/// Of values with fewer elements, three draws may agree by chance: they convict only far beyond their bound.
+inline constexpr int64_t kFewestElements = 8;
+
+/// An unexplained constant whose elements differ by no more than this, relatively, may be rounding: one that no sample feels is no
+/// reason to doubt.
+inline constexpr double kRoundedConstant = 1e-6;
+
+/// Nodes with such a constant are fed values that deviate from the original's by so many of their standard deviations, at random.
+inline constexpr double kShake = 0.25;
+
+/// Above this share of elements at the smallest and largest value an output shows nothing of the nodes upstream.
+inline constexpr double kSaturated = 0.99;
+
+/// Stored outputs of other programs in f32: error over the range that passes whatever the floor is.
+inline constexpr double kStoredMinimum = 1e-5;
+
+}  // namespace relayout::rules

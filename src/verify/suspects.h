@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+
+namespace relayout {
+
+/// Where the differences that a proof leaves unexplained take effect: the nodes of the main graphs that they change.
+class Suspects {
+ public:
+  /// Indices into ProofResult::unexplained.
+  using Entries = std::vector<std::size_t>;
+
+  Suspects(const ProofResult& proof, const Graph& a, const Graph& b);
+
+  /// The entries that change one of these nodes, of b or of a; each once, in order.
+  [[nodiscard]] Entries of(const std::vector<const Node*>& nodes) const;
+  /// Entries that could not be placed at any node: they concern every node.
+  [[nodiscard]] const Entries& everywhere() const noexcept { return everywhere_; }
+
+ private:
+  /// Everything in a model that an entry may name.
+  struct Names {
+    std::unordered_multimap<std::string_view, const Node*> nodes;        ///< by the name of the node
+    std::unordered_multimap<std::string_view, const Value*> values;      ///< results of nodes, and initializers
+  };
+  static Names names_of(const Graph& graph);
+  void add(std::size_t entry, const Unexplained& unexplained, const Names& names);
+  void add_reader(std::size_t entry, const Node& node);
+
+  std::unordered_map<const Node*, Entries> by_node_;
+  Entries everywhere_;
+};
+
+}  // namespace relayout

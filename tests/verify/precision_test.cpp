@@ -1,0 +1,134 @@
+// The precision that a model computes in is part of what it computes: rounding through 16 bits is a difference unless it is meant.
+
+#include "verify/precision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "narrow.h"
+#include "networks.h"
+#include "pair.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kToHalf = "to=10";
+constexpr const char* kToBrain = "to=16";
+
+/// Rounds one value through a 16-bit type where it stands.
+void round_through(Network& network, const std::string& value, const char* type) {
+  const std::string made = value + ".made";
+  onnx::NodeProto& producer = network.producer(value);
+  for (std::string& output : *producer.mutable_output()) {
+    if (output == value) output = made;
+  }
+  network.node("Cast", {made}, {value + ".narrow"}, {type}), network.node("Cast", {value + ".narrow"}, {value}, {"to=1"});
+  network.sort();
+}
+
+struct Place {
+  std::string name;
+  std::function<Network(uint64_t)> make;
+  std::vector<std::string> values;
+};
+
+const std::vector<Place>& places() {
+  static const std::vector<Place> kPlaces = {
+      {"classifier", classifier, {"c1.y", "r1", "n2.y", "p", "g", "y"}},
+      {"mobile", mobile, {"c1.y", "r1", "c3.y", "p", "y"}},
+      {"segmenter", segmenter, {"n1.y", "r2", "u.y", "cat", "y"}},
+      {"volumes", volumes, {"c1.y", "n2.y", "y"}},
+      {"lines", lines, {"c1.y", "r1", "y"}},
+      {"transformer", transformer, {"h", "q", "s1", "a", "z", "f3", "y"}},
+      {"shuffled", shuffled, {"n1.y", "sh", "c4.y", "y"}},
+      {"preactivated", preactivated, {"c1.y", "cat", "m", "y"}},
+      {"recurrent", recurrent, {"e", "h", "scores"}},
+      {"patches", patches, {"p1", "s", "o", "y"}},
+      {"statistics", statistics, {"r1", "a2", "d", "z", "y"}},
+      {"decisions", decisions, {"l", "scores"}},
+  };
+  return kPlaces;
+}
+
+TEST(Precision, V84RoundingThrough16BitsAnywhereIsADifferenceThatIsNamed) {
+  for (const Place& place : places()) {
+    for (const std::string& value : place.values) {
+      for (const char* const type : {kToHalf, kToBrain}) {
+        const Network a = place.make(1);
+        Network b = a;
+        round_through(b, value, type);
+        const VerifyResult result = verified(a, b);
+        EXPECT_EQ(result.outcome, Outcome::different) << place.name << " " << value << " " << type << "\n" << summary(result);
+        const std::string said = result.reason + (result.remarks.empty() ? "" : result.remarks.back());
+        EXPECT_THAT(said, HasSubstr(type == kToHalf ? "f16" : "bf16")) << place.name << " " << value;
+      }
+    }
+  }
+}
+
+TEST(Precision, V85ANarrowModelIsTheSameWhereThatIsMeant) {
+  Network a = mobile(1);
+  Network b = narrowed(a, onnx::TensorProto::FLOAT16);
+  // f32 at both ends, as converters keep them.
+  for (auto* const port : {b.graph().mutable_input(0), b.graph().mutable_output(0)}) {
+    port->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  b.node("Cast", {"x"}, {"x.half"}, {kToHalf});
+  b.producer("c1.y").set_input(0, "x.half");
+  b.producer("y").set_output(0, "y.half");
+  b.node("Cast", {"y.half"}, {"y"}, {"to=1"});
+  b.sort();
+  const VerifyResult refused = verified(a, b);
+  EXPECT_EQ(refused.outcome, Outcome::different) << summary(refused);
+  EXPECT_THAT(refused.reason, AllOf(HasSubstr("3 of 3 convolutions"), HasSubstr("f16"), HasSubstr("--precision fp16 accepts")));
+  VerifyOptions meant;
+  meant.precision = DataType::float16;
+  const VerifyResult accepted = verified(a, b, meant);
+  EXPECT_EQ(accepted.outcome, Outcome::same) << summary(accepted);
+  // A type that is not coarse enough does not accept a coarser one, and a wrong model is none the better for it.
+  VerifyOptions other;
+  other.precision = DataType::bfloat16;
+  Network wrong = b;
+  wrong.producer("r2").set_op_type("Neg");
+  EXPECT_EQ(verified(a, wrong, meant).outcome, Outcome::different);
+}
+
+TEST(Precision, NodesThatOnlyMoveElementsRoundNothing) {
+  Network n(1);
+  n.input("x", {"2", "3"}, onnx::TensorProto::FLOAT16).output("y", {"3", "2"}, onnx::TensorProto::FLOAT16);
+  n.node("Transpose", {"x"}, {"t"}), n.node("Relu", {"t"}, {"y"});
+  const auto model = Model::from_bytes(n.bytes());
+  EXPECT_EQ(narrow_work(model->graph()).nodes, 0);
+}
+
+TEST(Precision, ConstantsHeldIn16BitsCount) {
+  Network a(1);
+  a.input("x", {"N", "32"}).output("y", {"N", "48"});
+  a.normal("w", {32, 48}, 0.3).node("MatMul", {"x", "w"}, {"y"});
+  Network b = narrowed(a, onnx::TensorProto::BFLOAT16);
+  for (auto* const port : {b.graph().mutable_input(0), b.graph().mutable_output(0)}) {
+    port->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  b.node("Cast", {"w"}, {"w.wide"}, {"to=1"});
+  b.producer("y").set_input(1, "w.wide");
+  b.sort();
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  VerifyOptions meant;
+  meant.precision = DataType::bfloat16;
+  EXPECT_EQ(verified(a, b, meant).outcome, Outcome::same);
+}
+
+}  // namespace
+}  // namespace relayout
