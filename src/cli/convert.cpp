@@ -152,7 +152,9 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
   const bool moved = is_done("export-io");
   // The model that takes images channels-last stands second.
   const bool is_back = moved && result.layout == "contiguous";
-  next.verify = verify_command(is_back ? job.output : job.input, is_back ? job.input : job.output, moved, newer);
+  // A model that computes in wider numbers than its original is judged by its own.
+  const std::string precision = is_back || request.options.precision == "fp32" ? "" : request.options.precision;
+  next.verify = verify_command(is_back ? job.output : job.input, is_back ? job.input : job.output, precision, moved, newer);
   return next;
 }
 

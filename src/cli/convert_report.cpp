@@ -86,8 +86,9 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-CommandWords verify_command(const std::string& a, const std::string& b, bool images_last, bool newer_opset) {
+CommandWords verify_command(const std::string& a, const std::string& b, const std::string& precision, bool images_last, bool newer_opset) {
   CommandWords words{"relayout", "verify"};
+  if (!precision.empty()) words.insert(words.end(), {"--precision", precision});
   if (images_last) words.insert(words.end(), {"--io", "nhwc"});
   if (newer_opset) words.emplace_back("--allow-newer-opset");
   words.insert(words.end(), {file_word(a), file_word(b)});

@@ -270,11 +270,13 @@ void declare_rules(OptionSet& options) {
   options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
   // Of two models only.
   options.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--io",
-                    "--allow-inconclusive", "--run-identical", "--layers", "--html", "--strict", "--proof"},
+                    "--allow-inconclusive", "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only"},
                    {"--data", "--suite"});
   // Of a run.
   options.excludes({"--proof"}, {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data",
-                                 "--rtol", "--atol", "--io", "--run-identical", "--layers", "--mode", "--reference"});
+                                 "--rtol", "--atol", "--io", "--run-identical", "--layers", "--mode", "--reference", "--precision",
+                                 "--outputs-only"});
+  options.excludes({"--outputs-only"}, {"--strict"});
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {

@@ -179,10 +179,11 @@ TEST(OptionPairs, OfInspect) {
 TEST(OptionPairs, OfVerify) {
   const Names pair = {"--samples",       "--input",  "--shape",     "--dim",    "--resize",
                       "--mean",          "--std",    "--save-data", "--io",     "--allow-inconclusive",
-                      "--run-identical", "--layers", "--html",      "--strict", "--proof"};
+                      "--run-identical", "--layers", "--html",      "--strict", "--proof",
+                      "--precision",     "--outputs-only"};
   const Names suite = {"--jobs", "--timeout", "--shard", "--allow-empty", "--expected"};
   const Names running = {"--samples", "--seed",      "--input", "--shape", "--dim", "--resize",        "--mean",
-                         "--std",     "--save-data", "--rtol",  "--atol",  "--io",  "--run-identical", "--layers"};
+                         "--std",     "--save-data", "--rtol",  "--atol",  "--io",  "--run-identical", "--layers", "--precision", "--outputs-only"};
   const Table table{&kVerify,
                     {},
                     {{"--data", "d"},
@@ -198,6 +199,7 @@ TEST(OptionPairs, OfVerify) {
                      {"--rtol", "1"},
                      {"--atol", "1"},
                      {"--io", "nhwc"},
+                     {"--precision", "fp16"},
                      {"--mode", "optimized"},
                      {"--html", "h"},
                      {"--junit", "j"},
@@ -225,6 +227,7 @@ TEST(OptionPairs, OfVerify) {
                      {{"--suite"}, {"--data", "--original"}},
                      {{"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"}},
                      {{"--mode"}, {"--reference"}},
+                     {{"--outputs-only"}, {"--strict"}},
                      {{"--proof"}, running}}};
   expect_table(table);
   expect_companions(table);
