@@ -125,8 +125,8 @@ struct UnexplainedCheck {
   std::string node, op_type;  ///< the node of b that shows it most
   int sample = 0;
   double error = 0, floor = 0, bound = 0;  ///< of that node alone, as in LayerResult
-  bool felt = false;   ///< in some sample it changes a bit of some node's result
-  bool alone = true;   ///< no node that shows it is changed in another way than by its constants
+  bool felt = false;                       ///< in some sample it changes a bit of some node's result
+  bool alone = true;                       ///< no node that shows it is changed in another way than by its constants
   Outcome outcome = Outcome::same;
 };
 

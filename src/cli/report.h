@@ -45,7 +45,8 @@ struct PassReport {
 /// What to do next. Commands work as they are printed: they are broken by a backslash, and no word is shortened.
 [[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
 /// "relayout verify A B", with what these two files need.
-[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const std::string& precision, bool images_last, bool newer_opset);
+[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const std::string& precision, bool images_last,
+                                          bool newer_opset);
 /// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
 [[nodiscard]] CommandWords undo_command(const std::string& converted, bool newer_opset);
 [[nodiscard]] Json convert_json(const ConvertResult& result);

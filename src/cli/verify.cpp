@@ -269,13 +269,14 @@ void declare_rules(OptionSet& options) {
   options.excludes({"--suite"}, {"--data", "--original"});
   options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
   // Of two models only.
-  options.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--io",
-                    "--allow-inconclusive", "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only"},
-                   {"--data", "--suite"});
+  options.excludes(
+      {"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--io", "--allow-inconclusive",
+       "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only"},
+      {"--data", "--suite"});
   // Of a run.
-  options.excludes({"--proof"}, {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data",
-                                 "--rtol", "--atol", "--io", "--run-identical", "--layers", "--mode", "--reference", "--precision",
-                                 "--outputs-only"});
+  options.excludes({"--proof"},
+                   {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--rtol", "--atol",
+                    "--io", "--run-identical", "--layers", "--mode", "--reference", "--precision", "--outputs-only"});
   options.excludes({"--outputs-only"}, {"--strict"});
 }
 
@@ -287,7 +288,8 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
                "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})");
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   options.group("Inputs");
-  options.integer("--samples", "N", 1, request->options.samples, "how many sets of inputs to run (default: 4; 1 where the files alone prove it)");
+  options.integer("--samples", "N", 1, request->options.samples,
+                  "how many sets of inputs to run (default: 4; 1 where the files alone prove it)");
   options.integer("--seed", "S", 0, request->seed, "of the generated inputs (default: 1)");
   options.assignments("--input", "NAME=FILE", request->inputs,
                       "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image");

@@ -158,11 +158,14 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   std::vector<const UnexplainedCheck*> checks;
   for (const UnexplainedCheck& check : result.checks) checks.push_back(&check);
   std::ranges::stable_sort(checks, [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
-    return std::pair(x->outcome != Outcome::different, y->error * x->floor) < std::pair(y->outcome != Outcome::different, x->error * y->floor);
+    return std::pair(x->outcome != Outcome::different, y->error * x->floor) <
+           std::pair(y->outcome != Outcome::different, x->error * y->floor);
   });
   if (checks.empty()) return;
   const std::size_t shown = style.verbose ? checks.size() : std::min(checks.size(), kMostLines);
-  table.row({{"unexplained, at its node", Style::faint}, {"node", Style::faint}, {"local error", Style::faint, Align::right},
+  table.row({{"unexplained, at its node", Style::faint},
+             {"node", Style::faint},
+             {"local error", Style::faint, Align::right},
              {"local floor", Style::faint, Align::right}});
   for (std::size_t i = 0; i < shown; ++i) {
     const UnexplainedCheck& check = *checks[i];
@@ -391,7 +394,8 @@ std::string shape_of(const OutputComparison& output) {
 
 std::string circumstances(const VerifyResult& result) {
   if (result.samples == 0) return {};
-  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from " + std::to_string(result.draws) + " runs with moved weights";
+  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from " +
+                    std::to_string(result.draws) + " runs with moved weights";
   if (result.reference_run) out += " and the double-precision reference";
   out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
   return out + " · " + seconds_text(result.seconds);

@@ -57,8 +57,8 @@ class Candidate {
   const Reference* reference_;
   Floors* floors_;
   Mode mode_;
-  std::vector<std::optional<std::size_t>> places_;            ///< by output of a: its place among b's
-  std::vector<std::vector<SampleMetrics>> figures_;           ///< by output and sample
+  std::vector<std::optional<std::size_t>> places_;             ///< by output of a: its place among b's
+  std::vector<std::vector<SampleMetrics>> figures_;            ///< by output and sample
   std::vector<std::map<std::size_t, Spill::Stored>> flipped_;  ///< by output and sample: values of an exact type that differ
   std::vector<std::string> hints_, contradictions_;
   Spill spill_;

@@ -34,7 +34,9 @@ InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const G
       files_(read_files(ports_, options)),
       dims_(ports_, uses_, options, shapes_of(files_)),
       seed_(options.seed),
-      samples_(ports_.empty() || all_from_files() ? 1 : options.samples > 0 ? options.samples : rules::kSamples) {
+      samples_(ports_.empty() || all_from_files() ? 1
+               : options.samples > 0              ? options.samples
+                                                  : rules::kSamples) {
   check_guessable();
   for (InputUse& use : uses_) use.narrow = narrow;
   if (other != nullptr) prefer_differing_rows(*other);

@@ -147,7 +147,22 @@ LayerComparison::LayerComparison(const Side& a, const Side& b, const VerifyOptio
       if (partner == partners.end()) continue;
       by_b_.emplace(output, layers_.size());
       by_a_.emplace(partner->second.value, layers_.size());
-      layers_.push_back({partner->second.value, output, partner->second.by_structure, partner->second.before_jump, {}, {}, {}, {}, {}, {}, 0, 0, 1, false, false, false});
+      layers_.push_back({partner->second.value,
+                         output,
+                         partner->second.by_structure,
+                         partner->second.before_jump,
+                         {},
+                         {},
+                         {},
+                         {},
+                         {},
+                         {},
+                         0,
+                         0,
+                         1,
+                         false,
+                         false,
+                         false});
     }
   }
 }
@@ -295,12 +310,14 @@ void LayerComparison::feed_candidate(const MakeInputs& inputs, Mode mode) {
 bool LayerComparison::is_in_doubt(const Layer& layer) const {
   return layer.candidate && layer.metrics.outcome == Outcome::different && is_measured(type_of(spill_->read(*layer.candidate))) &&
          layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0 &&
-         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max && layer.metrics.rms_error < rules::kNearBound * layer.metrics.bound_rms;
+         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max &&
+         layer.metrics.rms_error < rules::kNearBound * layer.metrics.bound_rms;
 }
 
 /// Element by element the error of a factor may lie within the floor; all elements together tell it.
 void LayerComparison::decide_gain(Layer& layer) const {
-  const double bound = std::max(rules::kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type_of_floor(layer.reference->type)));
+  const double bound =
+      std::max(rules::kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type_of_floor(layer.reference->type)));
   if (layer.metrics.outcome == Outcome::different || !(std::fabs(layer.gain) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +

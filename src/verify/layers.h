@@ -47,7 +47,7 @@ class LayerComparison {
     const Value* a;
     const Value* b;
     bool by_structure;
-    bool before_jump;  ///< not fed, unless a jump behind it differs
+    bool before_jump;                                   ///< not fed, unless a jump behind it differs
     std::optional<Spill::Stored> reference, candidate;  ///< a's value, b's fed one
     Yardstick yardstick;
     Floor floor;
@@ -57,7 +57,7 @@ class LayerComparison {
     double correlation = 1;  ///< when b goes on from its own values
     bool compared = false;
     bool trusted = false;  ///< means in b the same as in a: see trust_right_readers
-    bool apart = false;  ///< for now not fed to anything
+    bool apart = false;    ///< for now not fed to anything
   };
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;

@@ -64,8 +64,8 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
   const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
   if (suspects) comparison.suspect(&*suspects);
   if (feeding == Feeding::shaken) comparison.shake();
-  auto layers = comparison.run([&] { return reference.inputs_of(sample); }, reference.samples()[sample].number,
-                               feeding == Feeding::by_depth);
+  auto layers =
+      comparison.run([&] { return reference.inputs_of(sample); }, reference.samples()[sample].number, feeding == Feeding::by_depth);
   for (LayerResult& layer : layers) {
     if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
   }
@@ -99,7 +99,8 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
         at->entry = entry;
       }
       const bool guilty = convicts(layer);
-      at->alone = at->alone && std::ranges::all_of(layer.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
+      at->alone =
+          at->alone && std::ranges::all_of(layer.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
       at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
       const double shown = at->bound > 0 ? at->error / at->bound : at->error;
       const bool more = guilty == (at->outcome == Outcome::different) && weight(layer) > shown;

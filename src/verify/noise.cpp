@@ -190,7 +190,8 @@ void WeightNoise::apply(ExecuteOptions& options, int number, DataType grain) con
 Inputs WeightNoise::inputs(Inputs given, uint64_t seed, int number, DataType grain) const {
   if (!quantized_) return given;
   for (auto& [name, datum] : given) {
-    if (datum.kind == Datum::Kind::tensor && datum.tensor) datum.tensor = moved_by_one_ulp(datum.tensor, seed, "input " + name, number, grain);
+    if (datum.kind == Datum::Kind::tensor && datum.tensor)
+      datum.tensor = moved_by_one_ulp(datum.tensor, seed, "input " + name, number, grain);
   }
   return given;
 }

@@ -35,9 +35,9 @@ struct Pair {
   const VerifyOptions* options = nullptr;
   OpenSession open;
   Steps* steps = nullptr;
-  bool proved = false;                    ///< the files alone show that both compute the same
-  bool narrow = false;                    ///< one of the two computes in 16 bits or fewer somewhere
-  DataType grain = DataType::undefined;   ///< the narrow type that b computes in where a does not; undefined: none
+  bool proved = false;                   ///< the files alone show that both compute the same
+  bool narrow = false;                   ///< one of the two computes in 16 bits or fewer somewhere
+  DataType grain = DataType::undefined;  ///< the narrow type that b computes in where a does not; undefined: none
 
   [[nodiscard]] ExecuteOptions execute_options(Mode mode) const {
     ExecuteOptions out;

@@ -175,7 +175,8 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   StructuralPairing pairing(a, b, partners);
   pairing.run();
   pairing.pair_operands_of_jumps();
-  for (auto& [value, partner] : partners) partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
+  for (auto& [value, partner] : partners)
+    partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
   return partners;
 }
 

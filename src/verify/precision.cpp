@@ -76,8 +76,8 @@ std::string describe(const NarrowWork& b) {
   const auto counted = [](int64_t count, const char* one, const char* many) { return std::to_string(count) + (count == 1 ? one : many); };
   std::string what;
   if (b.linear > 0) {
-    what = "b computes " + std::to_string(b.linear) + " of " + counted(b.linear_in_all, " convolution or matrix product", " convolutions and matrix products") +
-           " in " + type;
+    what = "b computes " + std::to_string(b.linear) + " of " +
+           counted(b.linear_in_all, " convolution or matrix product", " convolutions and matrix products") + " in " + type;
   } else if (b.nodes > 0) {
     what = "b rounds the results of " + counted(b.nodes, " node to ", " nodes to ") + type;
   } else {

@@ -26,8 +26,8 @@ class Suspects {
  private:
   /// Everything in a model that an entry may name.
   struct Names {
-    std::unordered_multimap<std::string_view, const Node*> nodes;        ///< by the name of the node
-    std::unordered_multimap<std::string_view, const Value*> values;      ///< results of nodes, and initializers
+    std::unordered_multimap<std::string_view, const Node*> nodes;    ///< by the name of the node
+    std::unordered_multimap<std::string_view, const Value*> values;  ///< results of nodes, and initializers
   };
   static Names names_of(const Graph& graph);
   void add(std::size_t entry, const Unexplained& unexplained, const Names& names);

@@ -293,8 +293,8 @@ class Values {
 
 }  // namespace
 
-Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed, const std::string& name,
-                   int sample, double deviation) {
+Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed, const std::string& name, int sample,
+                   double deviation) {
   const RandomStream random(seed, name, static_cast<uint64_t>(sample));
   return Values(type, dims, use, limit, random, sample, deviation).make();
 }

@@ -63,7 +63,6 @@ Side load_side(const std::filesystem::path& path, const LoadOptions& options, bo
   return side;
 }
 
-
 VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& options) {
   VerifyResult result;
   result.a = a.name;
@@ -210,9 +209,10 @@ void explain_suspicions(const Pair& pair, const Reference& reference, const Floo
                                short_number(suspicion.error) + " of the range away" + kChoice);
       return;
     }
-    result.defect = "as written and double-precision reference disagree on output " + quote(output) + " of " + escape(pair.a.name) + " by " +
-                    short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" + escape(layer->op_type) +
-                    ") alone by " + (layer->bound > 0 ? short_number(layer->error) : layer->reason) + ", more than any rounding explains";
+    result.defect = "as written and double-precision reference disagree on output " + quote(output) + " of " + escape(pair.a.name) +
+                    " by " + short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" +
+                    escape(layer->op_type) + ") alone by " + (layer->bound > 0 ? short_number(layer->error) : layer->reason) +
+                    ", more than any rounding explains";
   }
 }
 
@@ -299,9 +299,10 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
 void convict(VerifyResult& result, const LayerResult& layer) {
   if (result.outcome == Outcome::different) return;
   result.outcome = Outcome::different;
-  result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed a's values, it gives a different result (" +
-                  (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
-                  "), which the outputs hide (--outputs-only judges them alone)";
+  result.reason =
+      "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed a's values, it gives a different result (" +
+      (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
+      "), which the outputs hide (--outputs-only judges them alone)";
 }
 
 /// Elements that fall to the neighbouring step because rounding puts them on the other side of a boundary: counted, with the node of most.
@@ -365,8 +366,8 @@ void judge_unfelt(const Pair& pair, const Reference& reference, VerifyResult& re
     if (!convicts(layer)) continue;
     if (result.outcome == Outcome::same) {
       result.outcome = Outcome::different;
-      result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): " +
-                      proof.unexplained[layer.unexplained.front()].text + "; no sample shows it, values beside theirs do";
+      result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) +
+                      "): " + proof.unexplained[layer.unexplained.front()].text + "; no sample shows it, values beside theirs do";
     }
     result.layers.push_back(std::move(layer));
   }

@@ -34,7 +34,8 @@ TEST_F(Precision, ConvertsAndVerifies) {
   EXPECT_THAT(made.out, HasSubstr("in fp16"));
   EXPECT_THAT(made.out, HasSubstr("fragile"));
   EXPECT_THAT(made.out, HasSubstr("exponentials"));
-  const ProcessResult same = run({"verify", "net.onnx", "half.onnx"});
+  EXPECT_EQ(run({"verify", "net.onnx", "half.onnx"}).code, 1);  // unless it is meant
+  const ProcessResult same = run({"verify", "net.onnx", "half.onnx", "--precision", "fp16"});
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   const ProcessResult again = run({"convert", "half.onnx", "-o", "twice.onnx", "--precision", "fp16"});
   EXPECT_EQ(again.code, 0) << again.err;
@@ -49,7 +50,7 @@ TEST_F(Precision, WhatIsPartlyIn16BitsBeforeVerifiesToo) {
           .name_nodes()
           .bytes());
   ASSERT_EQ(run({"convert", "mixed.onnx", "-o", "half.onnx", "--precision", "fp16"}).code, 0);
-  const ProcessResult same = run({"verify", "mixed.onnx", "half.onnx"});
+  const ProcessResult same = run({"verify", "mixed.onnx", "half.onnx", "--precision", "fp16"});
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   EXPECT_EQ(run({"verify", "half.onnx", "half.onnx", "--run-identical"}).code, 0);
 }
@@ -65,7 +66,7 @@ TEST_F(Precision, AWrongWeightIsFound) {
     for (std::size_t i = 1; i < 54; i += 2) (*tensor.mutable_raw_data())[i] = static_cast<char>((*tensor.mutable_raw_data())[i] ^ 0x80);
   }
   write_file(folder_ / "wrong.onnx", message.SerializeAsString());
-  const ProcessResult result = run({"verify", "net.onnx", "wrong.onnx"});
+  const ProcessResult result = run({"verify", "net.onnx", "wrong.onnx", "--precision", "fp16"});
   EXPECT_EQ(result.code, 1) << result.out;
 }
 
@@ -75,7 +76,7 @@ TEST_F(Precision, ChoicesBetweenScoresThatRoundingMakesEqualAreTies) {
       "(x, W)  r = Relu (a)  s = Conv <pads = [1,1,1,1]> (r, V)  y = ArgMax <axis = 1> (s) }");
   write_file(folder_ / "classes.onnx", before.bytes());
   ASSERT_EQ(run({"convert", "classes.onnx", "-o", "half.onnx", "--precision", "fp16", "--layout", "keep"}).code, 0);
-  const ProcessResult same = run({"verify", "classes.onnx", "half.onnx"});
+  const ProcessResult same = run({"verify", "classes.onnx", "half.onnx", "--precision", "fp16"});
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   EXPECT_THAT(same.out, HasSubstr("tie")) << "the test's network has close scores";
   onnx::ModelProto message;
@@ -86,7 +87,7 @@ TEST_F(Precision, ChoicesBetweenScoresThatRoundingMakesEqualAreTies) {
     for (std::size_t i = tensor.raw_data().size() * 4 / 5; i < tensor.raw_data().size(); ++i) (*tensor.mutable_raw_data())[i] = 0;
   }
   write_file(folder_ / "wrong.onnx", message.SerializeAsString());
-  EXPECT_EQ(run({"verify", "classes.onnx", "wrong.onnx"}).code, 1);
+  EXPECT_EQ(run({"verify", "classes.onnx", "wrong.onnx", "--precision", "fp16"}).code, 1);
 }
 
 TEST_F(Precision, BackAndForth) {

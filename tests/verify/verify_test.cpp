@@ -22,9 +22,9 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "support/network.h"
+#include "verify/compare_models.h"
 #include "verify/port.h"
 #include "verify/session.h"
-#include "verify/compare_models.h"
 
 namespace relayout {
 namespace {
@@ -328,7 +328,7 @@ VerifyResult verified_by_erring_executor(Network a, Network b, const Errors& err
     return out;
   };
   return compare_models(side(folder.write("a.onnx", a.bytes())), side(folder.write("b.onnx", b.bytes())), options,
-                      [&](const Side& of, const ExecuteOptions& how) { return std::make_unique<ErringSession>(of, how, errors); });
+                        [&](const Side& of, const ExecuteOptions& how) { return std::make_unique<ErringSession>(of, how, errors); });
 }
 
 /// Puts 0.01 onto the first element, in a copy.
@@ -354,12 +354,13 @@ TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
 TEST(Verify, V77APlanThatIsWrongOnlyWhenOptimizedIsADefect) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
-  const VerifyResult result = verified_by_erring_executor(a, b,
-                                                          {nullptr, [](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
-                                                             if (mode == Mode::optimized && node.output(0)->name() == "r3")
-                                                               outputs[0].tensor.data<float>()[0] += 1;
-                                                           }});
-  EXPECT_THAT(result.defect, AllOf(HasSubstr("b.onnx is right as written, but not optimized"), HasSubstr("'y'"), HasSubstr("(Relu) alone")));
+  const VerifyResult result =
+      verified_by_erring_executor(a, b, {nullptr, [](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
+                                           if (mode == Mode::optimized && node.output(0)->name() == "r3")
+                                             outputs[0].tensor.data<float>()[0] += 1;
+                                         }});
+  EXPECT_THAT(result.defect,
+              AllOf(HasSubstr("b.onnx is right as written, but not optimized"), HasSubstr("'y'"), HasSubstr("(Relu) alone")));
   EXPECT_THAT(outcomes(result), Each(Outcome::same));
   EXPECT_EQ(exit_code(result, true), 70);
 }
