@@ -30,6 +30,7 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/suite.h"
+#include "relayout/types.h"
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/summary.h"

@@ -28,6 +28,7 @@
 #include "passes/patterns.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"
 

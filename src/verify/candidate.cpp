@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,11 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
+#include "verify/floors.h"
 #include "verify/hints.h"
+#include "verify/pair.h"
+#include "verify/port.h"
+#include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
 #include "verify/ties.h"

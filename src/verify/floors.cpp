@@ -14,6 +14,8 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "verify/compare.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
 

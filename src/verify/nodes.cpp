@@ -20,6 +20,8 @@
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/layers.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/suspects.h"
 

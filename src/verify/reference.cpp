@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
-#include "relayout/verify.h"
 #include "verify/compare.h"
+#include "verify/inputs.h"
+#include "verify/pair.h"
 #include "verify/session.h"
 
 namespace relayout {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -318,7 +319,7 @@ class Explanation {
   template <class Score>
   std::string why_flipped(const Box& box, const std::set<Box>& all, const std::set<Box>& apart, const std::set<Box>& pending,
                           const std::vector<double>& corners_of_all, const Score& score, double threshold) const {
-    const double near = operand(1).tolerance, least = scalar(4, -INFINITY);
+    const double near = operand(1).tolerance, least = scalar(4, -std::numeric_limits<double>::infinity());
     if (std::fabs(score(box) - least) <= near) return competitors("score and threshold", score(box), least, near);
     const auto mine = corners(corners_of_all, box);
     const double size = std::max(std::min(mine[2] - mine[0], mine[3] - mine[1]), 1e-30);

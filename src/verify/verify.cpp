@@ -29,6 +29,7 @@
 #include "verify/compare.h"
 #include "verify/compare_models.h"
 #include "verify/floors.h"
+#include "verify/free_dims.h"
 #include "verify/identical.h"
 #include "verify/inputs.h"
 #include "verify/interface.h"
@@ -123,7 +124,7 @@ std::string find_coarser(Pair& pair, VerifyResult& result) {
   const DataType meant = pair.options->precision;
   if (meant != DataType::undefined && (b.nodes > 0 || b.constants > 0)) pair.grain = meant;
   if (!is_coarser(b, a)) return {};
-  const std::string what = describe(b);
+  std::string what = describe(b);
   const bool allowed = meant != DataType::undefined && unit_roundoff(meant) >= unit_roundoff(b.coarsest);
   if (!allowed) pair.grain = b.coarsest;
   if (!allowed) return what;

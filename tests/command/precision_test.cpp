@@ -14,7 +14,6 @@ namespace relayout::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class Precision : public CommandTest {
  protected:

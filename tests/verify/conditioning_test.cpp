@@ -20,7 +20,6 @@ using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the
 using test::fold_batch_norm;
 using test::Network;
 using ::testing::Contains;
-using ::testing::Each;
 using ::testing::HasSubstr;
 
 /// A classifier of few classes that cubes its features: images of 0 … 255 come out 1e7 times as large as those of N(0, 1).

@@ -18,7 +18,6 @@ namespace relayout {
 namespace {
 
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -17,7 +17,6 @@ namespace {
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 using test::fold_batch_norm;
 using test::Network;
-using ::testing::HasSubstr;
 
 void quantize(Network& n, const std::string& from, const std::string& to, float scale) {
   n.floats(to + ".scale", {}, {scale});

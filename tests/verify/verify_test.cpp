@@ -34,9 +34,7 @@ using test::fold_batch_norm;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Le;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
