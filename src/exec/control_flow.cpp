@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "ops/loops/strided.h"
 #include "ops/op.h"
-#include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -1,18 +1,16 @@
 // Walks the nodes of a program for types, dims and constants, as far as they are known before data is seen.
 #include "exec/inference.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
 #include "exec/constant_store.h"
 #include "exec/program.h"
+#include "ops/call.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
@@ -25,25 +23,8 @@ namespace {
 
 /// Constants up to this size are read during inference: shapes, axes, bounds.
 constexpr int64_t kSmallElements = 1024;
-/// Results up to this size are computed at plan time.
-constexpr int64_t kFoldBytes = int64_t{64} << 20;
-
-/// Whether an operand's elements are never looked at, only its type and dims.
-bool reads_type_only(const ProgramNode& node, std::size_t input) {
-  return node.op->traits.reads(input) != Reads::elements;
-}
-
-std::vector<Datum> compute(const ProgramNode& node, std::span<const Datum* const> inputs, const std::vector<DatumInfo>& infos) {
-  std::vector<Datum> outputs(node.outputs.size());
-  std::vector<Datum*> pointers(node.outputs.size(), nullptr);
-  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-    if (node.outputs[k] < 0) continue;
-    outputs[k].kind = infos[k].kind;
-    if (infos[k].kind == Datum::Kind::tensor) outputs[k].tensor = Tensor(infos[k].type, infos[k].dims);
-    pointers[k] = &outputs[k];
-  }
-  node.op->compute(node.call, inputs, pointers);
-  return outputs;
+std::vector<Datum> results_of(const ProgramNode& node, std::span<const Datum* const> inputs, const std::vector<DatumInfo>& infos) {
+  return compute(*node.op, node.call, inputs, infos, [&](std::size_t k) { return node.output(k) >= 0; });
 }
 
 class Walk {
@@ -123,8 +104,7 @@ class Walk {
   std::optional<std::vector<DatumInfo>> infer_outputs(const ProgramNode& node) {
     for (const bool everything : {false, true}) {
       if (everything && !load_inputs(node)) return std::nullopt;
-      std::vector<DatumInfo> infos(node.inputs.size());
-      std::vector<const DatumInfo*> pointers(node.inputs.size(), nullptr);
+      KnownInfos infos(node.inputs.size());
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] < 0) continue;
         const ValueState& input = state(node.inputs[i]);
@@ -132,11 +112,11 @@ class Walk {
           fail(ErrorKind::defect, "value '" + program_.values()[static_cast<std::size_t>(node.inputs[i])]->name() + "' was not inferred");
         if (input.constant && !input.constant->is_loaded() && input.constant->element_count() <= kSmallElements)
           store_.load(*input.constant);
-        infos[i] = *input.info;
-        infos[i].value = input.constant && input.constant->is_loaded() ? &input.constant->tensor() : nullptr;
-        pointers[i] = &infos[i];
+        DatumInfo info = *input.info;
+        info.value = input.constant && input.constant->is_loaded() ? &input.constant->tensor() : nullptr;
+        infos.set(i, std::move(info));
       }
-      auto result = node.op->infer(node.call, pointers);
+      auto result = node.op->infer(node.call, infos.get());
       if (result) {
         for (DatumInfo& info : *result) info.value = nullptr;
         return result;
@@ -157,19 +137,8 @@ class Walk {
   }
 
   [[nodiscard]] bool foldable(const ProgramNode& node, const std::vector<DatumInfo>& infos) {
-    if (node.op->traits.has(Trait::random)) return false;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] < 0 || reads_type_only(node, i)) continue;
-      if (!state(node.inputs[i]).constant) return false;
-    }
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] < 0) continue;
-      if (infos[k].kind != Datum::Kind::tensor) return false;
-      const auto bytes =
-          checked_mul(element_count(infos[k].dims), static_cast<int64_t>(std::max<std::size_t>(memory_size(infos[k].type), 1)));
-      if (!bytes || *bytes > kFoldBytes) return false;
-    }
-    return true;
+    return is_computed_early(infos, [&](std::size_t k) { return node.output(k) >= 0; }) &&
+           follows_from(*node.op, *node.node, [&](std::size_t i) { return node.input(i) < 0 || state(node.input(i)).constant != nullptr; });
   }
 
   bool fold(const ProgramNode& node, const std::vector<DatumInfo>& infos) {
@@ -179,16 +148,12 @@ class Walk {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] < 0) continue;
       const ValueState& input = state(node.inputs[i]);
-      if (input.constant && !reads_type_only(node, i)) {
-        inputs[i].tensor = store_.read(*input.constant);
-      } else if (input.info->kind == Datum::Kind::tensor) {
-        inputs[i].tensor = Tensor(TensorDesc{input.info->type, input.info->dims, contiguous_strides(input.info->dims)}, nullptr, nullptr);
-      } else {
-        return false;
-      }
+      const bool is_read = node.op->traits.reads(i) == Reads::elements;
+      if (!is_read && input.info->kind != Datum::Kind::tensor) return false;
+      inputs[i].tensor = is_read ? store_.read(*input.constant) : without_elements(input.info->type, input.info->dims);
       pointers[i] = &inputs[i];
     }
-    std::vector<Datum> outputs = compute(node, pointers, infos);
+    std::vector<Datum> outputs = results_of(node, pointers, infos);
     if (node.node->is("ConstantOfShape") && node.output(0) >= 0) store_.edit(node.node->output(0)->name(), outputs[0].tensor);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] >= 0) set_constant(node.outputs[k], std::make_shared<KnownConstant>(std::move(outputs[k].tensor)));
@@ -209,16 +174,9 @@ Inference infer(const Program& program, int first, std::vector<ValueState>& stat
 }
 
 std::vector<Datum> compute_now(const ProgramNode& node, std::span<const Datum* const> inputs) {
-  std::vector<DatumInfo> infos(inputs.size());
-  std::vector<const DatumInfo*> pointers(inputs.size(), nullptr);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == nullptr) continue;
-    infos[i] = info_of(*inputs[i]);
-    pointers[i] = &infos[i];
-  }
-  const auto outputs = node.op->infer(node.call, pointers);
-  if (!outputs) fail(ErrorKind::defect, node.node->label() + ": its outputs cannot be inferred though its inputs are there");
-  return compute(node, inputs, *outputs);
+  std::vector<Datum> outputs = infer_and_compute(*node.op, node.call, inputs, [&](std::size_t k) { return node.output(k) >= 0; });
+  outputs.resize(node.outputs.size());
+  return outputs;
 }
 
 }  // namespace relayout

@@ -4,7 +4,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,10 +34,6 @@ namespace relayout {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr auto kTimed = std::to_array<std::string_view>({"AveragePool", "Concat", "Conv", "ConvTranspose", "GlobalAveragePool",
-                                                         "GlobalMaxPool", "LRN", "LpPool", "MaxPool", "Resize", "Upsample"});
-static_assert(std::ranges::is_sorted(kTimed));
 
 constexpr std::chrono::milliseconds kLongEnough{10};
 constexpr int kLeastRuns = 3, kMostRuns = 200;
@@ -200,7 +194,7 @@ std::string key_of(const LayoutGraph& graph, const LayoutNode& node, const Ports
 
 CostModel::Times MeasuredCosts::times(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) const {
   const Times otherwise = default_costs().times(graph, node, ports);
-  const bool is_timed = node.op != nullptr && std::ranges::binary_search(kTimed, node.op->name);
+  const bool is_timed = node.op != nullptr && depends_on_layout(*node.op);
   if (!is_timed || ports.outputs.empty()) return otherwise;
   const auto [entry, is_new] = known_.try_emplace(key_of(graph, node, ports), otherwise);
   if (!is_new) return entry->second;

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -1,3 +1,5 @@
+// Orders of axes in memory: from strides and back, and what becomes of them where a tensor is transposed or reshaped.
+
 #include "layout/axis_order.h"
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "ops/strided.h"
+#include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -1,3 +1,5 @@
+// Who makes and who reads each value of a layout graph, indexed once.
+
 #include "layout/connections.h"
 
 #include <cstddef>

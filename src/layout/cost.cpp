@@ -1,4 +1,5 @@
 // What operators and copies cost in either layout, by the rates of layout/rates.h.
+
 #include "layout/cost.h"
 
 #include <algorithm>
@@ -111,6 +112,11 @@ const CostModel& default_costs(InstructionSet set) {
 
 const CostModel& default_costs() {
   return default_costs(instruction_set());
+}
+
+bool depends_on_layout(const Op& op) {
+  return op.layout == LayoutRule::wants ||
+         std::ranges::find(rates::kOperators, op.name, &rates::Operator::op_type) != rates::kOperators.end();
 }
 
 int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node) {

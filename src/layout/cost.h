@@ -4,6 +4,7 @@
 
 #include "base/instruction_set.h"
 #include "layout/ports.h"
+#include "ops/op.h"
 
 namespace relayout {
 
@@ -22,6 +23,9 @@ class CostModel {
 /// The costs of a class of processors, and those of this one.
 [[nodiscard]] const CostModel& default_costs(InstructionSet set);
 [[nodiscard]] const CostModel& default_costs();
+
+/// Whether an operator takes another time in channels-last than contiguous, so that measuring it pays.
+[[nodiscard]] bool depends_on_layout(const Op& op);
 
 /// Multiply-accumulates of a convolution, 0 for everything else or when they do not fit.
 [[nodiscard]] int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node);

@@ -1,3 +1,5 @@
+// Finds views with gaps that a reader needs dense: the packs of a plan.
+
 #include "layout/gaps.h"
 
 #include <algorithm>
@@ -13,8 +15,8 @@
 #include "layout/permutation.h"
 #include "layout/plan.h"
 #include "layout/ports.h"
+#include "ops/loops/strided.h"
 #include "ops/op.h"
-#include "ops/strided.h"
 #include "ops/traits.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,3 +1,5 @@
+// The graph that a layout plan works on: values with known dims, and sequences replaced by the tensors that they hold.
+
 #include "layout/layout_graph.h"
 
 #include <algorithm>

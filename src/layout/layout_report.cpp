@@ -1,3 +1,5 @@
+// A plan in words: regions that run channels-last, reorders with their readers, and operators that lose channels-last with the reason.
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Spreads orders from the operators that want one to all that can take it up.
+
 #include "layout/orders.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Permutations between the logical order of dims and channels-last, of weights and of Transpose nodes.
+
 #include "layout/permutation.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Makes the layout plan: possible orders, costs, the cheapest labelling, then copies and packs.
+
 #include "layout/plan.h"
 
 #include <algorithm>

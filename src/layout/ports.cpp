@@ -1,3 +1,5 @@
+// How each operator lives with the order of its operands: which order its other ports take up when one is given.
+
 #include "layout/ports.h"
 
 #include <algorithm>

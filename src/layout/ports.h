@@ -23,8 +23,8 @@ struct NodePort {
 /// Why a node cannot take an order up.
 using Barrier = std::string;
 
-/// All ports of a node when one of them is in `order`, or why it cannot be. The rules are those of research on channels-last propagation,
-/// operator by operator: what reads and writes elements one by one takes any order, an axis is logical, views map the order by strides.
+/// All ports of a node when one of them is in `order`, or why it cannot be, operator by operator: what reads and writes elements one by one
+/// takes any order, an axis is logical, views map the order by strides.
 [[nodiscard]] std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode& node, NodePort port,
                                                     const AxisOrder& order);
 /// The ports of an operator that is faster in channels-last (convolutions), or nothing.

@@ -1,3 +1,5 @@
+// PyTorch's rule as a plan of its own, for comparison: each operator follows the order of its first operand.
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>

@@ -1,3 +1,6 @@
+// Types, dims and small contents of a graph's values before anything runs, and the graph that a layout plan sees. Asks the operators as the
+// executor does (ops/call.h), so that both know the same constants.
+
 #include "layout/shapes.h"
 
 #include <algorithm>
@@ -14,6 +17,7 @@
 #include "base/text.h"
 #include "layout/layout_graph.h"
 #include "model/attributes.h"
+#include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -101,58 +105,48 @@ Shapes::Known* Shapes::look_up(const Value& value) {
 
 /// What follows for the outputs of a node, as far as its operands are known.
 void Shapes::infer(const Node& node) {
-  const Op* op = find_kernel(node);
+  const Op* const op = find_kernel(node);
   if (op == nullptr || node.is("Constant")) return;
-  std::vector<const DatumInfo*> infos;
-  std::vector<const Datum*> contents;
-  const bool is_random = op->traits.has(Trait::random);
-  bool all_contents = !is_random, all_constant = !is_random;
+  std::vector<const Known*> operands;
+  KnownInfos infos(node.inputs().size());
   for (const Value* input : node.inputs()) {
-    const Known* known = input == nullptr ? nullptr : look_up(*input);
-    if (input != nullptr && known == nullptr) return;
-    infos.push_back(known == nullptr ? nullptr : &known->info);
-    contents.push_back(known == nullptr ? nullptr : &known->datum);
-    all_contents &= known == nullptr || known->has_contents;
-    all_constant &= known == nullptr || known->is_constant;
+    operands.push_back(input == nullptr ? nullptr : look_up(*input));
+    if (input == nullptr) continue;
+    if (operands.back() == nullptr) return;
+    infos.set(operands.size() - 1, operands.back()->info);
   }
   const OpCall call(node, node.opset());
-  const auto outputs = op->infer(call, infos);
+  const auto outputs = op->infer(call, infos.get());
   if (!outputs) return;
-  if (node.is("Shape")) return keep_shape(node, *infos.at(0));
-  if (all_contents && all_small(node, *outputs)) return compute(*op, call, contents, *outputs);
+  const auto is_wanted = [&](std::size_t i) { return node.output(i) != nullptr; };
+  const bool is_computable = follows_from(*op, node, [&](std::size_t i) { return operands[i]->has_contents; });
+  if (is_computable && all_small(node, *outputs)) return compute(*op, call, operands, *outputs);
+  const bool is_constant =
+      is_computed_early(*outputs, is_wanted) && follows_from(*op, node, [&](std::size_t i) { return operands[i]->is_constant; });
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    if (node.output(i) == nullptr) continue;
+    if (!is_wanted(i)) continue;
     Known& known = known_[node.output(i)];
     known.info = outputs->at(i);
     known.info.value = nullptr;
-    known.is_constant = all_constant;
+    known.is_constant = is_constant;
   }
 }
 
-/// Shape reads no data: its contents follow from dims.
-void Shapes::keep_shape(const Node& node, const DatumInfo& operand) {
-  const Attributes attributes(node);
-  const auto rank = static_cast<int64_t>(operand.dims.size());
-  const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  const int64_t start = clamped(attributes.integer("start", 0)), end = std::max(start, clamped(attributes.integer("end", rank)));
-  Tensor dims(DataType::int64, {end - start});
-  std::copy(operand.dims.begin() + start, operand.dims.begin() + end, dims.data<int64_t>());
-  Known& known = known_[node.output(0)];
-  keep(known, dims);
-  known.is_constant = true;
-}
-
-void Shapes::compute(const Op& op, const OpCall& call, const std::vector<const Datum*>& inputs, const std::vector<DatumInfo>& infos) {
-  std::vector<Datum> results(call.node.outputs().size());
-  std::vector<Datum*> pointers(results.size(), nullptr);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (call.node.output(i) == nullptr) continue;
-    results[i].tensor = Tensor(infos.at(i).type, infos.at(i).dims);
-    pointers[i] = &results[i];
+void Shapes::compute(const Op& op, const OpCall& call, const std::vector<const Known*>& operands, const std::vector<DatumInfo>& outputs) {
+  std::vector<Datum> inputs(operands.size());
+  std::vector<const Datum*> pointers(operands.size(), nullptr);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] == nullptr) continue;
+    const DatumInfo& info = operands[i]->info;
+    const bool is_read = op.traits.reads(i) == Reads::elements;
+    if (!is_read && info.kind != Datum::Kind::tensor) return;
+    inputs[i] = is_read ? operands[i]->datum : Datum(without_elements(info.type, info.dims));
+    pointers[i] = &inputs[i];
   }
-  op.compute(call, inputs, pointers);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (pointers[i] == nullptr) continue;
+  const auto is_wanted = [&](std::size_t i) { return call.node.output(i) != nullptr; };
+  const std::vector<Datum> results = relayout::compute(op, call, pointers, outputs, is_wanted);
+  for (std::size_t i = 0; i < call.node.outputs().size(); ++i) {
+    if (!is_wanted(i)) continue;
     Known& known = known_[call.node.output(i)];
     keep(known, results[i].tensor);
     known.is_constant = true;

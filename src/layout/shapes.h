@@ -45,8 +45,7 @@ class Shapes {
   void keep(Known& known, const Tensor& contents);
   Known* look_up(const Value& value);
   void infer(const Node& node);
-  void keep_shape(const Node& node, const DatumInfo& operand);
-  void compute(const Op& op, const OpCall& call, const std::vector<const Datum*>& inputs, const std::vector<DatumInfo>& infos);
+  void compute(const Op& op, const OpCall& call, const std::vector<const Known*>& operands, const std::vector<DatumInfo>& outputs);
 
   const Graph* graph_;
   Shapes* outer_;

@@ -50,27 +50,31 @@ std::string type_name(AttributeProto::AttributeType type) {
   }
 }
 
+}  // namespace
+
+const AttributeProto* Attributes::look_up(std::string_view name) const {
+  return lookup_ ? lookup_(name) : node_->attribute(name);
+}
+
 /// The attribute when present and of this type; nullptr when absent.
-const AttributeProto* find(const Node& node, std::string_view name, AttributeProto::AttributeType type) {
-  const AttributeProto* const attribute = node.attribute(name);
+const AttributeProto* Attributes::find(std::string_view name, int type) const {
+  const AttributeProto* const attribute = look_up(name);
   if (attribute == nullptr) return nullptr;
-  const std::string place = "node " + node.label() + ": attribute " + quote(name) + " ";
+  const std::string place = "node " + node_->label() + ": attribute " + quote(name) + " ";
   if (!attribute->ref_attr_name().empty()) fail(ErrorKind::unsupported, place + "takes its value from the caller of the function");
   const AttributeProto::AttributeType found = type_of(*attribute);
   // An empty list from a file without types has no field to tell it by.
   const bool is_list = type == AttributeProto::FLOATS || type == AttributeProto::INTS || type == AttributeProto::STRINGS;
   if (found == type || (found == AttributeProto::UNDEFINED && is_list)) return attribute;
-  fail(ErrorKind::invalid, place + "is " + type_name(found) + ", not " + type_name(type));
+  fail(ErrorKind::invalid, place + "is " + type_name(found) + ", not " + type_name(static_cast<AttributeProto::AttributeType>(type)));
 }
 
-}  // namespace
-
 bool Attributes::has(std::string_view name) const {
-  return node_->attribute(name) != nullptr;
+  return look_up(name) != nullptr;
 }
 
 std::optional<int64_t> Attributes::integer(std::string_view name) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::INT);
+  const AttributeProto* const attribute = find(name, AttributeProto::INT);
   if (attribute == nullptr) return std::nullopt;
   return attribute->i();
 }
@@ -80,7 +84,7 @@ int64_t Attributes::integer(std::string_view name, int64_t otherwise) const {
 }
 
 std::optional<float> Attributes::real(std::string_view name) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::FLOAT);
+  const AttributeProto* const attribute = find(name, AttributeProto::FLOAT);
   if (attribute == nullptr) return std::nullopt;
   return attribute->f();
 }
@@ -90,36 +94,38 @@ float Attributes::real(std::string_view name, float otherwise) const {
 }
 
 std::string Attributes::text(std::string_view name, std::string_view otherwise) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::STRING);
+  const AttributeProto* const attribute = find(name, AttributeProto::STRING);
   return attribute == nullptr ? std::string(otherwise) : attribute->s();
 }
 
 std::vector<int64_t> Attributes::integers(std::string_view name) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::INTS);
+  const AttributeProto* const attribute = find(name, AttributeProto::INTS);
   if (attribute == nullptr) return {};
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
 std::vector<float> Attributes::reals(std::string_view name) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::FLOATS);
+  const AttributeProto* const attribute = find(name, AttributeProto::FLOATS);
   if (attribute == nullptr) return {};
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
 std::vector<std::string> Attributes::texts(std::string_view name) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::STRINGS);
+  const AttributeProto* const attribute = find(name, AttributeProto::STRINGS);
   if (attribute == nullptr) return {};
   return {attribute->strings().begin(), attribute->strings().end()};
 }
 
 const onnx::TensorProto* Attributes::tensor(std::string_view name) const {
-  const AttributeProto* const attribute = find(*node_, name, AttributeProto::TENSOR);
+  const AttributeProto* const attribute = find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();
 }
 
 bool Attributes::has_reference() const {
   for (const AttributeProto& attribute : node_->message().attribute()) {
-    if (!attribute.ref_attr_name().empty()) return true;
+    if (attribute.ref_attr_name().empty()) continue;
+    const AttributeProto* const found = look_up(attribute.name());
+    if (found != nullptr && !found->ref_attr_name().empty()) return true;
   }
   return false;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "relayout/graph.h"
@@ -15,6 +17,9 @@ namespace relayout {
 class Attributes {
  public:
   explicit Attributes(const Node& node) : node_(&node) {}
+  /// As `lookup` gives them by name: of a node in a function, as one caller sees it.
+  using Lookup = std::function<const onnx::AttributeProto*(std::string_view name)>;
+  Attributes(const Node& node, Lookup lookup) : node_(&node), lookup_(std::move(lookup)) {}
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] int64_t integer(std::string_view name, int64_t otherwise) const;
   [[nodiscard]] std::optional<int64_t> integer(std::string_view name) const;
@@ -30,7 +35,11 @@ class Attributes {
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
 
  private:
+  [[nodiscard]] const onnx::AttributeProto* look_up(std::string_view name) const;
+  [[nodiscard]] const onnx::AttributeProto* find(std::string_view name, int type) const;
+
   const Node* node_;
+  Lookup lookup_;
 };
 
 }  // namespace relayout

@@ -1,3 +1,6 @@
+// The evaluator of constants: finds what a value holds when no caller can change it, without reading weights where it need not. Chains of
+// operators over constants are computed by the operators' own kernels.
+
 #include "ops/constants.h"
 
 #include <onnx/onnx_pb.h>
@@ -16,6 +19,7 @@
 #include "model/attributes.h"
 #include "model/bytes.h"
 #include "model/origin.h"
+#include "ops/call.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "ops/value_type.h"
@@ -52,13 +56,6 @@ bool is_seen_through(const Node& node) {
   return node.is("Constant") || node.is("Identity") || node.is("Transpose");
 }
 
-std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims) {
-  const int64_t count = element_count(dims);
-  const auto size = static_cast<int64_t>(type == DataType::string ? sizeof(std::string) : memory_size(type));
-  if (count > INT64_MAX / std::max<int64_t>(size, 1)) return std::nullopt;
-  return count * size;
-}
-
 Constant constant_of(const Tensor& tensor) {
   Constant out{tensor.type(), tensor.dims(), {}, {}, nullptr};
   if (tensor.type() == DataType::string) {
@@ -82,11 +79,6 @@ Constant constant_of(DataType type, Dims dims, const T* values, std::size_t coun
   Tensor tensor(type, std::move(dims));
   std::copy_n(values, count, tensor.data<T>());
   return constant_of(tensor);
-}
-
-/// A tensor of these dims that only lends them: no kernel that takes it reads elements.
-Tensor dims_only(DataType type, const Dims& dims) {
-  return {TensorDesc{type, dims, contiguous_strides(dims)}, nullptr, nullptr};
 }
 
 /// Where element `index` of a sparse tensor stands (ONNX: SparseTensorProto): indices [NNZ] are linear, [NNZ, rank] per dim.
@@ -352,27 +344,23 @@ std::optional<DatumInfo> Constants::inferred(const Node& node, const Value& outp
   const Value* const variable = variable_of(node);
   const auto known = shapes_.find(variable);
   if (variable == nullptr || known == shapes_.end() || !known->second) return std::nullopt;
-  std::vector<DatumInfo> infos(node.inputs().size());
-  std::vector<Tensor> contents(infos.size());
-  std::vector<const DatumInfo*> pointers(infos.size(), nullptr);
-  for (std::size_t i = 0; i < infos.size(); ++i) {
+  KnownInfos infos(node.inputs().size());
+  std::vector<Tensor> contents(node.inputs().size());
+  for (std::size_t i = 0; i < contents.size(); ++i) {
     const Value* const input = node.input(i);
     if (input == nullptr) continue;
-    pointers[i] = &infos[i];
     if (input == variable) {
-      infos[i] = *known->second;
+      infos.set(i, *known->second);
       continue;
     }
     const auto answer = find(*input);
     const Constant& constant = std::get<Constant>(answer);
-    infos[i] = {Datum::Kind::tensor, constant.type, constant.dims, {}, nullptr};
-    if (const std::optional<Tensor> small = element_count(constant.dims) <= kShapeElements ? this->value(*input) : std::nullopt) {
-      contents[i] = *small;
-      infos[i].value = &contents[i];
-    }
+    const bool is_small = element_count(constant.dims) <= kShapeElements;
+    if (const std::optional<Tensor> small = is_small ? this->value(*input) : std::nullopt) contents[i] = *small;
+    infos.set(i, {Datum::Kind::tensor, constant.type, constant.dims, {}, contents[i] ? &contents[i] : nullptr});
   }
   try {
-    const auto results = find_op(node.op_type())->infer(OpCall(node, node.opset()), pointers);
+    const auto results = find_kernel(node)->infer(OpCall(node, node.opset()), infos.get());
     for (std::size_t k = 0; results && k < node.outputs().size(); ++k) {
       if (node.output(k) == &output && results->at(k).kind == Datum::Kind::tensor) return results->at(k);
     }
@@ -382,54 +370,51 @@ std::optional<DatumInfo> Constants::inferred(const Node& node, const Value& outp
   return std::nullopt;
 }
 
+std::optional<Tensor> Constants::operand(const Value& value, Reads reads) {
+  if (reads == Reads::type) {
+    const DataType type = type_of(value);
+    return type == DataType::undefined ? std::nullopt : std::optional(without_elements(type, {0}));
+  }
+  const auto* const constant = std::get_if<Constant>(&known_.at(&value));
+  if (reads == Reads::elements) return constant->load();
+  if (constant != nullptr) return without_elements(constant->type, constant->dims);
+  const DatumInfo& shape = *shape_of(value);
+  return without_elements(shape.type, shape.dims);
+}
+
 void Constants::evaluate(const Node& node) {
-  const Op& op = *find_op(node.op_type());
+  const Op& op = *find_kernel(node);
   const OpCall call(node, node.opset());
-  std::vector<Datum> operands(node.inputs().size());
-  std::vector<DatumInfo> infos(node.inputs().size());
-  std::vector<const Datum*> operand_pointers(operands.size(), nullptr);
-  std::vector<const DatumInfo*> info_pointers(operands.size(), nullptr);
   int64_t bytes = 0;
+  const auto exceeds_budget = [&](DataType type, const Dims& dims) {
+    bytes += bytes_in_memory(type, dims).value_or(options_.budget + 1);
+    return bytes > options_.budget;
+  };
+  std::vector<Datum> operands(node.inputs().size());
+  std::vector<const Datum*> pointers(operands.size(), nullptr);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Value* const input = node.input(i);
     if (input == nullptr) continue;
     const Reads reads = op.traits.reads(i);
-    if (reads == Reads::type) {
-      const DataType type = type_of(*input);
-      if (type == DataType::undefined) return;
-      operands[i].tensor = dims_only(type, {0});
-    } else if (reads == Reads::dims && std::holds_alternative<Reason>(known_.at(input))) {
-      const DatumInfo& shape = *shape_of(*input);
-      operands[i].tensor = dims_only(shape.type, shape.dims);
-    } else {
+    if (reads == Reads::elements) {
       const Constant& constant = std::get<Constant>(known_.at(input));
-      if (reads == Reads::dims) {
-        operands[i].tensor = dims_only(constant.type, constant.dims);
-      } else {
-        bytes += bytes_in_memory(constant.type, constant.dims).value_or(options_.budget + 1);
-        if (bytes > options_.budget) return answer_all(node, Reason::too_large);
-        operands[i].tensor = constant.load();
-      }
+      if (exceeds_budget(constant.type, constant.dims)) return answer_all(node, Reason::too_large);
     }
-    infos[i] = info_of(operands[i]);
-    operand_pointers[i] = &operands[i];
-    info_pointers[i] = &infos[i];
+    auto tensor = operand(*input, reads);
+    if (!tensor) return;
+    operands[i] = Datum(std::move(*tensor));
+    pointers[i] = &operands[i];
   }
-  const auto inferred = op.infer(call, info_pointers);
+  const auto inferred = op.infer(call, KnownInfos(pointers).get());
   if (!inferred) return;
-  std::vector<Datum> results(node.outputs().size());
-  std::vector<Datum*> result_pointers(results.size(), nullptr);
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     if (node.output(i) == nullptr) continue;
     const DatumInfo& info = inferred->at(i);
     if (info.kind != Datum::Kind::tensor || traits(info.type).bits % 8 != 0) return;
-    bytes += bytes_in_memory(info.type, info.dims).value_or(options_.budget + 1);
-    if (bytes > options_.budget) return answer_all(node, Reason::too_large);
-    results[i].tensor = Tensor(info.type, info.dims);
-    result_pointers[i] = &results[i];
+    if (exceeds_budget(info.type, info.dims)) return answer_all(node, Reason::too_large);
   }
-  op.compute(call, operand_pointers, result_pointers);
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  const std::vector<Datum> results = compute(op, call, pointers, *inferred, [&](std::size_t i) { return node.output(i) != nullptr; });
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     if (node.output(i) != nullptr) known_.insert_or_assign(node.output(i), constant_of(results[i].tensor));
   }
 }

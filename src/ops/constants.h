@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -58,6 +59,8 @@ class Constants {
   void answer_all(const Node& node, const Answer& answer);
   [[nodiscard]] Answer seen_through(const Node& node);
   [[nodiscard]] Answer constant_node(const Node& node) const;
+  /// What a node gets as operand when it reads this much of `value`; nothing when the type is not known.
+  [[nodiscard]] std::optional<Tensor> operand(const Value& value, Reads reads);
   void evaluate(const Node& node);
   /// Type and dims that follow from one declared input and constants, node after node; nullptr when they do not.
   [[nodiscard]] const DatumInfo* shape_of(const Value& value);

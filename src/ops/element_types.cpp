@@ -1,3 +1,5 @@
+// Element types of all values of a graph, by the type variables of ONNX's schemas.
+
 #include "ops/element_types.h"
 
 #include <onnx/onnx_pb.h>

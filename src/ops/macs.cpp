@@ -1,4 +1,5 @@
 // Multiply-accumulates of one node, from its dims.
+
 #include "ops/macs.h"
 
 #include <cstddef>

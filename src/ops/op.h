@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// How an operator lives with layouts (research: channels-last propagation). No default: an entry without a rule does not compile.
+/// How an operator lives with layouts. No default: an entry without a rule does not compile.
 enum class LayoutRule : uint8_t {
   agnostic,     ///< all full-rank operands and results share one order
   wants,        ///< faster in channels-last: convolutions

@@ -1,3 +1,5 @@
+// Element types of operands and results as ONNX's schemas of an opset have them, for the choice of precisions.
+
 #include "ops/op_signature.h"
 
 #include <onnx/defs/data_type_utils.h>
@@ -13,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -1,3 +1,5 @@
+// Whether an operator means the same in two opsets: so it does when both have one schema.
+
 #include "ops/op_version.h"
 
 #include <onnx/defs/schema.h>

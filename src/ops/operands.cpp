@@ -1,3 +1,5 @@
+// What kernels share about operands: checks with a message that names the node, and small contents (axes, sizes, scalars) as numbers.
+
 #include "ops/operands.h"
 
 #include <algorithm>
@@ -9,9 +11,9 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
 #include "ops/op.h"
-#include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
@@ -193,11 +195,6 @@ const Tensor& tensor_at(InputData inputs, std::size_t index) {
 
 const Tensor* wanted(OutputData outputs, std::size_t index) {
   return index < outputs.size() && outputs[index] != nullptr ? &outputs[index]->tensor : nullptr;
-}
-
-KnownInfos::KnownInfos(InputData inputs) {
-  for (const Datum* datum : inputs) infos_.push_back(datum == nullptr ? DatumInfo{} : info_of(*datum));
-  for (std::size_t i = 0; i < inputs.size(); ++i) pointers_.push_back(inputs[i] == nullptr ? nullptr : &infos_[i]);
 }
 
 DenseOutput::DenseOutput(const Tensor& target)

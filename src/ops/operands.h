@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/dtypes.h"
+#include "ops/call.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/error.h"
 
@@ -72,17 +73,6 @@ int64_t checked_count(const OpCall& call, std::span<const int64_t> dims);
 [[nodiscard]] const Tensor& tensor_at(InputData inputs, std::size_t index);
 /// Output `index` when it is wanted, else nullptr.
 [[nodiscard]] const Tensor* wanted(OutputData outputs, std::size_t index);
-
-/// What is known of data that is there.
-class KnownInfos {
- public:
-  explicit KnownInfos(InputData inputs);
-  [[nodiscard]] InputInfos get() const noexcept { return pointers_; }
-
- private:
-  std::vector<DatumInfo> infos_;
-  std::vector<const DatumInfo*> pointers_;
-};
 
 /// A contiguous place for an output: the tensor itself, or a copy that finish() writes back.
 class DenseOutput {

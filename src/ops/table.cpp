@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "ops/kernels.h"
+#include "ops/kernels/kernels.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"

@@ -1,3 +1,5 @@
+// Lists the operators of a model that neither the op table nor ONNX nor the model itself defines.
+
 #include "ops/unknown.h"
 
 #include <onnx/defs/schema.h>

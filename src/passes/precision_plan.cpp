@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 #include "ops/constants.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_signature.h"
 #include "ops/traits.h"

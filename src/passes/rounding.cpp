@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/tensor_data.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

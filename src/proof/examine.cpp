@@ -50,8 +50,7 @@ bool makes_same_outputs(const Node& a, const Node& b) {
 /// Weight and bias of a linear operator are called so.
 Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
   if (reader == nullptr) return Unexplained::Kind::tensor;
-  const bool is_convolution = reader->is("Conv") || reader->is("ConvTranspose") || reader->is("Gemm") || reader->is("MatMul");
-  for (std::size_t i = 0; is_convolution && i < reader->inputs().size(); ++i) {
+  for (std::size_t i = 0; is_linear(*reader) && i < reader->inputs().size(); ++i) {
     if (reader->input(i) == &value) return i == 2 ? Unexplained::Kind::bias : Unexplained::Kind::weight;
   }
   return Unexplained::Kind::tensor;

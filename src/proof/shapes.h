@@ -18,24 +18,8 @@ class Shapes {
 
  private:
   using Shape = std::optional<Dims>;
-  [[nodiscard]] Shape known(Ref output, std::size_t input) const;
   [[nodiscard]] Shape of_source(Ref ref);
   [[nodiscard]] Shape of_node(Ref output);
-  [[nodiscard]] Shape convolution(Ref output);
-  [[nodiscard]] Shape pool(Ref output);
-  [[nodiscard]] Shape pad(Ref output);
-  [[nodiscard]] Shape flatten(Ref output);
-  [[nodiscard]] Shape reshape(Ref output);
-  [[nodiscard]] Shape squeeze(Ref output);
-  [[nodiscard]] Shape unsqueeze(Ref output);
-  [[nodiscard]] Shape transpose(Ref output);
-  [[nodiscard]] Shape concat(Ref output);
-  [[nodiscard]] Shape gemm(Ref output);
-  [[nodiscard]] Shape matmul(Ref output);
-  [[nodiscard]] Shape broadcast(Ref output);
-  [[nodiscard]] Shape inferred(Ref output);
-  /// `axes` as attribute or, in newer opsets, as input 1; nothing when they are not constant.
-  [[nodiscard]] std::optional<std::vector<int64_t>> axes(Ref output);
 
   Side& side_;
   std::unordered_map<Ref, Shape, RefHash> shapes_;

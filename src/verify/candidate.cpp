@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -14,7 +14,7 @@
 
 #include "base/half.h"
 #include "base/text.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

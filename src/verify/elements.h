@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 
 namespace relayout {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

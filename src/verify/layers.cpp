@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "model/attributes.h"
 #include "model/origin.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"

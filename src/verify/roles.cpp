@@ -17,7 +17,7 @@
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"

@@ -9,7 +9,7 @@
 
 #include "base/interrupt.h"
 #include "model/tensor_data.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 

@@ -18,7 +18,7 @@
 
 #include "model/attributes.h"
 #include "ops/constants.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

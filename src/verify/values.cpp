@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/random.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/elements.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exec/model_builder.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

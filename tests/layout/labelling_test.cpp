@@ -96,7 +96,7 @@ TEST(Labelling, ExactAgainstBruteForce) {
   }
 }
 
-/// research: x → c1 → {c2, B}, c2 → out, B a barrier.
+/// x → c1 → {c2, B}, c2 → out, B a barrier.
 Labelling worked_example(int64_t gain1, int64_t gain2, bool nhwc) {
   Labelling out;
   out.ops = {{gain1, std::nullopt}, {gain2, std::nullopt}};

@@ -1,4 +1,4 @@
-// CASES §2: labels and reorders of whole graphs.
+// Labels and reorders of whole graphs.
 #include "layout/plan.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "ops/convolution.h"
+#include "ops/kernels/convolution.h"
 
 #include <gtest/gtest.h>
 

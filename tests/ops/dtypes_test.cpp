@@ -1,4 +1,4 @@
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

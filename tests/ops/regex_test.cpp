@@ -1,4 +1,4 @@
-#include "ops/regex.h"
+#include "ops/kernels/regex.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/strided.h"
+#include "ops/loops/strided.h"
 
 #include <gtest/gtest.h>
 

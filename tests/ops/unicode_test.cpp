@@ -1,4 +1,4 @@
-#include "ops/unicode.h"
+#include "ops/kernels/unicode.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "model/tensor_data.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
 #include "ops/op.h"
-#include "ops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ops/dtypes.h"
-#include "ops/strided.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 
 namespace relayout::testing {

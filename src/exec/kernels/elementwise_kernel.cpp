@@ -17,7 +17,7 @@
 #include "exec/kernels/loops.h"
 #include "exec/kernels/wide_math.h"
 #include "exec/primitives.h"
-#include "ops/dtypes.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -15,7 +15,7 @@
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/line_math.h"
-#include "ops/window.h"
+#include "ops/kernels/window.h"
 #include "relayout/types.h"
 
 namespace relayout {

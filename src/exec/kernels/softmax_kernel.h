@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exec/kernels/kernel.h"
-#include "ops/window.h"
+#include "ops/kernels/window.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -13,7 +13,7 @@
 #include "exec/lower/matrix_product.h"
 #include "exec/lower/rates.h"
 #include "exec/program.h"
-#include "ops/attention.h"
+#include "ops/kernels/attention.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

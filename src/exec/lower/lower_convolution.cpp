@@ -18,8 +18,8 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
-#include "ops/convolution.h"
-#include "ops/window.h"
+#include "ops/kernels/convolution.h"
+#include "ops/kernels/window.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

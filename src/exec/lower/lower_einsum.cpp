@@ -6,7 +6,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
 #include "exec/program.h"
-#include "ops/einsum.h"
+#include "ops/kernels/einsum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -11,7 +11,7 @@
 #include "exec/lower/stages.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
-#include "ops/window.h"
+#include "ops/kernels/window.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

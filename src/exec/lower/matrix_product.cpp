@@ -17,7 +17,7 @@
 #include "exec/lower/stages.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "ops/strided.h"
+#include "ops/loops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ops/op.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// What is known of a node's operands, as Infer takes it.
+class KnownInfos {
+ public:
+  /// Of `count` operands, all absent until they are set.
+  explicit KnownInfos(std::size_t count) : infos_(count), pointers_(count, nullptr) {}
+  /// Of data that is there.
+  explicit KnownInfos(std::span<const Datum* const> inputs);
+  KnownInfos(const KnownInfos&) = delete;
+  KnownInfos& operator=(const KnownInfos&) = delete;
+
+  void set(std::size_t input, DatumInfo info) {
+    infos_[input] = std::move(info);
+    pointers_[input] = &infos_[input];
+  }
+  [[nodiscard]] std::span<const DatumInfo* const> get() const noexcept { return pointers_; }
+
+ private:
+  std::vector<DatumInfo> infos_;
+  std::vector<const DatumInfo*> pointers_;
+};
+
+/// Tells something of input or output number `index` of a node.
+using TellsOf = std::function<bool(std::size_t index)>;
+
+/// Whether the results of a node follow when those inputs are known that `is_known` says so of (absent ones are): `op` draws nothing and
+/// reads no elements of others.
+[[nodiscard]] bool follows_from(const Op& op, const Node& node, const TellsOf& is_known);
+
+/// Whether results that follow from constants are computed once, before anything runs: tensors of 64 MB at most. Layout plans and the
+/// executor decide by this, so that both treat the same values as constants.
+[[nodiscard]] bool is_computed_early(const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted);
+
+/// Bytes of a tensor in memory; nothing when they cannot be counted.
+[[nodiscard]] std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims);
+
+/// Stands for an operand of which only type and dims are read.
+[[nodiscard]] Tensor without_elements(DataType type, const Dims& dims);
+
+/// Computes the wanted results into new memory; `outputs` is what was inferred for them.
+[[nodiscard]] std::vector<Datum> compute(const Op& op, const OpCall& call, std::span<const Datum* const> inputs,
+                                         const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted);
+/// Those that the node names, inferred first. Error{defect} when that does not suffice though all operands are there.
+[[nodiscard]] std::vector<Datum> infer_and_compute(const Op& op, const OpCall& call, std::span<const Datum* const> inputs,
+                                                   const TellsOf& is_wanted);
+
+}  // namespace relayout

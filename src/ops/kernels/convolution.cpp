@@ -1,0 +1,321 @@
+// Conv and ConvTranspose as written down by ONNX: sums of double-precision products, the reference that faster executions are held against.
+
+#include "ops/kernels/convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/threads.h"
+#include "ops/kernels/correlation.h"
+#include "ops/kernels/kernels.h"
+#include "ops/kernels/window.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/product.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+Dims tail(const Dims& dims) {
+  return {dims.begin() + 2, dims.end()};
+}
+
+/// Offsets and weight places of all taps of a window.
+std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
+  std::vector<Tap> taps;
+  for_each_index(window.kernel, [&](const Dims& k) {
+    Tap tap;
+    for (std::size_t i = 0; i < k.size(); ++i) {
+      tap.offset.push_back(k[i] * window.dilations[i] - window.before[i]);
+      tap.weight += k[i] * weight_strides[i];
+    }
+    taps.push_back(std::move(tap));
+  });
+  return taps;
+}
+
+/// The input of a convolution, whose elements are read once per tap: of 16-bit floats as f32.
+Tensor widened(const Tensor& x) {
+  if (x.type() != DataType::float16 && x.type() != DataType::bfloat16) return x;
+  const Tensor dense = contiguous(x);
+  Tensor out(DataType::float32, dense.dims());
+  load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data<float>());
+  return out;
+}
+
+/// Runs work(i, threads) for every i: side by side where there are enough, else one after the other with all threads each.
+void share_threads(int64_t count, int threads, double work_each, const std::function<void(int64_t, int)>& work) {
+  const int useful = threads_for(work_each * static_cast<double>(count), threads);
+  if (count >= 2 * int64_t{useful})
+    parallel_for(count, useful, [&](int64_t i) { work(i, 1); });
+  else {
+    for (int64_t i = 0; i < count; ++i) work(i, threads);
+  }
+}
+
+}  // namespace
+
+ChannelWriter::ChannelWriter(DataType type, const Dims& dims, const Dims& strides) : type_(type), linear_(true) {
+  // Dims of size 1 move nothing, whatever their strides say.
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    dims_.push_back(dims[i]);
+    strides_.push_back(strides[i]);
+  }
+  if (dims_.empty()) {
+    dims_.push_back(1);
+    strides_.push_back(1);
+  }
+  for (std::size_t i = 1; i < dims_.size(); ++i) linear_ = linear_ && strides_[i - 1] == strides_[i] * dims_[i];
+}
+
+void ChannelWriter::write(std::byte* channel, int64_t position, int64_t count, const double* values) const {
+  const int64_t size = element_stride(type_);
+  if (linear_) return store(type_, channel + position * strides_.back() * size, strides_.back(), count, values);
+  while (count > 0) {
+    int64_t at = 0, rest = position;
+    for (std::size_t axis = dims_.size(); axis-- > 0;) {
+      at += rest % dims_[axis] * strides_[axis];
+      rest /= dims_[axis];
+    }
+    const int64_t here = std::min(count, dims_.back() - position % dims_.back());
+    store(type_, channel + at * size, strides_.back(), here, values);
+    position += here;
+    values += here;
+    count -= here;
+  }
+}
+
+ConvolutionShape convolution_shape(const OpCall& call, const Dims& x, const Dims& w) {
+  if (w.size() != x.size()) reject(call, "weights of dims " + to_string(w) + " for an input of dims " + to_string(x));
+  const Dims input = spatial_dims(call, x);
+  ConvolutionShape shape;
+  shape.groups = call.attributes.integer("group", 1);
+  if (shape.groups < 1 || w[0] % shape.groups != 0 || x[1] % shape.groups != 0 || x[1] / shape.groups != w[1]) {
+    reject(call, "input " + to_string(x) + ", weights " + to_string(w) + " and group " + std::to_string(shape.groups) + " do not fit");
+  }
+  for (const int64_t size : tail(w)) {
+    if (size < 1) reject(call, "weights have dims " + to_string(w));
+  }
+  shape.window = window_of(call, input, tail(w));
+  shape.dims = {x[0], w[0]};
+  const Dims outputs = window_outputs(call, shape.window, input, false);
+  shape.dims.insert(shape.dims.end(), outputs.begin(), outputs.end());
+  return shape;
+}
+
+void convolve(int threads, const ConvolutionParts& parts) {
+  const Tensor &w = parts.w, &out = parts.out;
+  if (out.element_count() == 0) return;
+  const Tensor x = widened(parts.x);
+  const int64_t rows = w.dims()[0] / parts.groups, channels = w.dims()[1];
+  const Correlation correlation{x.type(),
+                                tail(x.dims()),
+                                tail(x.strides()),
+                                x.strides()[1],
+                                tail(out.dims()),
+                                parts.window.strides,
+                                window_taps(parts.window, tail(w.strides())),
+                                parts.x_zero_point};
+  const ChannelWriter writer(out.type(), tail(out.dims()), tail(out.strides()));
+  const double work = static_cast<double>(element_count(out.dims())) * static_cast<double>(channels * parts.window.taps()) /
+                      static_cast<double>(parts.groups * std::max<int64_t>(x.dims()[0], 1));
+  share_threads(parts.groups, threads, work * static_cast<double>(x.dims()[0]), [&](int64_t group, int threads_here) {
+    const int64_t first = group * rows;
+    CorrelationWeights weights{
+        w.type(), w.bytes() + first * w.strides()[0] * element_stride(w.type()), rows, channels, w.strides()[0], w.strides()[1], {}};
+    if (parts.w_zero_point) weights.zero_point = [&](int64_t row) { return parts.w_zero_point(first + row); };
+    const std::vector<double> packed = pack_weights(weights, correlation.taps);
+    for (int64_t image = 0; image < x.dims()[0]; ++image) {
+      const std::byte* const from = x.bytes() + (image * x.strides()[0] + group * channels * x.strides()[1]) * element_stride(x.type());
+      std::byte* const to = out.bytes() + (image * out.strides()[0] + first * out.strides()[1]) * element_stride(out.type());
+      correlate(threads_here, correlation, packed, rows, channels, from,
+                [&](int64_t row, int64_t position, int64_t count, const double* sums) {
+                  std::array<double, ProductBlock::kColumns> values;
+                  std::copy_n(sums, count, values.begin());
+                  parts.finish(first + row, count, values.data());
+                  writer.write(to + row * out.strides()[1] * element_stride(out.type()), position, count, values.data());
+                });
+    }
+  });
+}
+
+}  // namespace relayout
+
+namespace relayout::kernels {
+namespace {
+
+/// Adds the bias of the output channel, if there is one.
+std::function<void(int64_t, int64_t, double*)> add_bias(InputData inputs) {
+  if (!present(inputs, 2)) return [](int64_t, int64_t, double*) {};
+  return [bias = reals_of(tensor_at(inputs, 2))](int64_t channel, int64_t count, double* values) {
+    for (int64_t i = 0; i < count; ++i) values[i] += bias[static_cast<std::size_t>(channel)];
+  };
+}
+
+void check_bias(const OpCall& call, InputInfos inputs, int64_t channels) {
+  const DatumInfo* bias = optional_tensor_info(call, inputs, 2, kRealTypes);
+  if (bias == nullptr) return;
+  require_same_type(call, *inputs[0], *bias);
+  if (bias->dims != Dims{channels})
+    reject(call, "bias of dims " + to_string(bias->dims) + " for " + std::to_string(channels) + " channels");
+}
+
+/// A transposed convolution: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
+struct TransposedShape {
+  Window window;
+  int64_t groups = 1;
+  Dims dims;
+};
+
+/// Pads from output_shape: total = stride · (in − 1) + output_padding + extent − out. The odd element goes to the end with
+/// SAME_UPPER, else to the begin (the operator's text); where the output is larger than all there is, the end stays empty.
+void set_pads_for(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    const int64_t total = window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i) - outputs[i];
+    const int64_t shared = std::max<int64_t>(total, 0), small = shared / 2;
+    window.before[i] = upper ? small : shared - small;
+    window.after[i] = total - window.before[i];
+  }
+}
+
+TransposedShape transposed_shape(const OpCall& call, const Dims& x, const Dims& w) {
+  if (w.size() != x.size()) reject(call, "weights of dims " + to_string(w) + " for an input of dims " + to_string(x));
+  const Dims input = spatial_dims(call, x);
+  TransposedShape shape;
+  shape.groups = call.attributes.integer("group", 1);
+  if (shape.groups < 1 || x[1] != w[0] || x[1] % shape.groups != 0) {
+    reject(call, "input " + to_string(x) + ", weights " + to_string(w) + " and group " + std::to_string(shape.groups) + " do not fit");
+  }
+  for (const int64_t size : tail(w)) {
+    if (size < 1) reject(call, "weights have dims " + to_string(w));
+  }
+  shape.window = window_of(call, input, tail(w));
+  Window& window = shape.window;
+  const std::string automatic = call.attributes.text("auto_pad", "NOTSET");
+  const Dims output_padding = window_attribute(call, "output_padding", input.size(), 0, 0);
+  Dims outputs;
+  if (call.attributes.has("output_shape")) {
+    // Some exporters give all dims, batch and channels included.
+    const bool has_all = call.attributes.integers("output_shape").size() == x.size();
+    outputs = window_attribute(call, "output_shape", has_all ? x.size() : input.size(), 1, 0);
+    if (has_all) outputs.erase(outputs.begin(), outputs.begin() + 2);
+    set_pads_for(window, input, outputs, output_padding, automatic == "SAME_UPPER");
+  } else if (automatic.starts_with("SAME")) {
+    for (std::size_t i = 0; i < input.size(); ++i) outputs.push_back(checked_product(call, input[i], window.strides[i]));
+    set_pads_for(window, input, outputs, output_padding, automatic == "SAME_UPPER");
+  } else {
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      const int64_t full = input[i] == 0 ? 0 : window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i);
+      outputs.push_back(full - window.before[i] - window.after[i]);
+      if (input[i] == 0) outputs.back() = std::max<int64_t>(outputs.back(), 0);
+    }
+  }
+  shape.dims = {x[0], checked_product(call, w[1], shape.groups)};
+  shape.dims.insert(shape.dims.end(), outputs.begin(), outputs.end());
+  return shape;
+}
+
+/// The output positions o ≡ phase (mod stride) of each dim form a convolution of step 1 with those taps whose input is whole.
+std::vector<Tap> phase_taps(const Window& window, const Dims& phase, const Dims& weight_strides) {
+  std::vector<Tap> taps;
+  for_each_index(window.kernel, [&](const Dims& k) {
+    Tap tap;
+    for (std::size_t i = 0; i < k.size(); ++i) {
+      const int64_t numerator = phase[i] + window.before[i] - k[i] * window.dilations[i];
+      if (numerator % window.strides[i] != 0) return;
+      tap.offset.push_back(numerator / window.strides[i]);
+      tap.weight += k[i] * weight_strides[i];
+    }
+    taps.push_back(std::move(tap));
+  });
+  return taps;
+}
+
+}  // namespace
+
+Inferred infer_conv(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 3);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
+  const DatumInfo& w = tensor_info(call, inputs, 1, kRealTypes);
+  require_same_type(call, x, w);
+  check_bias(call, inputs, w.dims.empty() ? 0 : w.dims[0]);
+  return one(call, x.type, convolution_shape(call, x.dims, w.dims).dims);
+}
+
+void conv(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& w = tensor_at(inputs, 1);
+  const ConvolutionShape shape = convolution_shape(call, x.dims(), w.dims());
+  convolve(call.threads, {x, w, outputs[0]->tensor, shape.window, shape.groups, 0, {}, add_bias(inputs)});
+}
+
+Inferred infer_conv_transpose(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 3);
+  const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
+  const DatumInfo& w = tensor_info(call, inputs, 1, kRealTypes);
+  require_same_type(call, x, w);
+  const TransposedShape shape = transposed_shape(call, x.dims, w.dims);
+  check_bias(call, inputs, shape.dims[1]);
+  return one(call, x.type, shape.dims);
+}
+
+void conv_transpose(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& w = tensor_at(inputs, 1);
+  const Tensor& out = outputs[0]->tensor;
+  if (out.element_count() == 0) return;
+  const TransposedShape shape = transposed_shape(call, x.dims(), w.dims());
+  const int64_t rows = w.dims()[1], channels = w.dims()[0] / shape.groups;
+  const auto finish = add_bias(inputs);
+  const int64_t x_size = element_stride(x.type()), w_size = element_stride(w.type()), out_size = element_stride(out.type());
+  const Dims &strides = shape.window.strides, out_dims = tail(out.dims()), out_strides = tail(out.strides());
+  Dims phases = strides;
+  for (std::size_t i = 0; i < phases.size(); ++i) phases[i] = std::min(phases[i], out_dims[i]);
+  for_each_index(phases, [&](const Dims& phase) {
+    Correlation correlation{x.type(),
+                            tail(x.dims()),
+                            tail(x.strides()),
+                            x.strides()[1],
+                            {},
+                            Dims(phase.size(), 1),
+                            phase_taps(shape.window, phase, tail(w.strides())),
+                            0};
+    Dims sub_strides;
+    int64_t origin = 0;
+    for (std::size_t i = 0; i < phase.size(); ++i) {
+      correlation.output_dims.push_back((out_dims[i] - phase[i] - 1) / strides[i] + 1);
+      sub_strides.push_back(out_strides[i] * strides[i]);
+      origin += phase[i] * out_strides[i];
+    }
+    const ChannelWriter writer(out.type(), correlation.output_dims, sub_strides);
+    for (int64_t group = 0; group < shape.groups; ++group) {
+      const CorrelationWeights weights{
+          w.type(), w.bytes() + group * channels * w.strides()[0] * w_size, rows, channels, w.strides()[1], w.strides()[0], {}};
+      const std::vector<double> packed = pack_weights(weights, correlation.taps);
+      for (int64_t image = 0; image < x.dims()[0]; ++image) {
+        const std::byte* const from = x.bytes() + (image * x.strides()[0] + group * channels * x.strides()[1]) * x_size;
+        std::byte* const to = out.bytes() + (image * out.strides()[0] + group * rows * out.strides()[1] + origin) * out_size;
+        correlate(call.threads, correlation, packed, rows, channels, from,
+                  [&](int64_t row, int64_t position, int64_t count, const double* sums) {
+                    std::array<double, ProductBlock::kColumns> values;
+                    std::copy_n(sums, count, values.begin());
+                    finish(group * rows + row, count, values.data());
+                    writer.write(to + row * out.strides()[1] * out_size, position, count, values.data());
+                  });
+      }
+    }
+  });
+}
+
+}  // namespace relayout::kernels

@@ -1,0 +1,295 @@
+// Tensors made from attributes and sizes: Constant, ConstantOfShape, Range, EyeLike, windows of signal processing, mel filters.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "model/attributes.h"
+#include "model/origin.h"
+#include "ops/kernels/kernels.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout::kernels {
+namespace {
+
+__extension__ using Wide = __int128;
+
+DataType type_of(const OpCall& call, const onnx::TensorProto& tensor) {
+  const DataTypeTraits* found = find_traits(tensor.data_type());
+  if (found == nullptr) reject(call, "a tensor attribute has type number " + std::to_string(tensor.data_type()));
+  return found->type;
+}
+
+template <class T, class Values>
+Tensor tensor_from(DataType type, Dims dims, const Values& values) {
+  Tensor tensor(type, std::move(dims));
+  std::ranges::copy(values, tensor.data<T>());
+  return tensor;
+}
+
+/// Dense form of a sparse tensor: indices are flat (rank 1) or one row of coordinates per value.
+Tensor densified(const OpCall& call, const onnx::SparseTensorProto& sparse) {
+  const Model& model = call.node.graph().model();
+  const Dims dims(sparse.dims().begin(), sparse.dims().end());
+  checked_count(call, dims);
+  const Tensor values = contiguous(load_tensor(model, sparse.values()));
+  const Tensor indices = contiguous(load_tensor(model, sparse.indices()));
+  const int64_t count = values.element_count();
+  const auto rank = static_cast<int64_t>(dims.size());
+  const bool flat = indices.rank() == 1 && indices.dims()[0] == count;
+  const bool rows = indices.rank() == 2 && indices.dims()[0] == count && indices.dims()[1] == rank;
+  if (indices.type() != DataType::int64 || (!flat && !rows)) reject(call, "indices of a sparse tensor do not fit its values");
+  Tensor dense(values.type(), dims);
+  fill_zero(dense);
+  const Dims strides = contiguous_strides(dims);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = flat ? indices.data<int64_t>()[i] : 0;
+    if (flat && (at < 0 || at >= dense.element_count())) reject(call, "an index of a sparse tensor is out of range");
+    for (int64_t d = 0; rows && d < rank; ++d) {
+      const int64_t position = indices.data<int64_t>()[i * rank + d];
+      const auto axis = static_cast<std::size_t>(d);
+      if (position < 0 || position >= dims[axis]) reject(call, "an index of a sparse tensor is out of range");
+      at += position * strides[axis];
+    }
+    copy_elements(1, dense.view({}, {}, at), values.view({}, {}, i));
+  }
+  return dense;
+}
+
+}  // namespace
+
+/// Type and dims, from any of the attribute forms.
+Inferred infer_constant(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 0, 0);
+  const Attributes& attributes = call.attributes;
+  const auto count = [](const auto& values) { return Dims{static_cast<int64_t>(values.size())}; };
+  if (const onnx::TensorProto* value = attributes.tensor("value")) {
+    return one(call, type_of(call, *value), Dims(value->dims().begin(), value->dims().end()));
+  }
+  if (const onnx::AttributeProto* sparse = call.node.attribute("sparse_value")) {
+    const onnx::SparseTensorProto& value = sparse->sparse_tensor();
+    return one(call, type_of(call, value.values()), Dims(value.dims().begin(), value.dims().end()));
+  }
+  if (attributes.has("value_float")) return results(call, tensor_of(DataType::float32, {}));
+  if (attributes.has("value_floats")) return results(call, tensor_of(DataType::float32, count(attributes.reals("value_floats"))));
+  if (attributes.has("value_int")) return results(call, tensor_of(DataType::int64, {}));
+  if (attributes.has("value_ints")) return results(call, tensor_of(DataType::int64, count(attributes.integers("value_ints"))));
+  if (attributes.has("value_string")) return results(call, tensor_of(DataType::string, {}));
+  if (attributes.has("value_strings")) return results(call, tensor_of(DataType::string, count(attributes.texts("value_strings"))));
+  reject(call, "no value attribute");
+}
+
+void constant(const OpCall& call, InputData, OutputData outputs) {
+  const Attributes& attributes = call.attributes;
+  const Tensor& out = outputs[0]->tensor;
+  Tensor value;
+  if (const onnx::TensorProto* tensor = attributes.tensor("value"))
+    value = load_tensor(call.node.graph().model(), *tensor);
+  else if (const onnx::AttributeProto* sparse = call.node.attribute("sparse_value"))
+    value = densified(call, sparse->sparse_tensor());
+  else if (const auto number = attributes.real("value_float"))
+    value = tensor_from<float>(DataType::float32, {}, std::vector{*number});
+  else if (attributes.has("value_floats"))
+    value = tensor_from<float>(DataType::float32, out.dims(), attributes.reals("value_floats"));
+  else if (const auto integer = attributes.integer("value_int"))
+    value = tensor_from<int64_t>(DataType::int64, {}, std::vector{*integer});
+  else if (attributes.has("value_ints"))
+    value = tensor_from<int64_t>(DataType::int64, out.dims(), attributes.integers("value_ints"));
+  else if (attributes.has("value_string"))
+    value = tensor_from<std::string>(DataType::string, {}, std::vector{attributes.text("value_string", "")});
+  else
+    value = tensor_from<std::string>(DataType::string, out.dims(), attributes.texts("value_strings"));
+  copy_elements(call.threads, out, value);
+}
+
+Inferred infer_constant_of_shape(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const auto dims = known_integers(call, tensor_info(call, inputs, 0, {DataType::int64}));
+  const onnx::TensorProto* value = call.attributes.tensor("value");
+  if (value != nullptr && element_count(Dims(value->dims().begin(), value->dims().end())) != 1)
+    reject(call, "attribute 'value' is not one element");
+  if (!dims) return std::nullopt;
+  return one(call, value == nullptr ? DataType::float32 : type_of(call, *value), *dims);
+}
+
+void constant_of_shape(const OpCall& call, InputData, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const onnx::TensorProto* value = call.attributes.tensor("value");
+  if (value == nullptr) return fill_zero(out);
+  copy_elements(call.threads, out, load_tensor(call.node.graph().model(), *value).view({}, {}));
+}
+
+namespace {
+
+/// Number of elements of Range: max(⌈(limit − start) / delta⌉, 0).
+int64_t range_count(const OpCall& call, const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  if (!traits(start.type()).is_float) {
+    const int64_t step = integer_of(call, delta);
+    if (step == 0) reject(call, "delta is 0");
+    const Wide length = Wide{integer_of(call, limit)} - integer_of(call, start);
+    if ((length > 0) != (step > 0) || length == 0) return 0;
+    const Wide count = (length + (step > 0 ? Wide{step} - 1 : Wide{step} + 1)) / step;
+    if (count > INT64_MAX) reject(call, "too many elements");
+    return static_cast<int64_t>(count);
+  }
+  const double step = real_of(call, delta);
+  const double count = std::ceil((real_of(call, limit) - real_of(call, start)) / step);
+  if (step == 0 || std::isnan(count)) reject(call, "delta is 0 or an operand is NaN");
+  constexpr double kLimit = 0x1p62;
+  if (count > kLimit) reject(call, "too many elements");
+  return count > 0 ? static_cast<int64_t>(count) : 0;
+}
+
+}  // namespace
+
+Inferred infer_range(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 3, 3);
+  const DatumInfo& start = tensor_info(call, inputs, 0, kNumericTypes);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const DatumInfo& info = tensor_info(call, inputs, i, kNumericTypes);
+    require_same_type(call, start, info);
+    if (element_count(info.dims) != 1) reject(call, "an operand has dims " + to_string(info.dims));
+  }
+  if (inputs[0]->value == nullptr || inputs[1]->value == nullptr || inputs[2]->value == nullptr) return std::nullopt;
+  return one(call, start.type, {range_count(call, *inputs[0]->value, *inputs[1]->value, *inputs[2]->value)});
+}
+
+void range(const OpCall&, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const auto fill = [&]<class Domain>(Domain) {
+    using Step = std::conditional_t<std::is_integral_v<Domain>, uint64_t, double>;
+    const auto start = static_cast<Step>(load_one<Domain>(out.type(), tensor_at(inputs, 0).bytes()));
+    const auto step = static_cast<Step>(load_one<Domain>(out.type(), tensor_at(inputs, 2).bytes()));
+    std::array<Domain, kChunk> values;
+    for (int64_t begin = 0; begin < out.dims()[0]; begin += kChunk) {
+      const int64_t count = std::min(kChunk, out.dims()[0] - begin);
+      for (int64_t i = 0; i < count; ++i)
+        values[static_cast<std::size_t>(i)] = static_cast<Domain>(start + static_cast<Step>(begin + i) * step);
+      store(out.type(), out.bytes() + begin * out.strides()[0] * element_stride(out.type()), out.strides()[0], count, values.data());
+    }
+  };
+  with_wide_domain(out.type(), fill);
+}
+
+namespace {
+
+/// A type given by number in an attribute.
+DataType named_type(const OpCall& call, std::string_view name, DataType otherwise, TypeSet allowed) {
+  const int64_t number = call.attributes.integer(name, static_cast<int64_t>(otherwise));
+  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
+  if (found == nullptr || !allowed.has(found->type)) reject(call, std::string(name) + " is " + std::to_string(number));
+  return found->type;
+}
+
+}  // namespace
+
+Inferred infer_eye_like(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const TypeSet types = kNumericTypes | kBooleanTypes;
+  const DatumInfo& x = tensor_info(call, inputs, 0, types);
+  if (x.dims.size() != 2) reject(call, "dims " + to_string(x.dims) + " are not of a matrix");
+  return results(call, tensor_of(named_type(call, "dtype", x.type, types), x.dims));
+}
+
+void eye_like(const OpCall& call, InputData, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const int64_t bound = std::max(out.dims()[0], out.dims()[1]);
+  const int64_t k = std::clamp(call.attributes.integer("k", 0), -bound, bound);
+  fill_zero(out);
+  for (int64_t row = std::max<int64_t>(0, -k); row < out.dims()[0] && row + k < out.dims()[1]; ++row) {
+    store_one(out.type(), out.bytes() + (row * out.strides()[0] + (row + k) * out.strides()[1]) * element_stride(out.type()), int64_t{1});
+  }
+}
+
+Inferred infer_window(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& size = tensor_info(call, inputs, 0, kIndexTypes);
+  const DataType type = named_type(call, "output_datatype", DataType::float32, kNumericTypes);
+  if (size.value == nullptr) return std::nullopt;
+  return one(call, type, {integer_of(call, *size.value)});
+}
+
+namespace {
+
+/// a − b · cos(2πi / n) + c · cos(4πi / n); n is the size, less 1 for a symmetric window, which is 1 where it has one element.
+void cosine_window(const OpCall& call, OutputData outputs, double a, double b, double c) {
+  const Tensor& out = outputs[0]->tensor;
+  const int64_t size = out.dims()[0];
+  const double length = static_cast<double>(call.attributes.integer("periodic", 1) != 0 ? size : size - 1);
+  for (int64_t i = 0; i < size; ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / length;
+    const double value = length == 0 ? 1 : a - b * std::cos(angle) + c * std::cos(2 * angle);
+    store_one(out.type(), out.bytes() + i * out.strides()[0] * element_stride(out.type()), value);
+  }
+}
+
+}  // namespace
+
+void hann_window(const OpCall& call, InputData, OutputData outputs) {
+  cosine_window(call, outputs, 0.5, 0.5, 0);
+}
+void hamming_window(const OpCall& call, InputData, OutputData outputs) {
+  cosine_window(call, outputs, 25.0 / 46, 21.0 / 46, 0);
+}
+void blackman_window(const OpCall& call, InputData, OutputData outputs) {
+  cosine_window(call, outputs, 0.42, 0.5, 0.08);
+}
+
+Inferred infer_mel_weight_matrix(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 5, 5);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (element_count(tensor_info(call, inputs, i, i < 3 ? kIndexTypes : kRealTypes).dims) != 1) reject(call, "an operand is not a scalar");
+  }
+  const DataType type = named_type(call, "output_datatype", DataType::float32, kNumericTypes);
+  if (inputs[0]->value == nullptr || inputs[1]->value == nullptr) return std::nullopt;
+  const int64_t bins = integer_of(call, *inputs[0]->value), length = integer_of(call, *inputs[1]->value);
+  if (bins < 0 || length < 0) reject(call, "a size is negative");
+  return one(call, type, {length / 2 + 1, bins});
+}
+
+/// Triangles between neighbouring mel frequencies, on the grid of the spectrogram's bins.
+void mel_weight_matrix(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const auto scalar = [&](std::size_t i) { return real_of(call, tensor_at(inputs, i)); };
+  const double length = scalar(1), rate = scalar(2);
+  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const int64_t bins = out.dims()[1];
+  const double low = mel(scalar(3)), step = (mel(scalar(4)) - low) / static_cast<double>(bins + 2);
+  std::vector<int64_t> edges;
+  for (int64_t i = 0; i < bins + 2; ++i) {
+    const double hertz = 700 * (std::pow(10.0, (low + static_cast<double>(i) * step) / 2595) - 1);
+    const double edge = std::floor((length + 1) * hertz / rate);
+    if (!(edge >= 0 && edge < static_cast<double>(out.dims()[0]))) reject(call, "a frequency lies outside the spectrogram");
+    edges.push_back(static_cast<int64_t>(edge));
+  }
+  fill_zero(out);
+  const auto set = [&](int64_t row, int64_t column, double value) {
+    store_one(out.type(), out.bytes() + (row * out.strides()[0] + column * out.strides()[1]) * element_stride(out.type()), value);
+  };
+  for (int64_t i = 0; i < bins; ++i) {
+    const int64_t left = edges[static_cast<std::size_t>(i)], center = edges[static_cast<std::size_t>(i) + 1];
+    const int64_t right = edges[static_cast<std::size_t>(i) + 2];
+    if (left == center) set(center, i, 1);
+    for (int64_t j = left; left != center && j <= center; ++j)
+      set(j, i, static_cast<double>(j - left) / static_cast<double>(center - left));
+    for (int64_t j = center; j < right; ++j) set(j, i, static_cast<double>(right - j) / static_cast<double>(right - center));
+  }
+}
+
+}  // namespace relayout::kernels

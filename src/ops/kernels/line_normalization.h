@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "ops/loops/axis_lines.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// Lines of x brought to mean 0 and variance 1 (or to root mean square 1), then scaled and shifted. Scale and bias stand over the
+/// dims of x; bias and the statistics may be absent (null data).
+struct LineNormalization {
+  Tensor x, out;
+  Dims dims;  ///< of x, perhaps with a dim cut in two
+  Operand x_operand, out_operand;
+  Operand scale{}, bias{}, mean{}, inverse_deviation{};
+  DataType scale_type = DataType::undefined, bias_type = DataType::undefined, statistics_type = DataType::float32;
+  std::vector<bool> along{};
+  double epsilon = 0;
+  bool centers = true;  ///< subtract the mean
+};
+
+void normalize_lines(int threads, const LineNormalization& work);
+
+/// Mean and 1 / sqrt(variance + epsilon) of a line, in double and in two passes.
+[[nodiscard]] std::pair<double, double> line_statistics(const std::vector<double>& values, bool centers, double epsilon);
+
+/// Flags of the axes that are named, any of which may count from the back.
+[[nodiscard]] std::vector<bool> marked(const OpCall& call, const std::vector<int64_t>& axes, std::size_t rank);
+
+/// Lines along some axes of x, each replaced by transform(values).
+template <class Transform>
+void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const std::vector<bool>& along, const Transform& transform) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  const AxisLines lines(x.dims(), along);
+  lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+    std::vector<double> values(static_cast<std::size_t>(lines.length()));
+    line[1].read(x.type(), data[1], values.data());
+    transform(values);
+    line[0].write(out.type(), data[0], values.data());
+  });
+}
+
+}  // namespace relayout

@@ -1,0 +1,178 @@
+// Picks elements at listed positions of each axis: nearest neighbours of Resize, repeated borders of Pad.
+
+#include "ops/kernels/nearest.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/threads.h"
+#include "base/vectorize.h"
+#include "ops/kernels/gather.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
+#include "ops/op.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// out[i] = source[positions[i] · step].
+template <class T>
+RELAYOUT_VECTORIZE void pick_row(const T* source, int64_t step, const int64_t* positions, int64_t count, T* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = source[positions[i] * step];
+}
+
+/// Each of `count` elements twice.
+template <class T>
+RELAYOUT_VECTORIZE void double_row(const T* source, int64_t count, T* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T value = source[i];
+    out[2 * i] = value;
+    out[2 * i + 1] = value;
+  }
+}
+
+/// A dim of the result: for each place where in the source it comes from.
+struct PickedDim {
+  std::vector<int64_t> positions;
+  int64_t from_stride = 0, to_stride = 0;
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(positions.size()); }
+};
+
+/// Neighbours in the source that are neighbours in the result.
+struct PickedRun {
+  int64_t from = 0, to = 0, length = 0;
+};
+
+bool is_whole(const PickedDim& dim, int64_t source_size) {
+  if (dim.size() != source_size) return false;
+  for (int64_t i = 0; i < source_size; ++i) {
+    if (dim.positions[static_cast<std::size_t>(i)] != i) return false;
+  }
+  return true;
+}
+
+/// What is innermost in the result, as a block of elements that stay together, and the dims around it, outermost first.
+struct PickPlan {
+  std::vector<PickedDim> outer;
+  PickedDim inner;
+  int64_t block = 1;            ///< elements that one position of `inner` stands for
+  std::vector<PickedRun> runs;  ///< of the inner dim, in elements, if they are longer than a few elements on average
+  bool doubles = false;         ///< the inner dim repeats each element once
+};
+
+PickPlan plan_of(const Tensor& x, const std::vector<std::vector<int64_t>>& positions, const Tensor& out) {
+  std::vector<std::size_t> order;  // by stride of the result, largest first
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (out.dims()[i] != 1 || x.dims()[i] != 1) order.push_back(i);
+  }
+  const auto is_outside = [&](std::size_t a, std::size_t b) {  // single places first of all
+    const bool one = out.dims()[a] == 1, other = out.dims()[b] == 1;
+    return one != other ? one : out.strides()[a] > out.strides()[b];
+  };
+  std::ranges::stable_sort(order, is_outside);
+  PickPlan plan;
+  for (const std::size_t i : order) plan.outer.push_back({positions[i], x.strides()[i], out.strides()[i]});
+  // Dims that are taken whole and lie alike are part of the block, all but the outermost.
+  while (plan.outer.size() > 1) {
+    const PickedDim& last = plan.outer.back();
+    const PickedDim& around = plan.outer[plan.outer.size() - 2];
+    const int64_t block = plan.block * last.size();
+    if (last.from_stride != plan.block || last.to_stride != plan.block || around.from_stride != block || around.to_stride != block) break;
+    if (!is_whole(last, x.dims()[order[plan.outer.size() - 1]])) break;
+    plan.block = block;
+    plan.outer.pop_back();
+  }
+  if (plan.outer.empty()) plan.outer.push_back({{0}, 1, 1});
+  plan.inner = std::move(plan.outer.back());
+  plan.outer.pop_back();
+  const PickedDim& inner = plan.inner;
+  constexpr int64_t kLongRun = 8;
+  bool doubles = plan.block == 1 && inner.from_stride == 1 && inner.size() % 2 == 0;
+  for (int64_t i = 0; i < inner.size(); ++i) {
+    const int64_t from = inner.positions[static_cast<std::size_t>(i)];
+    doubles = doubles && from == i / 2;
+    const bool goes_on = i > 0 && from == inner.positions[static_cast<std::size_t>(i - 1)] + 1 && inner.from_stride == plan.block;
+    if (goes_on) {
+      plan.runs.back().length += plan.block;
+    } else {
+      plan.runs.push_back({from * inner.from_stride, i * inner.to_stride, plan.block});
+    }
+  }
+  plan.doubles = doubles;
+  if (static_cast<int64_t>(plan.runs.size()) * kLongRun > inner.size() * plan.block) plan.runs.clear();
+  return plan;
+}
+
+template <class T>
+void pick_inner(const PickPlan& plan, const T* source, T* target) {
+  const PickedDim& inner = plan.inner;
+  if (plan.doubles) return double_row(source, inner.size() / 2, target);
+  for (const PickedRun& run : plan.runs) std::copy_n(source + run.from, run.length, target + run.to);
+  if (!plan.runs.empty()) return;
+  if (plan.block == 1) return pick_row(source, inner.from_stride, inner.positions.data(), inner.size(), target);
+  for (int64_t i = 0; i < inner.size(); ++i) {
+    const T* const from = source + inner.positions[static_cast<std::size_t>(i)] * inner.from_stride;
+    T* const to = target + i * inner.to_stride;
+    for (int64_t k = 0; k < plan.block; ++k) to[k] = from[k];
+  }
+}
+
+/// Rows of the inner dim; those that come from the same row as the one before are copies of it.
+void pick_numbers(int threads, const PickPlan& plan, const Tensor& x, const Tensor& out) {
+  int64_t rows = 1;
+  for (const PickedDim& dim : plan.outer) rows *= dim.size();
+  const int64_t length = plan.inner.size() * plan.block;
+  with_storage(x.type(), [&]<class T>(const T&) {
+    const int64_t tasks = std::clamp<int64_t>(rows * length / kParallelElements, 1, std::max(threads, 1));
+    parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
+      const T* before = nullptr;
+      T* last = nullptr;
+      const int64_t first = rows * task / tasks;
+      std::vector<int64_t> index(plan.outer.size());  // of the row, counted on from here
+      for (std::size_t k = plan.outer.size(), rest = static_cast<std::size_t>(first); k-- > 0;) {
+        const auto dim = static_cast<std::size_t>(plan.outer[k].size());
+        index[k] = static_cast<int64_t>(rest % dim);
+        rest /= dim;
+      }
+      for (int64_t row = first; row < rows * (task + 1) / tasks; ++row) {
+        int64_t from = 0, to = 0;
+        for (std::size_t k = 0; k < plan.outer.size(); ++k) {
+          from += plan.outer[k].positions[static_cast<std::size_t>(index[k])] * plan.outer[k].from_stride;
+          to += index[k] * plan.outer[k].to_stride;
+        }
+        for (std::size_t k = plan.outer.size(); k-- > 0;) {
+          if (++index[k] < plan.outer[k].size()) break;
+          index[k] = 0;
+        }
+        const T* const source = x.data<T>() + from;
+        T* const target = out.data<T>() + to;
+        if (source == before) {
+          std::copy_n(last, length, target);
+        } else {
+          pick_inner(plan, source, target);
+        }
+        before = source;
+        last = target;
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void pick_elements(const OpCall& call, const Tensor& x, const std::vector<std::vector<int64_t>>& positions, const Tensor& out) {
+  if (x.type() != DataType::string && out.element_count() > 0) {
+    const PickPlan plan = plan_of(x, positions, out);
+    if (plan.inner.size() == 1 || plan.inner.to_stride == plan.block) return pick_numbers(call.threads, plan, x, out);
+  }
+  Tensor source = x;
+  for (std::size_t i = 0; i < positions.size(); ++i) source = taken(call, source, i, positions[i]);
+  copy_elements(call.threads, out, source);
+}
+
+}  // namespace relayout

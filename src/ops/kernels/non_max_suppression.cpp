@@ -1,0 +1,136 @@
+// NonMaxSuppression: of boxes that overlap the one with the best score stays.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "ops/kernels/kernels.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout::kernels {
+namespace {
+
+/// Corners of a box; areas and overlaps in f32, as every implementation has them.
+struct Box {
+  float left = 0, top = 0, right = 0, bottom = 0;
+  [[nodiscard]] float area() const { return (right - left) * (bottom - top); }
+};
+
+/// [y1, x1, y2, x2] with the corners in any order, or [x center, y center, width, height].
+Box box_from(const std::array<float, 4>& numbers, bool center) {
+  if (center) {
+    const float half_width = numbers[2] / 2, half_height = numbers[3] / 2;
+    return {numbers[0] - half_width, numbers[1] - half_height, numbers[0] + half_width, numbers[1] + half_height};
+  }
+  return {std::min(numbers[1], numbers[3]), std::min(numbers[0], numbers[2]), std::max(numbers[1], numbers[3]),
+          std::max(numbers[0], numbers[2])};
+}
+
+bool overlaps(const Box& a, const Box& b, float threshold) {
+  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  if (!(width > 0 && height > 0)) return false;
+  const float shared = width * height, whole = a.area() + b.area() - shared;
+  if (!(a.area() > 0 && b.area() > 0 && whole > 0)) return false;
+  return shared / whole > threshold;
+}
+
+struct Suppression {
+  int64_t limit = 0;  ///< boxes per class
+  float overlap = 0;
+  std::optional<float> score;
+  bool center = false;
+};
+
+/// Boxes of one image and class that remain, best score first; among equals the lower index first.
+std::vector<int64_t> remaining_boxes(const std::vector<Box>& boxes, const std::vector<float>& scores, const Suppression& rule) {
+  std::vector<int64_t> candidates;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (!rule.score || scores[i] > *rule.score) candidates.push_back(static_cast<int64_t>(i));
+  }
+  const auto score = [&](int64_t i) { return scores[static_cast<std::size_t>(i)]; };
+  std::ranges::stable_sort(candidates,
+                           [&](int64_t a, int64_t b) { return score(a) > score(b) || (!std::isnan(score(a)) && std::isnan(score(b))); });
+  std::vector<int64_t> kept;
+  for (const int64_t candidate : candidates) {
+    if (static_cast<int64_t>(kept.size()) >= rule.limit) break;
+    const Box& box = boxes[static_cast<std::size_t>(candidate)];
+    const bool hidden =
+        std::ranges::any_of(kept, [&](int64_t other) { return overlaps(box, boxes[static_cast<std::size_t>(other)], rule.overlap); });
+    if (!hidden) kept.push_back(candidate);
+  }
+  return kept;
+}
+
+/// Rows (image, class, box) of the result.
+std::vector<std::array<int64_t, 3>> suppress(const Tensor& boxes, const Tensor& scores, const Suppression& rule) {
+  std::vector<std::array<int64_t, 3>> rows;
+  const int64_t images = boxes.dims()[0], count = boxes.dims()[1], classes = scores.dims()[1];
+  const Tensor dense_boxes = contiguous(boxes), dense_scores = contiguous(scores);
+  for (int64_t image = 0; image < images; ++image) {
+    std::vector<Box> here;
+    for (int64_t i = 0; i < count; ++i) {
+      std::array<float, 4> numbers;
+      load(boxes.type(), dense_boxes.bytes() + (image * count + i) * 4 * element_stride(boxes.type()), 1, 4, numbers.data());
+      here.push_back(box_from(numbers, rule.center));
+    }
+    for (int64_t c = 0; c < classes; ++c) {
+      std::vector<float> values(static_cast<std::size_t>(count));
+      load(scores.type(), dense_scores.bytes() + (image * classes + c) * count * element_stride(scores.type()), 1, count, values.data());
+      for (const int64_t box : remaining_boxes(here, values, rule)) rows.push_back({image, c, box});
+    }
+  }
+  return rows;
+}
+
+/// Scalars of the operands, or nothing when one is not known yet.
+std::optional<Suppression> suppression_of(const OpCall& call, InputInfos inputs) {
+  Suppression rule;
+  rule.center = call.attributes.integer("center_point_box", 0) != 0;
+  for (std::size_t i = 2; i < inputs.size(); ++i) {
+    const DatumInfo* info = optional_tensor_info(call, inputs, i, i == 2 ? TypeSet{DataType::int64} : kRealTypes);
+    if (info == nullptr || element_count(info->dims) == 0) continue;
+    if (info->value == nullptr) return std::nullopt;
+    if (i == 2)
+      rule.limit = integer_of(call, *info->value);
+    else if (i == 3)
+      rule.overlap = static_cast<float>(real_of(call, *info->value));
+    else
+      rule.score = static_cast<float>(real_of(call, *info->value));
+  }
+  return rule;
+}
+
+}  // namespace
+
+Inferred infer_non_max_suppression(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 5);
+  const DatumInfo& boxes = tensor_info(call, inputs, 0, kRealTypes);
+  const DatumInfo& scores = tensor_info(call, inputs, 1, kRealTypes);
+  const bool fits = boxes.dims.size() == 3 && scores.dims.size() == 3 && boxes.dims[2] == 4 && boxes.dims[0] == scores.dims[0] &&
+                    boxes.dims[1] == scores.dims[2];
+  if (!fits) reject(call, "boxes " + to_string(boxes.dims) + " and scores " + to_string(scores.dims) + " do not fit");
+  const auto rule = suppression_of(call, inputs);
+  if (!rule || boxes.value == nullptr || scores.value == nullptr) return std::nullopt;
+  return one(call, DataType::int64, {static_cast<int64_t>(suppress(*boxes.value, *scores.value, *rule).size()), 3});
+}
+
+void non_max_suppression(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const auto rows = suppress(tensor_at(inputs, 0), tensor_at(inputs, 1), *suppression_of(call, KnownInfos(inputs).get()));
+  auto* to = out.data<int64_t>();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < 3; ++j)
+      to[static_cast<int64_t>(i) * out.strides()[0] + static_cast<int64_t>(j) * out.strides()[1]] = rows[i][j];
+  }
+}
+
+}  // namespace relayout::kernels

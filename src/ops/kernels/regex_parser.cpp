@@ -1,0 +1,435 @@
+// Reads a regular expression in RE2's syntax and translates it for the matcher, within limits on its size.
+
+#include "ops/kernels/regex_parser.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "ops/kernels/unicode.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using Ranges = std::vector<std::pair<char32_t, char32_t>>;
+
+constexpr char32_t kLast = 0x10FFFF;
+constexpr int kMostLevels = 200;
+constexpr int kMostRepeats = 1000;  // RE2's
+
+Ranges sorted(Ranges ranges) {
+  std::ranges::sort(ranges);
+  Ranges out;
+  for (const auto& [first, last] : ranges) {
+    if (!out.empty() && first <= out.back().second + 1) {
+      out.back().second = std::max(out.back().second, last);
+    } else {
+      out.emplace_back(first, last);
+    }
+  }
+  return out;
+}
+
+Ranges complement(const Ranges& ranges) {
+  Ranges out;
+  char32_t next = 0;
+  for (const auto& [first, last] : sorted(ranges)) {
+    if (first > next) out.emplace_back(next, first - 1);
+    next = last + 1;
+  }
+  if (next <= kLast) out.emplace_back(next, kLast);
+  return out;
+}
+
+/// \d \s \w and their opposites, which RE2 means in ASCII.
+std::optional<Ranges> perl_class(char32_t letter) {
+  switch (letter) {
+    case 'd':
+      return Ranges{{'0', '9'}};
+    case 's':
+      return Ranges{{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
+    case 'w':
+      return Ranges{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+    case 'D':
+    case 'S':
+    case 'W':
+      return complement(*perl_class(letter + ('a' - 'A')));
+    default:
+      return std::nullopt;
+  }
+}
+
+struct NamedClass {
+  std::u32string_view name;
+  Ranges ranges;
+};
+
+const std::vector<NamedClass>& posix_classes() {
+  static const std::vector<NamedClass> classes = {
+      {U"alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+      {U"alpha", {{'A', 'Z'}, {'a', 'z'}}},
+      {U"ascii", {{0, 0x7F}}},
+      {U"blank", {{'\t', '\t'}, {' ', ' '}}},
+      {U"cntrl", {{0, 0x1F}, {0x7F, 0x7F}}},
+      {U"digit", {{'0', '9'}}},
+      {U"graph", {{'!', '~'}}},
+      {U"lower", {{'a', 'z'}}},
+      {U"print", {{' ', '~'}}},
+      {U"punct", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
+      {U"space", {{'\t', '\r'}, {' ', ' '}}},
+      {U"upper", {{'A', 'Z'}}},
+      {U"word", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+      {U"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+  };
+  return classes;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view pattern) : pattern_(pattern), text_(decode_utf8(pattern)) {}
+
+  RegexNode run() {
+    RegexNode out = alternatives();
+    if (!at_end()) reject("a ) too many");
+    return out;
+  }
+
+ private:
+  struct Flags {
+    bool ignores_case = false, multi_line = false, dot_takes_newline = false, is_lazy = false;
+  };
+
+  [[noreturn]] void reject(const std::string& what) const {
+    fail(ErrorKind::invalid, "regular expression " + quote(pattern_) + ": " + what + " at position " + std::to_string(at_));
+  }
+  [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
+  [[nodiscard]] char32_t peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : 0; }
+  [[nodiscard]] bool looking_at(std::u32string_view word) const { return text_.compare(at_, word.size(), word) == 0; }
+  bool take(std::u32string_view word) {
+    if (!looking_at(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  char32_t next(const char* wanted) {
+    if (at_end()) reject(std::string("missing ") + wanted);
+    return text_[at_++];
+  }
+
+  RegexNode alternatives() {
+    if (++level_ > kMostLevels) reject("groups nested too deep");
+    RegexNode out;
+    out.kind = RegexNode::Kind::alternative;
+    do out.parts.push_back(sequence());
+    while (take(U"|"));
+    --level_;
+    return out.parts.size() == 1 ? std::move(out.parts.front()) : out;
+  }
+
+  RegexNode sequence() {
+    RegexNode out;
+    out.kind = RegexNode::Kind::sequence;
+    while (!at_end() && peek() != '|' && peek() != ')') {
+      if (take(U"\\Q")) {
+        add_quoted(out);
+        continue;
+      }
+      std::optional<RegexNode> part = atom();
+      if (part) out.parts.push_back(repeated(std::move(*part)));
+    }
+    return out;
+  }
+
+  /// Up to \E everything stands for itself; what repeats takes the last.
+  void add_quoted(RegexNode& out) {
+    std::optional<RegexNode> last;
+    while (!at_end() && !take(U"\\E")) {
+      if (last) out.parts.push_back(std::move(*last));
+      last = literal(text_[at_++]);
+    }
+    if (last) out.parts.push_back(repeated(std::move(*last)));
+  }
+
+  /// One part, or nothing for what only sets flags.
+  std::optional<RegexNode> atom() {
+    const char32_t c = text_[at_++];
+    switch (c) {
+      case '(':
+        return group();
+      case '[':
+        return ranges(bracket_class());
+      case '.':
+        return ranges(flags_.dot_takes_newline ? Ranges{{0, kLast}} : complement({{'\n', '\n'}}));
+      case '^':
+        return assertion(flags_.multi_line ? 'm' : '^');
+      case '$':
+        return assertion(flags_.multi_line ? 'n' : '$');
+      case '\\':
+        return escaped();
+      case '*':
+      case '+':
+      case '?':
+        --at_;
+        reject("nothing to repeat");
+      default:
+        return literal(c);
+    }
+  }
+
+  std::optional<RegexNode> group() {
+    const Flags outer = flags_;
+    if (take(U"?")) {
+      if (take(U"P<") || (peek() == '<' && peek(1) != '=' && peek(1) != '!' && take(U"<"))) {
+        while (next("the > of a name") != '>') {
+        }
+      } else if (set_flags()) {
+        return std::nullopt;  // until the end of the group around
+      }
+    }
+    RegexNode out = alternatives();
+    if (next("a )") != ')') reject("missing a )");
+    flags_ = outer;
+    return out;
+  }
+
+  /// Behind "(?": flags. True when they end with ), false with :.
+  bool set_flags() {
+    bool value = true;
+    while (true) {
+      switch (next("the end of flags")) {
+        case 'i':
+          flags_.ignores_case = value;
+          break;
+        case 'm':
+          flags_.multi_line = value;
+          break;
+        case 's':
+          flags_.dot_takes_newline = value;
+          break;
+        case 'U':
+          flags_.is_lazy = value;  // which match is found first does not matter here
+          break;
+        case '-':
+          value = false;
+          break;
+        case ':':
+          return false;
+        case ')':
+          return true;
+        default:
+          reject("an unknown kind of group");
+      }
+    }
+  }
+
+  RegexNode repeated(RegexNode part) {
+    while (true) {
+      int least = 0, most = RegexNode::kUnbounded;
+      if (take(U"*")) {
+      } else if (take(U"+")) {
+        least = 1;
+      } else if (take(U"?")) {
+        most = 1;
+      } else if (!take_counts(least, most)) {
+        return part;
+      }
+      (void)take(U"?");  // lazy: the same texts match
+      RegexNode out;
+      out.kind = RegexNode::Kind::repeat;
+      out.least = least;
+      out.most = most;
+      if (++level_ > kMostLevels) reject("repetitions nested too deep");
+      out.parts.push_back(std::move(part));
+      part = std::move(out);
+    }
+  }
+
+  /// {n}, {n,} or {n,m}; anything else is literal.
+  bool take_counts(int& least, int& most) {
+    const std::size_t start = at_;
+    if (!take(U"{")) return false;
+    const std::optional<int> first = count();
+    std::optional<int> second = first;
+    if (first && take(U",")) {
+      second = peek() == '}' ? std::optional(RegexNode::kUnbounded) : count();
+    }
+    if (!first || !second || !take(U"}")) {
+      at_ = start;
+      return false;
+    }
+    if (*first > kMostRepeats || *second > kMostRepeats || (*second >= 0 && *second < *first)) reject("a bad number of repetitions");
+    least = *first;
+    most = *second;
+    return true;
+  }
+
+  std::optional<int> count() {
+    std::optional<int> out;
+    while (peek() >= '0' && peek() <= '9') {
+      out = std::min(out.value_or(0) * 10 + static_cast<int>(peek() - '0'), kMostRepeats + 1);
+      ++at_;
+    }
+    return out;
+  }
+
+  RegexNode escaped() {
+    const char32_t c = peek();
+    if (c == 'A' || c == 'z' || c == 'b' || c == 'B') {
+      ++at_;
+      return assertion(c == 'A' ? '^' : c == 'z' ? '$' : static_cast<char>(c));
+    }
+    if (const auto perl = perl_class(c)) {
+      ++at_;
+      return ranges(*perl);
+    }
+    return literal(escaped_point());
+  }
+
+  /// Behind a backslash: the code point it stands for.
+  char32_t escaped_point() {
+    const char32_t c = next("what a \\ stands before");
+    switch (c) {
+      case 'a':
+        return '\a';
+      case 'f':
+        return '\f';
+      case 'n':
+        return '\n';
+      case 'r':
+        return '\r';
+      case 't':
+        return '\t';
+      case 'v':
+        return '\v';
+      case 'x':
+        return hexadecimal();
+      case 'p':
+      case 'P':
+        fail(ErrorKind::unsupported, "regular expression " + quote(pattern_) + ": Unicode classes");
+      default:
+        break;
+    }
+    const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '1' && c <= '9');
+    if (is_word) reject("an unknown escape");
+    return c == '0' ? octal() : c;
+  }
+
+  char32_t octal() {
+    char32_t value = 0;
+    for (int i = 0; i < 2 && peek() >= '0' && peek() <= '7'; ++i) value = value * 8 + (text_[at_++] - '0');
+    return value;
+  }
+
+  char32_t hexadecimal() {
+    const bool braced = take(U"{");
+    char32_t value = 0;
+    int digits = 0;
+    for (; digits < (braced ? 8 : 2); ++digits) {
+      const char32_t c = to_lower(peek());
+      const bool decimal = c >= '0' && c <= '9';
+      if (!decimal && (c < 'a' || c > 'f')) break;
+      value = value * 16 + (decimal ? c - '0' : c - 'a' + 10);
+      ++at_;
+    }
+    if (digits == 0 || (!braced && digits != 2) || (braced && !take(U"}")) || value > kLast) reject("a bad \\x");
+    return value;
+  }
+
+  Ranges bracket_class() {
+    const bool negated = take(U"^");
+    Ranges out;
+    bool first = true;
+    while (first || peek() != ']') {
+      if (at_end()) reject("missing a ]");
+      first = false;
+      if (take_named_class(out)) continue;
+      if (peek() == '\\') {
+        if (const auto perl = perl_class(peek(1))) {
+          at_ += 2;
+          out.insert(out.end(), perl->begin(), perl->end());
+          continue;
+        }
+      }
+      const char32_t low = class_point();
+      char32_t high = low;
+      if (peek() == '-' && peek(1) != ']') {
+        ++at_;
+        high = class_point();
+      }
+      if (high < low) reject("a range that runs backwards");
+      out.emplace_back(low, high);
+    }
+    ++at_;
+    if (flags_.ignores_case) out = folded(out);
+    return negated ? complement(out) : sorted(out);
+  }
+
+  char32_t class_point() {
+    const char32_t c = next("a ]");
+    return c == '\\' ? escaped_point() : c;
+  }
+
+  bool take_named_class(Ranges& out) {
+    if (!looking_at(U"[:")) return false;
+    const std::size_t end = text_.find(U":]", at_);
+    if (end == std::u32string::npos) return false;
+    std::u32string_view name = std::u32string_view(text_).substr(at_ + 2, end - at_ - 2);
+    const bool negated = name.starts_with(U'^');
+    if (negated) name.remove_prefix(1);
+    const auto found = std::ranges::find(posix_classes(), name, &NamedClass::name);
+    if (found == posix_classes().end()) reject("an unknown class");
+    const Ranges ranges = negated ? complement(found->ranges) : found->ranges;
+    out.insert(out.end(), ranges.begin(), ranges.end());
+    at_ = end + 2;
+    return true;
+  }
+
+  /// With the other case of every letter.
+  static Ranges folded(Ranges ranges) {
+    constexpr char32_t kLastWithCase = 0x1FFFF;
+    const std::size_t count = ranges.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      for (char32_t point = ranges[i].first; point <= std::min(ranges[i].second, kLastWithCase); ++point) {
+        ranges.emplace_back(to_lower(point), to_lower(point));
+        ranges.emplace_back(to_upper(point), to_upper(point));
+      }
+    }
+    return sorted(std::move(ranges));
+  }
+
+  [[nodiscard]] RegexNode literal(char32_t point) const {
+    const Ranges exact{{point, point}};
+    return ranges(flags_.ignores_case ? folded(exact) : exact);
+  }
+  static RegexNode ranges(Ranges ranges) {
+    RegexNode out;
+    out.kind = RegexNode::Kind::range;
+    out.ranges = std::move(ranges);
+    return out;
+  }
+  static RegexNode assertion(char which) {
+    RegexNode out;
+    out.kind = RegexNode::Kind::assertion;
+    out.assertion = which;
+    return out;
+  }
+
+  std::string_view pattern_;
+  std::u32string text_;
+  std::size_t at_ = 0;
+  Flags flags_;
+  int level_ = 0;
+};
+
+}  // namespace
+
+RegexNode parse_regex(std::string_view pattern) {
+  return Parser(pattern).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,468 @@
+// Resize and Upsample: coordinates, nearest, linear and cubic interpolation, anti-aliasing.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/threads.h"
+#include "base/vectorize.h"
+#include "ops/kernels/kernels.h"
+#include "ops/kernels/nearest.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout::kernels {
+namespace {
+
+enum class Coordinates {
+  half_pixel,
+  half_pixel_symmetric,
+  pytorch_half_pixel,
+  align_corners,
+  asymmetric,
+  tf_half_pixel_for_nn,
+  tf_crop_and_resize
+};
+
+constexpr int64_t kModesOpset = 11;  ///< Upsample and Resize 10 have no coordinate modes
+
+/// How one dim is resampled. `scale` is the factor given, or output over input where sizes were given.
+struct Axis {
+  int64_t in = 0, out = 0;
+  double scale = 1, roi_begin = 0, roi_end = 1;
+};
+
+struct ResizePlan {
+  std::vector<Axis> axes;  ///< one per dim
+  Coordinates coordinates = Coordinates::asymmetric;
+  std::string mode;  ///< nearest, linear, cubic
+};
+
+Coordinates coordinates_of(const OpCall& call) {
+  if (call.opset < kModesOpset || call.node.op_type() == "Upsample") return Coordinates::asymmetric;
+  const std::string name = call.attributes.text("coordinate_transformation_mode", "half_pixel");
+  if (name == "half_pixel") return Coordinates::half_pixel;
+  if (name == "half_pixel_symmetric") return Coordinates::half_pixel_symmetric;
+  if (name == "pytorch_half_pixel") return Coordinates::pytorch_half_pixel;
+  if (name == "align_corners") return Coordinates::align_corners;
+  if (name == "asymmetric") return Coordinates::asymmetric;
+  if (name == "tf_half_pixel_for_nn") return Coordinates::tf_half_pixel_for_nn;
+  if (name == "tf_crop_and_resize") return Coordinates::tf_crop_and_resize;
+  reject(call, "coordinate_transformation_mode is none of the known ones");
+}
+
+std::string interpolation_of(const OpCall& call) {
+  std::string mode = call.attributes.text("mode", "nearest");
+  if (mode == "bilinear" || mode == "trilinear") mode = "linear";  // names of Upsample 1
+  if (mode != "nearest" && mode != "linear" && mode != "cubic") reject(call, "mode is none of nearest, linear, cubic");
+  return mode;
+}
+
+/// Operands as the opset has them; an empty tensor counts as absent.
+struct ResizeOperands {
+  const DatumInfo *roi = nullptr, *scales = nullptr, *sizes = nullptr;
+};
+
+ResizeOperands operands_of(const OpCall& call, InputInfos inputs) {
+  const bool early = call.opset < kModesOpset || call.node.op_type() == "Upsample";
+  require_inputs(call, inputs, 1, early ? 2 : 4);
+  const auto given = [&](std::size_t index, TypeSet types) -> const DatumInfo* {
+    const DatumInfo* info = optional_tensor_info(call, inputs, index, types);
+    if (info != nullptr && info->dims.size() != 1)
+      reject(call, "input " + std::to_string(index) + " has rank " + std::to_string(info->dims.size()));
+    return info == nullptr || info->dims[0] == 0 ? nullptr : info;
+  };
+  if (early) return {nullptr, given(1, kRealTypes), nullptr};
+  return {given(1, kRealTypes), given(2, kRealTypes), given(3, {DataType::int64})};
+}
+
+/// Scales of Upsample 7 (attribute scales) and 1 (height_scale, width_scale).
+std::vector<double> attribute_scales(const OpCall& call, std::size_t rank) {
+  const std::vector<float> scales = call.attributes.reals("scales");
+  if (!scales.empty()) return {scales.begin(), scales.end()};
+  if (!call.attributes.has("height_scale") || rank != 4) reject(call, "scales are missing");
+  return {1, 1, double{call.attributes.real("height_scale", 1)}, double{call.attributes.real("width_scale", 1)}};
+}
+
+int64_t checked_size(const OpCall& call, double size) {
+  constexpr double kLimit = 0x1p40;
+  if (!(size >= 0 && size < kLimit)) reject(call, "a size is out of range");
+  return static_cast<int64_t>(size);
+}
+
+/// Output sizes from sizes given, under the policy for the aspect ratio.
+void apply_sizes(const OpCall& call, const std::vector<int64_t>& sizes, const std::vector<std::size_t>& axes, std::vector<Axis>& plan) {
+  const std::string policy = call.attributes.text("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller") reject(call, "keep_aspect_ratio_policy is not known");
+  double common = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Axis& axis = plan[axes[i]];
+    if (sizes[i] < 0 || (axis.in == 0 && sizes[i] != 0))
+      reject(call, "size " + std::to_string(sizes[i]) + " for a dim of " + std::to_string(axis.in));
+    const double ratio = axis.in == 0 ? 1 : static_cast<double>(sizes[i]) / static_cast<double>(axis.in);
+    common = i == 0 ? ratio : policy == "not_larger" ? std::min(common, ratio) : std::max(common, ratio);
+    axis.out = sizes[i];
+    axis.scale = ratio;
+  }
+  if (policy == "stretch") return;
+  for (const std::size_t i : axes) {
+    plan[i].scale = common;
+    plan[i].out = checked_size(call, std::floor(common * static_cast<double>(plan[i].in) + 0.5));
+  }
+}
+
+/// Everything about the resampling, or nothing when an operand's contents are not known yet.
+std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const Dims& dims) {
+  const ResizeOperands operands = operands_of(call, inputs);
+  ResizePlan plan{{}, coordinates_of(call), interpolation_of(call)};
+  for (const int64_t dim : dims) plan.axes.push_back({dim, dim, 1, 0, 1});
+  for (const DatumInfo* each : {operands.roi, operands.scales, operands.sizes}) {
+    if (each != nullptr && each->value == nullptr) return std::nullopt;
+  }
+  std::vector<int64_t> axis_numbers = call.attributes.integers("axes");
+  if (axis_numbers.empty()) {
+    axis_numbers.resize(dims.size());
+    std::iota(axis_numbers.begin(), axis_numbers.end(), int64_t{0});
+  }
+  const auto axes = normal_axes(call, axis_numbers, dims.size());
+  const auto expect = [&](std::size_t count, std::size_t wanted_count) {
+    if (count != wanted_count)
+      reject(call, std::to_string(count) + " scales, sizes or roi bounds for " + std::to_string(axes.size()) + " axes");
+  };
+  const bool crops = plan.coordinates == Coordinates::tf_crop_and_resize;
+  if (crops) {
+    if (operands.roi == nullptr) reject(call, "tf_crop_and_resize needs a roi");
+    const std::vector<double> roi = reals_of(*operands.roi->value);
+    expect(roi.size(), 2 * axes.size());
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      plan.axes[axes[i]].roi_begin = roi[i];
+      plan.axes[axes[i]].roi_end = roi[axes.size() + i];
+    }
+  }
+  if (operands.sizes != nullptr) {
+    if (operands.scales != nullptr) reject(call, "both scales and sizes are given");
+    const std::vector<int64_t> sizes = integers_of(call, *operands.sizes->value);
+    expect(sizes.size(), axes.size());
+    apply_sizes(call, sizes, axes, plan.axes);
+    return plan;
+  }
+  const std::vector<double> scales = operands.scales != nullptr ? reals_of(*operands.scales->value) : attribute_scales(call, dims.size());
+  expect(scales.size(), axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Axis& axis = plan.axes[axes[i]];
+    if (!(scales[i] > 0) || !std::isfinite(scales[i])) reject(call, "a scale is not positive");
+    axis.scale = scales[i];
+    // Whatever the roi crops: so has ONNX's own shape inference it, and what runs elsewhere.
+    // The product is one of floats (ONNX's shape inference): 0.7 · 10 is 7, although 0.7f is less than 0.7.
+    axis.out = checked_size(call, std::floor(double{static_cast<float>(axis.in) * static_cast<float>(scales[i])}));
+  }
+  return plan;
+}
+
+/// Where output position x lies in the input. `width` is the output's size before it was cut to an integer.
+double source_coordinate(Coordinates mode, const Axis& axis, int64_t position) {
+  const auto x = static_cast<double>(position), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
+  const double width = axis.scale * in;
+  switch (mode) {
+    case Coordinates::half_pixel:
+      return (x + 0.5) / axis.scale - 0.5;
+    case Coordinates::half_pixel_symmetric:
+      return in / 2 * (1 - out / width) + (x + 0.5) / axis.scale - 0.5;
+    case Coordinates::pytorch_half_pixel:
+      return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
+    case Coordinates::align_corners:
+      return width == 1 || axis.out == 1 ? 0 : x * (in - 1) / (width - 1);
+    case Coordinates::asymmetric:
+      return x / axis.scale;
+    case Coordinates::tf_half_pixel_for_nn:
+      return (x + 0.5) / axis.scale;
+    case Coordinates::tf_crop_and_resize:
+      if (axis.out <= 1) return 0.5 * (axis.roi_begin + axis.roi_end) * (in - 1);
+      return axis.roi_begin * (in - 1) + x * (axis.roi_end - axis.roi_begin) * (in - 1) / (out - 1);
+  }
+  return x;
+}
+
+bool is_identity(const ResizePlan& plan, const Axis& axis) {
+  const bool whole = axis.roi_begin == 0 && axis.roi_end == 1;
+  return axis.in == axis.out && axis.scale == 1 && whole && plan.coordinates != Coordinates::tf_half_pixel_for_nn;
+}
+
+/// How a coordinate between two inputs is rounded.
+using Rounding = double (*)(double);
+
+Rounding nearest_rounding(const OpCall& call) {
+  const bool early = call.opset < kModesOpset || call.node.op_type() == "Upsample";
+  const std::string mode = early ? "floor" : call.attributes.text("nearest_mode", "round_prefer_floor");
+  if (mode == "round_prefer_floor") return [](double coordinate) { return std::ceil(coordinate - 0.5); };
+  if (mode == "round_prefer_ceil") return [](double coordinate) { return std::floor(coordinate + 0.5); };
+  if (mode == "floor") return [](double coordinate) { return std::floor(coordinate); };
+  if (mode == "ceil") return [](double coordinate) { return std::ceil(coordinate); };
+  reject(call, "nearest_mode is not known");
+}
+
+/// The input positions that the outputs along one dim are copies of.
+std::vector<int64_t> nearest_positions(const ResizePlan& plan, const Axis& axis, Rounding rounding) {
+  const bool stays = is_identity(plan, axis);
+  std::vector<int64_t> positions;
+  positions.reserve(static_cast<std::size_t>(axis.out));
+  for (int64_t p = 0; p < axis.out; ++p) {
+    const double nearest = stays ? static_cast<double>(p) : rounding(source_coordinate(plan.coordinates, axis, p));
+    positions.push_back(static_cast<int64_t>(std::clamp(nearest, 0.0, static_cast<double>(axis.in - 1))));
+  }
+  return positions;
+}
+
+/// Keys' cubic kernel (Cubic convolution interpolation for digital image processing, 1981) with coefficient a.
+double cubic_weight(double a, double distance) {
+  const double x = std::abs(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+struct Filter {
+  bool cubic = false, antialias = false, exclude_outside = false;
+  double a = -0.75;
+};
+
+/// Which inputs make up the outputs along a dim, and with what weights: output p is the sum over taps t of
+/// weights[t · out + p] · input[at[t · out + p]]. What has no weight is input `in`, a 0 behind the others: 0 · ∞ would not be 0.
+struct Taps {
+  int64_t in = 0, out = 0, count = 0;  ///< count is even
+  std::vector<int64_t> at;
+  std::vector<double> weights;
+};
+
+/// Inputs around each output's coordinate. The neighbour to its left counts as nearest; an antialiasing filter is stretched by 1 / scale.
+Taps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
+  const double stretch = filter.antialias ? std::min(axis.scale, 1.0) : 1;
+  const double reach = std::ceil((filter.cubic ? 2 : 1) / stretch);  // at most a few lengths of the input, as there is an output
+  const double limit = static_cast<double>(axis.in) + 1;             // farther out the edge is all there is
+  const bool normalizes = filter.antialias || filter.exclude_outside;
+  Taps taps{axis.in, axis.out, static_cast<int64_t>(2 * reach), {}, {}};
+  taps.at.assign(static_cast<std::size_t>(taps.count * axis.out), axis.in);
+  taps.weights.assign(taps.at.size(), 0.0);
+  std::vector<double> weights(static_cast<std::size_t>(taps.count));
+  for (int64_t p = 0; p < axis.out; ++p) {
+    const double coordinate = std::clamp(source_coordinate(plan.coordinates, axis, p), -limit, 2 * limit);
+    const auto first = static_cast<int64_t>(std::ceil(coordinate) - reach);
+    double sum = 0;
+    for (int64_t t = 0; t < taps.count; ++t) {
+      const double distance = (static_cast<double>(first + t) - coordinate) * stretch;
+      double weight = filter.cubic ? cubic_weight(filter.a, distance) : std::max(0.0, 1 - std::abs(distance));
+      if (filter.exclude_outside && (first + t < 0 || first + t >= axis.in)) weight = 0;
+      weights[static_cast<std::size_t>(t)] = weight;
+      sum += weight;
+    }
+    for (int64_t t = 0; t < taps.count; ++t) {
+      const double weight = weights[static_cast<std::size_t>(t)] / (normalizes && sum != 0 ? sum : 1);
+      if (weight == 0) continue;
+      const auto place = static_cast<std::size_t>(t * axis.out + p);
+      taps.at[place] = std::clamp<int64_t>(first + t, 0, axis.in - 1);
+      taps.weights[place] = weight;
+    }
+  }
+  return taps;
+}
+
+/// out[k] += a · x[k] + b · y[k], one after the other; onto zeros when `begins`.
+RELAYOUT_VECTORIZE void add_two_rows(bool begins, const double* x, double a, const double* y, double b, int64_t count, double* out) {
+  if (begins) {
+    for (int64_t k = 0; k < count; ++k) out[k] = (0.0 + a * x[k]) + b * y[k];
+  } else {
+    for (int64_t k = 0; k < count; ++k) out[k] = (out[k] + a * x[k]) + b * y[k];
+  }
+}
+
+/// The same with each element's own weight and place.
+RELAYOUT_VECTORIZE void add_two_taps(bool begins, const double* line, const int64_t* at, const double* weights, int64_t count,
+                                     double* out) {
+  if (begins) {
+    for (int64_t p = 0; p < count; ++p) out[p] = (0.0 + weights[p] * line[at[p]]) + weights[p + count] * line[at[p + count]];
+  } else {
+    for (int64_t p = 0; p < count; ++p) out[p] = (out[p] + weights[p] * line[at[p]]) + weights[p + count] * line[at[p + count]];
+  }
+}
+
+RELAYOUT_VECTORIZE void round_row(double* row, int64_t count) {
+  for (int64_t k = 0; k < count; ++k) row[k] = std::nearbyint(row[k]);
+}
+
+/// One dim resampled, with `outer` lines before it and `inner` elements behind it.
+struct Pass {
+  int64_t outer = 1, inner = 1;
+  Taps taps;
+
+  [[nodiscard]] int64_t source_length() const { return taps.in * inner; }
+  [[nodiscard]] int64_t result_length() const { return taps.out * inner; }
+  [[nodiscard]] int64_t row_length() const { return inner == 1 ? taps.out : inner; }
+
+  /// Rows of row_length() are made where begin(offset) says, and told to finish(offset, row). `zeros` are `inner` zeros; where that is
+  /// 1, `source` has one behind its elements.
+  template <class Begin, class Finish>
+  void run(const double* source, const double* zeros, const Begin& begin, const Finish& finish) const {
+    if (inner == 1) {
+      double* const row = begin(0);
+      for (int64_t t = 0; t < taps.count; t += 2) {
+        add_two_taps(t == 0, source, taps.at.data() + t * taps.out, taps.weights.data() + t * taps.out, taps.out, row);
+      }
+      return finish(0, row);
+    }
+    const auto input = [&](std::size_t tap) { return taps.at[tap] == taps.in ? zeros : source + taps.at[tap] * inner; };
+    for (int64_t p = 0; p < taps.out; ++p) {
+      double* const row = begin(p * inner);
+      for (int64_t t = 0; t < taps.count; t += 2) {
+        const auto here = static_cast<std::size_t>(t * taps.out + p), next = here + static_cast<std::size_t>(taps.out);
+        add_two_rows(t == 0, input(here), taps.weights[here], input(next), taps.weights[next], inner, row);
+      }
+      finish(p * inner, row);
+    }
+  }
+};
+
+/// Passes over one block: the innermost dim that changes first. Elements come from `x` and go to `out`, both contiguous, in double
+/// between the two; integers are rounded to nearest.
+class BlockResampler {
+ public:
+  BlockResampler(const std::vector<Pass>& passes, DataType type) : passes_(passes), type_(type), size_(element_stride(type)) {
+    for (const Pass& pass : passes) {
+      fit(line_, pass.source_length() + 1);
+      fit(row_, pass.row_length());
+      fit(zeros_, pass.inner);
+    }
+  }
+
+  void run(const std::byte* x, std::byte* out) {
+    std::vector<double>*source = &first_, *result = &second_;
+    for (std::size_t i = 0; i < passes_.size(); ++i) {
+      const Pass& pass = passes_[i];
+      const bool is_last = i + 1 == passes_.size();
+      if (!is_last) fit(*result, pass.outer * pass.result_length());
+      for (int64_t line = 0; line < pass.outer; ++line) {
+        const int64_t begin = line * pass.result_length();
+        pass.run(
+            i == 0 ? loaded(pass, x + line * pass.source_length() * size_) : kept(pass, source->data() + line * pass.source_length()),
+            zeros_.data(), [&](int64_t offset) { return is_last ? row_.data() : result->data() + begin + offset; },
+            [&](int64_t offset, double* row) {
+              if (is_last) put(row, pass.row_length(), out + (begin + offset) * size_);
+            });
+      }
+      std::swap(source, result);
+    }
+  }
+
+ private:
+  static void fit(std::vector<double>& values, int64_t count) {
+    if (static_cast<std::size_t>(count) > values.size()) values.resize(static_cast<std::size_t>(count), 0.0);
+  }
+
+  const double* loaded(const Pass& pass, const std::byte* x) {
+    load(type_, x, 1, pass.source_length(), line_.data());
+    line_[static_cast<std::size_t>(pass.source_length())] = 0;
+    return line_.data();
+  }
+
+  /// Elements of an earlier pass, with a zero behind them where one is needed.
+  const double* kept(const Pass& pass, const double* values) {
+    if (pass.inner > 1) return values;
+    std::copy_n(values, pass.source_length(), line_.data());
+    line_[static_cast<std::size_t>(pass.source_length())] = 0;
+    return line_.data();
+  }
+
+  void put(double* row, int64_t count, std::byte* to) const {
+    if (!traits(type_).is_float) round_row(row, count);  // what leaves the range is held at its bounds
+    store(type_, to, 1, count, row);
+  }
+
+  const std::vector<Pass>& passes_;
+  DataType type_;
+  int64_t size_;
+  std::vector<double> first_, second_, line_, row_, zeros_;
+};
+
+void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, const Tensor& out) {
+  const Filter filter{plan.mode == "cubic", call.attributes.integer("antialias", 0) != 0,
+                      call.attributes.integer("exclude_outside", 0) != 0, double{call.attributes.real("cubic_coeff_a", -0.75F)}};
+  const Tensor source = contiguous(x);
+  const DenseOutput result(out);
+  const auto is_changed = [&](const Axis& axis) { return !is_identity(plan, axis); };
+  const auto front = std::ranges::find_if(plan.axes, is_changed);
+  if (front == plan.axes.end()) return copy_elements(call.threads, out, x);
+  Dims dims(x.dims().begin() + (front - plan.axes.begin()), x.dims().end());  // of a block
+  const int64_t block = element_count(dims), blocks = x.element_count() / block;
+  std::vector<Pass> passes;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    const Axis& axis = front[static_cast<std::ptrdiff_t>(i)];
+    if (!is_changed(axis)) continue;
+    const auto at = dims.begin() + static_cast<std::ptrdiff_t>(i);
+    passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), taps_of(plan, filter, axis)});
+    dims[i] = axis.out;
+  }
+  const int64_t result_block = element_count(dims), size = element_stride(x.type());
+  const int64_t tasks = std::clamp<int64_t>(out.element_count() / kParallelElements, 1, std::min<int64_t>(call.threads, blocks));
+  parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
+    BlockResampler resampler(passes, x.type());
+    for (int64_t i = blocks * task / tasks; i < blocks * (task + 1) / tasks; ++i) {
+      resampler.run(source.bytes() + i * block * size, result.tensor().bytes() + i * result_block * size);
+    }
+  });
+  result.finish(call.threads);
+}
+
+/// tf_crop_and_resize: outputs whose coordinate lies outside the input in any dim have one fixed value.
+void fill_outside(const OpCall& call, const ResizePlan& plan, const Tensor& out) {
+  Tensor value(out.type(), {});
+  store_one(out.type(), value.bytes(), double{call.attributes.real("extrapolation_value", 0)});
+  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+    const Axis& axis = plan.axes[i];
+    Dims dims = out.dims();
+    dims[i] = 1;
+    for (int64_t position = 0; position < axis.out; ++position) {
+      const double coordinate = source_coordinate(plan.coordinates, axis, position);
+      if (coordinate >= 0 && coordinate <= static_cast<double>(axis.in - 1)) continue;
+      copy_elements(1, out.view(dims, out.strides(), position * out.strides()[i]), value);
+    }
+  }
+}
+
+}  // namespace
+
+Inferred infer_resize(const OpCall& call, InputInfos inputs) {
+  const TypeSet types = interpolation_of(call) == "nearest" ? kAllTypes : kNumericTypes;
+  const DatumInfo& x = tensor_info(call, inputs, 0, types);
+  const auto plan = plan_of(call, inputs, x.dims);
+  if (!plan) return std::nullopt;
+  Dims dims;
+  for (const Axis& axis : plan->axes) dims.push_back(axis.out);
+  return one(call, x.type, std::move(dims));
+}
+
+void resize(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& x = tensor_at(inputs, 0);
+  const Tensor& out = outputs[0]->tensor;
+  if (out.element_count() == 0) return;
+  const ResizePlan plan = *plan_of(call, KnownInfos(inputs).get(), x.dims());
+  if (plan.mode == "nearest") {
+    const Rounding rounding = nearest_rounding(call);
+    std::vector<std::vector<int64_t>> positions;
+    for (const Axis& axis : plan.axes) positions.push_back(nearest_positions(plan, axis, rounding));
+    pick_elements(call, x, positions, out);
+  } else {
+    interpolate(call, plan, x, out);
+  }
+  if (plan.coordinates == Coordinates::tf_crop_and_resize) fill_outside(call, plan, out);
+}
+
+}  // namespace relayout::kernels

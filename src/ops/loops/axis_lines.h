@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+
+#include "ops/loops/strided.h"
+
+namespace relayout {
+
+/// Where the elements of one line of an operand are: dims and strides of the axes that the line runs over, in logical order.
+struct AxisLine {
+  Dims dims, strides;
+  /// Elements in logical order, as a domain.
+  template <class Domain>
+  void read(DataType type, const std::byte* data, Domain* out) const;
+  template <class Domain>
+  void write(DataType type, std::byte* data, const Domain* from) const;
+};
+
+/// The result of a reduction as operand over the input's dims: it does not move along reduced dims, which it has only with `keeps`.
+[[nodiscard]] Operand reduced_operand(const Tensor& out, const std::vector<bool>& reduced, bool keeps);
+/// Its dims.
+[[nodiscard]] Dims reduced_dims(const Dims& dims, const std::vector<bool>& reduced, bool keeps);
+
+/// Cuts tensors of the same dims into lines along some of their axes: what Softmax, reductions, TopK, CumSum and normalizations
+/// work on. Operands that lack an axis have stride 0 there.
+class AxisLines {
+ public:
+  AxisLines(const Dims& dims, const std::vector<bool>& along);
+  [[nodiscard]] int64_t length() const noexcept { return length_; }  ///< elements of a line
+  [[nodiscard]] int64_t count() const noexcept { return count_; }    ///< lines
+  /// Calls visit(addresses of each operand's line, shapes of the lines); lines go to threads.
+  void for_each(int threads, std::vector<Operand> operands,
+                const std::function<void(std::byte* const*, const std::vector<AxisLine>&)>& visit) const;
+
+ private:
+  Dims dims_;
+  std::vector<bool> along_;
+  int64_t length_ = 1, count_ = 1;
+};
+
+}  // namespace relayout

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/vectorize.h"
+#include "ops/loops/dtypes.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// One operand of a loop over common dims: where element [0, 0, …] is, bytes per element, strides in elements (0 where broadcast).
+struct Operand {
+  std::byte* data = nullptr;
+  int64_t size = 0;
+  Dims strides;
+};
+
+/// A tensor as operand of a loop over its own dims.
+[[nodiscard]] Operand operand(const Tensor& tensor);
+/// A tensor as operand of a loop over `dims` (numpy broadcasting: trailing dims align, 1 stretches). Must fit.
+[[nodiscard]] Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims);
+
+/// The bytes of bools as numbers.
+[[nodiscard]] inline Tensor as_bytes(const Tensor& bools) {
+  return {TensorDesc{DataType::uint8, bools.dims(), bools.strides()}, bools.bytes(), bools.owner()};
+}
+
+/// The one iterator of the own kernels: walks several strided operands in step. Dims are sorted by the first operand's strides and
+/// merged where all operands allow, so that the innermost runs are as long and as contiguous as the first operand has them,
+/// whatever order it is stored in.
+class StridedLoop {
+ public:
+  StridedLoop(std::span<const int64_t> dims, std::vector<Operand> operands);
+
+  /// Called with the operands' addresses, their strides in elements, and the number of elements.
+  using Run = std::function<void(std::byte* const* data, const int64_t* strides, int64_t count)>;
+  /// Every element once, in no promised order; large loops on up to `threads` threads.
+  void run(int threads, const Run& work) const;
+  /// As run() for work that writes the first operand only: short runs are handed over several at a time, the other operands copied
+  /// for that where they do not lie so.
+  void run_joined(int threads, const Run& work) const;
+  /// As run(), one thread, in the order of memory of the first operand.
+  void run(const Run& work) const { run(1, work); }
+
+ private:
+  void run_rows(int64_t begin, int64_t end, const Run& work) const;
+  [[nodiscard]] bool joins() const;
+  Dims dims_;  ///< merged; the last is the run
+  std::vector<Operand> operands_;
+  std::vector<int64_t> run_strides_;  ///< of the last dim, per operand
+  int64_t rows_ = 0;                  ///< product of all dims but the last
+};
+
+/// Calls f with a stride, as a constant where it is 0 or 1: loops over neighbours and over one repeated element are worth their own code.
+template <class F>
+decltype(auto) with_step(int64_t stride, F&& f) {
+  if (stride == 1) return f(std::integral_constant<int64_t, 1>{});
+  if (stride == 0) return f(std::integral_constant<int64_t, 0>{});
+  return f(stride);
+}
+
+inline constexpr int64_t kChunk = 512;               ///< elements converted at a time
+inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
+
+/// Elements of one operand as T: the memory itself where that is possible, else converted or gathered into a buffer.
+template <class T>
+class ChunkReader {
+ public:
+  /// One for all loops over T: a copy in each would be most of their code.
+  [[gnu::noinline]] const T* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
+    const auto* const source = reinterpret_cast<const T*>(data);
+    if (is_native<T>(type)) {
+      if (stride == 1) return source;
+      if (stride == 0) {
+        std::fill_n(buffer_.data(), count, *source);
+      } else {
+        for (int64_t i = 0; i < count; ++i) buffer_[static_cast<std::size_t>(i)] = source[i * stride];
+      }
+    } else if constexpr (kIsDomain<T>) {
+      load(type, data, stride, count, buffer_.data());
+    }
+    return buffer_.data();
+  }
+
+ private:
+  std::array<T, kChunk> buffer_;
+};
+
+/// Writes elements as they are to memory of their type, else as store() does.
+template <class T>
+void store_chunk(DataType type, std::byte* to, int64_t stride, int64_t count, const T* from) {
+  if (is_native<T>(type)) {
+    auto* const target = reinterpret_cast<T*>(to);
+    for (int64_t i = 0; i < count; ++i) target[i * stride] = from[i];
+  } else if constexpr (kIsDomain<T>) {
+    store(type, to, stride, count, from);
+  }
+}
+
+/// out[i] = f(in[i]…) over neighbouring elements, for each instruction set.
+template <class Out, class F, class... In>
+RELAYOUT_VECTORIZE static void map_run(int64_t count, F f, Out* out, const In*... in) {
+  for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]...);
+}
+
+/// out[i] = f(in[i]…) with broadcasting: each input is read as In, the result written from Out, each a domain or the type of the memory.
+template <class Out, class In, class F, class... Inputs>
+void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... inputs) {
+  static_assert((std::is_same_v<Inputs, Tensor> && ...));
+  constexpr std::size_t kInputs = sizeof...(Inputs);
+  std::vector<Operand> operands{operand(out)};
+  (operands.push_back(broadcast_operand(inputs, out.dims())), ...);
+  const DataType out_type = out.type();
+  const std::array<DataType, kInputs> types{inputs.type()...};
+  const StridedLoop loop(out.dims(), std::move(operands));
+  loop.run_joined(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    std::array<ChunkReader<In>, kInputs> readers;
+    std::array<const In*, kInputs> from;
+    std::array<Out, kChunk> buffer;
+    const int64_t out_size = element_stride(out_type);
+    const bool direct = strides[0] == 1 && is_native<Out>(out_type);
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      for (std::size_t i = 0; i < kInputs; ++i) {
+        if (begin > 0 && strides[i + 1] == 0) continue;  // read already
+        from[i] = readers[i].read(types[i], data[i + 1] + begin * strides[i + 1] * element_stride(types[i]), strides[i + 1], length);
+      }
+      std::byte* const to = data[0] + begin * strides[0] * out_size;
+      Out* const target = direct ? reinterpret_cast<Out*>(to) : buffer.data();
+      [&]<std::size_t... kInput>(std::index_sequence<kInput...>) {
+        map_run(length, f, target, from[kInput]...);
+      }(std::make_index_sequence<kInputs>{});
+      if (!direct) store_chunk(out_type, to, strides[0], length, target);
+    }
+  });
+}
+
+/// Strides under which `dims` are the same elements in the same row-major order, or nothing when that takes a copy. Each run of old dims
+/// that lies at one stride can be cut anew.
+[[nodiscard]] std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims);
+
+/// Copies elements from `from` (broadcast) to `to`; same type.
+void copy_elements(int threads, const Tensor& to, const Tensor& from);
+/// Copies slices of one shape between tensors of one type, one after the other.
+class SliceCopier {
+ public:
+  SliceCopier(DataType type, const Dims& dims, Dims to_strides, Dims from_strides);
+  /// Addresses of elements [0, 0, …].
+  void copy(std::byte* to, const std::byte* from) const;
+  /// Of a slice without gaps on both sides; 0: not so.
+  [[nodiscard]] int64_t dense_bytes() const noexcept { return dense_bytes_; }
+
+ private:
+  DataType type_;
+  Dims dims_, to_strides_, from_strides_;
+  int64_t dense_bytes_ = 0;
+};
+
+/// Sets every element to the bytes of one element (strings: to ""); used with numbers only.
+void fill_zero(const Tensor& to);
+
+}  // namespace relayout

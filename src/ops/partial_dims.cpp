@@ -1,0 +1,338 @@
+// Rules for dims that are known in part, as where the batch is free: which dims of a result are certain all the same. An operator whose
+// operands are known in full is asked itself (Infer); the rules here are for the others. Folds and their proof ask these rules with their
+// own reading of operands and attributes.
+
+#include "ops/partial_dims.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "ops/call.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "ops/traits.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kNumpyOpset = 7;       ///< binary operators broadcast by shape
+constexpr int64_t kShapeInputOpset = 5;  ///< of Reshape
+constexpr int64_t kAxesInputOpset = 13;  ///< of Squeeze and Unsqueeze
+constexpr int64_t kMostContents = 64;    ///< elements of a constant that dims are computed from
+/// Stands for an unknown dim of an operand whose axes do not depend on each other: large enough for windows, and small enough for the
+/// product of a few.
+constexpr int64_t kAnySize = 4096;
+
+int64_t times(int64_t a, int64_t b) {
+  return a < 0 || b < 0 ? -1 : checked_mul(a, b).value_or(-1);
+}
+
+int64_t size_at(const PartialDims& dims, std::size_t axis) {
+  return dims && axis < dims->size() ? (*dims)[axis] : -1;
+}
+
+bool is_certain(const Dims& dims) {
+  return std::ranges::none_of(dims, [](int64_t dim) { return dim < 0; });
+}
+
+PartialDims all_unknown(const PartialDims& dims) {
+  return dims ? PartialDims(Dims(dims->size(), -1)) : std::nullopt;
+}
+
+/// A size that is not 1 decides; one that is not known may be 1 or that size.
+int64_t broadcast_dim(int64_t a, int64_t b) {
+  if (a == 1) return b;
+  return b != 1 && a < 0 ? b : a;
+}
+
+/// All axes but the last `kept` broadcast to each other, aligned at the end.
+void broadcast_into(Dims& out, const Dims& dims, std::size_t kept) {
+  if (dims.size() > out.size()) out.insert(out.begin(), dims.size() - out.size(), 1);
+  for (std::size_t i = kept; i < dims.size(); ++i) {
+    int64_t& dim = out[out.size() - 1 - i];
+    dim = broadcast_dim(dim, dims[dims.size() - 1 - i]);
+  }
+}
+
+/// The rules for one node.
+class Rules {
+ public:
+  Rules(const OpCall& call, const Op& op, PartialOperands& operands) : call_(call), op_(op), operands_(operands) {}
+
+  [[nodiscard]] PartialDims find(std::size_t output) {
+    if (auto dims = inferred(output, std::nullopt)) return dims;
+    if (output != 0) return std::nullopt;
+    if (op_.traits.has(Trait::same_dims)) return operands_.dims(0);
+    if (op_.traits.has(Trait::broadcasts)) return broadcast();
+    struct Entry {
+      std::string_view op_type;
+      PartialDims (Rules::*rule)();
+    };
+    static constexpr auto kEntries = std::to_array<Entry>({
+        {"AveragePool", &Rules::by_axis},
+        {"Concat", &Rules::concat},
+        {"Conv", &Rules::by_axis},
+        {"ConvTranspose", &Rules::by_axis},
+        {"Flatten", &Rules::flatten},
+        {"Gemm", &Rules::gemm},
+        {"GlobalAveragePool", &Rules::by_axis},
+        {"GlobalLpPool", &Rules::by_axis},
+        {"GlobalMaxPool", &Rules::by_axis},
+        {"LpPool", &Rules::by_axis},
+        {"MatMul", &Rules::matmul},
+        {"MaxPool", &Rules::by_axis},
+        {"Pad", &Rules::by_axis},
+        {"Reshape", &Rules::reshape},
+        {"Resize", &Rules::same_rank},
+        {"Squeeze", &Rules::squeeze},
+        {"Transpose", &Rules::transpose},
+        {"Unsqueeze", &Rules::unsqueeze},
+        {"Upsample", &Rules::same_rank},
+    });
+    static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
+    const auto* const entry = std::ranges::lower_bound(kEntries, op_.name, {}, &Entry::op_type);
+    return entry != kEntries.end() && entry->op_type == op_.name ? (this->*entry->rule)() : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] bool is(std::string_view name) const { return op_.name == name; }
+
+  /// What the operator's own rule says of dims that are all certain, `first` for those of input 0 where it is given.
+  [[nodiscard]] PartialDims inferred(std::size_t output, const PartialDims& first) {
+    const std::size_t count = call_.node.inputs().size();
+    KnownInfos infos(count);
+    std::vector<Tensor> contents(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!operands_.has(i)) continue;
+      PartialDims dims = i == 0 && first ? first : operands_.dims(i);
+      if (!dims || !is_certain(*dims)) return std::nullopt;
+      if (element_count(*dims) <= kMostContents) contents[i] = operands_.contents(i).value_or(Tensor());
+      infos.set(i, {Datum::Kind::tensor, operands_.type(i), std::move(*dims), {}, contents[i] ? &contents[i] : nullptr});
+    }
+    try {
+      const auto found = op_.infer(call_, infos.get());
+      if (!found || found->size() <= output || (*found)[output].kind != Datum::Kind::tensor) return std::nullopt;
+      return (*found)[output].dims;
+    } catch (const Error&) {
+      return std::nullopt;  // what does not fit is not for this question to report
+    }
+  }
+
+  [[nodiscard]] std::optional<std::vector<int64_t>> integers(std::size_t input) {
+    const PartialDims dims = operands_.has(input) ? operands_.dims(input) : std::nullopt;
+    if (!dims || !is_certain(*dims) || element_count(*dims) > kMostContents) return std::nullopt;
+    const auto tensor = operands_.contents(input);
+    if (!tensor || !kIndexTypes.has(tensor->type()) || tensor->rank() > 1) return std::nullopt;
+    return truncated_integers_of(*tensor);
+  }
+
+  [[nodiscard]] PartialDims broadcast() {
+    if (call_.opset < kNumpyOpset) return operands_.dims(0);
+    Dims out;
+    for (std::size_t i = 0; i < call_.node.inputs().size(); ++i) {
+      const PartialDims dims = operands_.dims(i);
+      if (!dims) return std::nullopt;
+      broadcast_into(out, *dims, 0);
+    }
+    return out;
+  }
+
+  [[nodiscard]] PartialDims same_rank() { return all_unknown(operands_.dims(0)); }
+
+  /// Convolutions, pools and Pad: each axis of the result depends on the same axis of the data, but for a convolution's channels, which its
+  /// weight tells. Unknown axes are tried with some size, so that the others follow from the operator's own rule.
+  [[nodiscard]] PartialDims by_axis() {
+    const PartialDims data = operands_.dims(0);
+    const bool has_weight = is("Conv") || is("ConvTranspose");
+    const PartialDims weight = has_weight ? operands_.dims(1) : data;
+    if (!weight || weight->size() < (has_weight ? 3U : 2U)) return all_unknown(data);
+    Dims out(weight->size(), -1);
+    const int64_t grouped = has_weight ? times((*weight)[1], call_.attributes.integer("group", 1)) : -1;
+    const bool fits = data && data->size() == out.size();
+    if (fits) {
+      Dims tried = *data;
+      for (int64_t& dim : tried) dim = dim < 0 ? kAnySize : dim;
+      if (has_weight && (*data)[1] < 0) tried[1] = is("Conv") ? grouped : (*weight)[0];
+      if (tried[0] == kAnySize) tried[0] = 1;
+      const PartialDims found = inferred(0, tried);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = found && (*data)[i] >= 0 ? (*found)[i] : -1;
+      // Batch and channels of convolutions and pools are certain when the window is not.
+      if (!found && !is("Pad")) std::copy_n(data->begin(), 2, out.begin());
+    }
+    if (op_.name.starts_with("Global")) std::fill(out.begin() + 2, out.end(), 1);
+    if (has_weight) out[1] = is("Conv") ? (*weight)[0] : grouped;
+    return out;
+  }
+
+  [[nodiscard]] PartialDims gemm() {
+    const PartialDims a = operands_.dims(0), b = operands_.dims(1);
+    const bool is_turned_a = call_.attributes.integer("transA", 0) != 0, is_turned_b = call_.attributes.integer("transB", 0) != 0;
+    return Dims{size_at(a, is_turned_a ? 1 : 0), size_at(b, is_turned_b ? 0 : 1)};
+  }
+
+  [[nodiscard]] PartialDims matmul() {
+    const PartialDims a = operands_.dims(0), b = operands_.dims(1);
+    if (!a || !b || a->size() < 2 || b->size() < 2) return std::nullopt;
+    Dims out(std::max(a->size(), b->size()), 1);
+    broadcast_into(out, *a, 2);
+    broadcast_into(out, *b, 2);
+    out[out.size() - 2] = (*a)[a->size() - 2];
+    out[out.size() - 1] = b->back();
+    return out;
+  }
+
+  [[nodiscard]] PartialDims flatten() {
+    const PartialDims dims = operands_.dims(0);
+    if (!dims) return Dims{-1, -1};
+    const auto rank = static_cast<int64_t>(dims->size());
+    int64_t axis = call_.attributes.integer("axis", 1);
+    if (axis < 0) axis += rank;
+    Dims out = {1, 1};
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t& part = out[i < axis ? 0 : 1];
+      part = times(part, (*dims)[static_cast<std::size_t>(i)]);
+    }
+    return out;
+  }
+
+  [[nodiscard]] PartialDims reshape() {
+    const auto wanted = call_.opset < kShapeInputOpset ? std::optional(call_.attributes.integers("shape")) : integers(1);
+    if (!wanted) return as_many_as_requested();
+    const PartialDims dims = operands_.dims(0);
+    const bool zero_is_zero = call_.attributes.integer("allowzero", 0) != 0;
+    Dims out;
+    for (std::size_t i = 0; i < wanted->size(); ++i) {
+      const bool keeps = (*wanted)[i] == 0 && !zero_is_zero;
+      out.push_back(keeps ? size_at(dims, i) : std::max<int64_t>((*wanted)[i], -1));
+    }
+    const auto rest = static_cast<std::size_t>(std::ranges::find(*wanted, -1) - wanted->begin());
+    if (dims && rest < out.size()) out[rest] = remaining(*dims, out, rest);
+    return out;
+  }
+
+  /// The rank is that of the request, whatever it says.
+  [[nodiscard]] PartialDims as_many_as_requested() {
+    const PartialDims request = operands_.has(1) ? operands_.dims(1) : std::nullopt;
+    constexpr int64_t kMostDims = 64;
+    if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
+    return Dims(static_cast<std::size_t>((*request)[0]), -1);
+  }
+
+  /// The size of axis `rest` when all elements of `dims` are to fit; −1 when it is not certain.
+  static int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
+    int64_t whole = 1, others = 1;
+    for (const int64_t dim : dims) whole = times(whole, dim);
+    for (std::size_t i = 0; i < out.size(); ++i) others = i == rest ? others : times(others, out[i]);
+    return whole > 0 && others > 0 && whole % others == 0 ? whole / others : -1;
+  }
+
+  /// Of each axis of a tensor of that rank whether attribute or input `axes` names it; nothing when that is not known.
+  [[nodiscard]] std::optional<std::vector<bool>> named_axes(std::optional<std::vector<int64_t>> axes, std::size_t rank) const {
+    if (!axes) return std::nullopt;
+    std::vector<bool> named(rank, false);
+    for (int64_t axis : *axes) {
+      if (axis < 0) axis += static_cast<int64_t>(rank);
+      if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+      named[static_cast<std::size_t>(axis)] = true;
+    }
+    return named;
+  }
+
+  [[nodiscard]] std::optional<std::vector<int64_t>> axes() {
+    if (call_.opset < kAxesInputOpset) return call_.attributes.integers("axes");
+    return operands_.has(1) ? integers(1) : std::optional(std::vector<int64_t>());
+  }
+
+  [[nodiscard]] PartialDims squeeze() {
+    const PartialDims dims = operands_.dims(0);
+    const auto given = axes();
+    // Without axes, those that are 1 go.
+    if (!dims || !given || (given->empty() && !is_certain(*dims))) return std::nullopt;
+    const auto named = named_axes(given, dims->size());
+    if (!named) return std::nullopt;
+    Dims out;
+    for (std::size_t i = 0; i < dims->size(); ++i) {
+      const bool goes = given->empty() ? (*dims)[i] == 1 : (*named)[i];
+      if (!goes) out.push_back((*dims)[i]);
+    }
+    return out;
+  }
+
+  [[nodiscard]] PartialDims unsqueeze() {
+    const PartialDims dims = operands_.dims(0);
+    const auto given = axes();
+    if (!dims || !given) return std::nullopt;
+    const auto named = named_axes(given, dims->size() + given->size());
+    // An axis that is named twice leaves one too few.
+    if (!named || std::ranges::count(*named, true) != std::ssize(*given)) return std::nullopt;
+    Dims out;
+    auto next = dims->begin();
+    for (const bool is_new : *named) out.push_back(is_new ? 1 : *next++);
+    return out;
+  }
+
+  [[nodiscard]] PartialDims transpose() {
+    const PartialDims dims = operands_.dims(0);
+    const Dims permutation = call_.attributes.integers("perm");
+    if (permutation.empty()) return dims ? PartialDims(Dims(dims->rbegin(), dims->rend())) : std::nullopt;
+    Dims out;
+    for (const int64_t from : permutation) out.push_back(from >= 0 ? size_at(dims, static_cast<std::size_t>(from)) : -1);
+    return out;
+  }
+
+  [[nodiscard]] PartialDims concat() {
+    std::vector<PartialDims> parts;
+    for (std::size_t i = 0; i < call_.node.inputs().size(); ++i) parts.push_back(operands_.dims(i));
+    const auto known = std::ranges::find_if(parts, [](const PartialDims& part) { return part.has_value(); });
+    if (known == parts.end()) return std::nullopt;
+    const auto rank = static_cast<int64_t>((*known)->size());
+    int64_t axis = call_.attributes.integer("axis", 1);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+    Dims out = **known;
+    int64_t sum = 0;
+    for (const PartialDims& part : parts) {
+      const bool fits = part && std::ssize(*part) == rank;
+      const int64_t size = fits ? (*part)[static_cast<std::size_t>(axis)] : -1;
+      sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
+      // What one operand leaves open another may tell.
+      for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
+    }
+    out[static_cast<std::size_t>(axis)] = sum;
+    return out;
+  }
+
+  const OpCall& call_;
+  const Op& op_;
+  PartialOperands& operands_;
+};
+
+}  // namespace
+
+PartialDims partial_dims(const OpCall& call, std::size_t output, PartialOperands& operands) {
+  const Op* const op = find_kernel(call.node);
+  if (op == nullptr || call.opset <= 0 || call.attributes.has_reference()) return std::nullopt;
+  try {
+    return Rules(call, *op, operands).find(output);
+  } catch (const Error&) {
+    return std::nullopt;  // attributes of another type are not for this question to report
+  }
+}
+
+}  // namespace relayout
