@@ -81,4 +81,7 @@ struct PassInfo {
 /// IN with ".cl.onnx" in place of its extension.
 [[nodiscard]] std::filesystem::path default_output(const std::filesystem::path& input);
 
+/// The format that a model's file name says: binary for every extension that no textual form has.
+[[nodiscard]] FileFormat format_by_name(const std::filesystem::path& path);
+
 }  // namespace relayout

@@ -22,7 +22,6 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verification_failure.h"
-#include "model/text_format.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"
@@ -93,7 +92,7 @@ void check(const Request& request, const Common& common) {
     refuse("standard output is a terminal: a model would not be readable there; name a file, or lead it into a pipe");
   }
   if (request.options.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
-  const bool writes_text = text_format::format_of(request.output) != FileFormat::binary;
+  const bool writes_text = format_by_name(request.output) != FileFormat::binary;
   if (writes_text && request.options.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
 
@@ -128,7 +127,7 @@ void print_refusal(const Request& request, const Job& job, const ConvertResult& 
 
 /// Whether a command without --format would read the file.
 bool is_read_by_name(const std::string& path, const std::string& format) {
-  return format_of(format) == FileFormat::automatic || format_of(format) == text_format::format_of(path);
+  return format_of(format) == FileFormat::automatic || format_of(format) == format_by_name(path);
 }
 
 /// What to do next with a result, as commands that work as they stand.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,9 +12,11 @@
 
 #include "base/text.h"
 #include "model/save.h"
+#include "model/text_format.h"
 #include "passes/pass.h"
 #include "relayout/convert.h"
 #include "relayout/error.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -136,6 +139,10 @@ void read_external_data(std::string_view text, SaveOptions& options) {
     fail(ErrorKind::usage, "external data " + quote(text) + ": " + quote(digits) + " is no number of bytes");
   }
   options.external_threshold = threshold;
+}
+
+FileFormat format_by_name(const std::filesystem::path& path) {
+  return text_format::format_of(path);
 }
 
 }  // namespace relayout
