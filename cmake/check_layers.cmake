@@ -20,11 +20,11 @@ set(never_cli model ops layout passes proof exec profile verify diff convert ins
 
 # The room at home behind each public header.
 set(headers_base error version)
-set(headers_model types tensor datum model graph findings)
+set(headers_model types tensor datum model graph findings data_file)
 set(headers_layout layout)
 set(headers_proof proof)
 set(headers_exec execute)
-set(headers_verify verify suite data_file)
+set(headers_verify verify suite)
 set(headers_profile profile)
 set(headers_diff diff)
 set(headers_convert convert)
