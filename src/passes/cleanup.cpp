@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

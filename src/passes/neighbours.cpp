@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "passes/affine.h"

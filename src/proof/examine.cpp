@@ -275,7 +275,8 @@ void Prover::examine_bodies(const Claim& claim, Look& look) {
     const auto names = [](const Node& node) {
       std::vector<std::string> out;
       for (const auto& attribute : node.message().attribute()) {
-        out.insert(out.end(), static_cast<std::size_t>(attribute.graphs_size() + (attribute.has_g() ? 1 : 0)), attribute.name());
+        const std::size_t own = attribute.has_g() ? 1 : 0;
+        out.insert(out.end(), static_cast<std::size_t>(attribute.graphs_size()) + own, attribute.name());
       }
       return out;
     };

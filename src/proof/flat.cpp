@@ -16,9 +16,9 @@
 #include "proof/nodes.h"
 #include "proof/product.h"
 #include "proof/prover.h"
+#include "proof/shapes.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
-#include "relayout/proof.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {

@@ -16,6 +16,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "proof/interface.h"
+#include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
