@@ -9,7 +9,7 @@ namespace relayout {
 
 /// Why a candidate was left alone: a closed set with one text each (to_string and text).
 enum class Reason : uint8_t {
-  // In the order of CASES §1: of several that apply, the first is reported.
+  // In the order of precedence: of several that apply, the first is reported.
   excluded,
   not_constant,
   overridable,

@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// Counts the runs of a comparison and tells whoever wants to show progress.
+/// Counts the runs of a comparison and reports them as progress.
 class Steps {
  public:
   explicit Steps(std::function<void(std::string_view what, int64_t done, int64_t total)> report) : report_(std::move(report)) {}

@@ -429,7 +429,7 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
   }
 }
 
-/// b computes in a coarser type than a, and nobody said that this is meant.
+/// b computes in a coarser type than a, and --precision does not allow it.
 void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
   if (coarser.empty()) return;
   const bool within = !is_different(result);

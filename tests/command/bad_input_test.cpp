@@ -1,4 +1,4 @@
-// CASES §3, B7 to B48: files that no command takes, and those that only look as if.
+// B7 to B48: files that no command takes, and those that only look as if.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>

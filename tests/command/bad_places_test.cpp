@@ -1,4 +1,4 @@
-// CASES §3, B1 to B6 and B49 to B54: files that cannot be read, places that cannot be written.
+// B1 to B6 and B49 to B54: files that cannot be read, places that cannot be written.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// What DESIGN §7 promises of every command: streams, exit codes, help, version, configuration, colors, progress.
+// What every command promises: streams, exit codes, help, version, configuration, colors, progress.
 #include <csignal>
 #include <cstddef>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// CASES §3, B12: bytes flipped and files cut anywhere. One process forks per input and calls the command in it: hundreds per second,
+// B12: bytes flipped and files cut anywhere. One process forks per input and calls the command in it: hundreds per second,
 // under sanitizers too.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// CASES §3, B55 to B60: ends that come from outside, and company.
+// B55 to B60: ends that come from outside, and company.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

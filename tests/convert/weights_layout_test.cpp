@@ -1,4 +1,4 @@
-// CASES §2: channels-last weights in files with external data.
+// Channels-last weights in files with external data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

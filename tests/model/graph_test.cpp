@@ -135,7 +135,7 @@ TEST(Graph, OpsetOfModelAndOfFunction) {
   function.validate();
 }
 
-// CASES §3, B31–B37
+// B31–B37
 
 TEST(Graph, B31Cycle) {
   EXPECT_THAT(refusal("g (float[2] x) => (float[2] y) { a = Add (x, c)  b = Relu (a)  c = Neg (b)  y = Relu (a) }"), HasSubstr("cycle"));

@@ -1,4 +1,4 @@
-// CASES §2: convolution weights in channels-last order and back.
+// Convolution weights in channels-last order and back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// CASES §2, exports: images handed over channels-last, and the plan's borders as pairs of Transposes.
+// Exports: images handed over channels-last, and the plan's borders as pairs of Transposes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

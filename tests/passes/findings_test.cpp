@@ -22,7 +22,7 @@ TEST(Findings, EachReasonHasItsOwnCodeAndText) {
 }
 
 TEST(Findings, CodesOfTheClosedSet) {
-  // cases/fold.md, "Reason codes": spelled there, relied on by readers of the JSON.
+  // Reason codes: relied on by readers of the JSON.
   EXPECT_EQ(to_string(Reason::not_constant), "not-constant");
   EXPECT_EQ(to_string(Reason::conv_output_shared), "operator-output-shared");
   EXPECT_EQ(to_string(Reason::bn_output_shared), "affine-output-shared");

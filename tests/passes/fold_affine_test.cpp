@@ -1,4 +1,4 @@
-// CASES §1.8: affines per channel.
+// Affines per channel.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// CASES §1.3: how constants are spelled.
+// How constants are spelled.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// CASES §1.4 and §1.5: sharing, visibility, scopes, and numbers that must not be made.
+// Sharing, visibility, scopes, and numbers that must not be made.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -267,7 +267,7 @@ TEST(FoldBatchNormNumbers, F66WrongLengthsAreInvalid) {
                Error);
 }
 
-// CASES §1.7 and §1.10, as far as nothing but the convolution and what hands its output on is concerned
+// Other operators between, as far as nothing but the convolution and what hands its output on is concerned
 
 TEST(FoldBatchNormThrough, F82Identity) {
   const auto result =

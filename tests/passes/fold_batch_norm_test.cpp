@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// CASES §1.1: behind a convolution
+// Behind a convolution
 
 TEST(FoldBatchNorm, F1NoBias) {
   const auto result =
@@ -192,7 +192,7 @@ TEST(FoldBatchNorm, F19Chain) {
   expect_fold("g (float[1,2,2,2] x) => (float[1,2,2,2] y) <" + std::string(listed) + "> {" + body + "}", 40);
 }
 
-// CASES §1.2: versions and modes
+// Versions and modes
 
 TEST(FoldBatchNorm, F20OldVersionsInInference) {
   const std::string old = "c = Conv (x, W, B)  y = BatchNormalization <is_test = 1, consumed_inputs = [0,0,0,1,1]> (c, s, b, m, var)";

@@ -1,4 +1,4 @@
-// CASES §1.6: affines in front of linear operators.
+// Affines in front of linear operators.
 
 #include <gtest/gtest.h>
 

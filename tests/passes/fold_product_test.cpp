@@ -1,4 +1,4 @@
-// CASES §1.9: Gemm and MatMul.
+// Gemm and MatMul.
 
 #include <gtest/gtest.h>
 

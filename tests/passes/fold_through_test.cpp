@@ -1,4 +1,4 @@
-// CASES §1.7: folds through other operators.
+// Folds through other operators.
 
 #include <gtest/gtest.h>
 

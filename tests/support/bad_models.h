@@ -7,7 +7,7 @@
 
 namespace relayout::test {
 
-/// One case of CASES §3: how to make `model.onnx` in an empty folder, and what the program says to it.
+/// One bad file: how to make `model.onnx` in an empty folder, and what the program says to it.
 struct BadModel {
   std::string name;  ///< number and case, as in test names: "B13L54RawDataShorter"
   std::function<void(const std::filesystem::path& folder)> make;

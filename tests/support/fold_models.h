@@ -16,7 +16,7 @@ inline const std::string kFoldBatchNorm = "fold-batch-norm";
 [[nodiscard]] std::string parameters(int channels, const std::string& suffix = "", const std::string& type = "float");
 /// x [2,3,5,6], W [4,3,3,3], B [4], s b m var [4], y [2,4,3,4], with this body and other things listed.
 [[nodiscard]] TextModel conv_bn(const std::string& body, const std::string& listed = "", const std::string& model_head = head(17));
-/// One row of CASES §1: a model, and what must come of it.
+/// One fold or refusal: a model, and what must come of it.
 struct FoldCase {
   const char* name;  ///< begins with its number
   std::string model;

@@ -34,7 +34,7 @@ struct PassResult {
 [[nodiscard]] PassResult run(const std::vector<std::string>& passes, const TextModel& before, const PassOptions& options = {});
 
 /// Runs one pass and checks that the result has the structure of `after` up to inner names, that both models compute the same,
-/// and what must hold for every rewrite (cases/fold.md, "What must hold for every fold"): interface kept, operands of others untouched,
+/// and what must hold for every rewrite (every fold): interface kept, operands of others untouched,
 /// nothing left over, names unique, the same bytes each time, and nothing more to do the second time.
 PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options = {});
 /// The same without a picture of the result: `folded` candidates are done, and none of their kind is left over.
