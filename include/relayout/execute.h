@@ -44,14 +44,31 @@ struct ExecuteOptions {
 using Inputs = std::map<std::string, Datum>;
 using Outputs = std::vector<Datum>;  ///< in the order of the graph's outputs
 
+enum class StepKind : uint8_t {
+  node,     ///< computes what a node or a fused group of them makes
+  view,     ///< strides over its input: nothing runs
+  reorder,  ///< brings an activation into another layout
+  pack,     ///< makes a dense copy in the same layout
+  inside,   ///< copies for a node that computes in another layout than its own
+};
+[[nodiscard]] std::string_view to_string(StepKind kind) noexcept;
+
 /// One step of a plan, for people.
 struct StepInfo {
-  std::string node;            ///< name or output name; the first of a fused group
-  std::string op_type;         ///< "Conv + BatchNormalization + Relu"
+  std::string node;                    ///< name or output name; the first of a fused group; the value's name where a graph output is copied
+  std::string op_type;                 ///< "Conv + BatchNormalization + Relu"
+  std::vector<std::string> absorbed;   ///< the further nodes of the group, named as `node` is
+  std::vector<std::string> operators;  ///< the operator of `node`, then of each of `absorbed`; none where a graph output is copied
+  StepKind kind = StepKind::node;
   std::string implementation;  ///< oneDNN's name, or "own", "view", "copy"
   std::string layout;          ///< of the first output: "contiguous", "channels-last", "strided"
   int64_t output_bytes = 0;
+  int64_t bytes = 0;       ///< of all operands as they are stored, each once
+  int64_t macs = 0;        ///< multiply-accumulates, counted at the last step of a node
+  int64_t live_bytes = 0;  ///< of activations in the arena while it runs
+  int threads = 1;
   Dims dims;
+  std::vector<Dims> inputs;  ///< dims of the tensors that `node` reads, constants included
 };
 
 struct PlanInfo {
@@ -60,6 +77,12 @@ struct PlanInfo {
   int64_t reorders = 0, packs = 0;                  ///< layout conversions of activations; dense copies of the same layout: as they are run
   int64_t planned_reorders = 0, planned_packs = 0;  ///< as the layout plan has them
   int64_t macs = 0;                                 ///< multiply-accumulates of convolutions, Gemm, MatMul
+};
+
+/// When the steps of one run began and ended, in nanoseconds of the steady clock: an entry for each of PlanInfo::steps that is no view,
+/// in the same order. Time between two steps is the executor's own.
+struct StepTimes {
+  std::vector<int64_t> begins, ends;
 };
 
 /// Runs one graph. Compiles a plan per set of input shapes (bounded cache) and runs it; plans own primitives, packed weights and arena.
@@ -74,7 +97,8 @@ class Executor {
   /// All nodes that no kernel takes, without planning for shapes.
   [[nodiscard]] static std::vector<Unsupported> unsupported(const Graph& graph);
   /// Error{invalid} naming the node when operands do not fit, indices are out of range or an integer is divided by zero.
-  [[nodiscard]] Outputs run(const Inputs& inputs);
+  /// `times`: where to note the steps; the entries of earlier runs go.
+  [[nodiscard]] Outputs run(const Inputs& inputs, StepTimes* times = nullptr);
   /// The plan of the latest run.
   [[nodiscard]] const PlanInfo& plan_info() const;
 

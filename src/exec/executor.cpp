@@ -46,6 +46,22 @@ std::string_view to_string(Mode mode) noexcept {
   return "";
 }
 
+std::string_view to_string(StepKind kind) noexcept {
+  switch (kind) {
+    case StepKind::node:
+      return "node";
+    case StepKind::view:
+      return "view";
+    case StepKind::reorder:
+      return "reorder";
+    case StepKind::pack:
+      return "pack";
+    case StepKind::inside:
+      return "inside";
+  }
+  return "";
+}
+
 struct Executor::Impl {
   Impl(const Graph& graph, ExecuteOptions options) : context(graph.model(), std::move(options)), routine(graph, context) {}
   RoutineContext context;
@@ -109,8 +125,12 @@ std::vector<Unsupported> Executor::unsupported(const Graph& graph) {
   return unsupported_nodes(graph);
 }
 
-Outputs Executor::run(const Inputs& inputs) {
-  return impl_->routine.run(in_order(impl_->routine.program(), inputs), {});
+Outputs Executor::run(const Inputs& inputs, StepTimes* times) {
+  if (times != nullptr) {
+    times->begins.clear();
+    times->ends.clear();
+  }
+  return impl_->routine.run(in_order(impl_->routine.program(), inputs), {}, times);
 }
 
 const PlanInfo& Executor::plan_info() const {

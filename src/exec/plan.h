@@ -81,8 +81,21 @@ struct RunState {
   std::unordered_set<int> own;            ///< the values in memory that nothing else of this run or a later one lies in
 };
 
-/// Runs the steps: binds what changed since the last run, and leaves the exports in `state`. Results come from the recycler.
-void run_steps(Plan& plan, RunState& state, Recycler& recycler, PrimitiveLibrary* library,
-               const std::function<void(const Node&, const std::vector<Datum>&)>& observe);
+/// What running steps takes besides the plan.
+struct RunServices {
+  Recycler& recycler;                                                          ///< of results
+  PrimitiveLibrary* library = nullptr;                                         ///< null in reference mode
+  const std::function<void(const Node&, const std::vector<Datum>&)>& observe;  ///< may be empty
+  StepTimes* times = nullptr;                                                  ///< where to note the steps; null: nowhere
+};
+
+/// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
+void run_steps(Plan& plan, RunState& state, const RunServices& services);
+
+/// Of the steady clock.
+[[nodiscard]] int64_t steady_nanoseconds() noexcept;
+
+/// What StepInfo calls a node: its name, or that of its first output where it has none.
+[[nodiscard]] const std::string& name_of(const Node& node);
 
 }  // namespace relayout

@@ -292,7 +292,7 @@ Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& st
   return *plan.continuations.front().second;
 }
 
-std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vector<Given>& captures) {
+std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vector<Given>& captures, StepTimes* times) {
   trail_.clear();
   caught_up_ = 0;
   Key key;
@@ -312,9 +312,12 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   Plan* plan = plans_.front().second.get();
   while (true) {
     trail_.push_back(plan);
-    run_steps(*plan, state, context_.recycler, context_.library, context_.options.observe);
+    run_steps(*plan, state, {context_.recycler, context_.library, context_.options.observe, times});
     if (plan->next == static_cast<int>(program_.nodes().size())) break;
-    plan = &continuation(*plan, run_node(*plan, state), state);
+    if (times != nullptr) times->begins.push_back(steady_nanoseconds());
+    std::vector<Datum> outputs = run_node(*plan, state);
+    if (times != nullptr) times->ends.push_back(steady_nanoseconds());
+    plan = &continuation(*plan, std::move(outputs), state);
   }
   states_ = {};
   std::vector<Datum> out;
@@ -345,8 +348,9 @@ PlanInfo Routine::info() const {
     if (plan->next == static_cast<int>(program_.nodes().size())) continue;
     const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan->next)];
     StepInfo step;
-    step.node = node.node->name();
+    step.node = name_of(*node.node);
     step.op_type = node.node->op_type();
+    step.operators = {step.op_type};
     step.implementation = node.op == nullptr ? "nested" : "own";
     step.layout = "contiguous";
     whole.steps.push_back(std::move(step));

@@ -43,8 +43,8 @@ class Routine {
   Routine& operator=(const Routine&) = delete;
 
   [[nodiscard]] const Program& program() const noexcept { return program_; }
-  /// Inputs in the order of the graph's, captures in that of Program::captures(). Results are the caller's own.
-  [[nodiscard]] std::vector<Datum> run(const std::vector<Given>& inputs, const std::vector<Given>& captures);
+  /// Inputs in the order of the graph's, captures in that of Program::captures(). Results are the caller's own. `times`: see StepTimes.
+  [[nodiscard]] std::vector<Datum> run(const std::vector<Given>& inputs, const std::vector<Given>& captures, StepTimes* times = nullptr);
   /// The plans of the latest run as one.
   [[nodiscard]] PlanInfo info() const;
 

@@ -1,5 +1,6 @@
 // Runs a plan: binds what changed since the last run, then step after step.
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -100,8 +101,12 @@ Plan::~Plan() {
   }
 }
 
-void run_steps(Plan& plan, RunState& state, Recycler& recycler, PrimitiveLibrary* library,
-               const std::function<void(const Node&, const std::vector<Datum>&)>& observe) {
+int64_t steady_nanoseconds() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void run_steps(Plan& plan, RunState& state, const RunServices& services) {
+  const auto& [recycler, library, observe, times] = services;
   if (!plan.is_bound) bind_steps(plan);
   bind_imports(plan, state);
   bind_results(plan, recycler);
@@ -115,6 +120,8 @@ void run_steps(Plan& plan, RunState& state, Recycler& recycler, PrimitiveLibrary
     }
   };
   if (observe) show(0);
+  // The end of a step is the beginning of the next: one reading of the clock for each.
+  int64_t now = times == nullptr ? 0 : steady_nanoseconds();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     Step& step = plan.steps[i];
     if (library != nullptr && step.threads != threads) {
@@ -124,6 +131,11 @@ void run_steps(Plan& plan, RunState& state, Recycler& recycler, PrimitiveLibrary
     step.kernel->run();
     check_interrupt();
     if (observe) show(i + 1);
+    if (times != nullptr) {
+      times->begins.push_back(now);
+      now = steady_nanoseconds();
+      times->ends.push_back(now);
+    }
   }
   for (const PlanPort& port : plan.exports) state.values[port.value] = datum_of(plan, port);
   release_results(plan, state);

@@ -66,6 +66,13 @@ int64_t byte_count(const TensorDesc& desc) {
   return element_count(desc.dims) * static_cast<int64_t>(memory_size(desc.type));
 }
 
+/// Of the elements that there are: one for a dim that is repeated.
+int64_t stored_bytes(const TensorDesc& desc) {
+  auto bytes = static_cast<int64_t>(memory_size(desc.type));
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) bytes *= desc.strides[i] == 0 ? std::min<int64_t>(desc.dims[i], 1) : desc.dims[i];
+  return bytes;
+}
+
 }  // namespace
 
 TensorDesc ordered(DataType type, const Dims& dims, Order order) {
@@ -295,7 +302,9 @@ void Lowering::choose_places(const Group& group) {
 
 /// Callers get contiguous tensors.
 void Lowering::hand_over_outputs() {
+  group_ = nullptr;
   for (const int value : program_.outputs()) {
+    handed_over_ = value;
     if (value < 0 || where(value).places.empty() || where(value).imported || constant(value) != nullptr) continue;
     if (!guide_->has_order(value)) continue;
     where(value).chosen = 0;
@@ -334,21 +343,41 @@ int Lowering::use_threads(double nanoseconds) {
   return threads;
 }
 
-void Lowering::record(const TensorDesc& output, std::string_view implementation, std::string_view op_type) {
-  StepInfo info;
-  const Node& node = *group_->anchor().node;
+const std::string& name_of(const Node& node) {
   const Value* const first = node.output(0);
-  info.node = !node.name().empty() || first == nullptr ? node.name() : first->name();
-  if (op_type.empty()) {
-    for (const ProgramNode* part : group_->nodes) info.op_type += (info.op_type.empty() ? "" : " + ") + part->node->op_type();
+  return !node.name().empty() || first == nullptr ? node.name() : first->name();
+}
+
+void Lowering::describe_group(StepInfo& info) const {
+  const bool is_named = !info.op_type.empty();
+  for (const ProgramNode* part : group_->nodes) {
+    if (part == group_->nodes.front()) {
+      info.node = name_of(*part->node);
+    } else {
+      info.absorbed.push_back(name_of(*part->node));
+    }
+    info.operators.emplace_back(part->node->op_type());
+    if (!is_named) info.op_type += (info.op_type.empty() ? "" : " + ") + part->node->op_type();
+  }
+  for (const int value : group_->anchor().inputs) {
+    if (value >= 0 && is_tensor(value)) info.inputs.push_back(this->info(value).dims);
+  }
+}
+
+StepInfo& Lowering::record(const TensorDesc& output, std::string_view implementation, std::string_view op_type) {
+  StepInfo info;
+  info.op_type = op_type;
+  if (group_ == nullptr) {
+    info.node = program_.values()[static_cast<std::size_t>(handed_over_)]->name();
   } else {
-    info.op_type = op_type;
+    describe_group(info);
   }
   info.implementation = implementation;
   info.layout = name_of_layout(output);
   info.dims = output.dims;
   info.output_bytes = byte_count(output);
   plan_.info.steps.push_back(std::move(info));
+  return plan_.info.steps.back();
 }
 
 void Lowering::emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads, std::string_view op_type) {
@@ -361,20 +390,23 @@ void Lowering::emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& pl
     step.operands.push_back({place.buffer, place.offset});
   }
   plan_.info.scratchpad_bytes = std::max(plan_.info.scratchpad_bytes, kernel->scratchpad_bytes());
-  record(places.empty() ? TensorDesc{} : places.back().desc, kernel->implementation(), op_type);
+  StepInfo& info = record(places.empty() ? TensorDesc{} : places.back().desc, kernel->implementation(), op_type);
+  for (const Place& place : places) info.bytes += stored_bytes(place.desc);
+  info.threads = threads;
   step.kernel = std::move(kernel);
   step.threads = threads;
   plan_.steps.push_back(std::move(step));
 }
 
 void Lowering::note_view(const TensorDesc& desc) {
-  record(desc, "view", {});
+  record(desc, "view", {}).kind = StepKind::view;
 }
 
 void Lowering::copy(const Place& from, const Place& to, Copy kind) {
   if (kind == Copy::reorder) ++plan_.info.reorders;
   if (kind == Copy::pack) ++plan_.info.packs;
   const std::string_view name = kind == Copy::pack ? "Pack" : "Reorder";
+  const StepKind step_kind = kind == Copy::reorder ? StepKind::reorder : kind == Copy::pack ? StepKind::pack : StepKind::inside;
   const double bytes = static_cast<double>(byte_count(to.desc));
   const int threads = use_threads(bytes / rates::kStreamedBytesPerNanosecond);
   if (bytes > rates::kLibraryCopyBytes && settings_.library != nullptr && suits_library(from.desc)) {
@@ -382,10 +414,35 @@ void Lowering::copy(const Place& from, const Place& to, Copy kind) {
     if (made.primitive) {
       auto kernel = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
       emit(std::move(kernel), {from, to}, threads, name);
+      plan_.info.steps.back().kind = step_kind;
       return;
     }
   }
   emit(make_copy_kernel(from.desc, to.desc, {settings_.library, threads}), {from, to}, threads, name);
+  plan_.info.steps.back().kind = step_kind;
+}
+
+/// What the running group counted goes to its last step.
+void Lowering::count_group() {
+  const int64_t macs = plan_.info.macs - counted_macs_;
+  counted_macs_ = plan_.info.macs;
+  if (!plan_.info.steps.empty()) plan_.info.steps.back().macs += macs;
+}
+
+/// How much of the arena is in use at each step.
+void Lowering::count_live_bytes() {
+  std::vector<int64_t> changes(plan_.steps.size() + 2, 0);
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.kind != Buffer::Kind::arena || buffer.last < 0) continue;
+    changes[static_cast<std::size_t>(buffer.first)] += buffer.bytes;
+    changes[static_cast<std::size_t>(buffer.last) + 1] -= buffer.bytes;
+  }
+  int64_t live = 0;
+  std::size_t step = 0;
+  for (StepInfo& info : plan_.info.steps) {
+    if (info.kind != StepKind::view) live += changes[step++];
+    info.live_bytes = live;
+  }
 }
 
 void Lowering::count_reads(const Group& group, int change) {
@@ -418,6 +475,7 @@ void Lowering::lower(const Group& group) {
     if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
     throw Error(error.kind(), label + ": " + error.what(), error.hint());
   }
+  count_group();
   if (settings_.observe) observe(group);
 }
 
@@ -478,6 +536,7 @@ void Lowering::finish() {
   }
   plan_.arena_layout = lay_out_arena(lifetimes);
   plan_.info.arena_bytes = plan_.arena_layout.bytes;
+  count_live_bytes();
 }
 
 namespace {

@@ -132,7 +132,10 @@ class Lowering {
   [[nodiscard]] Place dense_as(int value, const AxisOrder& order, bool inside);
   void hand_over_outputs();
   void find_results();
-  void record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
+  StepInfo& record(const TensorDesc& output, std::string_view implementation, std::string_view op_type);
+  void describe_group(StepInfo& info) const;
+  void count_group();
+  void count_live_bytes();
   void count_reads(const Group& group, int change);
   void observe(const Group& group);
   PlanPort port_of(int value);
@@ -147,7 +150,9 @@ class Lowering {
   std::vector<Where> where_;
   std::vector<int> pending_;
   std::vector<int64_t> pending_in_;  ///< per buffer: reads to come of all values that lie in it
-  const Group* group_ = nullptr;
+  const Group* group_ = nullptr;     ///< being lowered; null once all are
+  int handed_over_ = -1;             ///< the output of the graph that is handed over then
+  int64_t counted_macs_ = 0;         ///< of those in the plan's info: given to steps
 };
 
 /// One line per operator with something better than its own kernel. A function that declines returns false and has emitted nothing.

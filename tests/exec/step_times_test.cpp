@@ -1,0 +1,154 @@
+// What a plan says of its steps, and when they ran: names of all nodes, bytes, multiply-accumulates, memory in use, times.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "exec/model_builder.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::ElementsAre;
+
+Tensor ones(const Dims& dims) {
+  return tensor_of(dims, std::vector<float>(static_cast<std::size_t>(element_count(dims)), 1));
+}
+
+std::vector<StepInfo> kept(const std::vector<StepInfo>& steps, StepKind kind) {
+  std::vector<StepInfo> out;
+  std::ranges::copy_if(steps, std::back_inserter(out), [&](const StepInfo& step) { return step.kind == kind; });
+  return out;
+}
+
+ExecuteOptions in_mode(Mode mode) {
+  ExecuteOptions options;
+  options.mode = mode;
+  return options;
+}
+
+ExecuteOptions channels_last() {
+  ExecuteOptions options;
+  options.layout = LayoutChoice::always;
+  return options;
+}
+
+TextModel network() {
+  return TextModel(R"(g (float[1,8,16,16] x) => (float[1,1024] y) <float[16,8,3,3] w, float[16] b> {
+    c = Conv <pads = [1, 1, 1, 1]> (x, w, b)
+    r = Relu (c)
+    p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)
+    s = Softmax (p)
+    y = Flatten (s)
+  })")
+      .name_nodes();
+}
+
+TEST(StepInfo, NamesWhatAStepAbsorbed) {
+  const auto model = network().load();
+  Executor executor(model->graph(), {});
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const auto steps = kept(executor.plan_info().steps, StepKind::node);
+  ASSERT_FALSE(steps.empty());
+  const StepInfo& convolution = steps.front();
+  EXPECT_EQ(convolution.node, "Conv_0");
+  EXPECT_THAT(convolution.absorbed, ElementsAre("Relu_1"));
+  EXPECT_THAT(convolution.operators, ElementsAre("Conv", "Relu"));
+  EXPECT_THAT(convolution.inputs, ElementsAre(Dims{1, 8, 16, 16}, Dims{16, 8, 3, 3}, Dims{16}));
+  EXPECT_EQ(convolution.macs, 16 * 16 * 16 * 8 * 9);
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i].macs, 0) << steps[i].node;
+}
+
+/// As written: bytes of operands, and of what is alive in the arena, counted by hand.
+TEST(StepInfo, CountsBytes) {
+  const auto model = network().load();
+  Executor executor(model->graph(), in_mode(Mode::as_written));
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const PlanInfo info = executor.plan_info();
+  const auto steps = kept(info.steps, StepKind::node);
+  ASSERT_EQ(steps.size(), 4U);
+  const int64_t image = int64_t{16} * 16 * 16 * 4, pooled = image / 4;
+  EXPECT_EQ(steps[1].op_type, "Relu");
+  EXPECT_EQ(steps[1].bytes, 2 * image);
+  EXPECT_EQ(steps[2].op_type, "MaxPool");
+  EXPECT_EQ(steps[2].bytes, image + pooled);
+  EXPECT_EQ(steps[2].live_bytes, image + pooled);
+  EXPECT_EQ(kept(info.steps, StepKind::view).size(), 1U);
+  int64_t most = 0;
+  for (const StepInfo& step : info.steps) most = std::max(most, step.live_bytes);
+  EXPECT_LE(most, info.arena_bytes);
+}
+
+TEST(StepInfo, KindsAreCountedAsThePlanDoes) {
+  const auto model = network().load();
+  Executor executor(model->graph(), channels_last());
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const PlanInfo info = executor.plan_info();
+  EXPECT_GT(info.reorders, 0);
+  EXPECT_EQ(static_cast<int64_t>(kept(info.steps, StepKind::reorder).size()), info.reorders);
+  EXPECT_EQ(static_cast<int64_t>(kept(info.steps, StepKind::pack).size()), info.packs);
+}
+
+/// A graph output that is copied for the caller belongs to no node.
+TEST(StepInfo, CopiesOfOutputsAreNamedAfterThem) {
+  const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,16,16,16] y) <float[16,8,3,3] w> {
+    y = Conv <pads = [1, 1, 1, 1]> (x, w)
+  })")
+                         .name_nodes()
+                         .load();
+  Executor executor(model->graph(), channels_last());
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const auto reorders = kept(executor.plan_info().steps, StepKind::reorder);
+  ASSERT_EQ(reorders.size(), 2U);
+  EXPECT_EQ(reorders[0].node, "Conv_0");
+  EXPECT_EQ(reorders[1].node, "y");
+  EXPECT_TRUE(reorders[1].operators.empty());
+}
+
+void expect_times(Executor& executor, const Inputs& inputs) {
+  StepTimes times;
+  for (int i = 0; i < 3; ++i) {
+    (void)executor.run(inputs, &times);
+    const auto& steps = executor.plan_info().steps;
+    const auto timed =
+        static_cast<std::size_t>(std::ranges::count_if(steps, [](const StepInfo& step) { return step.kind != StepKind::view; }));
+    ASSERT_EQ(times.begins.size(), timed);
+    ASSERT_EQ(times.ends.size(), timed);
+    for (std::size_t k = 0; k < timed; ++k) {
+      EXPECT_LE(times.begins[k], times.ends[k]);
+      EXPECT_LE(k == 0 ? times.begins[k] : times.ends[k - 1], times.begins[k]);
+    }
+  }
+}
+
+TEST(StepTimes, OneEntryForEachStepThatRuns) {
+  const auto model = network().load();
+  for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+    Executor executor(model->graph(), in_mode(mode));
+    expect_times(executor, {{"x", ones({1, 8, 16, 16})}});
+  }
+}
+
+/// The node whose result's dims depend on data runs between two plans.
+TEST(StepTimes, NodesBetweenPlansAreTimedToo) {
+  const auto model = TextModel("g (float[4,5] x) => (float[n,m] y) {\nr = Relu (x)\ni = NonZero (r)\nf = Cast <to = 1> (i)\ny = Exp (f)\n}")
+                         .name_nodes()
+                         .load();
+  Executor executor(model->graph(), {});
+  expect_times(executor, {{"x", ones({4, 5})}});
+  std::vector<std::string> operators;
+  for (const StepInfo& step : executor.plan_info().steps) operators.insert(operators.end(), step.operators.begin(), step.operators.end());
+  EXPECT_THAT(operators, ElementsAre("Relu", "NonZero", "Cast", "Exp"));
+}
+
+}  // namespace
+}  // namespace relayout::test
