@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ops/composed.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
@@ -77,14 +78,14 @@ std::optional<FunctionDefinition> find_operator_body(const Node& node) {
   return body;
 }
 
-std::unique_ptr<FunctionInstance> instantiate(const FunctionDefinition& body, const Node& call) {
-  auto instance = std::make_unique<FunctionInstance>();
-  instance->message = std::make_unique<onnx::FunctionProto>(*body.message);
+FunctionInstance instantiate(const FunctionDefinition& body, const Node& call) {
+  FunctionInstance instance;
+  instance.message = std::make_unique<onnx::FunctionProto>(*body.message);
   GivenAttributes given;
   for (const onnx::AttributeProto& attribute : body.defaults) given[attribute.name()] = &attribute;
   for (const onnx::AttributeProto& attribute : call.message().attribute()) given[attribute.name()] = &attribute;
-  fill_in(*instance->message->mutable_node(), given);
-  instance->graph = std::make_unique<Graph>(call.graph().model(), *instance->message);
+  fill_in(*instance.message->mutable_node(), given);
+  instance.graph = std::make_unique<Graph>(call.graph().model(), *instance.message);
   return instance;
 }
 

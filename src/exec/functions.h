@@ -3,21 +3,15 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "ops/composed.h"
 #include "relayout/graph.h"
 
 namespace relayout {
-
-/// The body of a function with the attributes of one call filled in: a graph of its own.
-struct FunctionInstance {
-  std::unique_ptr<onnx::FunctionProto> message;
-  std::unique_ptr<Graph> graph;
-};
 
 /// What a call runs: a model-local function, or the body that ONNX gives for an operator; and values of attributes that the call may
 /// leave out.
@@ -41,6 +35,6 @@ class FunctionTable {
 [[nodiscard]] std::optional<FunctionDefinition> find_operator_body(const Node& node);
 
 /// Attributes that the body takes from its caller are replaced (in nested graphs too), or dropped when nobody gives them.
-[[nodiscard]] std::unique_ptr<FunctionInstance> instantiate(const FunctionDefinition& body, const Node& call);
+[[nodiscard]] FunctionInstance instantiate(const FunctionDefinition& body, const Node& call);
 
 }  // namespace relayout

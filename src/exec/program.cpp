@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "exec/functions.h"
+#include "ops/composed.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
@@ -66,15 +68,31 @@ std::vector<const Node*> needed_nodes(const Graph& graph) {
   return out;
 }
 
+std::optional<std::string> why_no_body(const Op& op, const Node& node) {
+  try {
+    (void)compose(op, node);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string why_unknown(std::string_view domain) {
+  if (domain != "com.microsoft.nchwc") return "operator of domain " + std::string(domain);
+  // The size of its blocks of channels is that of the processor on which it was saved, and is not in the file.
+  return "operator of domain com.microsoft.nchwc, whose layout belongs to one processor and is not in the file: save the model with "
+         "ORT_ENABLE_EXTENDED";
+}
+
 /// Why the op table does not take a node, or nothing.
 std::optional<std::string> why_no_kernel(const Node& node) {
-  if (!node.domain().empty()) return "operator of domain " + std::string(node.domain());
-  const Op* const op = find_op(node.op_type());
+  const Op* const op = find_op(node);
+  if (op == nullptr && !node.domain().empty()) return why_unknown(node.domain());
   if (op == nullptr || op->compute == nullptr) return node.subgraphs().empty() ? "unknown operator" : "control flow";
   const int64_t opset = node.opset();
   if (opset < op->since) return "not in opset " + std::to_string(opset) + ", new in " + std::to_string(op->since);
   if (opset > op->reviewed) return "opset " + std::to_string(opset) + " is newer than " + std::to_string(op->reviewed);
-  return std::nullopt;
+  return op->body != nullptr ? why_no_body(*op, node) : std::nullopt;
 }
 
 class Survey {
@@ -94,7 +112,7 @@ class Survey {
     }
     const auto why = why_no_kernel(node);
     if (!why) return;
-    if (find_op(node.op_type()) == nullptr) {
+    if (find_op(node) == nullptr) {
       if (const auto body = find_operator_body(node)) return visit_function(*body, node);
     }
     const Value* const output = node.output(0);
@@ -106,7 +124,7 @@ class Survey {
   void visit_function(const FunctionDefinition& body, const Node& call) {
     if (!seen_.insert(body.message).second) return;
     if (++level_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
-    visit(*instantiate(body, call)->graph);
+    visit(*instantiate(body, call).graph);
     --level_;
   }
 
@@ -145,10 +163,13 @@ void Program::add_nodes(const Graph& graph) {
   if (++depth_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
   for (const Node* node : needed_nodes(graph)) {
     if (nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
+    const Op* const op = find_op(*node);
     if (const auto function = functions_->find(*node)) {
-      add_call(*node, *function);
-    } else if (find_op(node->op_type()) == nullptr && !is_control_flow(*node)) {
-      add_call(*node, find_operator_body(*node).value());
+      add_call(*node, instantiate(*function, *node));
+    } else if (op == nullptr) {
+      add_call(*node, instantiate(find_operator_body(*node).value(), *node));
+    } else if (op->body != nullptr) {
+      add_call(*node, compose(*op, *node));
     } else {
       add_node(*node);
     }
@@ -157,7 +178,7 @@ void Program::add_nodes(const Graph& graph) {
 }
 
 void Program::add_node(const Node& node) {
-  ProgramNode entry{&node, is_control_flow(node) ? nullptr : find_op(node.op_type()), OpCall(node, node.opset()), {}, {}, {}};
+  ProgramNode entry{&node, is_control_flow(node) ? nullptr : find_op(node), OpCall(node, node.opset()), {}, {}, {}};
   entry.call.threads = threads_;
   entry.call.seed = seed_;
   for (const Value* value : node.inputs()) entry.inputs.push_back(number(value));
@@ -170,15 +191,19 @@ void Program::add_node(const Node& node) {
 }
 
 /// The nodes of a fresh copy of the body; its inputs and outputs are the call's.
-void Program::add_call(const Node& node, const FunctionDefinition& body) {
-  instances_.push_back(instantiate(body, node));
-  const Graph& graph = *instances_.back()->graph;
+void Program::add_call(const Node& node, FunctionInstance instance) {
+  instances_.push_back(std::move(instance));
+  const Graph& graph = *instances_.back().graph;
   own_graphs_.insert(&graph);
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) numbers_[graph.inputs()[i]] = number(node.input(i));
+  const std::size_t first = nodes_.size();
   add_nodes(graph);
   for (std::size_t k = 0; k < node.outputs().size() && k < graph.outputs().size(); ++k) {
     if (node.outputs()[k] != nullptr) numbers_[node.outputs()[k]] = number(graph.outputs()[k]);
   }
+  if (nodes_.size() == first) return;
+  ProgramNode::Call& call = nodes_.back().ended_calls.emplace_back(ProgramNode::Call{&node, {}});
+  for (const Value* output : node.outputs()) call.outputs.push_back(output == nullptr ? -1 : number(output));
 }
 
 int Program::number(const Value* value) {
@@ -228,6 +253,9 @@ void Program::count_readers() {
   for (ProgramNode& node : nodes_) {
     for (std::size_t k = 1; k < node.outputs.size(); ++k) {
       if (node.outputs[k] >= 0 && readers_[static_cast<std::size_t>(node.outputs[k])] == 0) node.outputs[k] = -1;
+    }
+    for (ProgramNode::Call& call : node.ended_calls) {
+      for (int& output : call.outputs) output = output >= 0 && readers_[static_cast<std::size_t>(output)] > 0 ? output : -1;
     }
   }
 }

@@ -22,6 +22,12 @@ struct ProgramNode {
   OpCall call;
   std::vector<int> inputs, outputs;
   std::vector<int> captures;  ///< values from here that nested graphs read
+  /// A node of the file that this node ends the body of, with the values that are its outputs.
+  struct Call {
+    const Node* node;
+    std::vector<int> outputs;
+  };
+  std::vector<Call> ended_calls = {};
   [[nodiscard]] int input(std::size_t index) const { return index < inputs.size() ? inputs[index] : -1; }
   [[nodiscard]] int output(std::size_t index) const { return index < outputs.size() ? outputs[index] : -1; }
   /// work(value) for each read, of inputs and captures.
@@ -61,14 +67,14 @@ class Program {
   int number_output(const Value* value, std::size_t index);
   void add_nodes(const Graph& graph);
   void add_node(const Node& node);
-  void add_call(const Node& node, const FunctionDefinition& body);
+  void add_call(const Node& node, FunctionInstance instance);
   void find_captures();
   void count_readers();
   const Graph* graph_;
   const FunctionTable* functions_;
   int threads_;
   uint64_t seed_;
-  std::vector<std::unique_ptr<FunctionInstance>> instances_;
+  std::vector<FunctionInstance> instances_;
   std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
   int depth_ = 0;
   std::vector<ProgramNode> nodes_;

@@ -46,11 +46,17 @@ using Compute = void (*)(const OpCall& call, std::span<const Datum* const> input
 using View = std::optional<Tensor> (*)(const OpCall& call, std::span<const Datum* const> inputs, const DatumInfo& output,
                                        std::size_t index);
 
+class Body;
+
+/// Writes the body of one node of an operator that is a composition of standard ones (ops/body.h). Error{unsupported} for a form of it
+/// that has none.
+using WriteBody = void (*)(Body& body);
+
 /// One line of the op table: what there is to know of an operator, whoever asks. Other folders keep no lists of such facts, only their own
 /// decisions.
 struct Op {
   std::string_view name;
-  int since;     ///< first opset of the default domain that has it
+  int since;     ///< first opset of its domain that has it
   int reviewed;  ///< newest opset whose text this code was compared with
   LayoutRule layout;
   Traits traits;
@@ -58,11 +64,14 @@ struct Op {
   Compute compute;
   View view = nullptr;
   bool in_place = false;  ///< may write its first output over its first input (elementwise)
+  std::string_view domain = {};
+  WriteBody body = nullptr;  ///< the executor runs the nodes of the body instead
 };
 
 /// The operator of the default domain, or nullptr.
 [[nodiscard]] const Op* find_op(std::string_view name);
-/// The operator of a node; nullptr for other domains and for what the table does not have.
+/// The operator of a node, also of another domain (ops/composed.h); nullptr for what no table has, and where the model has a function of
+/// that name.
 [[nodiscard]] const Op* find_op(const Node& node);
 /// The same, only if it has a kernel: nullptr for control flow and for nodes with nested graphs.
 [[nodiscard]] const Op* find_kernel(const Node& node);
@@ -71,7 +80,7 @@ struct Op {
 [[nodiscard]] inline bool has_trait(const Node& node, Trait trait) {
   return traits_of(node).has(trait);
 }
-/// The whole table, by name.
+/// The whole table of the default domain, by name.
 [[nodiscard]] std::span<const Op> op_table();
 
 }  // namespace relayout

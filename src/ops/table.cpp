@@ -1,15 +1,19 @@
 // The op table: for each operator of the default domain its first opset, how it lives with layouts, its traits, and its functions.
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
+#include "ops/composed.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 
 namespace relayout {
 namespace {
@@ -148,7 +152,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"IsNaN", 9, kNewest, agnostic, same_dims | makes_boolean, infer_test_unary, is_nan},
     {"LRN", 1, kNewest, agnostic, kUnary, infer_line_normalization, lrn},
     {"LSTM", 1, kNewest, barrier, same_type | kProduct, infer_recurrent, recurrent},
-    {"LayerNormalization", 17, kNewest, axis_mapped, kUnary, infer_layer_normalization, layer_normalization},
+    {"LayerNormalization", 1, kNewest, axis_mapped, kUnary, infer_layer_normalization, layer_normalization},
     elementwise("LeakyRelu", 1, kUnary, infer_real_unary, leaky_relu),
     {"Less", 1, kNewest, agnostic, kComparison, infer_order, less},
     {"LessOrEqual", 12, kNewest, agnostic, kComparison, infer_order, less_or_equal},
@@ -275,6 +279,14 @@ constexpr bool is_sorted_and_unique() {
 }
 static_assert(is_sorted_and_unique(), "the op table is sorted by name, each once");
 
+/// Whether the model itself says what a node of another domain is.
+bool is_function(const Node& node) {
+  return std::ranges::any_of(node.graph().model().functions(), [&](const auto& graph) {
+    const onnx::FunctionProto& function = *graph->function();
+    return function.name() == node.op_type() && function.domain() == node.domain();
+  });
+}
+
 }  // namespace
 
 const Op* find_op(std::string_view name) {
@@ -283,7 +295,10 @@ const Op* find_op(std::string_view name) {
 }
 
 const Op* find_op(const Node& node) {
-  return node.domain().empty() ? find_op(node.op_type()) : nullptr;
+  const Op* const standard = node.domain().empty() ? find_op(node.op_type()) : nullptr;
+  if (standard != nullptr) return standard;
+  const Op* const composed = find_composed(node.domain(), node.op_type());
+  return composed != nullptr && !is_function(node) ? composed : nullptr;
 }
 
 const Op* find_kernel(const Node& node) {

@@ -33,7 +33,7 @@ void collect(const Graph& graph, const Names& functions, Names& seen, std::set<s
   for (const Node& node : graph.nodes()) {
     for (const auto& nested : node.subgraphs()) collect(*nested, functions, seen, unknown);
     const std::string_view domain = node.domain();
-    if (domain.empty() && find_op(node.op_type()) != nullptr) continue;
+    if (find_op(node) != nullptr) continue;
     const std::string name = qualified_name(domain, node.op_type());
     if (!seen.insert(name).second || functions.contains(name)) continue;
     if (!is_known_to_onnx(domain, node.op_type())) unknown.insert(name);

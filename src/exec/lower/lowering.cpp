@@ -485,10 +485,17 @@ PlanPort Lowering::port_of(int value) {
 }
 
 void Lowering::observe(const Group& group) {
-  Observation observation{plan_.steps.size(), group.last().node, {}};
+  const ProgramNode& last = group.last();
+  observe(*last.node, last.outputs);
+  for (const ProgramNode::Call& call : last.ended_calls) observe(*call.node, call.outputs);
+}
+
+void Lowering::observe(const Node& node, const std::vector<int>& outputs) {
+  Observation observation{plan_.steps.size(), &node, {}};
   const auto step = static_cast<int64_t>(plan_.steps.size()) - 1;
-  for (const int output : group.last().outputs) {
-    observation.outputs.push_back(output < 0 ? PlanPort{} : port_of(output));
+  for (const int output : outputs) {
+    const bool is_made = output >= 0 && constant(output) == nullptr;
+    observation.outputs.push_back(is_made ? port_of(output) : PlanPort{});
     const int buffer = observation.outputs.back().place.buffer;
     if (buffer >= 0)
       plan_.buffers[static_cast<std::size_t>(buffer)].last = std::max(plan_.buffers[static_cast<std::size_t>(buffer)].last, step);

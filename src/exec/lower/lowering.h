@@ -138,6 +138,7 @@ class Lowering {
   void count_live_bytes();
   void count_reads(const Group& group, int change);
   void observe(const Group& group);
+  void observe(const Node& node, const std::vector<int>& outputs);
   PlanPort port_of(int value);
 
   const Program& program_;

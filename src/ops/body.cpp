@@ -1,0 +1,162 @@
+// Writes function bodies: nodes of standard operators under names that belong to one call.
+
+#include "ops/body.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "model/attributes.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// Values of a body must not be taken for those of the graph around it: initializers are known by name.
+std::string prefix_of(const Node& call) {
+  const auto named = std::ranges::find_if(call.outputs(), [](const Value* value) { return value != nullptr; });
+  return (named == call.outputs().end() ? call.name() : (*named)->name()) + "/";
+}
+
+void set(onnx::AttributeProto& attribute, const Body::Number& value) {
+  using enum onnx::AttributeProto::AttributeType;
+  std::visit(
+      [&]<class T>(const T& given) {
+        if constexpr (std::is_same_v<T, int64_t>) {
+          attribute.set_type(onnx::AttributeProto_AttributeType_INT);
+          attribute.set_i(given);
+        } else if constexpr (std::is_same_v<T, float>) {
+          attribute.set_type(onnx::AttributeProto_AttributeType_FLOAT);
+          attribute.set_f(given);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          attribute.set_type(onnx::AttributeProto_AttributeType_STRING);
+          attribute.set_s(given);
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+          attribute.set_type(onnx::AttributeProto_AttributeType_INTS);
+          for (const int64_t one : given) attribute.add_ints(one);
+        } else {
+          attribute.set_type(onnx::AttributeProto_AttributeType_FLOATS);
+          for (const float one : given) attribute.add_floats(one);
+        }
+      },
+      value);
+}
+
+}  // namespace
+
+Body::Body(const Node& call) : call_(&call), attributes_(call), prefix_(prefix_of(call)) {
+  message_.set_name(call.op_type());
+  message_.set_domain(std::string(call.domain()));
+  auto& import = *message_.add_opset_import();
+  import.set_domain("");
+  import.set_version(kOpset);
+  for (std::size_t i = 0; i < call.inputs().size(); ++i) message_.add_input(prefix_ + std::to_string(i));
+  outputs_.resize(call.outputs().size());
+}
+
+Body::Name Body::input(std::size_t index) const {
+  return has(index) ? prefix_ + std::to_string(index) : Name();
+}
+
+Body::NamedAttributes Body::given(std::initializer_list<std::string_view> names) const {
+  NamedAttributes out;
+  for (const std::string_view name : names) {
+    const onnx::AttributeProto* const attribute = call_->attribute(name);
+    if (attribute == nullptr) continue;
+    switch (attribute->type()) {
+      case onnx::AttributeProto_AttributeType_INT:
+        out.emplace_back(name, attributes_.integer(name, 0));
+        break;
+      case onnx::AttributeProto_AttributeType_FLOAT:
+        out.emplace_back(name, attributes_.real(name, 0));
+        break;
+      case onnx::AttributeProto_AttributeType_INTS:
+        out.emplace_back(name, attributes_.integers(name));
+        break;
+      case onnx::AttributeProto_AttributeType_STRING:
+        out.emplace_back(name, attributes_.text(name, ""));
+        break;
+      default:
+        reject("attribute '" + std::string(name) + "' has another type");
+    }
+  }
+  return out;
+}
+
+void Body::refuse(const std::string& why) const {
+  fail(ErrorKind::unsupported, call_->label() + ": " + why);
+}
+
+void Body::reject(const std::string& why) const {
+  fail(ErrorKind::invalid, call_->label() + ": " + why);
+}
+
+Body::Name Body::make(std::string_view op, const Names& inputs, const NamedAttributes& attributes) {
+  return make(op, inputs, 1, attributes).front();
+}
+
+Body::Names Body::make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes) {
+  onnx::NodeProto& node = *message_.add_node();
+  node.set_op_type(std::string(op));
+  node.set_name(prefix_ + std::string(op) + "_" + std::to_string(made_++));
+  for (const Name& input : inputs) node.add_input(input);
+  while (node.input_size() > 0 && node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
+  Names out;
+  for (std::size_t k = 0; k < outputs; ++k) {
+    out.push_back(node.name() + (k == 0 ? "" : ":" + std::to_string(k)));
+    node.add_output(out.back());
+  }
+  for (const auto& [name, value] : attributes) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    set(attribute, value);
+  }
+  return out;
+}
+
+Body::Name Body::integers(const std::vector<int64_t>& values) {
+  return make("Constant", {}, {{"value_ints", values}});
+}
+
+Body::Name Body::integer(int64_t value) {
+  return make("Constant", {}, {{"value_int", value}});
+}
+
+Body::Name Body::real(double value) {
+  return make("Constant", {}, {{"value_float", static_cast<float>(value)}});
+}
+
+Body::Name Body::like(double value, const Name& model) {
+  return cast_like(real(value), model);
+}
+
+Body::Name Body::cast(const Name& value, DataType type) {
+  return make("Cast", {value}, {{"to", static_cast<int64_t>(type)}});
+}
+
+void Body::give(std::size_t index, const Name& value) {
+  if (index >= outputs_.size()) return;
+  const bool is_taken = std::ranges::find(outputs_, value) != outputs_.end() || std::ranges::count(message_.input(), value) > 0;
+  outputs_[index] = is_taken ? make("Identity", {value}) : value;
+}
+
+onnx::FunctionProto Body::finish() {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (wants(i) && outputs_[i].empty()) refuse("output " + std::to_string(i) + " is not made");
+    // An output that the call leaves out has to be some value of its own.
+    message_.add_output(outputs_[i].empty() ? integer(0) : outputs_[i]);
+  }
+  return std::move(message_);
+}
+
+}  // namespace relayout

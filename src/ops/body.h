@@ -1,0 +1,66 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/attributes.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// Writes the body of one call of an operator: nodes of standard operators of opset `kBodyOpset`. Values are names; "" is an absent one.
+class Body {
+ public:
+  using Name = std::string;
+  using Names = std::vector<Name>;
+  using Number = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>>;
+  using NamedAttributes = std::vector<std::pair<std::string, Number>>;
+
+  static constexpr int64_t kOpset = 24;
+
+  explicit Body(const Node& call);
+
+  // The call.
+  [[nodiscard]] const Attributes& attributes() const noexcept { return attributes_; }
+  [[nodiscard]] bool has(std::size_t input) const { return call_->input(input) != nullptr; }
+  [[nodiscard]] bool wants(std::size_t output) const { return call_->output(output) != nullptr; }
+  [[nodiscard]] Name input(std::size_t index) const;
+  /// Those of the call's attributes that it has of these names, for a node that takes the same.
+  [[nodiscard]] NamedAttributes given(std::initializer_list<std::string_view> names) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void reject(const std::string& why) const;
+
+  // Nodes.
+  Name make(std::string_view op, const Names& inputs, const NamedAttributes& attributes = {});
+  Names make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes = {});
+  Name integers(const std::vector<int64_t>& values);  ///< a vector
+  Name integer(int64_t value);                        ///< a scalar
+  Name real(double value);                            ///< a scalar, f32
+  Name like(double value, const Name& model);         ///< a scalar of the element type of `model`
+  Name cast(const Name& value, DataType type);
+  Name cast_like(const Name& value, const Name& model) { return make("CastLike", {value, model}); }
+  /// Output `index` of the call is this value.
+  void give(std::size_t index, const Name& value);
+
+  /// The whole; every output that the call wants must be given.
+  [[nodiscard]] onnx::FunctionProto finish();
+
+ private:
+  const Node* call_;
+  Attributes attributes_;
+  onnx::FunctionProto message_;
+  std::string prefix_;
+  std::vector<Name> outputs_;
+  int made_ = 0;
+};
+
+}  // namespace relayout

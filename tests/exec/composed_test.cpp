@@ -1,0 +1,213 @@
+#include "ops/composed.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/tensor_data.h"
+#include "ops/call.h"
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "support/op_cases.h"
+#include "support/paths.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+/// Cases with the results of ONNX Runtime, as onnxruntime_operators.py writes them; RELAYOUT_OPERATOR_CASES names a folder with more.
+std::filesystem::path folder() {
+  const char* const given = std::getenv("RELAYOUT_OPERATOR_CASES");  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  return given != nullptr ? std::filesystem::path(given) : std::filesystem::path(source_folder()) / "testdata/operators";
+}
+
+std::vector<std::filesystem::path> files() {
+  std::vector<std::filesystem::path> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    if (entry.path().extension() == ".onnx") out.push_back(entry.path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+/// What two correct evaluations may differ by, of the range or of 1, which the operands' magnitude is; ONNX Runtime's own Erf and Exp are
+/// polynomials.
+constexpr double kF32 = 4e-6, kF16 = 2e-3, kBf16 = 2e-2, kF64 = 1e-12;
+/// Of quantized results one of so many may be rounded the other way, by one level.
+constexpr std::size_t kRoundedOtherwise = 20;
+
+double bound_of(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return kF32;
+    case DataType::float64:
+      return kF64;
+    case DataType::float16:
+      return kF16;
+    case DataType::bfloat16:
+      return kBf16;
+    default:
+      return 0;
+  }
+}
+
+/// Empty, or how they differ.
+std::string difference(const Tensor& got, const Tensor& wanted) {
+  if (got.type() != wanted.type()) return "type " + std::string(name_of(got.type()));
+  if (got.dims() != wanted.dims()) return "other dims";
+  const std::vector<double> x = numbers_of(got), y = numbers_of(wanted);
+  double range = 1, worst = 0;
+  std::size_t levels = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isfinite(y[i])) range = std::max(range, std::fabs(y[i]));
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) return "not finite in one of both";
+    worst = std::max(worst, std::fabs(x[i] - y[i]));
+    ++levels;
+  }
+  const double bound = bound_of(got.type());
+  if (bound == 0) return worst > 1 || levels > 1 + x.size() / kRoundedOtherwise ? std::to_string(levels) + " elements differ" : "";
+  return worst > bound * range ? "error/range " + std::to_string(worst / range) : "";
+}
+
+class ComposedCases : public testing::TestWithParam<Mode> {};
+
+TEST_P(ComposedCases, AreThoseOfOnnxRuntime) {
+  for (const auto& file : files()) {
+    const auto model = Model::load(file);
+    const Graph& graph = model->graph();
+    ASSERT_TRUE(Executor::unsupported(graph).empty()) << file << Executor::unsupported(graph).front().why;
+    Inputs inputs;
+    for (const Value* input : graph.inputs()) inputs[input->name()] = Datum(input->initializer()->data->load());
+    ExecuteOptions options;
+    options.mode = GetParam();
+    const Outputs got = Executor(graph, options).run(inputs);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const std::string& name = graph.outputs()[k]->name();
+      const Value* const expected = graph.find(name + ".expected");
+      ASSERT_NE(expected, nullptr) << name;
+      const std::string what = difference(got[k].tensor, expected->initializer()->data->load());
+      EXPECT_EQ(what, "") << file.filename() << " " << name << ": " << graph.outputs()[k]->producer()->message().ShortDebugString();
+    }
+  }
+}
+
+/// As a graph's constants are evaluated and its shapes inferred: without the executor.
+TEST(ComposedKernels, AreThoseOfOnnxRuntime) {
+  for (const auto& file : files()) {
+    const auto model = Model::load(file);
+    for (const Node& node : model->graph().nodes()) {
+      const Op* const op = find_kernel(node);
+      ASSERT_NE(op, nullptr) << node.label();
+      std::vector<Datum> data;
+      for (const Value* input : node.inputs()) data.push_back(input == nullptr ? Datum() : Datum(input->initializer()->data->load()));
+      std::vector<const Datum*> operands;
+      for (std::size_t i = 0; i < data.size(); ++i) operands.push_back(node.input(i) == nullptr ? nullptr : &data[i]);
+      const auto made =
+          infer_and_compute(*op, OpCall(node, node.opset()), operands, [&](std::size_t k) { return node.output(k) != nullptr; });
+      for (std::size_t k = 0; k < node.outputs().size(); ++k) {
+        if (node.output(k) == nullptr) continue;
+        const Value* const expected = model->graph().find(node.output(k)->name() + ".expected");
+        EXPECT_EQ(difference(made[k].tensor, expected->initializer()->data->load()), "") << node.message().ShortDebugString();
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ComposedCases, testing::Values(Mode::reference, Mode::as_written, Mode::optimized));
+
+TEST(ComposedTable, EveryOperatorHasACase) {
+  std::set<std::string> seen;
+  for (const auto& file : files()) {
+    const auto model = Model::load(file);
+    for (const Node& node : model->graph().nodes()) seen.insert(std::string(node.domain()) + ":" + node.op_type());
+  }
+  for (const Op& op : composed_table()) EXPECT_TRUE(seen.contains(std::string(op.domain) + ":" + std::string(op.name))) << op.name;
+}
+
+TEST(ComposedTable, EveryLineIsComplete) {
+  ASSERT_FALSE(composed_table().empty());
+  for (const Op& op : composed_table()) {
+    EXPECT_EQ(find_composed(op.domain, op.name), &op);
+    EXPECT_NE(op.body, nullptr) << op.name;
+    EXPECT_NE(op.infer, nullptr) << op.name;
+    EXPECT_NE(op.compute, nullptr) << op.name;
+    EXPECT_GE(op.reviewed, op.since) << op.name;
+    EXPECT_EQ(op.domain.empty() && find_op(op.name) != nullptr, false) << op.name;
+  }
+}
+
+/// What holds of every operator by its traits holds of each case.
+TEST(ComposedTable, TraitsHold) {
+  for (const auto& file : files()) {
+    const auto model = Model::load(file);
+    for (const Node& node : model->graph().nodes()) {
+      const Tensor first = node.input(0)->initializer()->data->load();
+      const Tensor made = model->graph().find(node.output(0)->name() + ".expected")->initializer()->data->load();
+      EXPECT_TRUE(!has_trait(node, Trait::same_dims) || made.dims() == first.dims()) << node.label();
+      EXPECT_TRUE(!has_trait(node, Trait::same_type) || made.type() == first.type()) << node.label();
+    }
+  }
+}
+
+constexpr const char* kHead = R"(<ir_version: 8, opset_import: ["" : 14, "com.microsoft" : 1, "com.microsoft.nchwc" : 1]>)";
+
+std::vector<Unsupported> unsupported(const char* text) {
+  return Executor::unsupported(TextModel(text, kHead).load()->graph());
+}
+
+TEST(ComposedOperators, RefuseWhatTheyCannotBeTold) {
+  const auto activation =
+      unsupported(R"(g (float[1,2,4,4] x, float[2,2,3,3] w) => (y) { y = com.microsoft.FusedConv<activation = "Snake">(x, w) })");
+  ASSERT_EQ(activation.size(), 1U);
+  EXPECT_NE(activation[0].why.find("activation 'Snake'"), std::string::npos) << activation[0].why;
+  const auto blocked = unsupported(R"(g (float[1,8,4,4] x) => (y) { y = com.microsoft.nchwc.ReorderInput(x) })");
+  ASSERT_EQ(blocked.size(), 1U);
+  EXPECT_NE(blocked[0].why.find("ORT_ENABLE_EXTENDED"), std::string::npos) << blocked[0].why;
+}
+
+/// A debugger sees the call's outputs as it sees those of other nodes, and may write over them.
+TEST(ComposedOperators, OutputsOfCallsAreObserved) {
+  const auto model = TextModel(R"(g (float[2] x) => (float[2] z) { y = com.microsoft.Gelu(x)  z = Neg(y) })", kHead).load();
+  ExecuteOptions options;
+  options.mode = Mode::as_written;
+  int seen = 0;
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    if (node.domain() != "com.microsoft") return;
+    ++seen;
+    outputs[0].tensor.data<float>()[0] = 5;
+  };
+  Inputs inputs;
+  inputs["x"] = Datum(tensor_of_values(DataType::float32, {2}, {1, 100}));
+  const Outputs out = Executor(model->graph(), options).run(inputs);
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(numbers_of(out[0].tensor), (std::vector<double>{-5, -100}));
+}
+
+/// A function of the model's own is what the model says it is.
+TEST(ComposedOperators, FunctionsOfTheModelComeFirst) {
+  const auto model = Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[1] x) => (float[1] y) { y = com.microsoft.Gelu(x) }
+    <domain: "com.microsoft", opset_import: ["" : 17]> Gelu (a) => (b) { b = Neg(a) })");
+  EXPECT_EQ(find_op(model->graph().nodes().front()), nullptr);
+  Inputs inputs;
+  inputs["x"] = Datum(tensor_of_values(DataType::float32, {1}, {3}));
+  EXPECT_EQ(numbers_of(Executor(model->graph(), {}).run(inputs)[0].tensor), std::vector<double>{-3});
+}
+
+}  // namespace
+}  // namespace relayout::test
