@@ -23,6 +23,7 @@
 #include "base/threads.h"
 #include "convert/options.h"
 #include "model/save.h"
+#include "model/walk.h"
 #include "ops/unknown.h"
 #include "passes/pass.h"
 #include "passes/patterns.h"
@@ -57,21 +58,14 @@ struct Counts {
   int64_t nodes = 0, initializers = 0, batch_norms = 0;
 };
 
-/// BatchNormalizations that the user left out are where they are wanted.
-void count(const Graph& graph, const PassOptions& options, Counts& counts) {
-  counts.nodes += static_cast<int64_t>(graph.nodes().size());
-  counts.initializers += static_cast<int64_t>(graph.initializers().size());
-  for (const Node& node : graph.nodes()) {
-    if (node.is("BatchNormalization") && !is_excluded(node, options)) ++counts.batch_norms;
-    for (const auto& nested : node.subgraphs()) count(*nested, options, counts);
-  }
-}
-
-/// Of the main graph, nested graphs and functions.
+/// Of the main graph, nested graphs and functions. BatchNormalizations that the user left out are where they are wanted.
 Counts count(const Model& model, const PassOptions& options) {
   Counts counts;
-  count(model.graph(), options, counts);
-  for (const auto& function : model.functions()) count(*function, options, counts);
+  const auto add_node = [&](const Node& node) {
+    ++counts.nodes;
+    if (node.is("BatchNormalization") && !is_excluded(node, options)) ++counts.batch_norms;
+  };
+  for_each_node(model, add_node, [&](const Graph& graph) { counts.initializers += std::ssize(graph.initializers()); });
   return counts;
 }
 

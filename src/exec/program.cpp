@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "exec/functions.h"
+#include "model/walk.h"
 #include "ops/composed.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -32,22 +33,6 @@ constexpr int kMostLevels = 200;
 
 bool is_control_flow(const Node& node) {
   return has_trait(node, Trait::control_flow);
-}
-
-void collect_captures(const Graph& graph, const Graph& around, std::unordered_set<const Value*>& seen, std::vector<const Value*>& out) {
-  const auto visit = [&](const Value* value) {
-    if (value == nullptr) return;
-    // Defined here or in a graph between: not captured from around.
-    for (const Graph* scope = &graph; scope != &around; scope = scope->outer()) {
-      if (&value->graph() == scope) return;
-    }
-    if (seen.insert(value).second) out.push_back(value);
-  };
-  for (const Node& node : graph.nodes()) {
-    for (const Value* input : node.inputs()) visit(input);
-    for (const auto& nested : node.subgraphs()) collect_captures(*nested, around, seen, out);
-  }
-  for (const Value* output : graph.outputs()) visit(output);
 }
 
 /// Nodes that a graph's outputs depend on, in order.
@@ -139,7 +124,9 @@ std::vector<const Value*> captured_values(const Node& node) {
   std::vector<const Value*> out;
   if (node.subgraphs().empty()) return out;
   std::unordered_set<const Value*> seen;
-  for (const auto& nested : node.subgraphs()) collect_captures(*nested, node.graph(), seen, out);
+  for_each_capture(node, [&](const Value& value) {
+    if (seen.insert(&value).second) out.push_back(&value);
+  });
   return out;
 }
 

@@ -23,6 +23,7 @@
 #include "layout/shapes.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/unknown.h"
 #include "passes/pass.h"
@@ -86,14 +87,15 @@ class Summary {
  public:
   explicit Summary(InspectResult& result) : result_(&result) {}
 
-  void add(const Graph& graph) {
-    result_->nodes += static_cast<int64_t>(graph.nodes().size());
-    for (const Initializer& initializer : graph.initializers()) add(initializer);
-    for (const Node& node : graph.nodes()) {
+  void add(const Model& model) {
+    const auto add_node = [&](const Node& node) {
       check_interrupt();
       add(node);
-      for (const auto& nested : node.subgraphs()) add(*nested);
-    }
+    };
+    for_each_node(model, add_node, [&](const Graph& graph) {
+      result_->nodes += std::ssize(graph.nodes());
+      for (const Initializer& initializer : graph.initializers()) add(initializer);
+    });
   }
 
   /// Names of the BatchNormalization behind each convolution, in the order of the convolutions; empty without one.
@@ -180,8 +182,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
   add_header(*model, result);
   result.unknown_ops = unknown_operators(*model);
   Summary summary(result);
-  summary.add(model->graph());
-  for (const auto& function : model->functions()) summary.add(*function);
+  summary.add(*model);
   {
     Shapes shapes(model->graph(), options.sizes);
     result.macs = count_macs(model->graph(), shapes);

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "layout/layout_graph.h"
 #include "model/attributes.h"
+#include "model/walk.h"
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -204,21 +205,11 @@ ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes,
 
 namespace {
 
-/// Values of `home` that a nested graph reads or hands out.
-void add_captures(const Graph& nested, const Graph& home, std::vector<const Value*>& captured) {
-  const auto add = [&](const Value* value) {
-    if (value != nullptr && &value->graph() == &home) captured.push_back(value);
-  };
-  for (const Node& node : nested.nodes()) {
-    for (const Value* input : node.inputs()) add(input);
-    for (const auto& inner : node.subgraphs()) add_captures(*inner, home, captured);
-  }
-  for (const Value* output : nested.outputs()) add(output);
-}
-
 std::vector<const Value*> operands_of(const Node& node) {
   std::vector<const Value*> out(node.inputs().begin(), node.inputs().end());
-  for (const auto& nested : node.subgraphs()) add_captures(*nested, node.graph(), out);
+  for_each_capture(node, [&](const Value& value) {
+    if (&value.graph() == &node.graph()) out.push_back(&value);
+  });
   return out;
 }
 

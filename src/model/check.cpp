@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "model/origin.h"
+#include "model/walk.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -92,27 +93,11 @@ FunctionIndex index_functions(const Model& model) {
   return index;
 }
 
-/// Calls `visit` for each node of a graph and its nested graphs.
-template <class Visit>
-void for_each_graph(const Graph& graph, const Visit& visit) {
-  std::vector<const Graph*> open{&graph};
-  while (!open.empty()) {
-    const Graph& current = *open.back();
-    open.pop_back();
-    visit(current);
-    for (const Node& node : current.nodes()) {
-      for (const auto& nested : node.subgraphs()) open.push_back(nested.get());
-    }
-  }
-}
-
 std::vector<std::size_t> calls_of(const Graph& function, const FunctionIndex& index) {
   std::set<std::size_t> calls;
-  for_each_graph(function, [&](const Graph& graph) {
-    for (const Node& node : graph.nodes()) {
-      const auto found = index.find(key_of(node.message(), node.op_type()));
-      if (found != index.end()) calls.insert(found->second);
-    }
+  for_each_node(function, [&](const Node& node) {
+    const auto found = index.find(key_of(node.message(), node.op_type()));
+    if (found != index.end()) calls.insert(found->second);
   });
   return {calls.begin(), calls.end()};
 }

@@ -18,6 +18,7 @@
 #include "model/graph_index.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -299,20 +300,9 @@ Node& Graph::Builder::insert(std::list<Node>::iterator position, onnx::NodeProto
 
 /// Remembers what the nested graph, and those in it, read of this graph; must come before this graph's order is looked at.
 void Graph::Builder::note_captures(Graph& nested) {
-  std::vector<Graph*> open = {&nested};
-  Node* const reader = nested.owner_;
-  const auto note = [&](Value* value) {
-    if (value != nullptr && value->graph_ == &graph_ && value->producer_ != nullptr) captures_.push_back({reader, value});
-  };
-  while (!open.empty()) {
-    const Graph* graph = open.back();
-    open.pop_back();
-    for (const Node& node : graph->nodes_) {
-      for (Value* value : node.inputs_) note(value);
-      for (const auto& inner : node.subgraphs_) open.push_back(inner.get());
-    }
-    for (Value* value : graph->outputs_) note(value);
-  }
+  for_each_capture(nested, nested, [&](Value& value) {
+    if (value.graph_ == &graph_ && value.producer_ != nullptr) captures_.push_back({nested.owner_, &value});
+  });
 }
 
 bool Graph::Builder::is_ordered() {
@@ -409,16 +399,10 @@ void Graph::Builder::report_cycle(const std::vector<Node*>& path, const Node& re
 
 /// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it.
 void Graph::Builder::check_scopes(const Graph& graph) const {
-  std::vector<const Graph*> open = {&graph};
-  while (!open.empty()) {
-    const Graph* current = open.back();
-    open.pop_back();
-    for (const Node& node : current->nodes_) {
-      for (const auto& nested : node.subgraphs_) open.push_back(nested.get());
-    }
-    if (current->outer_ == nullptr) continue;
-    for (const Value& value : current->index_->values) check_scope(*current, value);
-  }
+  for_each_graph(graph, [&](const Graph& nested) {
+    if (nested.outer_ == nullptr) return;
+    for (const Value& value : nested.index_->values) check_scope(nested, value);
+  });
 }
 
 void Graph::Builder::check_scope(const Graph& nested, const Value& value) const {

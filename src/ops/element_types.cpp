@@ -11,6 +11,7 @@
 
 #include "model/attributes.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "ops/op_signature.h"
 #include "ops/value_type.h"
 #include "relayout/graph.h"
@@ -43,17 +44,19 @@ DataType ElementTypes::of(const Value& value) const {
 }
 
 void ElementTypes::visit(const Graph& graph) {
-  for (const Value* const input : graph.inputs()) types_.emplace(input, declared_type(*input));
-  for (const Initializer& initializer : graph.initializers()) types_[initializer.value] = stored_type(initializer);
-  for (const Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) visit(*nested);
+  const auto add_sources = [&](const Graph& entered) {
+    for (const Value* const input : entered.inputs()) types_.emplace(input, declared_type(*input));
+    for (const Initializer& initializer : entered.initializers()) types_[initializer.value] = stored_type(initializer);
+  };
+  const auto add_outputs = [&](const Node& node) {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const Value* const value = node.output(i);
       if (value == nullptr) continue;
       const DataType type = output_type(node, static_cast<int>(i));
       types_[value] = type != DataType::undefined ? type : declared_type(*value);
     }
-  }
+  };
+  for_each_node<Nested::before>(graph, add_outputs, add_sources);
 }
 
 DataType ElementTypes::output_type(const Node& node, int index) {

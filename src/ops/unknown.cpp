@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/walk.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -28,18 +29,6 @@ bool is_known_to_onnx(std::string_view domain, const std::string& op_type) {
   return onnx::OpSchemaRegistry::Schema(op_type, std::string(domain)) != nullptr;
 }
 
-/// Every operator that the op table and `functions` do not have; each name is looked at once.
-void collect(const Graph& graph, const Names& functions, Names& seen, std::set<std::string>& unknown) {
-  for (const Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) collect(*nested, functions, seen, unknown);
-    const std::string_view domain = node.domain();
-    if (find_op(node) != nullptr) continue;
-    const std::string name = qualified_name(domain, node.op_type());
-    if (!seen.insert(name).second || functions.contains(name)) continue;
-    if (!is_known_to_onnx(domain, node.op_type())) unknown.insert(name);
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> unknown_operators(const Model& model) {
@@ -48,8 +37,13 @@ std::vector<std::string> unknown_operators(const Model& model) {
     functions.insert(qualified_name(function->function()->domain(), function->function()->name()));
   }
   std::set<std::string> unknown;
-  collect(model.graph(), functions, seen, unknown);
-  for (const auto& function : model.functions()) collect(*function, functions, seen, unknown);
+  for_each_node(model, [&](const Node& node) {
+    const std::string_view domain = node.domain();
+    if (find_op(node) != nullptr) return;
+    const std::string name = qualified_name(domain, node.op_type());
+    if (!seen.insert(name).second || functions.contains(name)) return;  // each name is looked at once
+    if (!is_known_to_onnx(domain, node.op_type())) unknown.insert(name);
+  });
   return {unknown.begin(), unknown.end()};
 }
 

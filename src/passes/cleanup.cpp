@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/walk.h"
 #include "ops/op.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
@@ -29,30 +30,16 @@ const std::unordered_set<std::string>& annotated(const Graph& graph, PassContext
   return found->second;
 }
 
-void add_captures(const Graph& nested, const Graph& outer, std::vector<Value*>& freed) {
-  const auto add = [&](Value* value) {
-    // Values of the nested graph itself go with it; those of graphs further out are freed as well.
-    for (const Graph* graph = &outer; value != nullptr && graph != nullptr; graph = graph->outer()) {
-      if (&value->graph() == graph) freed.push_back(value);
-    }
-  };
-  for (const Node& node : nested.nodes()) {
-    for (Value* input : node.inputs()) add(input);
-    for (const auto& inner : node.subgraphs()) add_captures(*inner, outer, freed);
-  }
-  for (Value* output : nested.outputs()) add(output);
-}
-
 }  // namespace
 
 bool is_removable(const Node& node) {
-  if (find_op(node) == nullptr) return false;
-  for (const auto& nested : node.subgraphs()) {
-    for (const Node& inner : nested->nodes()) {
-      if (!is_removable(inner)) return false;
-    }
-  }
-  return true;
+  const auto is_known = [](const Node& inner) { return find_op(inner) != nullptr; };
+  return is_known(node) && std::ranges::all_of(node.subgraphs(), [&](const auto& nested) { return all_of_nodes(*nested, is_known); });
+}
+
+bool is_dead(const Node& node) {
+  return is_removable(node) &&
+         std::ranges::all_of(node.outputs(), [](const Value* output) { return output == nullptr || is_unused(*output); });
 }
 
 bool is_output_elsewhere(const Value& value) {
@@ -78,7 +65,7 @@ void erase_node(Node& node, std::vector<Value*>& freed) {
   for (Value* input : node.inputs()) {
     if (input != nullptr) freed.push_back(input);
   }
-  for (const auto& nested : node.subgraphs()) add_captures(*nested, node.graph(), freed);
+  for_each_capture(node, [&](Value& value) { freed.push_back(&value); });
   node.graph().erase(node);
 }
 

@@ -21,6 +21,7 @@
 #include "layout/permutation.h"
 #include "layout/plan.h"
 #include "layout/shapes.h"
+#include "model/walk.h"
 #include "passes/cleanup.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
@@ -145,18 +146,14 @@ void emit(Graph& graph, Shapes& shapes, PassContext& context) {
   PairPass(graph, context).emit(shapes);
 }
 
-void undo(Graph& graph, PassContext& context) {
-  for (Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) undo(*nested, context);
-  }
-  PairPass(graph, context).undo();
-}
-
 }  // namespace
 
 void export_transposes(Graph& graph, PassContext& context) {
   if (graph.outer() != nullptr || graph.is_function()) return;
-  if (context.options.layout == WeightsLayout::contiguous) return undo(graph, context);
+  if (context.options.layout == WeightsLayout::contiguous) {
+    for_each_graph<Nested::before>(graph, [&](Graph& nested) { PairPass(nested, context).undo(); });
+    return;
+  }
   Shapes shapes(graph, context.options.sizes);
   emit(graph, shapes, context);
 }

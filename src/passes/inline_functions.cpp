@@ -21,6 +21,7 @@
 #include "base/interrupt.h"
 #include "model/function_body.h"
 #include "model/model_builder.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/op_version.h"
 #include "passes/affine.h"
@@ -91,10 +92,9 @@ class Inliner {
   }
 
   void collect(Graph& graph, std::vector<Node*>& calls) const {
-    for (Node& node : graph.nodes()) {
+    for_each_node(graph, [&](Node& node) {
       if (function_of(node) != nullptr) calls.push_back(&node);
-      for (const auto& nested : node.subgraphs()) collect(*nested, calls);
-    }
+    });
   }
 
   void note(const Node& call) {
@@ -326,13 +326,12 @@ class Inliner {
   }
 
   void add_facts(const Graph& graph, int depth, Facts& facts) {
-    for (const Node& node : graph.nodes()) {
+    for_each_node(graph, [&](const Node& node) {
       const Graph* const inner = depth > kDeepest ? nullptr : function_of(node);
       facts.calls_open = facts.calls_open || (inner != nullptr && facts_of(*inner, depth + 1).is_open);
       facts.size = std::min(facts.size + (inner != nullptr ? facts_of(*inner, depth + 1).size : 1), kLargest + 1);
       if (node.is("BatchNormalization")) facts.norms.push_back(&node);
-      for (const auto& nested : node.subgraphs()) add_facts(*nested, depth, facts);
-    }
+    });
   }
 
   // Functions that nobody calls any more.
@@ -380,13 +379,11 @@ class Inliner {
   }
 
   [[nodiscard]] static bool fits(const Graph& caller, const Graph& function) {
-    for (const Node& node : function.nodes()) {
-      if (std::ranges::any_of(node.subgraphs(), [&](const auto& nested) { return !fits(caller, *nested); })) return false;
+    return all_of_nodes(function, [&](const Node& node) {
       const int64_t here = caller.opset(node.domain()), there = node.opset();
       const bool is_known = here == there || (here == 0 && !is_in_function(caller));
-      if (!is_known && (!node.domain().empty() || !is_same_operator(node.op_type(), here, there))) return false;
-    }
-    return true;
+      return is_known || (node.domain().empty() && is_same_operator(node.op_type(), here, there));
+    });
   }
 
   [[nodiscard]] static bool is_in_function(const Graph& graph) {
@@ -435,21 +432,14 @@ class Inliner {
     for (Value* value : freed) release(*value, context_);
   }
 
-  [[nodiscard]] static bool is_dead(const Node& node) {
-    return is_removable(node) &&
-           std::ranges::all_of(node.outputs(), [](const Value* output) { return output == nullptr || is_unused(*output); });
-  }
-
   /// What other passes have removed from the function's nested graphs came back with the copy.
-  void erase_dead(Graph& graph, std::vector<Value*>& freed) {
-    for (auto at = graph.nodes().end(); at != graph.nodes().begin();) {
-      Node& node = *--at;
-      for (const auto& nested : node.subgraphs()) erase_dead(*nested, freed);
-      if (!is_dead(node)) continue;
-      ++at;
-      erase_node(node, freed);
-    }
-    for (Initializer& initializer : graph.initializers()) freed.push_back(initializer.value);
+  static void erase_dead(Graph& graph, std::vector<Value*>& freed) {
+    for_each_node_backwards(graph, [&](Node& node) {
+      if (is_dead(node)) erase_node(node, freed);
+    });
+    for_each_graph(graph, [&](Graph& nested) {
+      for (Initializer& initializer : nested.initializers()) freed.push_back(initializer.value);
+    });
   }
 
   /// The call's outputs keep their names and readers, and wait for the nodes that make them. What one value of the function makes several

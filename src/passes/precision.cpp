@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
@@ -52,8 +53,8 @@ class PrecisionPass {
   PrecisionPass(Graph& graph, PassContext& context) : main_(graph), context_(context), plan_(graph, context) {}
 
   void run() {
-    report(main_);
-    collect(main_);
+    report();
+    collect();
     for (Value* const value : retyped_) retype(*value);
     for (Value* const value : values_) connect(*value);
     for (Value* const value : values_) finish_output(*value);
@@ -69,23 +70,22 @@ class PrecisionPass {
     context_.findings.push_back(std::move(finding));
   }
 
-  void report(const Graph& graph) {
-    if (&graph == &main_) {
-      for (const auto& [node, skip] : plan_.nodes()) {
-        Finding finding{std::string(context_.pass), node->op_type(), name_in_findings(*node)};
-        if (skip) {
-          finding.verdict = skip->verdict;
-          finding.reason = skip->reason;
-          finding.detail = skip->detail;
-        }
-        context_.findings.push_back(std::move(finding));
+  void report() {
+    for (const auto& [node, skip] : plan_.nodes()) {
+      Finding finding{std::string(context_.pass), node->op_type(), name_in_findings(*node)};
+      if (skip) {
+        finding.verdict = skip->verdict;
+        finding.reason = skip->reason;
+        finding.detail = skip->detail;
       }
+      context_.findings.push_back(std::move(finding));
     }
-    for (const Initializer& initializer : graph.initializers()) report_constant(*initializer.value);
-    for (const Node& node : graph.nodes()) {
+    const auto report_node = [&](const Node& node) {
       if (node.is("Constant") && node.output(0) != nullptr) report_constant(*node.output(0));
-      for (const auto& nested : node.subgraphs()) report(*nested);
-    }
+    };
+    for_each_node(main_, report_node, [&](const Graph& graph) {
+      for (const Initializer& initializer : graph.initializers()) report_constant(*initializer.value);
+    });
   }
 
   void report_constant(const Value& value) {
@@ -95,18 +95,20 @@ class PrecisionPass {
   }
 
   /// All values with their plan, before anything moves.
-  void collect(Graph& graph) {
-    for (Value* const input : graph.inputs()) note(*input);
-    for (Initializer& initializer : graph.initializers()) {
-      if (!initializer.value->is_input()) note(*initializer.value);
-    }
-    for (Node& node : graph.nodes()) {
+  void collect() {
+    const auto note_sources = [&](Graph& graph) {
+      for (Value* const input : graph.inputs()) note(*input);
+      for (Initializer& initializer : graph.initializers()) {
+        if (!initializer.value->is_input()) note(*initializer.value);
+      }
+    };
+    const auto note_outputs = [&](Node& node) {
       if (node.is("Cast") && node.input(0) != nullptr && node.output(0) != nullptr) casts_.push_back(&node);
-      for (const auto& nested : node.subgraphs()) collect(*nested);
       for (Value* const output : node.outputs()) {
         if (output != nullptr) note(*output);
       }
-    }
+    };
+    for_each_node<Nested::before>(main_, note_outputs, note_sources);
   }
 
   void note(Value& value) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -55,20 +56,13 @@ constexpr uint64_t bit(int variable) {
 
 PrecisionPlan::PrecisionPlan(Graph& graph, PassContext& context)
     : context_(context), types_(graph, signatures_), target_(context.options.precision) {
-  visit(graph);
+  for_each_node(graph, [&](Node& node) { decide(node); });
   settle_constants();
   settle_leaves(graph);
 }
 
 bool PrecisionPlan::is_source(DataType type) const {
   return narrows() ? type == DataType::float32 : kNarrow.has(type);
-}
-
-void PrecisionPlan::visit(Graph& graph) {
-  for (Node& node : graph.nodes()) {
-    decide(node);
-    for (const auto& nested : node.subgraphs()) visit(*nested);
-  }
 }
 
 DataType PrecisionPlan::after(const Value& value) const {
@@ -278,18 +272,20 @@ void PrecisionPlan::settle_leaves(Graph& graph) {
     retyped_.insert(&value);
     if (const auto rounding = narrows() ? scan(value) : std::nullopt) roundings_.emplace(&value, *rounding);
   };
-  for (const Initializer& initializer : graph.initializers()) {
-    if (initializer.data && !is_fixed_leaf(*initializer.value)) settle(*initializer.value);
-  }
-  for (const Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) settle_leaves(*nested);
+  const auto settle_initializers = [&](const Graph& entered) {
+    for (const Initializer& initializer : entered.initializers()) {
+      if (initializer.data && !is_fixed_leaf(*initializer.value)) settle(*initializer.value);
+    }
+  };
+  const auto settle_output = [&](const Node& node) {
     const Value* const output = node.output(0);
-    if (output == nullptr) continue;
+    if (output == nullptr) return;
     const auto* const operand = node.input(0);
     if (node.is("Constant") && node.attribute("value") != nullptr) settle(*output);
     // One that widens is seen through; when widening, it is removed.
     if (node.is("Cast") && operand != nullptr && (!narrows() || !kNarrow.has(before(*operand)))) settle(*output);
-  }
+  };
+  for_each_node<Nested::before>(graph, settle_output, settle_initializers);
 }
 
 }  // namespace relayout

@@ -43,7 +43,6 @@ class PrecisionPlan {
   [[nodiscard]] DataType target() const noexcept { return target_; }
 
  private:
-  void visit(Graph& graph);
   /// Changes the node, keeps it, or leaves it until its readers are known.
   void decide(Node& node);
   void settle_constants();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "model/walk.h"
 #include "passes/cleanup.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
@@ -25,23 +26,16 @@ void note(PassContext& context, std::string op_type, std::string name) {
 
 /// Backwards, so that a chain goes in one sweep.
 void remove_nodes(Graph& graph, PassContext& context) {
-  for (auto at = graph.nodes().end(); at != graph.nodes().begin() && context.may_rewrite();) {
-    Node& node = *--at;
-    for (const auto& nested : node.subgraphs()) remove_nodes(*nested, context);
-    const bool is_dead = std::ranges::all_of(node.outputs(), [](const Value* output) { return output == nullptr || is_unused(*output); });
-    if (!is_dead || !is_removable(node) || is_excluded(node, context.options)) continue;
+  for_each_node_backwards(graph, [&](Node& node) {
+    if (!context.may_rewrite() || !is_dead(node) || is_excluded(node, context.options)) return;
     note(context, node.op_type(), name_in_findings(node));
     ++context.rewrites;
-    ++at;
     std::vector<Value*> freed;
     erase_node(node, freed);
-  }
+  });
 }
 
 void remove_initializers(Graph& graph, PassContext& context) {
-  for (const Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) remove_initializers(*nested, context);
-  }
   for (auto at = graph.initializers().begin(); at != graph.initializers().end() && context.may_rewrite();) {
     Initializer& initializer = *at++;
     if (!is_unused(*initializer.value) || !is_removable(initializer, context)) continue;
@@ -56,7 +50,7 @@ void remove_initializers(Graph& graph, PassContext& context) {
 void remove_unused(Graph& graph, PassContext& context) {
   check_interrupt();
   remove_nodes(graph, context);
-  remove_initializers(graph, context);
+  for_each_graph<Nested::before>(graph, [&](Graph& nested) { remove_initializers(nested, context); });
 }
 
 }  // namespace relayout

@@ -13,6 +13,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "model/walk.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
@@ -51,13 +52,11 @@ class Driver {
   };
 
   void collect(Graph& graph) {
-    for (Node& node : graph.nodes()) {
-      if (is_candidate_(node)) {
-        numbers_.emplace(&node, candidates_.size());
-        candidates_.push_back({&node, {std::string(context_.pass), node.op_type(), name_in_findings(node)}});
-      }
-      for (const auto& nested : node.subgraphs()) collect(*nested);
-    }
+    for_each_node(graph, [&](Node& node) {
+      if (!is_candidate_(node)) return;
+      numbers_.emplace(&node, candidates_.size());
+      candidates_.push_back({&node, {std::string(context_.pass), node.op_type(), name_in_findings(node)}});
+    });
   }
 
   void look_at(std::size_t number) {

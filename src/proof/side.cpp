@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -45,11 +46,10 @@ Side::Side(const Model& model) : model_(model) {
 }
 
 void Side::index(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) index(*nested);
-    order_.emplace(&node, static_cast<int64_t>(nodes_.size()));
+  for_each_node<Nested::before>(graph, [&](const Node& node) {
+    order_.emplace(&node, std::ssize(nodes_));
     nodes_.push_back(&node);
-  }
+  });
 }
 
 Ref Side::resolve(Ref ref) const {

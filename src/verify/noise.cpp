@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "model/attributes.h"
 #include "model/origin.h"
+#include "model/walk.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -86,13 +87,6 @@ void mark_exact(const Value* value, std::unordered_set<std::string>& exact, std:
   }
 }
 
-void visit_graph(const Graph& graph, const std::function<void(const Node&)>& f) {
-  for (const Node& node : graph.nodes()) {
-    f(node);
-    for (const auto& nested : node.subgraphs()) visit_graph(*nested, f);
-  }
-}
-
 /// Whole numbers and powers of two are structure (a factor of 2, a divisor of 16), not weights.
 bool is_structural(double value) {
   int exponent = 0;
@@ -138,11 +132,6 @@ void move_in_grain(T* values, int64_t count, DataType grain, const RandomStream&
 
 }  // namespace
 
-void for_each_node(const Graph& main, const std::function<void(const Node&)>& f) {
-  visit_graph(main, f);
-  for (const auto& function : main.model().functions()) visit_graph(*function, f);
-}
-
 bool quantizes(const Node& node) {
   return (has_trait(node, Trait::quantizes) && !node.is("DequantizeLinear")) || has_trait(node, Trait::quantized);
 }
@@ -158,7 +147,7 @@ void overwrite(const Tensor& to, const Tensor& from) {
 
 WeightNoise::WeightNoise(const Graph& graph) {
   std::unordered_set<const Value*> seen;
-  for_each_node(graph, [&](const Node& node) {
+  for_each_node(graph.model(), [&](const Node& node) {
     quantized_ = quantized_ || quantizes(node);
     if (node.is("ConstantOfShape") && node.output(0) != nullptr && fills_with_structure(node)) exact_.insert(node.output(0)->name());
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {

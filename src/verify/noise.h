@@ -11,9 +11,6 @@
 
 namespace relayout {
 
-/// Calls f for every node of a model: main graph, nested graphs, functions.
-void for_each_node(const Graph& main, const std::function<void(const Node&)>& f);
-
 /// Moves weights of a model by one ULP up or down at random: the difference of the results estimates how far two correct evaluations may
 /// lie apart (measured: within 1.6 times). Not moved: zeros, values that are not finite, sizes, thresholds, exponents and bounds, whole
 /// scalars. In a quantized model the weights are integers: there its inputs and every result of a DequantizeLinear move as well.

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
 #include "ops/op_signature.h"
@@ -14,7 +15,6 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/compare.h"
-#include "verify/noise.h"
 
 namespace relayout {
 namespace {
@@ -46,7 +46,7 @@ NarrowWork narrow_work(const Graph& graph) {
   NarrowWork work;
   OpSignatures signatures;
   const ElementTypes types(graph, signatures);
-  for_each_node(graph, [&](const Node& node) {
+  for_each_node(graph.model(), [&](const Node& node) {
     const bool linear = is_one_of(node, kLinear);
     work.linear_in_all += linear ? 1 : 0;
     if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) && is_constant(*node.input(0)) &&

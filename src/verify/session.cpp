@@ -14,10 +14,10 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "model/walk.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
-#include "verify/noise.h"
 
 namespace relayout {
 namespace {
@@ -62,7 +62,7 @@ std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options) 
 
 std::vector<std::string> random_nodes(const Graph& graph) {
   std::vector<std::string> labels;
-  for_each_node(graph, [&](const Node& node) {
+  for_each_node(graph.model(), [&](const Node& node) {
     const bool trains = node.is("Dropout") && node.input(2) != nullptr;
     if (has_trait(node, Trait::random) || trains) labels.push_back(node.label());
   });

@@ -7,10 +7,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/walk.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
-#include "verify/noise.h"
 
 namespace relayout {
 namespace {
@@ -63,17 +63,16 @@ Suspects::Suspects(const ProofResult& proof, const Graph& a, const Graph& b) {
 
 Suspects::Names Suspects::names_of(const Graph& graph) {
   Names names;
-  const auto add_initializers = [&](const Graph& of) {
-    for (const Initializer& initializer : of.initializers()) names.values.emplace(initializer.value->name(), initializer.value);
+  const auto add_initializers = [&](const Graph& entered) {
+    for (const Initializer& initializer : entered.initializers()) names.values.emplace(initializer.value->name(), initializer.value);
   };
-  add_initializers(graph);
-  for_each_node(graph, [&](const Node& node) {
+  const auto add_node = [&](const Node& node) {
     if (!node.name().empty()) names.nodes.emplace(node.name(), &node);
     for (const Value* const output : node.outputs()) {
       if (output != nullptr) names.values.emplace(output->name(), output);
     }
-    for (const auto& nested : node.subgraphs()) add_initializers(*nested);
-  });
+  };
+  for_each_node(graph.model(), add_node, add_initializers);
   return names;
 }
 

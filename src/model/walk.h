@@ -1,0 +1,110 @@
+#pragma once
+
+#include <concepts>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+/// Whether the graphs that a node holds come after it in a walk, or before it.
+enum class Nested { after, before };
+
+template <class Type>
+concept AnyGraph = std::same_as<std::remove_const_t<Type>, Graph>;
+template <class Type>
+concept AnyModel = std::same_as<std::remove_const_t<Type>, Model>;
+
+/// Calls `visit` for each node of a graph and of the graphs nested in it, in node order. `enter` is called for each graph before its
+/// nodes. Nodes may be edited; which there are may not change.
+template <Nested kNested = Nested::after, AnyGraph Any, class Visit, class Enter>
+void for_each_node(Any& graph, const Visit& visit, const Enter& enter) {
+  enter(graph);
+  for (auto& node : graph.nodes()) {
+    if constexpr (kNested == Nested::after) visit(node);
+    for (const std::unique_ptr<Graph>& inner : node.subgraphs()) for_each_node<kNested>(static_cast<Any&>(*inner), visit, enter);
+    if constexpr (kNested == Nested::before) visit(node);
+  }
+}
+
+template <Nested kNested = Nested::after, AnyGraph Any, class Visit>
+void for_each_node(Any& graph, const Visit& visit) {
+  for_each_node<kNested>(graph, visit, [](const Graph&) {});
+}
+
+/// The same for a model: its main graph, then its functions.
+template <Nested kNested = Nested::after, AnyModel Any, class Visit, class Enter>
+void for_each_node(Any& model, const Visit& visit, const Enter& enter) {
+  using Found = std::conditional_t<std::is_const_v<Any>, const Graph, Graph>;
+  for_each_node<kNested>(model.graph(), visit, enter);
+  for (const std::unique_ptr<Graph>& function : model.functions()) for_each_node<kNested>(static_cast<Found&>(*function), visit, enter);
+}
+
+template <Nested kNested = Nested::after, AnyModel Any, class Visit>
+void for_each_node(Any& model, const Visit& visit) {
+  for_each_node<kNested>(model, visit, [](const Graph&) {});
+}
+
+/// Calls `visit` for each node from the last to the first, those of nested graphs before the node that holds them. `visit` may erase the
+/// node that it is given, no other.
+template <class Visit>
+void for_each_node_backwards(Graph& graph, const Visit& visit) {
+  for (auto next = graph.nodes().end(); next != graph.nodes().begin();) {
+    const auto at = std::prev(next);
+    Node& node = *at;
+    for (const std::unique_ptr<Graph>& inner : node.subgraphs()) for_each_node_backwards(*inner, visit);
+    visit(node);
+    if (!node.erased()) next = at;
+  }
+}
+
+/// Calls `visit` for a graph and the graphs nested in it, in node order, each after (or before) those nested in it.
+template <Nested kNested = Nested::after, AnyGraph Any, class Visit>
+void for_each_graph(Any& graph, const Visit& visit) {
+  if constexpr (kNested == Nested::after) visit(graph);
+  for (auto& node : graph.nodes()) {
+    for (const std::unique_ptr<Graph>& inner : node.subgraphs()) for_each_graph<kNested>(static_cast<Any&>(*inner), visit);
+  }
+  if constexpr (kNested == Nested::before) visit(graph);
+}
+
+/// Whether `holds` for each node of a graph and of the graphs nested in it; stops at the first for which it does not.
+template <class Holds>
+[[nodiscard]] bool all_of_nodes(const Graph& graph, const Holds& holds) {
+  for (const Node& node : graph.nodes()) {
+    if (!holds(node)) return false;
+    for (const std::unique_ptr<Graph>& inner : node.subgraphs()) {
+      if (!all_of_nodes(*inner, holds)) return false;
+    }
+  }
+  return true;
+}
+
+/// Calls `visit` for each value from outside of `around` that `graph`, which is `around` or nested in it, reads or names as an output,
+/// once for each time.
+template <class Visit>
+void for_each_capture(const Graph& graph, const Graph& around, const Visit& visit) {
+  const auto look_at = [&](Value* value) {
+    if (value == nullptr) return;
+    for (const Graph* scope = &graph; scope != around.outer(); scope = scope->outer()) {
+      if (&value->graph() == scope) return;
+    }
+    visit(*value);
+  };
+  for (const Node& node : graph.nodes()) {
+    for (Value* const input : node.inputs()) look_at(input);
+    for (const std::unique_ptr<Graph>& inner : node.subgraphs()) for_each_capture(*inner, around, visit);
+  }
+  for (Value* const output : graph.outputs()) look_at(output);
+}
+
+/// Calls `visit` for each value that the graphs nested in a node take from outside of them, once for each time.
+template <class Visit>
+void for_each_capture(const Node& node, const Visit& visit) {
+  for (const std::unique_ptr<Graph>& nested : node.subgraphs()) for_each_capture(*nested, *nested, visit);
+}
+
+}  // namespace relayout
