@@ -127,6 +127,7 @@ struct UnexplainedCheck {
   double error = 0, floor = 0, bound = 0;  ///< of that node alone, as in LayerResult
   bool felt = false;                       ///< in some sample it changes a bit of some node's result
   bool alone = true;                       ///< no node that shows it is changed in another way than by its constants
+  bool acquitted = false;  ///< a node differs by it, and what reads that node's result expects so (channels in another order)
   Outcome outcome = Outcome::same;
 };
 

@@ -344,25 +344,27 @@ bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResul
   return vouches;
 }
 
-/// A constant alone that differs by more than rounding, and that no sample feels at any node.
-bool is_unfelt(const UnexplainedCheck& check, const ProofResult& proof) {
+/// A constant alone that differs by more than rounding, and whose nodes stay within their floors over all samples.
+bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof) {
   const Unexplained& entry = proof.unexplained[check.entry];
-  return !check.felt && check.alone && is_constant(entry) && entry.values > 0 && entry.largest > rules::kRoundedConstant;
+  return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
+         entry.largest > rules::kRoundedConstant;
 }
 
-/// Such constants are judged with values beside those of the samples; nothing was tested where those do not feel them either.
-void judge_unfelt(const Pair& pair, const Reference& reference, VerifyResult& result) {
+/// Such constants are judged with values beside those of the samples, where no operand is always zero or small; nothing was tested where
+/// neither those values nor the samples feel them.
+void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof) return;
   const ProofResult& proof = *result.proof;
-  const auto unfelt = [&](const UnexplainedCheck& check) { return is_unfelt(check, proof); };
-  if (std::ranges::none_of(result.checks, unfelt)) return;
-  const auto is_about_unfelt = [&](std::size_t entry) {
+  const auto hidden = [&](const UnexplainedCheck& check) { return is_hidden(check, proof); };
+  if (std::ranges::none_of(result.checks, hidden)) return;
+  const auto is_about_hidden = [&](std::size_t entry) {
     const auto found = std::ranges::find(result.checks, entry, &UnexplainedCheck::entry);
-    return found != result.checks.end() && is_unfelt(*found, proof);
+    return found != result.checks.end() && is_hidden(*found, proof);
   };
   std::vector<UnexplainedCheck> checks;
   for (LayerResult& layer : compare_nodes(pair, reference, 0, &proof, Feeding::shaken)) {
-    if (std::ranges::none_of(layer.unexplained, is_about_unfelt)) continue;
+    if (std::ranges::none_of(layer.unexplained, is_about_hidden)) continue;
     check_unexplained(checks, {layer}, proof);
     if (!convicts(layer)) continue;
     if (result.outcome == Outcome::same) {
@@ -373,11 +375,11 @@ void judge_unfelt(const Pair& pair, const Reference& reference, VerifyResult& re
     result.layers.push_back(std::move(layer));
   }
   for (UnexplainedCheck& check : result.checks) {
-    if (!is_unfelt(check, proof)) continue;
+    if (!is_hidden(check, proof)) continue;
     const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
     if (found != checks.end() && found->outcome == Outcome::different) {
       check = *found;
-    } else if (result.outcome == Outcome::same) {
+    } else if (!check.felt && result.outcome == Outcome::same) {
       result.outcome = Outcome::inconclusive;
       result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
                       ", and no sample reaches that (--samples N makes more, --input gives your own)";
@@ -521,7 +523,7 @@ void execute(Pair& pair, VerifyResult& result) {
     name_wrong_nodes(pair, reference, candidate, result);
   } else {
     const bool vouched = judge_unexplained(pair, reference, result);
-    if (!pair.options->outputs_only) judge_unfelt(pair, reference, result);
+    if (!pair.options->outputs_only) judge_hidden(pair, reference, result);
     doubt_ill_conditioned(vouched || pair.proved, result);
     const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
     if (!is_different(result) && std::ranges::all_of(result.interface, is_remark)) {

@@ -191,6 +191,20 @@ TEST(Verify, V61WeightsThatNoOutputShowsAreJudgedAtTheirNode) {
   EXPECT_EQ(verified(a, b, outputs).outcome, Outcome::same);
 }
 
+TEST(Verify, V93AWeightOfAnOperandThatIsAlwaysSmallIsJudgedBesideTheSamples) {
+  Network a(1);
+  a.input("x", {"N", "3", "6", "6"}).output("y", {"N", "4", "6", "6"});
+  a.convolution("c", "x", "c.y", {16, 3, 1, 1}, {}).convolution("d", "c.y", "y", {4, 16, 1, 1}, {});
+  // Channel 5 between the convolutions is 1e-4 of the others.
+  a.edit("c.w", [](auto& v) { std::for_each_n(v.begin() + 15, 3, [](float& w) { w *= 1e-4F; }); });
+  a.edit("c.b", [](auto& v) { v[5] = 0; });
+  Network b = a;
+  b.edit("d.w", [](auto& v) { v[5] *= 1.002F; });
+  const VerifyResult result = verified(a, b);
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  EXPECT_THAT(result.reason, AllOf(HasSubstr("node 'd' (Conv)"), HasSubstr("values beside theirs do")));
+}
+
 TEST(Verify, V92WhatNoSampleReachesIsInconclusive) {
   const auto make = [](float high) {
     Network n = one_node("Clip", {"lo", "hi"});
