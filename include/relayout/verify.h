@@ -182,6 +182,10 @@ struct DataCase {
   std::string status;  ///< passed, failed, pass-loose, unsupported
   std::string message;
   double seconds = 0, error = 0, bound = 0;  ///< worst error/range over its float outputs, and what it may be
+  /// Of a quantized model that does not agree within the least bound: elements of its quantized tensors that values moved by one ULP put on
+  /// another step, and the first node where one is.
+  int64_t flips = 0;
+  std::string flips_node = {};
 };
 struct DataResult {
   std::string model;

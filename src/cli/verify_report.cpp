@@ -525,6 +525,10 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
                measured ? "may be " + scientific(one.bound) : std::string(),
                {seconds_text(one.seconds), Style::faint, Align::right}});
     if (!good && !one.message.empty()) table.line("  " + one.message, Style::bad);
+    if (one.flips > 0) {
+      table.line("  values moved by one ULP put " + format_count(one.flips) + (one.flips == 1 ? " element" : " elements") +
+                 " of quantized tensors on another step, the first at node " + escape(one.flips_node));
+    }
   }
   TextTable verdict({.color = style.color, .width = style.width});
   verdict.row({{format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
@@ -540,7 +544,8 @@ Json data_json(const DataResult& result) {
   for (const DataCase& one : result.cases) {
     Json entry = Json::object();
     entry.set("name", one.name).set("status", one.status).set("seconds", one.seconds).set("message", one.message);
-    cases.add(std::move(entry.set("error", one.error).set("bound", one.bound)));
+    entry.set("error", one.error).set("bound", one.bound);
+    cases.add(std::move(entry.set("flips", one.flips).set("flips_node", one.flips_node)));
   }
   for (const char* const status : {"passed", "failed", "pass-loose", "unsupported"}) {
     summary.set(status, std::ranges::count(result.cases, std::string(status), &DataCase::status));

@@ -518,6 +518,10 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   metrics.outcome = metrics.reason.empty() ? Outcome::same : Outcome::different;
 }
 
+int64_t count_mismatches(const Datum& a, const Datum& b) {
+  return measure(a, b, Yardstick()).mismatches;
+}
+
 int64_t count_beyond(const Datum& a, const Datum& b, double rtol, double atol) {
   int64_t beyond = 0;
   const std::vector<Tensor> left = leaves(a), right = leaves(b);

@@ -80,6 +80,9 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor);
 /// Number of elements with |a − b| > atol + rtol · |a|, or of which only one is NaN or both are not the same infinity.
 [[nodiscard]] int64_t count_beyond(const Datum& a, const Datum& b, double rtol, double atol);
 
+/// Elements that differ, of tensors of types that are compared exactly. The structures must be equal.
+[[nodiscard]] int64_t count_mismatches(const Datum& a, const Datum& b);
+
 /// "1.2e-06"
 [[nodiscard]] std::string short_number(double value);
 /// All digits, for values shown against each other.

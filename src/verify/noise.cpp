@@ -136,6 +136,15 @@ bool quantizes(const Node& node) {
   return (has_trait(node, Trait::quantizes) && !node.is("DequantizeLinear")) || has_trait(node, Trait::quantized);
 }
 
+bool holds_steps(const Value& value) {
+  const Node* node = value.producer();
+  while (node != nullptr && !quantizes(*node)) {
+    const Value* const moved = traits_of(*node).moves_input(0) ? node->input(0) : nullptr;
+    node = moved == nullptr ? nullptr : moved->producer();
+  }
+  return node != nullptr;
+}
+
 void overwrite(const Tensor& to, const Tensor& from) {
   const int64_t count = to.element_count();
   if (to.type() == DataType::string) {

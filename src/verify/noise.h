@@ -40,6 +40,9 @@ class WeightNoise {
 /// Whether a node rounds to a quantized type: the result is an integer that stands for a real number.
 [[nodiscard]] bool quantizes(const Node& node);
 
+/// Whether a value holds such integers, perhaps moved to other places.
+[[nodiscard]] bool holds_steps(const Value& value);
+
 /// Puts the elements of `from` where those of `to` lie; both contiguous, of one type and as many elements.
 void overwrite(const Tensor& to, const Tensor& from);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,7 +20,9 @@ struct Tolerance {
 
 /// Our rule for one stored output without its floor: type, shape and everything not floating exact, floats within the tolerance.
 struct StoredComparison {
+  bool same_structure = true;
   bool exact_part = true;        ///< structure, exact types and non-finite elements agree
+  int64_t neighbours = 0;        ///< when nothing but integers of at most 16 bits disagree, each by one: how many
   bool within_tolerance = true;  ///< every float element is
   bool tolerance_alone = false;  ///< and must be
   double error = 0, range = 1;   ///< largest error over the range of the reference, and that range

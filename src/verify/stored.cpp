@@ -25,6 +25,7 @@
 #include "report/json.h"
 #include "verify/compare.h"
 #include "verify/data_file.h"
+#include "verify/flips.h"
 #include "verify/noise.h"
 #include "verify/official.h"
 #include "verify/port.h"
@@ -283,31 +284,58 @@ class StoredVerification {
     }
   }
 
-  /// Error of honest evaluations of this model on this set, per output, over the range of what is stored.
-  const std::vector<double>& floors_of(const Attempt& attempt) {
-    std::vector<double>& floors = floors_[attempt.set];
-    if (!floors.empty()) return floors;
-    floors.assign(side_.outputs.size(), 0);
-    Spill spill;
-    std::vector<Spill::Stored> base;
+  /// How far honest evaluations of this model on one set lie apart.
+  struct Spread {
+    std::vector<double> floors;  ///< by output, over the range of what is stored
+    std::vector<int64_t> flips;  ///< by output: elements of a quantized one on another step
+    Flips inside;                ///< of all quantized tensors
+  };
+
+  const Spread& spread_of(const Attempt& attempt) {
+    const auto [found, is_new] = spreads_.try_emplace(attempt.set);
+    Spread& spread = found->second;
+    if (!is_new) return spread;
+    spread.floors.assign(side_.outputs.size(), 0);
+    spread.flips.assign(side_.outputs.size(), 0);
     const Inputs inputs = read_inputs(sets_[attempt.set]);
     const WeightNoise noise(side_.model->graph());
-    for (int draw = -1; draw < rules::kNoiseDraws; ++draw) {
-      ExecuteOptions options = execute_options(Mode::as_written);
-      if (draw >= 0) noise.apply(options, draw);
-      const Session::Run run = Session(side_, std::move(options)).run(draw < 0 ? inputs : noise.inputs(inputs, options_->seed, draw));
-      if (!run.rejected.empty()) return floors;
-      for (std::size_t i = 0; i < floors.size(); ++i) {
-        if (draw < 0) {
-          base.push_back(spill.write(run.outputs[i]));
-          continue;
-        }
-        const Datum unmoved = spill.read(base[i]);
-        if (!structural_difference(unmoved, run.outputs[i]).empty()) continue;
-        floors[i] = std::max(floors[i], distance(unmoved, run.outputs[i]).max_abs / attempt.outputs[i].range);
-      }
+    ExecuteOptions options = execute_options(Mode::as_written);
+    if (noise.is_quantized()) spread.inside.keep(options);
+    const Session::Run base = Session(side_, std::move(options)).run(inputs);
+    if (!base.rejected.empty()) return spread;
+    Spill spill;
+    std::vector<Spill::Stored> unmoved;
+    for (const Datum& output : base.outputs) unmoved.push_back(spill.write(output));
+    const int draws = rules::kNoiseDraws + (noise.is_quantized() ? rules::kMoreDraws : 0);
+    for (int draw = 0; draw < draws; ++draw) {
+      options = execute_options(Mode::as_written);
+      if (noise.is_quantized()) spread.inside.count(options);
+      noise.apply(options, draw);
+      const Session::Run run = Session(side_, std::move(options)).run(noise.inputs(inputs, options_->seed, draw));
+      if (!run.rejected.empty()) return spread;
+      for (std::size_t i = 0; i < unmoved.size(); ++i) widen(spread, i, spill.read(unmoved[i]), run.outputs[i], attempt.outputs[i].range);
     }
-    return floors;
+    return spread;
+  }
+
+  static void widen(Spread& spread, std::size_t output, const Datum& unmoved, const Datum& moved, double range) {
+    if (!structural_difference(unmoved, moved).empty()) return;
+    spread.floors[output] = std::max(spread.floors[output], distance(unmoved, moved).max_abs / range);
+    spread.flips[output] = std::max(spread.flips[output], count_mismatches(unmoved, moved));
+  }
+
+  /// Lets an output pass by its floor, and one that holds steps by elements on the neighbouring step that lie at a boundary.
+  void allow_rounding(Attempt& attempt, std::size_t i) {
+    StoredComparison& output = attempt.outputs[i];
+    if (output.exact_part) {
+      output.bound = std::max(output.bound, rules::kFloorFactor * spread_of(attempt).floors[i]);
+    } else if (output.neighbours > 0 && holds_steps(*side_.model->graph().outputs()[i])) {
+      const auto allowed = static_cast<int64_t>(rules::kFloorFactor) * spread_of(attempt).flips[i];
+      output.exact_part = output.neighbours <= allowed;
+    }
+    const Flips& inside = spread_of(attempt).inside;
+    attempt.result.flips = inside.most();
+    attempt.result.flips_node = inside.node();
   }
 
   void judge(Attempt& attempt) {
@@ -316,7 +344,7 @@ class StoredVerification {
     bool passed = true;
     for (std::size_t i = 0; i < attempt.outputs.size(); ++i) {
       StoredComparison& output = attempt.outputs[i];
-      if (!output.passed() && output.exact_part) output.bound = std::max(output.bound, rules::kFloorFactor * floors_of(attempt)[i]);
+      if (!output.passed() && output.same_structure) allow_rounding(attempt, i);
       if (output.error >= result.error) {
         result.error = output.error;
         result.bound = output.bound;
@@ -334,7 +362,7 @@ class StoredVerification {
   Tolerance tolerance_;
   std::vector<DataSet> sets_;
   std::vector<Attempt> attempts_;
-  std::map<std::size_t, std::vector<double>> floors_;  ///< by set
+  std::map<std::size_t, Spread> spreads_;  ///< by set
   int64_t done_ = 0, total_ = 0;
 };
 

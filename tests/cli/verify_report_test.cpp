@@ -210,6 +210,14 @@ TEST(VerifyReport, StoredCases) {
   EXPECT_EQ(json.find("exit_code")->number(), 1);
 }
 
+TEST(VerifyReport, V82ElementsThatRoundEitherWayAreCounted) {
+  DataResult result;
+  result.cases = {{"set (optimized)", "passed", "", 0.1, 2e-3, 1e-2, 1234, "'q' (QuantizeLinear)"}};
+  EXPECT_THAT(data_text(result, {}), testing::HasSubstr("\n  values moved by one ULP put 1,234 elements of quantized tensors on another "
+                                                        "step, the first at node 'q' (QuantizeLinear)\n"));
+  EXPECT_EQ(data_json(result).find("cases")->at(0)->find("flips")->number(), 1234);
+}
+
 TEST(VerifyReport, ProofIsPrintedAboveTheOutputs) {
   VerifyResult result = same();
   result.proof.emplace();
