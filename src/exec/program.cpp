@@ -165,7 +165,8 @@ void Program::add_nodes(const Graph& graph) {
 }
 
 void Program::add_node(const Node& node) {
-  ProgramNode entry{&node, is_control_flow(node) ? nullptr : find_op(node), OpCall(node, node.opset()), {}, {}, {}};
+  ProgramNode entry{
+      static_cast<int>(nodes_.size()), &node, is_control_flow(node) ? nullptr : find_op(node), OpCall(node, node.opset()), {}, {}, {}};
   entry.call.threads = threads_;
   entry.call.seed = seed_;
   for (const Value* value : node.inputs()) entry.inputs.push_back(number(value));

@@ -17,6 +17,7 @@ namespace relayout {
 
 /// A node that something needs, with its values by number (-1: absent, or a further output that nobody reads).
 struct ProgramNode {
+  int number;  ///< among the program's nodes
   const Node* node;
   const Op* op;  ///< null: control flow, whose nested graphs run as routines of their own
   OpCall call;

@@ -17,7 +17,9 @@
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/fuse.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/value_facts.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -171,21 +173,19 @@ void Routine::note_constants(Plan& plan, const std::vector<ValueState>& states) 
 /// A plan for the nodes from `first` on. `touched`: the values whose states are new since the plan before.
 std::unique_ptr<Plan> Routine::compile(int first, std::vector<int> touched) {
   std::vector<ValueState>& states = states_;
-  auto plan = std::make_unique<Plan>();
   const Inference inference = infer(program_, first, states, context_.store);
-  plan->next = inference.next;
   const Mode mode = context_.options.mode;
-  Lowering lowering(program_, states, context_.store,
-                    {mode, context_.threads, context_.library, static_cast<bool>(context_.options.observe)}, *plan);
-  lowering.skip_folded(first, inference);
   const LayoutGuide guide = mode == Mode::optimized
                                 ? LayoutGuide(program_, inference.nodes, states, {context_.options.layout, context_.options.costs})
                                 : LayoutGuide();
-  lowering.follow(guide);
-  const std::vector<Group> groups = mode == Mode::optimized ? fused_groups(program_, inference.nodes, lowering.stage_context(), guide)
-                                                            : single_groups(program_, inference.nodes);
-  for (const Group& group : groups) lowering.lower(group);
-  lowering.finish();
+  const ValueFacts facts{states, context_.store};
+  const std::vector<Group> groups =
+      mode == Mode::optimized ? fused_groups(program_, inference.nodes, facts, guide) : single_groups(program_, inference.nodes);
+  const LoweringSettings settings{mode, context_.threads, context_.library, static_cast<bool>(context_.options.observe)};
+  std::unique_ptr<Plan> plan = lower(program_, first, inference, facts, guide, groups, settings);
+  for (const PlanPort& port : plan->exports) {
+    if (port.place) states[static_cast<std::size_t>(port.value)].strides = port.place.desc.strides;
+  }
   release_constants(states);
   note_constants(*plan, states);
   if (plan->next < static_cast<int>(program_.nodes().size())) {

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "exec/layout_guide.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
-#include "exec/lower/lowering.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/types.h"
@@ -43,10 +44,10 @@ bool is_post_op(Function function) {
 
 class Fuser {
  public:
-  Fuser(const Program& program, const std::vector<int>& nodes, const StageContext& context, const LayoutGuide& guide)
+  Fuser(const Program& program, const std::vector<int>& nodes, const ValueFacts& facts, const LayoutGuide& guide)
       : program_(program),
         nodes_(nodes),
-        context_(context),
+        facts_(facts),
         guide_(guide),
         runs_(program.nodes().size(), false),
         taken_(program.nodes().size(), false) {
@@ -79,7 +80,7 @@ class Fuser {
   using Follows = bool (Fuser::*)(const std::vector<int>& chain, int node, int through) const;
 
   [[nodiscard]] const ProgramNode& node_at(int node) const { return program_.nodes()[static_cast<std::size_t>(node)]; }
-  [[nodiscard]] const Dims& dims(int value) const { return context_.states[static_cast<std::size_t>(value)].info->dims; }
+  [[nodiscard]] const Dims& dims(int value) const { return facts_.state(value).info->dims; }
 
   void grow(int anchor, Follows follows) {
     std::vector<int> chain{anchor};
@@ -107,17 +108,17 @@ class Fuser {
   /// the library's kernels on AMX (oneDNN issue 3450).
   [[nodiscard]] bool follows_convolution(const std::vector<int>& chain, int node, int through) const {
     if (chain.size() == 1) {
-      const auto affine = channel_affine_of(context_, node_at(node));
+      const auto affine = channel_affine_of(facts_, node_at(node));
       if (affine) return affine->is_finite();
     }
-    const auto stages = stages_of(context_, node_at(node), through);
+    const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
     const Stage& stage = stages->front();
     return !stage.is_binary ? is_post_op(stage.function) : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 
   [[nodiscard]] bool follows_elementwise(const std::vector<int>& chain, int node, int through) const {
-    const auto stages = stages_of(context_, node_at(node), through);
+    const auto stages = stages_of(facts_, node_at(node), through);
     constexpr std::size_t kLongest = 3;  // each may take three operands
     return stages && are_own(*stages) && chain.size() < kLongest;
   }
@@ -125,16 +126,16 @@ class Fuser {
   [[nodiscard]] bool is_elementwise(int node) const {
     const ProgramNode& entry = node_at(node);
     return std::ranges::any_of(entry.inputs, [&](int input) {
-      if (input < 0 || context_.states[static_cast<std::size_t>(input)].constant || entry.output(0) < 0) return false;
+      if (input < 0 || facts_.state(input).constant || entry.output(0) < 0) return false;
       if (dims(input) != dims(entry.output(0))) return false;
-      const auto stages = stages_of(context_, entry, input);
+      const auto stages = stages_of(facts_, entry, input);
       return stages && are_own(*stages);
     });
   }
 
   const Program& program_;
   const std::vector<int>& nodes_;
-  StageContext context_;
+  ValueFacts facts_;
   const LayoutGuide& guide_;
   std::vector<bool> runs_, taken_;
   std::vector<std::vector<int>> chains_;
@@ -149,9 +150,8 @@ std::vector<Group> single_groups(const Program& program, const std::vector<int>&
   return out;
 }
 
-std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context,
-                                const LayoutGuide& guide) {
-  return Fuser(program, nodes, context, guide).run();
+std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const ValueFacts& facts, const LayoutGuide& guide) {
+  return Fuser(program, nodes, facts, guide).run();
 }
 
 }  // namespace relayout

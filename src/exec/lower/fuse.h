@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "exec/layout_guide.h"
-#include "exec/lower/lowering.h"
+#include "exec/lower/group.h"
+#include "exec/lower/value_facts.h"
 
 namespace relayout {
 
@@ -11,7 +12,7 @@ namespace relayout {
 [[nodiscard]] std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes);
 /// The nodes as groups in running order: convolutions, products and elementwise operators together with what follows them and nobody
 /// else reads. A group runs where its last node stands, and in one layout.
-[[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const StageContext& context,
+[[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const ValueFacts& facts,
                                               const LayoutGuide& guide);
 
 }  // namespace relayout

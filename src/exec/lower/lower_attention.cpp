@@ -8,13 +8,17 @@
 
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/softmax_kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
+#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "ops/kernels/attention.h"
 #include "relayout/datum.h"
+#include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -44,24 +48,24 @@ Place with_past(Lowering& lowering, const ProgramNode& node, std::size_t input, 
   if (past < 0 && present < 0) return now;
   Dims dims = now.desc.dims;
   if (past >= 0) dims[2] += lowering.info(past).dims[2];
-  const Place joined = lowering.new_place(ordered(DataType::float32, dims, Order::contiguous));
+  const Place joined = lowering.steps.new_place(ordered(DataType::float32, dims, Order::contiguous));
   int64_t offset = 0;
   const auto append = [&](const Place& part) {
     const TensorDesc slice{part.desc.type, part.desc.dims, joined.desc.strides};
-    lowering.copy(part, lowering.view_of(joined, slice, offset), Lowering::Copy::inside);
+    lowering.steps.copy(part, view_of(joined, slice, offset), StepKind::inside);
     offset += part.desc.dims[2] * joined.desc.strides[2] * static_cast<int64_t>(sizeof(float));
   };
-  if (past >= 0) append(lowering.place(past));
+  if (past >= 0) append(lowering.places.of(past));
   append(now);
-  if (present >= 0) lowering.define(present, joined);
+  if (present >= 0) lowering.places.define(present, joined);
   return joined;
 }
 
 /// [batch, heads, rows, columns] as [batch, heads of keys, heads that share them, rows, columns].
-Place grouped(Lowering& lowering, const Place& place, int64_t kv_heads) {
+Place grouped(const Place& place, int64_t kv_heads) {
   const Dims &d = place.desc.dims, &s = place.desc.strides;
   const int64_t share = d[1] / kv_heads;
-  return lowering.view_of(place, {place.desc.type, {d[0], kv_heads, share, d[2], d[3]}, {s[0], s[1] * share, s[1], s[2], s[3]}}, 0);
+  return view_of(place, {place.desc.type, {d[0], kv_heads, share, d[2], d[3]}, {s[0], s[1] * share, s[1], s[2], s[3]}}, 0);
 }
 
 }  // namespace
@@ -74,41 +78,41 @@ bool lower_attention(Lowering& lowering, const Group& group) {
   for (const int input : node.inputs) infos.push_back(input < 0 ? nullptr : &lowering.info(input));
   const AttentionShape shape = attention_shape(node.call, infos);
   const auto heads = [&](std::size_t input) {
-    const Place place = lowering.place(node.inputs[input]);
-    return lowering.view_of(place, by_heads(node.call, place.desc, input == AttentionInput::query ? "q_num_heads" : "kv_num_heads"), 0);
+    const Place place = lowering.places.of(node.inputs[input]);
+    return view_of(place, by_heads(node.call, place.desc, input == AttentionInput::query ? "q_num_heads" : "kv_num_heads"), 0);
   };
-  const Place keys = grouped(lowering, with_past(lowering, node, AttentionInput::key, heads(AttentionInput::key)), shape.kv_heads),
-              values = grouped(lowering, with_past(lowering, node, AttentionInput::value, heads(AttentionInput::value)), shape.kv_heads);
+  const Place keys = grouped(with_past(lowering, node, AttentionInput::key, heads(AttentionInput::key)), shape.kv_heads),
+              values = grouped(with_past(lowering, node, AttentionInput::value, heads(AttentionInput::value)), shape.kv_heads);
 
   const Dims dims{shape.batch, shape.heads, shape.queries, shape.total()};
-  const Place scores = lowering.new_place(ordered(DataType::float32, dims, Order::contiguous));
+  const Place scores = lowering.steps.new_place(ordered(DataType::float32, dims, Order::contiguous));
   MatrixProduct product;
-  product.source = grouped(lowering, heads(AttentionInput::query), shape.kv_heads);
-  product.weights = lowering.view_of(keys, swap_last(keys.desc), 0);
-  product.destination = grouped(lowering, scores, shape.kv_heads);
+  product.source = grouped(heads(AttentionInput::query), shape.kv_heads);
+  product.weights = view_of(keys, swap_last(keys.desc), 0);
+  product.destination = grouped(scores, shape.kv_heads);
   if (!emit_product(lowering, product)) return false;
 
   AttentionSoftmax softmax{dims, attention_scale(node.call, shape), node.call.attributes.real("softcap", 0), {}, std::nullopt};
   for (int64_t i = 0; i < shape.queries; ++i) softmax.visible.push_back(shape.visible(i, std::nullopt));
   std::vector<Place> places;
   if (const int mask = node.input(AttentionInput::mask); mask >= 0) {
-    places.push_back(lowering.place(mask));
+    places.push_back(lowering.places.of(mask));
     softmax.mask = broadcast_mask(node.call, shape, places.back().desc);
   }
   places.push_back(scores);
-  const int threads = lowering.use_threads(static_cast<double>(element_count(dims)) / rates::kExponentialsPerNanosecond);
-  lowering.emit(make_attention_softmax_kernel(std::move(softmax), {lowering.settings().library, threads}), places, threads);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(dims)) / rates::kExponentialsPerNanosecond);
+  lowering.steps.emit(make_attention_softmax_kernel(std::move(softmax), {lowering.settings.library, threads}), places, threads);
 
-  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
-  const Place wanted = lowering.view_of(destination, by_heads(node.call, destination.desc, "q_num_heads"), 0);
+  const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, Order::contiguous));
+  const Place wanted = view_of(destination, by_heads(node.call, destination.desc, "q_num_heads"), 0);
   const bool in_place = is_ordered(wanted.desc, Order::contiguous);
-  const Place made = in_place ? wanted : lowering.new_place(ordered(DataType::float32, wanted.desc.dims, Order::contiguous));
+  const Place made = in_place ? wanted : lowering.steps.new_place(ordered(DataType::float32, wanted.desc.dims, Order::contiguous));
   product.source = product.destination;
   product.weights = values;
-  product.destination = grouped(lowering, made, shape.kv_heads);
+  product.destination = grouped(made, shape.kv_heads);
   if (!emit_product(lowering, product)) return false;
-  if (!in_place) lowering.copy(made, wanted, Lowering::Copy::inside);
-  lowering.define(node.outputs[0], destination);
+  if (!in_place) lowering.steps.copy(made, wanted, StepKind::inside);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 

@@ -10,16 +10,21 @@
 
 #include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_writer.h"
+#include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
+#include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -94,12 +99,12 @@ bool lower_product(Lowering& lowering, const Group& group) {
   const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
   const int64_t depth = element_count(w) / w[0];
   MatrixProduct product;
-  product.source = as_matrices(lowering, lowering.place(node.inputs[0]), {y[0], depth});
+  product.source = as_matrices(lowering, lowering.places.of(node.inputs[0]), {y[0], depth});
   product.weights.desc = ordered(DataType::float32, {depth, w[0]}, Order::contiguous);
   product.constant = lowering.constant(node.inputs[1]);
-  if (node.input(2) >= 0) product.bias = lowering.dense(node.input(2), Order::contiguous);
-  const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
-  product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1]}, Order::contiguous), 0);
+  if (node.input(2) >= 0) product.bias = lowering.places.dense(node.input(2), Order::contiguous);
+  const Place destination = lowering.steps.new_place(ordered(DataType::float32, y, Order::contiguous));
+  product.destination = view_of(destination, ordered(DataType::float32, {y[0], y[1]}, Order::contiguous), 0);
   if (!emit_product(lowering, product, true)) return false;
   finish(lowering, group, destination, *stages);
   return true;
@@ -113,7 +118,7 @@ bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const Prog
   return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= rates::kShallowWindow &&
          std::ranges::all_of(spec.pads_begin, is_zero) && std::ranges::all_of(spec.pads_end, is_zero) &&
          (!lowering.optimized() || lowering.planned_order(node) == Order::contiguous) &&
-         (node.input(2) < 0 || small_constant(lowering.stage_context(), node.input(2)));
+         (node.input(2) < 0 || small_constant(lowering.facts, node.input(2)));
 }
 
 /// Adds a constant of one element per channel, dim 1 of `rank` dims.
@@ -133,7 +138,7 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
   auto stages = rest_of(lowering, group);
   if (!stages) return false;
   const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
-  const Place source = lowering.place(node.inputs[0]);
+  const Place source = lowering.places.of(node.inputs[0]);
   TensorDesc windows{DataType::float32, {y[0], w[1]}, {source.desc.strides[0], source.desc.strides[1]}};
   for (const bool taps : {true, false}) {
     for (std::size_t i = 2; i < w.size(); ++i) {
@@ -143,12 +148,12 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
   }
   const int64_t depth = element_count(w) / w[0], positions = element_count(y) / (y[0] * y[1]);
   MatrixProduct product;
-  product.source = as_matrices(lowering, lowering.place(node.inputs[1]), {1, w[0], depth});
-  product.weights = as_matrices(lowering, lowering.view_of(source, windows, 0), {y[0], depth, positions});
-  const Place destination = lowering.new_place(ordered(DataType::float32, y, Order::contiguous));
-  product.destination = lowering.view_of(destination, ordered(DataType::float32, {y[0], y[1], positions}, Order::contiguous), 0);
+  product.source = as_matrices(lowering, lowering.places.of(node.inputs[1]), {1, w[0], depth});
+  product.weights = as_matrices(lowering, view_of(source, windows, 0), {y[0], depth, positions});
+  const Place destination = lowering.steps.new_place(ordered(DataType::float32, y, Order::contiguous));
+  product.destination = view_of(destination, ordered(DataType::float32, {y[0], y[1], positions}, Order::contiguous), 0);
   if (!emit_product(lowering, product)) return false;
-  if (const auto bias = small_constant(lowering.stage_context(), node.input(2))) {
+  if (const auto bias = small_constant(lowering.facts, node.input(2))) {
     stages->insert(stages->begin(), add_per_channel(*bias, y.size()));
   }
   finish(lowering, group, destination, *stages);
@@ -157,16 +162,16 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
 
 /// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
 bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
-  const StageContext context = lowering.stage_context();
+  const ValueFacts& facts = lowering.facts;
   int through = group.anchor().output(0);
   for (std::size_t i = 1; i < group.nodes.size(); ++i) {
     const ProgramNode& node = *group.nodes[i];
-    auto affine = i == 1 ? channel_affine_of(context, node) : std::nullopt;
+    auto affine = i == 1 ? channel_affine_of(facts, node) : std::nullopt;
     if (affine && affine->is_finite()) {
       out.affine = std::move(affine);
       out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(node.node));
     } else {
-      auto stages = stages_of(context, node, through);
+      auto stages = stages_of(facts, node, through);
       if (!stages) return false;
       out.stages.insert(out.stages.end(), stages->begin(), stages->end());
     }
@@ -214,29 +219,29 @@ Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const Weig
       weights = writable(std::move(weights), constant);
       scale_weights(weights, group.spec, group.affine->scale);
     }
-    lowering.library().set_threads(lowering.settings().threads);
+    lowering.library().set_threads(lowering.settings.threads);
     format.pack(weights.desc(), weights.bytes(), target);
   };
-  lowering.count_packed(format.bytes());
+  lowering.steps.count_packed(format.bytes());
   // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
   const std::string kind = group.spec.transposed ? "transposed" : "";
   const std::string key = lowering.store().key_of(constant) + group.affine_key + kind + format.key();
-  return lowering.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
+  return lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
 }
 
 /// The bias with the affine in it; nothing when there is none.
 std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
   const int value = group.node->input(2);
-  if (!group.affine) return value < 0 ? std::nullopt : std::optional(lowering.dense(value, Order::contiguous));
-  const StageContext context = lowering.stage_context();
-  const auto before = small_constant(context, value);
+  if (!group.affine) return value < 0 ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
+  const ValueFacts& facts = lowering.facts;
+  const auto before = small_constant(facts, value);
   const auto channels = static_cast<int64_t>(group.affine->scale.size());
   Tensor bias(DataType::float32, {channels});
   for (std::size_t i = 0; i < group.affine->scale.size(); ++i) {
     const double shifted = (before ? (*before)[i] : 0.0) - group.affine->mean[i];
     bias.data<float>()[i] = static_cast<float>(shifted * group.affine->scale[i] + group.affine->bias[i]);
   }
-  return lowering.fixed_place(bias);
+  return lowering.steps.fixed_place(bias);
 }
 
 double nanoseconds_of(int64_t macs) {
@@ -253,7 +258,7 @@ struct PostOps {
 /// Stages whose operand lies in a buffer.
 int64_t count_reads(Lowering& lowering, const std::vector<Stage>& stages, int buffer) {
   return std::ranges::count_if(stages,
-                               [&](const Stage& stage) { return stage.value >= 0 && lowering.place(stage.value).buffer == buffer; });
+                               [&](const Stage& stage) { return stage.value >= 0 && lowering.places.of(stage.value).buffer == buffer; });
 }
 
 PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, const Place& source, Order order) {
@@ -267,8 +272,8 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
       op.alpha = stage.alpha;
       op.beta = stage.beta;
     } else {
-      operand = stage.value < 0 ? lowering.fixed_place(stage.constant) : lowering.dense(stage.value, order);
-      const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value >= 0 && lowering.can_overwrite(operand) &&
+      operand = stage.value < 0 ? lowering.steps.fixed_place(stage.constant) : lowering.places.dense(stage.value, order);
+      const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value >= 0 && lowering.places.can_overwrite(operand) &&
                             operand.buffer != source.buffer && count_reads(lowering, stages, operand.buffer) == 1;
       op.kind = in_place ? PostOp::Kind::sum : PostOp::Kind::binary;
       op.binary = stage.binary;
@@ -289,19 +294,19 @@ class ConvolutionLowering {
     const Dims& x = lowering.info(parts_.node->inputs[0]).dims;
     macs_ = parts_.spec.transposed ? element_count(x) * (element_count(w) / w[0]) : element_count(output_dims_) * (element_count(w) / w[0]);
     // Small ops run on one thread; the primitive is made for as many as it will run on.
-    threads_ = lowering.use_threads(nanoseconds_of(macs_));
+    threads_ = lowering.steps.use_threads(nanoseconds_of(macs_));
   }
 
   bool run() {
     const Order order = computed_order();
     const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
-    lowering_.use_threads(nanoseconds_of(macs_));
+    lowering_.steps.use_threads(nanoseconds_of(macs_));
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
     }
-    lowering_.count_macs(macs_);
+    lowering_.steps.count_macs(macs_);
     return true;
   }
 
@@ -321,7 +326,7 @@ class ConvolutionLowering {
 
   Place operand(Order order) {
     const int value = parts_.node->inputs[0];
-    return order == outer_order() ? lowering_.dense(value, order) : lowering_.dense_inside(value, order);
+    return order == outer_order() ? lowering_.places.dense(value, order) : lowering_.places.dense_inside(value, order);
   }
 
   MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
@@ -349,7 +354,7 @@ class ConvolutionLowering {
     }
     places.push_back(destination);
     roles.emplace_back(Argument::destination, 0);
-    lowering_.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads_);
+    lowering_.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads_);
   }
 
   /// Products of unfolded windows apply post-ops element by element, in loops that are not widened: a pass of their own is faster.
@@ -360,30 +365,30 @@ class ConvolutionLowering {
   bool emit_with_post_ops(const Place& source, Order order) {
     if (parts_.stages.empty() || order != outer_order()) return false;
     const PostOps post = make_post_ops(lowering_, parts_.stages, source, order);
-    lowering_.use_threads(nanoseconds_of(macs_));
+    lowering_.steps.use_threads(nanoseconds_of(macs_));
     MadePrimitive made = make(source, order, post.ops);
     if (!made.primitive || applies_slowly(*made.primitive)) return false;
-    const Place destination = post.residual ? *post.residual : lowering_.new_place(ordered(DataType::float32, output_dims_, order));
+    const Place destination = post.residual ? *post.residual : lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     emit(std::move(made), source, post, destination);
-    lowering_.define(group_.output(), destination);
+    lowering_.places.define(group_.output(), destination);
     return true;
   }
 
   /// The convolution alone, and stages as a pass of their own.
   bool emit_bare(const Place& source, Order order) {
     if (!are_own(parts_.stages)) return false;
-    lowering_.use_threads(nanoseconds_of(macs_));
+    lowering_.steps.use_threads(nanoseconds_of(macs_));
     MadePrimitive made = make(source, order, {});
     if (!made.primitive) return false;
-    Place destination = lowering_.new_place(ordered(DataType::float32, output_dims_, order));
+    Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     emit(std::move(made), source, {}, destination);
     if (order != outer_order() && !is_ordered(destination.desc, outer_order())) {
-      const Place outside = lowering_.new_place(ordered(DataType::float32, output_dims_, outer_order()));
-      lowering_.copy(destination, outside, Lowering::Copy::inside);
+      const Place outside = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, outer_order()));
+      lowering_.steps.copy(destination, outside, StepKind::inside);
       destination = outside;
     }
     if (!parts_.stages.empty()) emit_stages(lowering_, destination, destination, parts_.stages);
-    lowering_.define(group_.output(), destination);
+    lowering_.places.define(group_.output(), destination);
     return true;
   }
 

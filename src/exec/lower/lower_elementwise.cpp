@@ -7,10 +7,13 @@
 
 #include "exec/kernels/elementwise_kernel.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/value_facts.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "relayout/tensor.h"
@@ -29,7 +32,8 @@ int through_input(Lowering& lowering, const ProgramNode& node) {
   for (const int input : node.inputs) {
     if (input < 0 || !is_float_tensor(lowering, input) || lowering.constant(input) != nullptr) continue;
     if (lowering.info(input).dims != lowering.info(node.output(0)).dims) continue;
-    if (best < 0 || (!lowering.can_overwrite(lowering.place(best)) && lowering.can_overwrite(lowering.place(input)))) best = input;
+    if (best < 0 || (!lowering.places.can_overwrite(lowering.places.of(best)) && lowering.places.can_overwrite(lowering.places.of(input))))
+      best = input;
   }
   return best;
 }
@@ -38,7 +42,7 @@ int through_input(Lowering& lowering, const ProgramNode& node) {
 Order common_order(Lowering& lowering, const std::vector<int>& full) {
   if (!lowering.optimized()) return Order::contiguous;
   for (const int value : full) {
-    const TensorDesc& desc = lowering.place(value).desc;
+    const TensorDesc& desc = lowering.places.of(value).desc;
     if (!is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last)) return Order::channels_last;
   }
   return Order::contiguous;
@@ -66,13 +70,14 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
     if (stage.is_binary) {
       Place operand;
       if (stage.value < 0) {
-        operand = lowering.fixed_place(stage.constant);
+        operand = lowering.steps.fixed_place(stage.constant);
       } else if (lowering.info(stage.value).dims == destination.desc.dims) {
-        operand = lowering.place(stage.value);
-        if (order && order_of_strides(operand.desc.dims, operand.desc.strides) != order) operand = lowering.dense(stage.value, *order);
+        operand = lowering.places.of(stage.value);
+        if (order && order_of_strides(operand.desc.dims, operand.desc.strides) != order)
+          operand = lowering.places.dense(stage.value, *order);
         bytes += static_cast<double>(element_count(destination.desc.dims)) * 4;
       } else {
-        operand = lowering.place(stage.value);
+        operand = lowering.places.of(stage.value);
       }
       step.operand = descs.size() - 1;
       descs.push_back(broadcast(operand.desc, destination.desc.dims));
@@ -81,9 +86,9 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
     chain.push_back(step);
   }
   places.push_back(destination);
-  const int threads = lowering.use_threads(bytes / rates::kStreamedBytesPerNanosecond);
-  lowering.emit(make_elementwise_kernel(descs, destination.desc, std::move(chain), {lowering.settings().library, threads}), places,
-                threads);
+  const int threads = lowering.steps.use_threads(bytes / rates::kStreamedBytesPerNanosecond);
+  lowering.steps.emit(make_elementwise_kernel(descs, destination.desc, std::move(chain), {lowering.settings.library, threads}), places,
+                      threads);
 }
 
 bool are_own(const std::vector<Stage>& stages) {
@@ -100,17 +105,18 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
   if (group.nodes.size() != 1 || input < 0 || output < 0 || !lowering.is_tensor(input)) return false;
   const DataType type = lowering.info(input).type;
   if ((type != DataType::float16 && type != DataType::bfloat16) || lowering.info(output).type != type) return false;
-  const auto stage = unary_stage_of(lowering.stage_context(), node);
+  const auto stage = unary_stage_of(lowering.facts, node);
   if (!stage) return false;
-  const Place source = lowering.place(input);
+  const Place source = lowering.places.of(input);
   const auto order = order_of_strides(source.desc.dims, source.desc.strides);
   if (!order || !is_dense(source.desc.dims, source.desc.strides)) return false;
-  const Place destination = lowering.new_place(ordered(type, source.desc.dims, *order));
+  const Place destination = lowering.steps.new_place(ordered(type, source.desc.dims, *order));
   const int64_t count = element_count(source.desc.dims);
-  const int threads = lowering.use_threads(static_cast<double>(count) / rates::kExponentialsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(count) / rates::kExponentialsPerNanosecond);
   const ElementwiseStage step{false, stage->function, stage->alpha, stage->beta};
-  lowering.emit(make_narrow_elementwise_kernel(type, count, step, {lowering.settings().library, threads}), {source, destination}, threads);
-  lowering.define(output, destination);
+  lowering.steps.emit(make_narrow_elementwise_kernel(type, count, step, {lowering.settings.library, threads}), {source, destination},
+                      threads);
+  lowering.places.define(output, destination);
   return true;
 }
 
@@ -119,11 +125,11 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
 bool lower_elementwise(Lowering& lowering, const Group& group) {
   const int anchor_input = through_input(lowering, group.anchor());
   if (anchor_input < 0) return lower_narrow(lowering, group);
-  const StageContext context = lowering.stage_context();
+  const ValueFacts& facts = lowering.facts;
   std::vector<Stage> stages;
   int through = anchor_input;
   for (const ProgramNode* node : group.nodes) {
-    const auto here = stages_of(context, *node, through);
+    const auto here = stages_of(facts, *node, through);
     if (!here) return false;
     stages.insert(stages.end(), here->begin(), here->end());
     through = node->output(0);
@@ -137,7 +143,7 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
   }
   const TensorDesc result = lowering.result_desc(group.last(), 0, common_order(lowering, full));
   if (!are_own(stages)) return false;
-  Place source = lowering.place(anchor_input);
+  Place source = lowering.places.of(anchor_input);
   const bool dense = is_dense(source.desc.dims, source.desc.strides) &&
                      order_of_strides(source.desc.dims, source.desc.strides) == order_of_strides(result.dims, result.strides);
   if (dense) source.desc = result;
@@ -145,11 +151,11 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
   bool shared = false;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (stages[i].value < 0 || (i == 0 && stages[i].value == anchor_input)) continue;
-    shared = shared || lowering.place(stages[i].value).buffer == source.buffer;
+    shared = shared || lowering.places.of(stages[i].value).buffer == source.buffer;
   }
-  const Place destination = dense && !shared && lowering.can_overwrite(source) ? source : lowering.new_place(result);
+  const Place destination = dense && !shared && lowering.places.can_overwrite(source) ? source : lowering.steps.new_place(result);
   emit_stages(lowering, source, destination, stages);
-  lowering.define(group.output(), destination);
+  lowering.places.define(group.output(), destination);
   return true;
 }
 

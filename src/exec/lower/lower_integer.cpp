@@ -11,13 +11,16 @@
 #include "exec/kernels/integer_kernel.h"
 #include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/matrix.h"
 #include "relayout/datum.h"
+#include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -80,7 +83,7 @@ std::vector<Place> places_of(Lowering& lowering, const IntegerInputs& inputs, co
   std::vector<Place> places{source, weights};
   for (const int value : {inputs.source_zero, inputs.weights_zero, inputs.source_scale, inputs.weights_scale, inputs.destination_scale,
                           inputs.destination_zero, inputs.bias}) {
-    if (value >= 0) places.push_back(lowering.dense(value, Order::contiguous));
+    if (value >= 0) places.push_back(lowering.places.dense(value, Order::contiguous));
   }
   return places;
 }
@@ -92,10 +95,10 @@ double nanoseconds_of(int64_t macs) {
 Place packed_place(Lowering& lowering, int value, int64_t bytes, std::string_view form,
                    const std::function<void(const Tensor&, std::byte*)>& pack) {
   KnownConstant& constant = *lowering.constant(value);
-  lowering.count_packed(bytes);
+  lowering.steps.count_packed(bytes);
   const auto make = [&](std::byte* target) { pack(lowering.store().read(constant), target); };
   const std::string key = lowering.store().key_of(constant) + std::string(form);
-  return lowering.fixed_place(lowering.store().share(key, bytes, make).memory, bytes);
+  return lowering.steps.fixed_place(lowering.store().share(key, bytes, make).memory, bytes);
 }
 
 /// Offsets of all pairs of matrices, in elements; operands are contiguous but for the last two dims of the weights.
@@ -148,7 +151,7 @@ bool lower_integer_matmul(Lowering& lowering, const Group& group) {
   product.weights_column_stride = 1;
   product.pairs = pairs_of(shape, a, b);
   product.packed = b.size() <= 2 && lowering.constant(inputs.weights) != nullptr;
-  const Place source = lowering.dense(inputs.source, Order::contiguous);
+  const Place source = lowering.places.dense(inputs.source, Order::contiguous);
   Place weights;
   if (product.packed) {
     const auto pack = [&](const Tensor& tensor, std::byte* target) {
@@ -158,17 +161,17 @@ bool lower_integer_matmul(Lowering& lowering, const Group& group) {
     };
     weights = packed_place(lowering, inputs.weights, panel_count(shape.columns) * panel_bytes(shape.depth), "panels", pack);
   } else {
-    weights = lowering.dense(inputs.weights, Order::contiguous);
+    weights = lowering.places.dense(inputs.weights, Order::contiguous);
   }
   const int64_t macs = element_count(shape.batch) * shape.rows * shape.depth * shape.columns;
-  const int threads = lowering.use_threads(nanoseconds_of(macs));
+  const int threads = lowering.steps.use_threads(nanoseconds_of(macs));
   std::vector<Place> places = places_of(lowering, inputs, source, weights);
   const DatumInfo& result = lowering.info(node.outputs[0]);
-  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const Place destination = lowering.steps.new_place(ordered(result.type, result.dims, Order::contiguous));
   places.push_back(destination);
-  lowering.emit(make_integer_matmul_kernel(product, *parameters, {lowering.settings().library, threads}), places, threads);
-  lowering.count_macs(macs);
-  lowering.define(node.outputs[0], destination);
+  lowering.steps.emit(make_integer_matmul_kernel(product, *parameters, {lowering.settings.library, threads}), places, threads);
+  lowering.steps.count_macs(macs);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 
@@ -184,24 +187,24 @@ bool lower_integer_convolution(Lowering& lowering, const Group& group) {
       x.dims, y.dims, shape.groups, shape.window.kernel, shape.window.strides, shape.window.dilations, shape.window.before};
 
   const bool planned = lowering.optimized() && lowering.planned_order(node).value_or(Order::channels_last) == Order::channels_last;
-  const Place source =
-      planned ? lowering.dense(inputs.source, Order::channels_last) : lowering.dense_inside(inputs.source, Order::channels_last);
+  const Place source = planned ? lowering.places.dense(inputs.source, Order::channels_last)
+                               : lowering.places.dense_inside(inputs.source, Order::channels_last);
   const auto pack = [&](const Tensor& tensor, std::byte* target) { pack_weights(spec, tensor, target); };
   const Place weights = packed_place(lowering, inputs.weights, packed_bytes(spec), "integers" + std::to_string(shape.groups), pack);
   const int64_t macs = element_count(y.dims) * (element_count(w.dims) / w.dims[0]);
-  const int threads = lowering.use_threads(nanoseconds_of(macs));
+  const int threads = lowering.steps.use_threads(nanoseconds_of(macs));
   std::vector<Place> places = places_of(lowering, inputs, source, weights);
-  const Place result = lowering.new_place(ordered(y.type, y.dims, Order::channels_last));
+  const Place result = lowering.steps.new_place(ordered(y.type, y.dims, Order::channels_last));
   places.push_back(result);
-  lowering.emit(make_integer_convolution_kernel(spec, *parameters, {lowering.settings().library, threads}), places, threads);
-  lowering.count_macs(macs);
+  lowering.steps.emit(make_integer_convolution_kernel(spec, *parameters, {lowering.settings.library, threads}), places, threads);
+  lowering.steps.count_macs(macs);
   if (planned) {
-    lowering.define(node.outputs[0], result);
+    lowering.places.define(node.outputs[0], result);
     return true;
   }
-  const Place destination = lowering.new_place(ordered(y.type, y.dims, Order::contiguous));
-  lowering.copy(result, destination, Lowering::Copy::inside);
-  lowering.define(node.outputs[0], destination);
+  const Place destination = lowering.steps.new_place(ordered(y.type, y.dims, Order::contiguous));
+  lowering.steps.copy(result, destination, StepKind::inside);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
+#include "exec/lower/order.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "model/attributes.h"
 #include "relayout/tensor.h"
@@ -19,7 +22,7 @@ namespace relayout {
 namespace {
 
 /// An operand of a batch of products as [batch…, rows, columns] of `rank` dims; a vector is a matrix of one row, or column.
-Place with_rank(Lowering& lowering, const Place& place, bool vector_is_column, std::size_t rank) {
+Place with_rank(const Place& place, bool vector_is_column, std::size_t rank) {
   TensorDesc desc = place.desc;
   if (desc.dims.size() == 1 && vector_is_column) {
     desc.dims.push_back(1);
@@ -27,14 +30,14 @@ Place with_rank(Lowering& lowering, const Place& place, bool vector_is_column, s
   }
   desc.dims.insert(desc.dims.begin(), rank - desc.dims.size(), 1);
   desc.strides.insert(desc.strides.begin(), rank - desc.strides.size(), 1);
-  return lowering.view_of(place, std::move(desc), 0);
+  return view_of(place, std::move(desc), 0);
 }
 
 /// What Gemm adds, as a bias over the columns, when it is one.
 std::optional<Place> column_bias(Lowering& lowering, int value, int64_t columns) {
   const Dims& dims = lowering.info(value).dims;
   if (element_count(dims) != columns || dims.empty() || dims.back() != columns) return std::nullopt;
-  return lowering.dense(value, Order::contiguous);
+  return lowering.places.dense(value, Order::contiguous);
 }
 
 }  // namespace
@@ -48,14 +51,14 @@ bool lower_gemm(Lowering& lowering, const Group& group) {
 
   MatrixProduct product;
   const Dims& dims = lowering.info(node.outputs[0]).dims;
-  product.source = lowering.place(node.inputs[0]);
+  product.source = lowering.places.of(node.inputs[0]);
   if (attributes.integer("transA", 0) != 0) product.source.desc = swap_last(product.source.desc);
   const bool swap = attributes.integer("transB", 0) != 0;
   product.constant = lowering.constant(node.inputs[1]);
   if (product.constant != nullptr) {
     product.weights.desc = ordered(DataType::float32, lowering.info(node.inputs[1]).dims, Order::contiguous);
   } else {
-    product.weights = lowering.place(node.inputs[1]);
+    product.weights = lowering.places.of(node.inputs[1]);
   }
   if (swap) product.weights.desc = swap_last(product.weights.desc);
 
@@ -71,7 +74,7 @@ bool lower_gemm(Lowering& lowering, const Group& group) {
       if (!are_own(*stages)) return false;
     }
   }
-  product.destination = lowering.new_place(ordered(DataType::float32, dims, Order::contiguous));
+  product.destination = lowering.steps.new_place(ordered(DataType::float32, dims, Order::contiguous));
   if (!emit_product(lowering, product, swap)) return false;
   finish(lowering, group, product.destination, *stages);
   return true;
@@ -85,25 +88,25 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
   if (!stages) return false;
 
   MatrixProduct product;
-  const Place destination = lowering.new_place(ordered(DataType::float32, out, Order::contiguous));
+  const Place destination = lowering.steps.new_place(ordered(DataType::float32, out, Order::contiguous));
   const int64_t columns = b.size() == 1 ? 1 : b.back();
   if (b.size() <= 2) {
     // One matrix for all: the rows of all batches are one long matrix.
     const Dims flat{element_count(a) / a.back(), a.back()};
-    product.source =
-        as_matrices(lowering, a.size() > 2 ? lowering.dense(node.inputs[0], Order::contiguous) : lowering.place(node.inputs[0]), flat);
-    product.destination = lowering.view_of(destination, ordered(DataType::float32, {flat[0], columns}, Order::contiguous), 0);
+    product.source = as_matrices(
+        lowering, a.size() > 2 ? lowering.places.dense(node.inputs[0], Order::contiguous) : lowering.places.of(node.inputs[0]), flat);
+    product.destination = view_of(destination, ordered(DataType::float32, {flat[0], columns}, Order::contiguous), 0);
     product.constant = lowering.constant(node.inputs[1]);
     product.weights.desc = ordered(DataType::float32, {a.back(), columns}, Order::contiguous);
-    if (product.constant == nullptr) product.weights = with_rank(lowering, lowering.place(node.inputs[1]), true, 2);
+    if (product.constant == nullptr) product.weights = with_rank(lowering.places.of(node.inputs[1]), true, 2);
   } else {
-    const Place left = lowering.place(node.inputs[0]), right = lowering.place(node.inputs[1]);
+    const Place left = lowering.places.of(node.inputs[0]), right = lowering.places.of(node.inputs[1]);
     const std::size_t rank = std::max(a.size(), b.size());
-    product.source = with_rank(lowering, left, false, rank);
-    product.weights = with_rank(lowering, right, true, rank);
+    product.source = with_rank(left, false, rank);
+    product.weights = with_rank(right, true, rank);
     Dims dims = out;
     if (a.size() == 1) dims.insert(dims.end() - 1, 1);
-    product.destination = lowering.view_of(destination, ordered(DataType::float32, dims, Order::contiguous), 0);
+    product.destination = view_of(destination, ordered(DataType::float32, dims, Order::contiguous), 0);
   }
   if (!emit_product(lowering, product)) return false;
   finish(lowering, group, destination, *stages);

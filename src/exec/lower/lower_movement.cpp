@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
+#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/kernels/rearrange.h"
@@ -64,19 +67,19 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   Order order = Order::contiguous;
   for (const int input : node.inputs) {
     if (element_count(lowering.info(input).dims) == 0) return false;
-    places.push_back(lowering.place(input));
+    places.push_back(lowering.places.of(input));
     if (lowering.optimized() && lies_channels_last(places.back().desc)) order = Order::channels_last;
   }
   std::vector<TensorDesc> sources;
   sources.reserve(places.size());
   for (const Place& place : places) sources.push_back(place.desc);
-  const Place destination = lowering.new_place(lowering.result_desc(node, 0, order));
-  const int threads = lowering.use_threads(static_cast<double>(element_count(result.dims)) / rates::kMovedPerNanosecond);
+  const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, order));
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(result.dims)) / rates::kMovedPerNanosecond);
   auto kernel =
-      std::make_unique<ConcatKernel>(sources, destination.desc, static_cast<std::size_t>(axis), Team{lowering.settings().library, threads});
+      std::make_unique<ConcatKernel>(sources, destination.desc, static_cast<std::size_t>(axis), Team{lowering.settings.library, threads});
   places.push_back(destination);
-  lowering.emit(std::move(kernel), places, threads);
-  lowering.define(node.outputs[0], destination);
+  lowering.steps.emit(std::move(kernel), places, threads);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 
@@ -84,16 +87,16 @@ namespace {
 
 /// Copies a value that no view gives. `through` is the destination, from its first element on, under the source's dims.
 void emit_copy(Lowering& lowering, int value, const Place& source, const Place& destination, const Place& through) {
-  const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kMovedPerNanosecond);
-  lowering.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings().library, threads}), {source, destination}, threads);
-  lowering.define(value, destination);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kMovedPerNanosecond);
+  lowering.steps.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings.library, threads}), {source, destination}, threads);
+  lowering.places.define(value, destination);
 }
 
 /// `place` under other dims of the same elements in row-major order, when strides can say it.
-std::optional<Place> reshaped(Lowering& lowering, const Place& place, const Dims& dims) {
+std::optional<Place> reshaped(const Place& place, const Dims& dims) {
   const auto strides = reshape_strides(place.desc, dims);
   if (!strides) return std::nullopt;
-  return lowering.view_of(place, TensorDesc{place.desc.type, dims, *strides}, 0);
+  return view_of(place, TensorDesc{place.desc.type, dims, *strides}, 0);
 }
 
 }  // namespace
@@ -103,19 +106,18 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
   const int input = node.inputs[0];
   if (!lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
   const DatumInfo& result = lowering.info(node.outputs[0]);
-  const Place source = lowering.place(input);
-  if (const auto view = reshaped(lowering, source, result.dims);
-      view && (lowering.optimized() || is_ordered(view->desc, Order::contiguous))) {
-    lowering.define(node.outputs[0], *view);
-    lowering.note_view(view->desc);
+  const Place source = lowering.places.of(input);
+  if (const auto view = reshaped(source, result.dims); view && (lowering.optimized() || is_ordered(view->desc, Order::contiguous))) {
+    lowering.places.define(node.outputs[0], *view);
+    lowering.steps.note_view(view->desc);
     return true;
   }
   if (lowering.made(node, 0)) {
     const TensorDesc planned = lowering.result_desc(node, 0, Order::contiguous);
     if (const auto strides = reshape_strides(planned, source.desc.dims)) {
-      const Place destination = lowering.new_place(planned);
+      const Place destination = lowering.steps.new_place(planned);
       emit_copy(lowering, node.outputs[0], source, destination,
-                lowering.view_of(destination, TensorDesc{planned.type, source.desc.dims, *strides}, 0));
+                view_of(destination, TensorDesc{planned.type, source.desc.dims, *strides}, 0));
       return true;
     }
   }
@@ -126,9 +128,8 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
     const TensorDesc desc = ordered(result.type, result.dims, order);
     const auto strides = reshape_strides(desc, source.desc.dims);
     if (!strides) continue;
-    const Place destination = lowering.new_place(desc);
-    emit_copy(lowering, node.outputs[0], source, destination,
-              lowering.view_of(destination, TensorDesc{desc.type, source.desc.dims, *strides}, 0));
+    const Place destination = lowering.steps.new_place(desc);
+    emit_copy(lowering, node.outputs[0], source, destination, view_of(destination, TensorDesc{desc.type, source.desc.dims, *strides}, 0));
     return true;
   }
   return false;
@@ -138,15 +139,15 @@ bool lower_transpose(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& result = lowering.info(node.outputs[0]);
   if (result.type == DataType::string) return false;
-  const Place source = lowering.place(node.inputs[0]);
+  const Place source = lowering.places.of(node.inputs[0]);
   Dims permutation = node.call.attributes.integers("perm");
   if (permutation.empty()) {
     for (auto i = static_cast<int64_t>(result.dims.size()); i-- > 0;) permutation.push_back(i);
   }
   TensorDesc view{result.type, result.dims, {}};
   for (const int64_t from : permutation) view.strides.push_back(source.desc.strides[static_cast<std::size_t>(from)]);
-  const Place permuted = lowering.view_of(source, view, 0);
-  if (define_view(lowering, node, permuted)) lowering.note_view(view);
+  const Place permuted = view_of(source, view, 0);
+  if (define_view(lowering, node, permuted)) lowering.steps.note_view(view);
   return true;
 }
 
@@ -156,10 +157,10 @@ bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view)
   const bool is_right =
       planned ? order_of_strides(desc.dims, desc.strides) == planned : lowering.optimized() || is_ordered(desc, Order::contiguous);
   if (is_right) {
-    lowering.define(node.outputs[0], view);
+    lowering.places.define(node.outputs[0], view);
     return true;
   }
-  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
+  const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, Order::contiguous));
   emit_copy(lowering, node.outputs[0], view, destination, destination);
   return false;
 }
@@ -169,13 +170,12 @@ bool lower_blocks(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& result = lowering.info(node.outputs[0]);
   if (result.type == DataType::string || element_count(result.dims) == 0) return false;
-  const Place source = lowering.place(node.inputs[0]);
+  const Place source = lowering.places.of(node.inputs[0]);
   const bool inside = lowering.optimized() && lies_channels_last(source.desc);
   const TensorDesc desc = lowering.result_desc(node, 0, inside ? Order::channels_last : Order::contiguous);
-  const Place destination = lowering.new_place(desc);
+  const Place destination = lowering.steps.new_place(desc);
   const auto views = block_views(node.call, Tensor(source.desc, nullptr, nullptr), Tensor(desc, nullptr, nullptr));
-  emit_copy(lowering, node.outputs[0], lowering.view_of(source, views.from.desc(), 0), destination,
-            lowering.view_of(destination, views.to.desc(), 0));
+  emit_copy(lowering, node.outputs[0], view_of(source, views.from.desc(), 0), destination, view_of(destination, views.to.desc(), 0));
   return true;
 }
 
@@ -183,8 +183,8 @@ bool lower_tile(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& result = lowering.info(node.outputs[0]);
   if (result.type == DataType::string || element_count(result.dims) == 0) return false;
-  const Place source = lowering.place(node.inputs[0]);
-  const Place destination = lowering.new_place(lowering.result_desc(node, 0, Order::contiguous));
+  const Place source = lowering.places.of(node.inputs[0]);
+  const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, Order::contiguous));
   TensorDesc from{result.type, {}, {}}, to = from;  // each dim as repetitions of the source's
   for (std::size_t i = 0; i < result.dims.size(); ++i) {
     const int64_t dim = source.desc.dims[i], stride = destination.desc.strides[i];
@@ -193,8 +193,7 @@ bool lower_tile(Lowering& lowering, const Group& group) {
     to.strides.insert(to.strides.end(), {stride * dim, stride});
   }
   to.dims = from.dims;
-  emit_copy(lowering, node.outputs[0], lowering.view_of(source, std::move(from), 0), destination,
-            lowering.view_of(destination, std::move(to), 0));
+  emit_copy(lowering, node.outputs[0], view_of(source, std::move(from), 0), destination, view_of(destination, std::move(to), 0));
   return true;
 }
 

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -38,22 +40,22 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   if (scale < 0 || !is_line(lowering, scale, x.dims.back()) || (shift >= 0 && !is_line(lowering, shift, x.dims.back()))) return false;
   if (!is_ordered(lowering.result_desc(node, 0, Order::contiguous), Order::contiguous)) return false;
 
-  const Place source = lowering.dense(node.inputs[0], Order::contiguous);
-  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  const Place source = lowering.places.dense(node.inputs[0], Order::contiguous);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
   const float epsilon = node.call.attributes.real("epsilon", 1e-5F);
   MadePrimitive made = lowering.library().make(Normalization{source.desc, source.desc, epsilon, true, shift >= 0});
   if (!made.primitive) return false;
-  const Place destination = lowering.new_place(source.desc);
-  std::vector<Place> places{source, lowering.dense(scale, Order::contiguous)};
+  const Place destination = lowering.steps.new_place(source.desc);
+  std::vector<Place> places{source, lowering.places.dense(scale, Order::contiguous)};
   std::vector<std::pair<Argument, int>> roles{{Argument::source, 0}, {Argument::scale, 0}};
   if (shift >= 0) {
-    places.push_back(lowering.dense(shift, Order::contiguous));
+    places.push_back(lowering.places.dense(shift, Order::contiguous));
     roles.emplace_back(Argument::shift, 0);
   }
   places.push_back(destination);
   roles.emplace_back(Argument::destination, 0);
-  lowering.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
-  lowering.define(node.outputs[0], destination);
+  lowering.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 

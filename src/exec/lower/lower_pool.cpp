@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "exec/kernels/pool_kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
 #include "exec/program.h"
@@ -42,7 +44,7 @@ bool is_whole(const Window& window, const Dims& input, const Dims& output) {
 /// The order in which an operand and what is made of it lie: as planned, else as the operand does. Nothing when that is neither of the two.
 std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
   if (!lowering.optimized()) return Order::contiguous;
-  const TensorDesc& desc = lowering.place(node.inputs[0]).desc;
+  const TensorDesc& desc = lowering.places.of(node.inputs[0]).desc;
   const auto order = lowering.planned_order(node);
   const auto lies = order_of_strides(desc.dims, desc.strides);
   for (const Order candidate : {order.value_or(Order::contiguous), Order::channels_last}) {
@@ -74,13 +76,13 @@ bool lower_pool(Lowering& lowering, const Group& group) {
 
   const auto order = order_of(lowering, node);
   if (!order) return false;
-  const Place source = lowering.dense(node.inputs[0], *order);
-  const Place destination = lowering.new_place(lowering.result_desc(node, 0, *order));
+  const Place source = lowering.places.dense(node.inputs[0], *order);
+  const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, *order));
   if (!is_ordered(destination.desc, *order)) return false;
-  const int threads = lowering.use_threads(static_cast<double>(element_count(y) * window.taps()) / rates::kTapsPerNanosecond);
-  lowering.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings().library, threads}), {source, destination},
-                threads);
-  lowering.define(node.outputs[0], destination);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(y) * window.taps()) / rates::kTapsPerNanosecond);
+  lowering.steps.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings.library, threads}), {source, destination},
+                      threads);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 
@@ -91,7 +93,7 @@ std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& 
   const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
   Dims axes = node.call.attributes.integers("axes");
   if (node.input(1) >= 0) {
-    const auto values = small_constant(lowering.stage_context(), node.inputs[1]);
+    const auto values = small_constant(lowering.facts, node.inputs[1]);
     if (!values) return std::nullopt;
     axes.assign(values->begin(), values->end());
   }
@@ -112,18 +114,18 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   const auto count = trailing_axes(lowering, node);
   if (!lowering.optimized() || !count || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
   if (*count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
-  const Place source = lowering.place(node.inputs[0]);
+  const Place source = lowering.places.of(node.inputs[0]);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
   if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
   if (length < rates::kShortLine) return false;
-  const Place destination = lowering.new_place(desc);
-  const int threads = lowering.use_threads(static_cast<double>(lines * length) / rates::kSummedPerNanosecond);
-  lowering.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
-                                    {lowering.settings().library, threads}),
-                {source, destination}, threads);
-  lowering.define(node.outputs[0], destination);
+  const Place destination = lowering.steps.new_place(desc);
+  const int threads = lowering.steps.use_threads(static_cast<double>(lines * length) / rates::kSummedPerNanosecond);
+  lowering.steps.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
+                                          {lowering.settings.library, threads}),
+                      {source, destination}, threads);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 
@@ -134,12 +136,12 @@ bool lower_spatial(Lowering& lowering, const Group& group) {
   const bool maximum = op == "GlobalMaxPool" || op == "MaxPool" || op == "ReduceMax";
   const auto order = order_of(lowering, node);
   if (!order) return false;
-  const Place source = lowering.dense(node.inputs[0], *order);
+  const Place source = lowering.places.dense(node.inputs[0], *order);
   const DatumInfo& result = lowering.info(node.outputs[0]);
-  const Place destination = lowering.new_place(ordered(result.type, result.dims, Order::contiguous));
-  const int threads = lowering.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kSummedPerNanosecond);
-  lowering.emit(make_spatial_kernel(source.desc, maximum, {lowering.settings().library, threads}), {source, destination}, threads);
-  lowering.define(node.outputs[0], destination);
+  const Place destination = lowering.steps.new_place(ordered(result.type, result.dims, Order::contiguous));
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kSummedPerNanosecond);
+  lowering.steps.emit(make_spatial_kernel(source.desc, maximum, {lowering.settings.library, threads}), {source, destination}, threads);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 

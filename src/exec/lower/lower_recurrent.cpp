@@ -9,9 +9,12 @@
 #include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/recurrent_kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
+#include "exec/lower/step_writer.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
@@ -73,7 +76,7 @@ std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const 
   const int64_t rows = recurrence.steps * recurrence.batch, columns = recurrence.directions * recurrence.columns();
   const int64_t depth = lowering.info(node.input(kX)).dims[2];
   const int64_t macs = rows * depth * columns;
-  const int threads = lowering.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
   const TensorDesc weights{DataType::float32, {depth, columns}, {1, depth}};
   const TensorDesc source = ordered(DataType::float32, {rows, depth}, Order::contiguous);
   const TensorDesc destination = ordered(DataType::float32, {rows, columns}, Order::contiguous);
@@ -83,19 +86,19 @@ std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const 
   KnownConstant& constant = *lowering.constant(node.input(kW));
   const auto pack = [&](std::byte* target) {
     const Tensor plain = contiguous(lowering.store().read(constant));
-    lowering.library().set_threads(lowering.settings().threads);
+    lowering.library().set_threads(lowering.settings.threads);
     format.pack(weights, plain.bytes(), target);
   };
-  lowering.count_packed(format.bytes());
+  lowering.steps.count_packed(format.bytes());
   const std::string key = lowering.store().key_of(constant) + "recurrent" + format.key();
-  const Place packed = lowering.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
-  const Place x = lowering.view_of(lowering.dense(node.input(kX), Order::contiguous), source, 0);
-  Place out = lowering.new_place(destination);
-  lowering.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
-  lowering.emit(
+  const Place packed = lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
+  const Place x = view_of(lowering.places.dense(node.input(kX), Order::contiguous), source, 0);
+  Place out = lowering.steps.new_place(destination);
+  lowering.steps.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
+  lowering.steps.emit(
       make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::weights, 0}, {Argument::destination, 0}}),
       {x, packed, out}, threads);
-  lowering.count_macs(macs);
+  lowering.steps.count_macs(macs);
   return out;
 }
 
@@ -112,26 +115,26 @@ bool lower_recurrent(Lowering& lowering, const Group& group) {
   const int64_t bytes = packed_bytes(*recurrence);
   const auto pack = [&](std::byte* target) { pack_weights(*recurrence, lowering.store().read(weights), target); };
   const std::string key = lowering.store().key_of(weights) + (recurrence->linear_before_reset ? "linear" : "") + node.node->op_type();
-  lowering.count_packed(bytes);
-  std::vector<Place> places{*projected, lowering.fixed_place(lowering.store().share(key, bytes, pack).memory, bytes)};
+  lowering.steps.count_packed(bytes);
+  std::vector<Place> places{*projected, lowering.steps.fixed_place(lowering.store().share(key, bytes, pack).memory, bytes)};
   for (const std::size_t i : {kBias, kLengths, kInitialH, kInitialC, kPeepholes}) {
-    if (node.input(i) >= 0) places.push_back(lowering.dense(node.input(i), Order::contiguous));
+    if (node.input(i) >= 0) places.push_back(lowering.places.dense(node.input(i), Order::contiguous));
   }
   std::vector<Place> results;
   for (const int output : node.outputs) {
     if (output < 0) continue;
     const DatumInfo& info = lowering.info(output);
-    results.push_back(lowering.new_place(ordered(info.type, info.dims, Order::contiguous)));
+    results.push_back(lowering.steps.new_place(ordered(info.type, info.dims, Order::contiguous)));
     places.push_back(results.back());
   }
   const int64_t macs = recurrence->directions * recurrence->steps * recurrence->batch * recurrence->columns() * recurrence->hidden;
   const int threads =
-      lowering.use_threads(static_cast<double>(macs) / static_cast<double>(recurrence->steps) / rates::kRecurrentMacsPerNanosecond);
-  lowering.emit(make_recurrent_kernel(*recurrence, node, {lowering.settings().library, threads}), places, threads);
-  lowering.count_macs(macs);
+      lowering.steps.use_threads(static_cast<double>(macs) / static_cast<double>(recurrence->steps) / rates::kRecurrentMacsPerNanosecond);
+  lowering.steps.emit(make_recurrent_kernel(*recurrence, node, {lowering.settings.library, threads}), places, threads);
+  lowering.steps.count_macs(macs);
   std::size_t next = 0;
   for (const int output : node.outputs) {
-    if (output >= 0) lowering.define(output, results[next++]);
+    if (output >= 0) lowering.places.define(output, results[next++]);
   }
   return true;
 }

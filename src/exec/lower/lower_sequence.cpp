@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -19,22 +22,22 @@ namespace {
 
 /// Whether a sequence is only ever asked for elements at known positions, within this plan: then it need not exist.
 bool is_only_indexed(Lowering& lowering, int value) {
-  if (lowering.settings().observe || lowering.program().is_output(value)) return false;
-  const auto consumers = lowering.program().consumers(value);
+  if (lowering.settings.observe || lowering.program.is_output(value)) return false;
+  const auto consumers = lowering.program.consumers(value);
   return std::ranges::all_of(consumers, [&](int consumer) {
-    const ProgramNode& node = lowering.program().nodes()[static_cast<std::size_t>(consumer)];
+    const ProgramNode& node = lowering.program.nodes()[static_cast<std::size_t>(consumer)];
     return lowering.is_in_plan(consumer) && node.node->op_type() == "SequenceAt" && node.inputs[0] == value &&
-           small_constant(lowering.stage_context(), node.input(1)).has_value();
+           small_constant(lowering.facts, node.input(1)).has_value();
   });
 }
 
 /// A part of a tensor, in place when optimized, else a contiguous copy.
 Place part_of(Lowering& lowering, const Place& source, TensorDesc desc, int64_t offset_bytes) {
-  Place view = lowering.view_of(source, std::move(desc), offset_bytes);
+  Place view = view_of(source, std::move(desc), offset_bytes);
   if (lowering.optimized() || is_ordered(view.desc, Order::contiguous)) return view;
-  const Place out = lowering.new_place(ordered(view.desc.type, view.desc.dims, Order::contiguous));
-  const int threads = lowering.use_threads(static_cast<double>(element_count(view.desc.dims)) / rates::kMovedPerNanosecond);
-  lowering.emit(make_copy_kernel(view.desc, out.desc, {lowering.settings().library, threads}), {view, out}, threads);
+  const Place out = lowering.steps.new_place(ordered(view.desc.type, view.desc.dims, Order::contiguous));
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(view.desc.dims)) / rates::kMovedPerNanosecond);
+  lowering.steps.emit(make_copy_kernel(view.desc, out.desc, {lowering.settings.library, threads}), {view, out}, threads);
   return out;
 }
 
@@ -45,7 +48,7 @@ bool lower_split_to_sequence(Lowering& lowering, const Group& group) {
   const int sequence = node.outputs[0];
   const std::vector<DatumInfo>& elements = lowering.info(sequence).elements;
   if (lowering.info(node.inputs[0]).type == DataType::string || elements.empty() || !is_only_indexed(lowering, sequence)) return false;
-  const Place source = lowering.place(node.inputs[0]);
+  const Place source = lowering.places.of(node.inputs[0]);
   const auto rank = static_cast<int64_t>(source.desc.dims.size());
   int64_t axis = node.call.attributes.integer("axis", 0);
   if (axis < 0) axis += rank;
@@ -60,7 +63,7 @@ bool lower_split_to_sequence(Lowering& lowering, const Group& group) {
     places.push_back(part_of(lowering, source, std::move(desc), offset));
     start += keeps_axis ? element.dims[along] : 1;
   }
-  lowering.define_elements(sequence, std::move(places));
+  lowering.places.define_elements(sequence, std::move(places));
   return true;
 }
 
@@ -69,22 +72,22 @@ bool lower_sequence_construct(Lowering& lowering, const Group& group) {
   if (!is_only_indexed(lowering, node.outputs[0])) return false;
   std::vector<Place> places;
   places.reserve(node.inputs.size());
-  for (const int input : node.inputs) places.push_back(lowering.place(input));
-  lowering.define_elements(node.outputs[0], std::move(places));
+  for (const int input : node.inputs) places.push_back(lowering.places.of(input));
+  lowering.places.define_elements(node.outputs[0], std::move(places));
   return true;
 }
 
 bool lower_sequence_at(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  const std::vector<Place>* const elements = lowering.elements(node.inputs[0]);
+  const std::vector<Place>* const elements = lowering.places.elements(node.inputs[0]);
   if (elements == nullptr) return false;
-  const auto position = small_constant(lowering.stage_context(), node.inputs[1]);
+  const auto position = small_constant(lowering.facts, node.inputs[1]);
   const auto count = static_cast<int64_t>(elements->size());
   auto index = static_cast<int64_t>(position->front());
   if (index < 0) index += count;
   const Place place = (*elements)[static_cast<std::size_t>(index)];  // in range: the op table has looked
-  lowering.define(node.outputs[0], place);
-  lowering.note_view(place.desc);
+  lowering.places.define(node.outputs[0], place);
+  lowering.steps.note_view(place.desc);
   return true;
 }
 

@@ -6,8 +6,10 @@
 
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/softmax_kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -39,22 +41,22 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   const auto axis = softmax_axis(lowering, node);
   if (!axis || x.dims.size() > 6) return false;
-  const TensorDesc& lies = lowering.place(node.inputs[0]).desc;
+  const TensorDesc& lies = lowering.places.of(node.inputs[0]).desc;
   const auto planned = lowering.made(node, 0);
   const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
-  const Place source = planned ? lowering.dense(node.inputs[0], *planned)
-                               : lowering.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
-  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  const Place source = planned ? lowering.places.dense(node.inputs[0], *planned)
+                               : lowering.places.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
   MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis});
   if (!made.primitive) return false;
-  const Place destination = lowering.new_place(source.desc);
+  const Place destination = lowering.steps.new_place(source.desc);
   auto softmax = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
   const int64_t length = x.dims[static_cast<std::size_t>(*axis)];
   const int64_t stride = length == 1 ? 1 : source.desc.strides[static_cast<std::size_t>(*axis)];
-  lowering.emit(
-      make_guarded_softmax_kernel(std::move(softmax), length, stride, element_count(x.dims), {lowering.settings().library, threads}),
+  lowering.steps.emit(
+      make_guarded_softmax_kernel(std::move(softmax), length, stride, element_count(x.dims), {lowering.settings.library, threads}),
       {source, destination}, threads);
-  lowering.define(node.outputs[0], destination);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 
@@ -64,14 +66,14 @@ bool lower_log_softmax(Lowering& lowering, const Group& group) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   const auto axis = softmax_axis(lowering, node);
   if (!axis || *axis + 1 != static_cast<int64_t>(x.dims.size())) return false;
-  const Place source = lowering.place(node.inputs[0]);
+  const Place source = lowering.places.of(node.inputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
   if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
-  const Place destination = lowering.new_place(desc);
-  const int threads = lowering.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
-  lowering.emit(make_log_softmax_kernel(x.dims.back(), element_count(x.dims) / x.dims.back(), {lowering.settings().library, threads}),
-                {source, destination}, threads);
-  lowering.define(node.outputs[0], destination);
+  const Place destination = lowering.steps.new_place(desc);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  lowering.steps.emit(make_log_softmax_kernel(x.dims.back(), element_count(x.dims) / x.dims.back(), {lowering.settings.library, threads}),
+                      {source, destination}, threads);
+  lowering.places.define(node.outputs[0], destination);
   return true;
 }
 

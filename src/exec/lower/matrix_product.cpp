@@ -11,14 +11,18 @@
 
 #include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_writer.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/loops/strided.h"
 #include "relayout/datum.h"
+#include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -71,8 +75,8 @@ bool is_readable(const TensorDesc& desc, const TensorDesc& destination) {
 }
 
 Place dense_copy(Lowering& lowering, const Place& place) {
-  Place dense = lowering.new_place(ordered(place.desc.type, place.desc.dims, Order::contiguous));
-  lowering.copy(place, dense, Lowering::Copy::inside);
+  Place dense = lowering.steps.new_place(ordered(place.desc.type, place.desc.dims, Order::contiguous));
+  lowering.steps.copy(place, dense, StepKind::inside);
   return dense;
 }
 
@@ -108,7 +112,7 @@ bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant)
   const Dims& dims = product.destination.desc.dims;
   const int64_t depth = product.source.desc.dims.back();
   const int64_t macs = element_count(dims) * depth;
-  const int threads = lowering.use_threads(nanoseconds_of(product, macs));
+  const int threads = lowering.steps.use_threads(nanoseconds_of(product, macs));
   Matmul spec{product.source.desc,      product.weights.desc,        product.destination.desc,
               product.bias.has_value(), product.constant != nullptr, {}};
   MadePrimitive made = lowering.library().make(spec);
@@ -123,12 +127,12 @@ bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant)
       if (swap_constant) std::swap(desc.dims[0], desc.dims[1]);
       if (!reshape_strides(tensor.desc(), desc.dims)) tensor = contiguous(tensor);
       desc.strides = *reshape_strides(tensor.desc(), desc.dims);
-      lowering.library().set_threads(lowering.settings().threads);
+      lowering.library().set_threads(lowering.settings.threads);
       format.pack(swap_constant ? swap_last(std::move(desc)) : desc, tensor.bytes(), target);
     };
     const std::string key = lowering.store().key_of(constant) + (swap_constant ? "swapped" : "") + format.key();
-    lowering.count_packed(format.bytes());
-    weights = lowering.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
+    lowering.steps.count_packed(format.bytes());
+    weights = lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
   }
   std::vector<Place> places{product.source, weights};
   std::vector<std::pair<Argument, int>> roles{{Argument::source, 0}, {Argument::weights, 0}};
@@ -138,17 +142,17 @@ bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant)
   }
   places.push_back(product.destination);
   roles.emplace_back(Argument::destination, 0);
-  lowering.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
-  lowering.count_macs(macs);
+  lowering.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
+  lowering.steps.count_macs(macs);
   return true;
 }
 
 Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims) {
   if (const auto strides = reshape_strides(place.desc, dims)) {
-    return lowering.view_of(place, TensorDesc{place.desc.type, dims, *strides}, 0);
+    return view_of(place, TensorDesc{place.desc.type, dims, *strides}, 0);
   }
   const Place dense = dense_copy(lowering, place);
-  return lowering.view_of(dense, ordered(place.desc.type, dims, Order::contiguous), 0);
+  return view_of(dense, ordered(place.desc.type, dims, Order::contiguous), 0);
 }
 
 bool is_float_tensor(const Lowering& lowering, int value) {
@@ -165,7 +169,7 @@ bool are_floats(Lowering& lowering, const ProgramNode& node) {
 std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group) {
   std::vector<Stage> out;
   for (std::size_t i = 1; i < group.nodes.size(); ++i) {
-    const auto stages = stages_of(lowering.stage_context(), *group.nodes[i], group.nodes[i - 1]->output(0));
+    const auto stages = stages_of(lowering.facts, *group.nodes[i], group.nodes[i - 1]->output(0));
     if (!stages) return std::nullopt;
     out.insert(out.end(), stages->begin(), stages->end());
   }
@@ -174,7 +178,7 @@ std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group
 
 void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages) {
   if (!stages.empty()) emit_stages(lowering, destination, destination, stages);
-  lowering.define(group.output(), destination);
+  lowering.places.define(group.output(), destination);
 }
 
 }  // namespace relayout

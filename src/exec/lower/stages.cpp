@@ -14,6 +14,7 @@
 
 #include "exec/constant_store.h"
 #include "exec/inference.h"
+#include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/tensor.h"
@@ -42,7 +43,7 @@ Stage binary(BinaryFunction which, Tensor constant) {
   return stage;
 }
 
-std::optional<Stage> clip(const StageContext& context, const ProgramNode& node) {
+std::optional<Stage> clip(const ValueFacts& facts, const ProgramNode& node) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   Stage stage = function(Function::clip, -kInfinity, kInfinity);
   if (node.call.opset < kClipInputsOpset) {
@@ -52,7 +53,7 @@ std::optional<Stage> clip(const StageContext& context, const ProgramNode& node) 
   }
   for (const std::size_t which : {1U, 2U}) {
     if (node.input(which) < 0) continue;
-    const auto bound = small_constant(context, node.input(which));
+    const auto bound = small_constant(facts, node.input(which));
     if (!bound || bound->size() != 1) return std::nullopt;
     (which == 1 ? stage.alpha : stage.beta) = static_cast<float>(bound->front());
   }
@@ -94,12 +95,12 @@ constexpr PlainFunction kPlainFunctions[] = {
     {"Tanh", Function::tanh},
 };
 
-std::optional<Stage> unary(const StageContext& context, const ProgramNode& node) {
+std::optional<Stage> unary(const ValueFacts& facts, const ProgramNode& node) {
   const std::string& op = node.node->op_type();
   const Attributes& attributes = node.call.attributes;
   const auto* const plain = std::ranges::find(kPlainFunctions, std::string_view(op), &PlainFunction::op);
   if (plain != std::end(kPlainFunctions)) return function(plain->function);
-  if (op == "Clip") return clip(context, node);
+  if (op == "Clip") return clip(facts, node);
   if (op == "LeakyRelu") return function(Function::relu, attributes.real("alpha", 0.01F));
   if (op == "HardSigmoid") return function(Function::hard_sigmoid, attributes.real("alpha", 0.2F), attributes.real("beta", 0.5F));
   if (op == "HardSwish") return function(Function::hard_swish, 1.0F / 6.0F, 0.5F);
@@ -146,10 +147,10 @@ std::vector<Stage> pairwise(const ProgramNode& node, int through) {
 }
 
 /// x to a constant power, or to one of x's type. Roots and reciprocals differ from powers at −0 and −∞.
-std::optional<Stage> power(const StageContext& context, const ProgramNode& node, int through) {
+std::optional<Stage> power(const ValueFacts& facts, const ProgramNode& node, int through) {
   if (node.node->op_type() != "Pow" || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
   if (node.inputs[0] == through) {
-    const auto exponent = small_constant(context, node.inputs[1]);
+    const auto exponent = small_constant(facts, node.inputs[1]);
     if (exponent && exponent->size() == 1) {
       const double y = exponent->front();
       if (y == 1) return function(Function::linear, 1, 0);
@@ -178,8 +179,8 @@ Tensor along_channels(const std::vector<double>& values, std::size_t rank) {
   return out;
 }
 
-bool is_float(const StageContext& context, int value) {
-  const ValueState& state = context.states[static_cast<std::size_t>(value)];
+bool is_float(const ValueFacts& facts, int value) {
+  const ValueState& state = facts.state(value);
   return state.is_tensor() && state.info->type == DataType::float32;
 }
 
@@ -192,11 +193,11 @@ bool ChannelAffine::is_finite() const {
   return all(mean) && all(scale) && all(bias);
 }
 
-std::optional<std::vector<double>> small_constant(const StageContext& context, int value) {
+std::optional<std::vector<double>> small_constant(const ValueFacts& facts, int value) {
   if (value < 0) return std::nullopt;
-  KnownConstant* const known = context.states[static_cast<std::size_t>(value)].constant.get();
+  KnownConstant* const known = facts.state(value).constant.get();
   if (known == nullptr || known->element_count() > 65536) return std::nullopt;
-  const Tensor tensor = contiguous(context.store.load(*known));
+  const Tensor tensor = contiguous(facts.store.load(*known));
   std::vector<double> out(static_cast<std::size_t>(tensor.element_count()));
   const auto convert = [&](const auto* elements) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(elements[i]);
@@ -220,18 +221,18 @@ std::optional<std::vector<double>> small_constant(const StageContext& context, i
   return out;
 }
 
-std::optional<ChannelAffine> channel_affine_of(const StageContext& context, const ProgramNode& node) {
+std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node) {
   if (node.node->op_type() != "BatchNormalization" || node.inputs.size() != 5) return std::nullopt;
   for (std::size_t k = 1; k < node.outputs.size(); ++k) {
     if (node.outputs[k] >= 0) return std::nullopt;
   }
   if (node.call.attributes.integer("training_mode", 0) != 0) return std::nullopt;
   if (node.call.opset < 9 && node.call.attributes.integer("spatial", 1) == 0) return std::nullopt;
-  const ValueState& x = context.states[static_cast<std::size_t>(node.inputs[0])];
-  if (!is_float(context, node.inputs[0]) || x.info->dims.size() < 2) return std::nullopt;
+  const ValueState& x = facts.state(node.inputs[0]);
+  if (!is_float(facts, node.inputs[0]) || x.info->dims.size() < 2) return std::nullopt;
   std::vector<double> parameters[4];
   for (std::size_t i = 0; i < 4; ++i) {
-    auto values = small_constant(context, node.inputs[i + 1]);
+    auto values = small_constant(facts, node.inputs[i + 1]);
     if (!values || static_cast<int64_t>(values->size()) != x.info->dims[1]) return std::nullopt;
     parameters[i] = std::move(*values);
   }
@@ -241,27 +242,27 @@ std::optional<ChannelAffine> channel_affine_of(const StageContext& context, cons
   return out;
 }
 
-std::optional<Stage> unary_stage_of(const StageContext& context, const ProgramNode& node) {
-  return unary(context, node);
+std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node) {
+  return unary(facts, node);
 }
 
-std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through) {
-  if (node.output(0) < 0 || !is_float(context, through) || !is_float(context, node.output(0))) return std::nullopt;
-  if (const auto affine = channel_affine_of(context, node)) {
+std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, int through) {
+  if (node.output(0) < 0 || !is_float(facts, through) || !is_float(facts, node.output(0))) return std::nullopt;
+  if (const auto affine = channel_affine_of(facts, node)) {
     if (node.inputs[0] != through) return std::nullopt;
-    const std::size_t rank = context.states[static_cast<std::size_t>(through)].info->dims.size();
+    const std::size_t rank = facts.state(through).info->dims.size();
     return std::vector<Stage>{binary(BinaryFunction::subtract, along_channels(affine->mean, rank)),
                               binary(BinaryFunction::multiply, along_channels(affine->scale, rank)),
                               binary(BinaryFunction::add, along_channels(affine->bias, rank))};
   }
   auto stages = pairwise(node, through);
-  if (const auto stage = power(context, node, through)) stages.push_back(*stage);
+  if (const auto stage = power(facts, node, through)) stages.push_back(*stage);
   for (const Stage& stage : stages) {
-    if (stage.value >= 0 && !is_float(context, stage.value)) return std::nullopt;
+    if (stage.value >= 0 && !is_float(facts, stage.value)) return std::nullopt;
   }
   if (!stages.empty()) return stages;
   if (node.input(0) != through) return std::nullopt;
-  if (const auto stage = unary(context, node)) return std::vector<Stage>{*stage};
+  if (const auto stage = unary(facts, node)) return std::vector<Stage>{*stage};
   return std::nullopt;
 }
 

@@ -3,8 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "exec/constant_store.h"
-#include "exec/inference.h"
+#include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 
@@ -27,21 +26,15 @@ struct ChannelAffine {
   [[nodiscard]] bool is_finite() const;
 };
 
-/// What reading a node takes.
-struct StageContext {
-  const std::vector<ValueState>& states;
-  ConstantStore& store;
-};
-
 /// Contents of a constant of at most 65,536 elements as doubles; nothing when the value is absent, not constant, larger, or of a type
 /// that is none of f32, f64, i32, i64.
-[[nodiscard]] std::optional<std::vector<double>> small_constant(const StageContext& context, int value);
+[[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, int value);
 
 /// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
-[[nodiscard]] std::optional<std::vector<Stage>> stages_of(const StageContext& context, const ProgramNode& node, int through);
+[[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, int through);
 /// The node as a function of its only input that has its type, or nothing.
-[[nodiscard]] std::optional<Stage> unary_stage_of(const StageContext& context, const ProgramNode& node);
+[[nodiscard]] std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node);
 /// The node as an affine per channel, or nothing.
-[[nodiscard]] std::optional<ChannelAffine> channel_affine_of(const StageContext& context, const ProgramNode& node);
+[[nodiscard]] std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node);
 
 }  // namespace relayout

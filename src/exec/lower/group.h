@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "exec/program.h"
+
+namespace relayout {
+
+/// Nodes that become one piece of work: the first is the anchor, each next one reads its predecessor's output, which nobody else does.
+struct Group {
+  std::vector<const ProgramNode*> nodes;
+  [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
+  [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
+  /// What the group makes, unless the anchor stands alone and makes more.
+  [[nodiscard]] int output() const { return last().output(0); }
+};
+
+}  // namespace relayout

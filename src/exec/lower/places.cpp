@@ -1,0 +1,185 @@
+// Where each value of a plan lies: its own place, copies in other orders, and which of them the running group reads.
+#include "exec/lower/places.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "exec/constant_store.h"
+#include "exec/inference.h"
+#include "exec/kernels/kernel.h"
+#include "exec/layout_guide.h"
+#include "exec/lower/group.h"
+#include "exec/lower/order.h"
+#include "exec/lower/read_counts.h"
+#include "exec/lower/step_writer.h"
+#include "exec/lower/value_facts.h"
+#include "exec/plan.h"
+#include "exec/program.h"
+#include "layout/axis_order.h"
+#include "relayout/execute.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, ReadCounts reads, StepWriter& steps)
+    : facts_(facts),
+      guide_(guide),
+      optimized_(mode == Mode::optimized),
+      reads_(std::move(reads)),
+      steps_(steps),
+      where_(facts.states.size()) {}
+
+void Places::count_reads(const Group& group, int change) {
+  for (const ProgramNode* node : group.nodes) {
+    for (const int input : node->inputs) {
+      if (input >= 0) reads_.add(input, change);
+    }
+  }
+}
+
+/// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
+void Places::begin(const Group& group) {
+  count_reads(group, -1);
+  int inside = -1;  // what a node of the group hands to the next
+  for (const ProgramNode* node : group.nodes) {
+    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
+      const int value = node->inputs[i];
+      if (value < 0 || value == inside || !facts_.is_tensor(value) || facts_.constant(value) != nullptr) continue;
+      where(value).chosen = 0;
+      if (const auto wanted = guide_.wanted(node->number, i)) choose(value, *wanted);
+    }
+    inside = node->output(0);
+  }
+}
+
+void Places::choose(int value, const AxisOrder& wanted) {
+  (void)of(value);
+  const auto& places = where(value).places;
+  const auto found = std::ranges::find_if(places, [&](const Place& candidate) { return follows(candidate.desc, wanted); });
+  if (found != places.end()) {
+    where(value).chosen = static_cast<std::size_t>(found - places.begin());
+  } else {
+    (void)dense(value, wanted);
+    where(value).chosen = where(value).places.size() - 1;
+  }
+}
+
+void Places::define(int value, Place place) {
+  reads_.settle(value, place.buffer);
+  where(value).places.push_back(std::move(place));
+}
+
+void Places::define_elements(int value, std::vector<Place> places) {
+  for (const Place& place : places) reads_.settle(value, place.buffer);
+  where(value).elements = std::move(places);
+}
+
+const std::vector<Place>* Places::elements(int value) const {
+  const Where& at = where_[static_cast<std::size_t>(value)];
+  return at.elements.empty() ? nullptr : &at.elements;
+}
+
+Place Places::import_value(int value) {
+  const ValueState& state = facts_.state(value);
+  TensorDesc desc{state.info->type, state.info->dims, {}};
+  desc.strides = state.strides ? *state.strides : contiguous_strides(desc.dims);
+  where(value).imported = true;
+  return steps_.import_place(value, std::move(desc));
+}
+
+Place Places::of(int value) {
+  if (where(value).places.empty()) {
+    KnownConstant* const known = facts_.constant(value);
+    define(value, known != nullptr ? steps_.fixed_place(facts_.store.load(*known)) : import_value(value));
+  }
+  return where(value).places[where(value).chosen];
+}
+
+Place Places::dense(int value, Order order) {
+  return dense_as(value, axes_of(order, facts_.info(value).dims), !optimized_);
+}
+
+Place Places::dense_inside(int value, Order order) {
+  return dense_as(value, axes_of(order, facts_.info(value).dims), true);
+}
+
+Place Places::dense_as(int value, const AxisOrder& order, bool inside) {
+  const Place lies = of(value);
+  const TensorDesc wanted = ordered(lies.desc.type, lies.desc.dims, order);
+  const auto is_wanted = [&](const TensorDesc& desc) {
+    if (std::ranges::find(desc.dims, 0) != desc.dims.end()) return true;
+    for (const int64_t axis : order) {
+      if (desc.strides[static_cast<std::size_t>(axis)] != wanted.strides[static_cast<std::size_t>(axis)]) return false;
+    }
+    return true;
+  };
+  for (const Place& candidate : where(value).places) {
+    if (!is_wanted(candidate.desc)) continue;
+    Place out = candidate;
+    out.desc = wanted;
+    return out;
+  }
+  if (KnownConstant* const known = facts_.constant(value)) {
+    const Tensor source = facts_.store.load(*known);
+    Tensor copied(wanted);
+    const auto kernel = make_copy_kernel(source.desc(), copied.desc(), {});
+    kernel->bind(0, source.bytes());
+    kernel->bind(1, copied.bytes());
+    kernel->run();
+    define(value, steps_.fixed_place(copied));
+    return where(value).places.back();
+  }
+  // A view with gaps, or one without a planned order, only becomes dense.
+  const bool turns = guide_.has_order(value) && !follows(lies.desc, order);
+  const Place out = steps_.new_place(wanted);
+  steps_.copy(lies, out, inside ? StepKind::inside : turns ? StepKind::reorder : StepKind::pack);
+  // A copy made inside one node is not offered to other readers.
+  if (!inside || !optimized_) define(value, out);
+  return out;
+}
+
+int Places::slot(int value) {
+  int& slot = where(value).slot;
+  if (slot < 0) slot = steps_.new_slot(facts_.info(value).kind);
+  return slot;
+}
+
+int Places::read_slot(int value) {
+  Where& at = where(value);
+  if (at.slot < 0) {
+    at.slot = steps_.import_slot(value, facts_.info(value).kind);
+    at.imported = true;
+  }
+  return at.slot;
+}
+
+PlanPort Places::port(int value) {
+  if (!facts_.is_tensor(value)) return {value, {}, slot(value)};
+  return {value, of(value), -1};
+}
+
+void Places::hand_over(int value) {
+  if (where(value).places.empty() || where(value).imported || facts_.constant(value) != nullptr || !guide_.has_order(value)) return;
+  where(value).chosen = 0;
+  const Place contiguous = dense(value, Order::contiguous);
+  const auto& places = where(value).places;
+  const auto found = std::ranges::find_if(
+      places, [&](const Place& candidate) { return candidate.buffer == contiguous.buffer && candidate.offset == contiguous.offset; });
+  where(value).chosen = static_cast<std::size_t>(found - places.begin());
+}
+
+std::vector<int> Places::made_for_later() const {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < where_.size(); ++i) {
+    const Where& at = where_[i];
+    const auto value = static_cast<int>(i);
+    if ((at.places.empty() && at.slot < 0) || at.imported || reads_.of(value) == 0 || facts_.constant(value) != nullptr) continue;
+    out.push_back(value);
+  }
+  return out;
+}
+
+}  // namespace relayout

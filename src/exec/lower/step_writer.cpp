@@ -1,0 +1,190 @@
+// Writes the steps of a plan with the buffers that they work on, and what is told of each.
+#include "exec/lower/step_writer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
+#include "exec/lower/order.h"
+#include "exec/lower/rates.h"
+#include "exec/lower/value_facts.h"
+#include "exec/plan.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+std::string_view name_of_layout(const TensorDesc& desc) {
+  if (is_ordered(desc, Order::contiguous)) return "contiguous";
+  return is_ordered(desc, Order::channels_last) ? "channels-last" : "strided";
+}
+
+/// oneDNN's reorder takes f32 with positive strides, and is slower than the own copy for images of few channels.
+bool suits_library(const TensorDesc& source) {
+  if (source.type != DataType::float32 || source.dims.size() < 3 || source.dims.size() > 6 || source.dims[1] <= rates::kFewCopyChannels)
+    return false;
+  return std::ranges::all_of(source.strides, [](int64_t stride) { return stride > 0; });
+}
+
+/// Of the elements that there are: one for a dim that is repeated.
+int64_t stored_bytes(const TensorDesc& desc) {
+  auto bytes = static_cast<int64_t>(memory_size(desc.type));
+  for (std::size_t i = 0; i < desc.dims.size(); ++i) bytes *= desc.strides[i] == 0 ? std::min<int64_t>(desc.dims[i], 1) : desc.dims[i];
+  return bytes;
+}
+
+}  // namespace
+
+Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes) {
+  return {place.buffer, place.offset + offset_bytes, std::move(desc)};
+}
+
+int StepWriter::new_buffer(Buffer buffer) {
+  plan_.buffers.push_back(std::move(buffer));
+  return static_cast<int>(plan_.buffers.size()) - 1;
+}
+
+Place StepWriter::new_place(TensorDesc desc) {
+  if (desc.type == DataType::string) return fixed_place(Tensor(desc.type, desc.dims));
+  Buffer buffer;
+  buffer.bytes = byte_count(desc);
+  return {new_buffer(std::move(buffer)), 0, std::move(desc)};
+}
+
+Place StepWriter::fixed_place(const Tensor& tensor) {
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::fixed;
+  buffer.owner = tensor.owner();
+  buffer.data = tensor.bytes();
+  return {new_buffer(std::move(buffer)), 0, tensor.desc()};
+}
+
+Place StepWriter::fixed_place(std::shared_ptr<void> memory, int64_t bytes) {
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::fixed;
+  buffer.bytes = bytes;
+  buffer.data = static_cast<std::byte*>(memory.get());
+  buffer.owner = std::move(memory);
+  return {new_buffer(std::move(buffer)), 0, TensorDesc{DataType::uint8, {bytes}, {1}}};
+}
+
+Place StepWriter::import_place(int value, TensorDesc desc) {
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::external;
+  const Place place{new_buffer(std::move(buffer)), 0, std::move(desc)};
+  plan_.imports.push_back({value, place, -1});
+  return place;
+}
+
+int StepWriter::new_slot(Datum::Kind kind) {
+  plan_.slots.emplace_back().kind = kind;
+  return static_cast<int>(plan_.slots.size()) - 1;
+}
+
+int StepWriter::import_slot(int value, Datum::Kind kind) {
+  const int slot = new_slot(kind);
+  plan_.imports.push_back({value, {}, slot});
+  return slot;
+}
+
+bool StepWriter::is_in_arena(const Place& place) const {
+  return plan_.buffers[static_cast<std::size_t>(place.buffer)].kind == Buffer::Kind::arena;
+}
+
+int StepWriter::use_threads(double nanoseconds) {
+  const int threads = nanoseconds < rates::kTeamNanoseconds ? 1 : threads_;
+  if (library_ != nullptr) library_->set_threads(threads);
+  return threads;
+}
+
+void StepWriter::begin(const Group& group, const ValueFacts& facts) {
+  about_ = {};
+  macs_ = 0;
+  for (const ProgramNode* part : group.nodes) {
+    const Node& node = *part->node;
+    if (part == group.nodes.front()) {
+      about_.node = name_of(node);
+    } else {
+      about_.absorbed.push_back(name_of(node));
+    }
+    about_.operators.push_back(node.op_type());
+    about_.op_type += (about_.op_type.empty() ? "" : " + ") + node.op_type();
+  }
+  for (const int value : group.anchor().inputs) {
+    if (value >= 0 && facts.is_tensor(value)) about_.inputs.push_back(facts.info(value).dims);
+  }
+}
+
+void StepWriter::begin(const Value& output) {
+  about_ = {};
+  about_.node = output.name();
+}
+
+void StepWriter::end() {
+  plan_.info.macs += macs_;
+  if (!plan_.info.steps.empty()) plan_.info.steps.back().macs += macs_;
+  macs_ = 0;
+}
+
+StepInfo& StepWriter::record(const TensorDesc& output, std::string_view implementation) {
+  StepInfo& info = plan_.info.steps.emplace_back(about_);
+  info.implementation = implementation;
+  info.layout = name_of_layout(output);
+  info.dims = output.dims;
+  info.output_bytes = byte_count(output);
+  return info;
+}
+
+void StepWriter::emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads) {
+  Step step;
+  const auto number = static_cast<int64_t>(plan_.steps.size());
+  StepInfo& info = record(places.empty() ? TensorDesc{} : places.back().desc, kernel->implementation());
+  info.threads = threads;
+  for (const Place& place : places) {
+    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(place.buffer)];
+    buffer.first = std::min(buffer.first, number);
+    buffer.last = std::max(buffer.last, number);
+    step.operands.push_back({place.buffer, place.offset});
+    info.bytes += stored_bytes(place.desc);
+  }
+  plan_.info.scratchpad_bytes = std::max(plan_.info.scratchpad_bytes, kernel->scratchpad_bytes());
+  step.kernel = std::move(kernel);
+  step.threads = threads;
+  plan_.steps.push_back(std::move(step));
+}
+
+void StepWriter::copy(const Place& from, const Place& to, StepKind kind) {
+  if (kind == StepKind::reorder) ++plan_.info.reorders;
+  if (kind == StepKind::pack) ++plan_.info.packs;
+  const double bytes = static_cast<double>(byte_count(to.desc));
+  const int threads = use_threads(bytes / rates::kStreamedBytesPerNanosecond);
+  std::unique_ptr<Kernel> kernel;
+  if (bytes > rates::kLibraryCopyBytes && library_ != nullptr && suits_library(from.desc)) {
+    MadePrimitive made = library_->make(Reorder{from.desc, to.desc});
+    if (made.primitive) kernel = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
+  }
+  if (!kernel) kernel = make_copy_kernel(from.desc, to.desc, {library_, threads});
+  emit(std::move(kernel), {from, to}, threads);
+  StepInfo& info = plan_.info.steps.back();
+  info.kind = kind;
+  info.op_type = kind == StepKind::pack ? "Pack" : "Reorder";
+}
+
+const std::string& name_of(const Node& node) {
+  const Value* const first = node.output(0);
+  return !node.name().empty() || first == nullptr ? node.name() : first->name();
+}
+
+}  // namespace relayout

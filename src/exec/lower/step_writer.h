@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
+#include "exec/lower/value_facts.h"
+#include "exec/plan.h"
+#include "exec/primitives.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+
+namespace relayout {
+
+/// The place of elements of a tensor that lies at `place`.
+[[nodiscard]] Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes);
+
+/// Writes a plan: buffers, slots, and steps over them.
+class StepWriter {
+ public:
+  /// `library`: null in reference mode.
+  StepWriter(Plan& plan, PrimitiveLibrary* library, int threads) : plan_(plan), library_(library), threads_(threads) {}
+
+  /// Steps from here on are this group's.
+  void begin(const Group& group, const ValueFacts& facts);
+  /// The group is done: what it counted is its last step's.
+  void end();
+  /// Steps from here on are copies of this output of the graph.
+  void begin(const Value& output);
+
+  [[nodiscard]] Place new_place(TensorDesc desc);
+  [[nodiscard]] Place fixed_place(const Tensor& tensor);
+  [[nodiscard]] Place fixed_place(std::shared_ptr<void> memory, int64_t bytes);
+  /// Where a value will lie that was made before the plan runs.
+  [[nodiscard]] Place import_place(int value, TensorDesc desc);
+  /// A slot for a value that is no plain tensor; filled with that value, when it was made before the plan runs.
+  [[nodiscard]] int new_slot(Datum::Kind kind);
+  [[nodiscard]] int import_slot(int value, Datum::Kind kind);
+  [[nodiscard]] Datum* slot_datum(int slot) { return &plan_.slots[static_cast<std::size_t>(slot)]; }
+  /// Whether a place is in memory that steps may write over.
+  [[nodiscard]] bool is_in_arena(const Place& place) const;
+
+  /// Appends a step. `places` in the order of the kernel's operands.
+  void emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads = 1);
+  /// A step for people only: nothing runs.
+  void note_view(const TensorDesc& desc) { record(desc, "view").kind = StepKind::view; }
+  /// Copies between two places of the same dims: a reorder, a pack or a copy inside a node.
+  void copy(const Place& from, const Place& to, StepKind kind);
+  void count_macs(int64_t macs) { macs_ += macs; }
+  void count_packed(int64_t bytes) { plan_.info.packed_bytes += bytes; }
+  /// Threads for a step of so many nanoseconds on one thread; sets them in the library, so that primitives made next are made for them.
+  int use_threads(double nanoseconds);
+
+ private:
+  int new_buffer(Buffer buffer);
+  StepInfo& record(const TensorDesc& output, std::string_view implementation);
+
+  Plan& plan_;
+  PrimitiveLibrary* library_;
+  int threads_;
+  StepInfo about_;    ///< what the steps of the running group have in common
+  int64_t macs_ = 0;  ///< of the running group
+};
+
+}  // namespace relayout
