@@ -47,7 +47,11 @@ set(inner_rooms
   "^src/exec/onednn/" "^exec/(onednn/|primitives\\.h$)"
   "^src/exec/kernels/" "^exec/(kernels/|(primitives|program)\\.h$)"
   "^src/exec/lower/" "^exec/(lower/|kernels/|(arena|constant_store|inference|layout_guide|plan|primitives|program)\\.h$)"
-  "^src/exec/" "^exec/(lower/|kernels/|[a-z_]+\\.h$)")
+  "^src/exec/" "^exec/(lower/|kernels/|[a-z_]+\\.h$)"
+  "^src/verify/inputs/" "^verify/(inputs/|(elements|rules)\\.h$)"
+  "^src/verify/suite/" "^verify/(suite/|inputs/|[a-z_]+\\.h$)"
+  "^src/verify/nodes/" "^verify/(nodes/|[a-z_]+\\.h$)"
+  "^src/verify/" "^verify/(inputs/|nodes/nodes\\.h$|[a-z_]+\\.h$)")
 
 foreach(level RANGE 8)
   foreach(room IN LISTS rooms_${level})

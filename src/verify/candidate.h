@@ -11,8 +11,8 @@
 #include "relayout/execute.h"
 #include "relayout/verify.h"
 #include "verify/floors.h"
+#include "verify/inputs/port.h"
 #include "verify/pair.h"
-#include "verify/port.h"
 #include "verify/reference.h"
 #include "verify/spill.h"
 

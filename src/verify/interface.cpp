@@ -14,7 +14,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "relayout/verify.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 

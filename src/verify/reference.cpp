@@ -13,7 +13,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "verify/compare.h"
-#include "verify/inputs.h"
+#include "verify/inputs/inputs.h"
 #include "verify/pair.h"
 #include "verify/session.h"
 

@@ -8,7 +8,7 @@
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
-#include "verify/inputs.h"
+#include "verify/inputs/inputs.h"
 
 namespace relayout {
 

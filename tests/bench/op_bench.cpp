@@ -25,7 +25,7 @@
 #include "support/op_cases.h"
 #include "support/paths.h"
 #include "support/temporary_folder.h"
-#include "verify/save_data.h"
+#include "verify/inputs/save_data.h"
 
 namespace relayout::test {
 namespace {

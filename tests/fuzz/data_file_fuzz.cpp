@@ -8,9 +8,9 @@
 
 #include "base/file.h"
 #include "relayout/error.h"
-#include "verify/data_file.h"
-#include "verify/image.h"
-#include "verify/zip.h"
+#include "verify/inputs/data_file.h"
+#include "verify/inputs/image.h"
+#include "verify/inputs/zip.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace relayout;

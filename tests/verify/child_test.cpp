@@ -1,4 +1,4 @@
-#include "verify/child.h"
+#include "verify/suite/child.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "verify/data_file.h"
+#include "verify/inputs/data_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "relayout/types.h"
 #include "tensors.h"
 #include "verify/compare.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 namespace {

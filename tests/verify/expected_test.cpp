@@ -1,4 +1,4 @@
-#include "verify/expected.h"
+#include "verify/suite/expected.h"
 
 #include <gtest/gtest.h>
 

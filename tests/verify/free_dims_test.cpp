@@ -1,4 +1,4 @@
-#include "verify/free_dims.h"
+#include "verify/inputs/free_dims.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "relayout/types.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 namespace {

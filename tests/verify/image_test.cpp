@@ -1,4 +1,4 @@
-#include "verify/image.h"
+#include "verify/inputs/image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "tensors.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/input_file.h"
+#include "verify/inputs/input_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "relayout/verify.h"
 #include "support/temporary_folder.h"
 #include "tensors.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/inputs.h"
+#include "verify/inputs/inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 #include "relayout/verify.h"
 #include "tensors.h"
 #include "verify/compare.h"
-#include "verify/roles.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/official.h"
+#include "verify/suite/official.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "verify/save_data.h"
+#include "verify/inputs/save_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "support/temporary_folder.h"
 #include "tensors.h"
 #include "verify/compare.h"
-#include "verify/data_file.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout {
 namespace {

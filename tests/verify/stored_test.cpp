@@ -13,7 +13,7 @@
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "tensors.h"
-#include "verify/save_data.h"
+#include "verify/inputs/save_data.h"
 
 namespace relayout {
 namespace {

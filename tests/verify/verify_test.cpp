@@ -23,7 +23,7 @@
 #include "relayout/tensor.h"
 #include "support/network.h"
 #include "verify/compare_models.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 #include "verify/session.h"
 
 namespace relayout {

@@ -11,8 +11,8 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/elements.h"
-#include "verify/inputs.h"
-#include "verify/roles.h"
+#include "verify/inputs/inputs.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 namespace {

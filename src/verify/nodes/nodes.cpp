@@ -1,6 +1,6 @@
 // Judges nodes rather than outputs: which node of the candidate, fed the original's values, makes others than the original; what of the
 // unexplained differences each node shows; and whether a node of the executor errs in one of its modes.
-#include "verify/nodes.h"
+#include "verify/nodes/nodes.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,11 +19,11 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
-#include "verify/layers.h"
+#include "verify/nodes/layers.h"
+#include "verify/nodes/suspects.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
-#include "verify/suspects.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,5 @@
 // The list of cases that are known not to pass: one line each, with the status and the reason.
-#include "verify/expected.h"
+#include "verify/suite/expected.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "verify/inputs.h"
+#include "verify/inputs/inputs.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,12 +13,12 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/free_dims.h"
-#include "verify/input_file.h"
-#include "verify/port.h"
-#include "verify/roles.h"
+#include "verify/inputs/free_dims.h"
+#include "verify/inputs/input_file.h"
+#include "verify/inputs/port.h"
+#include "verify/inputs/roles.h"
+#include "verify/inputs/table_rows.h"
 #include "verify/rules.h"
-#include "verify/table_rows.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,5 @@
 // Counts elements of quantized tensors that rounding may put on either side of a boundary between two steps.
-#include "verify/flips.h"
+#include "verify/suite/flips.h"
 
 #include <cstddef>
 #include <vector>

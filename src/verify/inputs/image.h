@@ -4,7 +4,7 @@
 #include <span>
 
 #include "relayout/verify.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 

@@ -1,4 +1,4 @@
-#include "verify/input_file.h"
+#include "verify/inputs/input_file.h"
 
 #include <algorithm>
 #include <climits>
@@ -16,10 +16,10 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/data_file.h"
-#include "verify/image.h"
-#include "verify/port.h"
-#include "verify/zip.h"
+#include "verify/inputs/data_file.h"
+#include "verify/inputs/image.h"
+#include "verify/inputs/port.h"
+#include "verify/inputs/zip.h"
 
 namespace relayout {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "relayout/execute.h"
 #include "relayout/verify.h"
-#include "verify/free_dims.h"
-#include "verify/port.h"
-#include "verify/roles.h"
+#include "verify/inputs/free_dims.h"
+#include "verify/inputs/port.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 

@@ -15,7 +15,7 @@
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/data_file.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout {
 namespace {

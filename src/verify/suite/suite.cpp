@@ -19,8 +19,8 @@
 #include "base/threads.h"
 #include "relayout/error.h"
 #include "report/json.h"
-#include "verify/child.h"
-#include "verify/expected.h"
+#include "verify/suite/child.h"
+#include "verify/suite/expected.h"
 
 namespace relayout {
 namespace {

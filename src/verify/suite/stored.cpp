@@ -24,14 +24,14 @@
 #include "relayout/verify.h"
 #include "report/json.h"
 #include "verify/compare.h"
-#include "verify/data_file.h"
-#include "verify/flips.h"
+#include "verify/inputs/data_file.h"
+#include "verify/inputs/port.h"
 #include "verify/noise.h"
-#include "verify/official.h"
-#include "verify/port.h"
 #include "verify/rules.h"
 #include "verify/session.h"
 #include "verify/spill.h"
+#include "verify/suite/flips.h"
+#include "verify/suite/official.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,6 @@
 // Compares two models node by node: each node of b is fed the values that a has in its place, so that one wrong node shows as one wrong
 // node, and is held against a floor of its own.
-#include "verify/layers.h"
+#include "verify/nodes/layers.h"
 
 #include <algorithm>
 #include <array>
@@ -30,8 +30,8 @@
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/elements.h"
+#include "verify/nodes/pairing.h"
 #include "verify/noise.h"
-#include "verify/pairing.h"
 #include "verify/precision.h"
 #include "verify/rules.h"
 #include "verify/session.h"

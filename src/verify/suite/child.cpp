@@ -1,5 +1,5 @@
 // A program run to its end with a deadline: its exit, its output, its time.
-#include "verify/child.h"
+#include "verify/suite/child.h"
 
 #include <fcntl.h>
 #include <poll.h>

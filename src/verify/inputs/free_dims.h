@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "relayout/verify.h"
-#include "verify/port.h"
-#include "verify/roles.h"
+#include "verify/inputs/port.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 

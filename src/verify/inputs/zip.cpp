@@ -1,4 +1,4 @@
-#include "verify/zip.h"
+#include "verify/inputs/zip.h"
 
 #include <zlib.h>
 

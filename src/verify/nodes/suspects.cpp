@@ -1,6 +1,6 @@
 // Places what a proof leaves unexplained at nodes: a constant at the first nodes that compute with it, a node at itself, whatever lies in
 // a nested graph at the node of the main graph that holds it.
-#include "verify/suspects.h"
+#include "verify/nodes/suspects.h"
 
 #include <algorithm>
 #include <cstddef>

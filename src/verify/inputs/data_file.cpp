@@ -1,4 +1,4 @@
-#include "verify/data_file.h"
+#include "verify/inputs/data_file.h"
 
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
@@ -15,7 +15,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 namespace {

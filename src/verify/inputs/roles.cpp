@@ -1,4 +1,4 @@
-#include "verify/roles.h"
+#include "verify/inputs/roles.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -21,7 +21,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
-#include "verify/table_rows.h"
+#include "verify/inputs/table_rows.h"
 
 namespace relayout {
 namespace {

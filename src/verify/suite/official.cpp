@@ -1,4 +1,4 @@
-#include "verify/official.h"
+#include "verify/suite/official.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "relayout/datum.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 

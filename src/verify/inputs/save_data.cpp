@@ -1,4 +1,4 @@
-#include "verify/save_data.h"
+#include "verify/inputs/save_data.h"
 
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,4 @@
-#include "verify/free_dims.h"
+#include "verify/inputs/free_dims.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,8 @@
 #include "relayout/error.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/port.h"
-#include "verify/roles.h"
+#include "verify/inputs/port.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/table_rows.h"
+#include "verify/inputs/table_rows.h"
 
 #include <algorithm>
 #include <cstddef>

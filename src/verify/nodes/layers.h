@@ -10,10 +10,10 @@
 
 #include "relayout/types.h"
 #include "verify/compare.h"
-#include "verify/pairing.h"
+#include "verify/nodes/pairing.h"
+#include "verify/nodes/suspects.h"
 #include "verify/session.h"
 #include "verify/spill.h"
-#include "verify/suspects.h"
 
 namespace relayout {
 

@@ -1,4 +1,4 @@
-#include "verify/image.h"
+#include "verify/inputs/image.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 // The decoders of stb (https://github.com/nothings/stb), without file access: bytes come from memory.
 #define STB_IMAGE_IMPLEMENTATION

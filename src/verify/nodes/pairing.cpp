@@ -1,4 +1,4 @@
-#include "verify/pairing.h"
+#include "verify/nodes/pairing.h"
 
 #include <algorithm>
 #include <array>

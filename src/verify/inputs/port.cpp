@@ -1,4 +1,4 @@
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 #include <onnx/onnx_pb.h>
 

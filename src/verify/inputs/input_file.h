@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "relayout/verify.h"
-#include "verify/port.h"
+#include "verify/inputs/port.h"
 
 namespace relayout {
 
