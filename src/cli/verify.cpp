@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/destinations.h"
 #include "cli/failure.h"
+#include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -41,42 +42,23 @@ namespace {
 struct Request {
   std::vector<std::string> models;
   std::string data;
-  Assignments dims, shapes, inputs;
-  int64_t seed = 1;
-  std::string io, precision, mode, junit, markdown, html, resize, save_data, original;
-  std::vector<std::string> mean, deviation;
+  InputWords inputs;
+  std::string io, precision, mode, junit, markdown, html, save_data, original;
   bool reference = false, layers = false, github = false, proof = false, strict = false;
   SuiteRequest suite;
   VerifyOptions options;
 };
 
-ImageOptions image_options(const Request& request) {
-  ImageOptions images;
-  if (!request.resize.empty()) {
-    const std::vector<int64_t> sizes = parse_dims("--resize", request.resize);
-    if (sizes.size() > 2 || std::ranges::any_of(sizes, [](int64_t size) { return size < 1; })) {
-      fail(ErrorKind::usage, "--resize " + escape(request.resize) + ": one size, or height and width");
-    }
-    images.resize = {sizes.front(), sizes.back()};
-  }
-  for (const std::string& word : request.mean) images.mean.push_back(parse_real("--mean", word));
-  for (const std::string& word : request.deviation) {
-    images.deviation.push_back(parse_real("--std", word));
-    if (!(images.deviation.back() > 0)) fail(ErrorKind::usage, "--std " + escape(word) + ": must be more than 0");
-  }
-  return images;
-}
-
 /// What was given as words, in the library's types.
 void read_words(Request& request) {
   VerifyOptions& options = request.options;
-  options.seed = static_cast<uint64_t>(request.seed);
-  options.dims = dims_of(request.dims);
+  options.seed = static_cast<uint64_t>(request.inputs.seed);
+  options.dims = dims_of(request.inputs.dims);
   options.images_last = !request.io.empty();
   if (!request.precision.empty()) options.precision = request.precision == "fp16" ? DataType::float16 : DataType::bfloat16;
-  options.shapes = shapes_of(request.shapes);
-  for (const auto& [name, value] : request.inputs) options.inputs[name] = value;
-  options.images = image_options(request);
+  options.shapes = shapes_of(request.inputs.shapes);
+  options.inputs = input_files(request.inputs);
+  options.images = image_options(request.inputs);
   options.save_data = request.save_data;
   if (request.reference && !request.mode.empty() && request.mode != "reference") {
     fail(ErrorKind::usage, "--reference and --mode " + request.mode + " exclude each other");
@@ -126,7 +108,7 @@ std::string exact_text(double value) {
 
 /// What the processes of a suite's cases are told besides the case.
 std::vector<std::string> case_options(const Request& request, const Common& common) {
-  std::vector<std::string> words{"--seed", std::to_string(request.seed), "--threads", std::to_string(std::max(common.threads, 1))};
+  std::vector<std::string> words{"--seed", std::to_string(request.inputs.seed), "--threads", std::to_string(std::max(common.threads, 1))};
   const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
   if (request.options.mode) add("--mode", std::string(to_string(*request.options.mode)));
   if (request.options.rtol) add("--rtol", exact_text(*request.options.rtol));
@@ -263,7 +245,6 @@ int run(Request& request, const Common& common) {
 
 /// Options that would do nothing, or contradict each other.
 void declare_rules(OptionSet& options) {
-  options.needs({"--resize", "--mean", "--std"}, {"--input"});
   options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected"}, {"--suite"});
   options.needs({"--mode", "--reference"}, {"--data", "--suite"});
   options.excludes({"--mode"}, {"--reference"});
@@ -291,14 +272,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.group("Inputs");
   options.integer("--samples", "N", 1, request->options.samples,
                   "how many sets of inputs to run (default: 4; 1 where the files alone prove it)");
-  options.integer("--seed", "S", 0, request->seed, "of the generated inputs (default: 1)");
-  options.assignments("--input", "NAME=FILE", request->inputs,
-                      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image");
-  options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
-  options.assignments("--dim", "N=2", request->dims, "size of a named dimension");
-  options.text("--resize", "H,W", request->resize, "with an image: its size, where the input leaves it open (one number: a square)");
-  options.list("--mean", "X,…", request->mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
-  options.list("--std", "X,…", request->deviation, "with an image: what is left is divided by this", ',');
+  declare_input_options(options, request->inputs);
   options.text("--save-data", "DIR", request->save_data, "write inputs and outputs of A there as test_data_set_N, for --data");
   options.group("Verdict");
   options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");

@@ -1,0 +1,53 @@
+// The options that say what a model is run on: of all commands that run one.
+#include "cli/input_options.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/options.h"
+#include "relayout/error.h"
+#include "relayout/verify.h"
+
+namespace relayout::cli {
+
+void declare_input_options(OptionSet& options, InputWords& words) {
+  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)");
+  options.assignments("--input", "NAME=FILE", words.files,
+                      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image");
+  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input");
+  options.assignments("--dim", "N=2", words.dims, "size of a named dimension");
+  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");
+  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
+  options.list("--std", "X,…", words.deviation, "with an image: what is left is divided by this", ',');
+  options.needs({"--resize", "--mean", "--std"}, {"--input"});
+}
+
+std::map<std::string, std::filesystem::path> input_files(const InputWords& words) {
+  std::map<std::string, std::filesystem::path> out;
+  for (const auto& [name, file] : words.files) out[name] = file;
+  return out;
+}
+
+ImageOptions image_options(const InputWords& words) {
+  ImageOptions images;
+  if (!words.resize.empty()) {
+    const std::vector<int64_t> sizes = parse_dims("--resize", words.resize);
+    if (sizes.size() > 2 || std::ranges::any_of(sizes, [](int64_t size) { return size < 1; })) {
+      fail(ErrorKind::usage, "--resize " + escape(words.resize) + ": one size, or height and width");
+    }
+    images.resize = {sizes.front(), sizes.back()};
+  }
+  for (const std::string& word : words.mean) images.mean.push_back(parse_real("--mean", word));
+  for (const std::string& word : words.deviation) {
+    images.deviation.push_back(parse_real("--std", word));
+    if (!(images.deviation.back() > 0)) fail(ErrorKind::usage, "--std " + escape(word) + ": must be more than 0");
+  }
+  return images;
+}
+
+}  // namespace relayout::cli

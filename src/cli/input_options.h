@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "relayout/verify.h"
+
+namespace relayout::cli {
+
+/// What the command line says of a model's inputs, as words.
+struct InputWords {
+  Assignments dims, shapes, files;
+  int64_t seed = 1;
+  std::string resize;
+  std::vector<std::string> mean, deviation;
+};
+
+/// --seed, --input, --shape, --dim, --resize, --mean, --std, and that the last three need --input.
+void declare_input_options(OptionSet& options, InputWords& words);
+
+/// --input NAME=FILE.
+[[nodiscard]] std::map<std::string, std::filesystem::path> input_files(const InputWords& words);
+/// --resize, --mean and --std.
+[[nodiscard]] ImageOptions image_options(const InputWords& words);
+
+}  // namespace relayout::cli
