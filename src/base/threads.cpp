@@ -18,13 +18,6 @@
 namespace relayout {
 namespace {
 
-int affinity_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
-
 /// CPUs that a quota grants, rounded up; 0 when the file has none. "QUOTA PERIOD" in microseconds, or "max PERIOD".
 int quota_in(const std::string& path) {
   std::ifstream file(path);
@@ -34,7 +27,21 @@ int quota_in(const std::string& path) {
   return static_cast<int>(std::ceil(std::atof(quota.c_str()) / period));
 }
 
-/// The least quota of this process's control group (version 2) and those around it; 0 when there is none.
+/// What the user asks of every program that runs on OpenMP; 0 when nothing.
+int environment_limit(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? 0 : std::max(0, std::atoi(text));
+}
+
+}  // namespace
+
+int affinity_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
 int quota_cpus() {
   std::ifstream groups("/proc/self/cgroup");
   std::string line, group;
@@ -50,14 +57,6 @@ int quota_cpus() {
     group.resize(parent);
   }
 }
-
-/// What the user asks of every program that runs on OpenMP; 0 when nothing.
-int environment_limit(const char* name) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? 0 : std::max(0, std::atoi(text));
-}
-
-}  // namespace
 
 int available_cpus() {
   int cpus = affinity_cpus();

@@ -28,6 +28,8 @@ class FreeDims {
     std::map<std::string, int64_t> dims;  ///< by symbol, or "input[axis]"
   };
   [[nodiscard]] int attempts() const noexcept { return attempts_; }
+  /// From this attempt on batches are of one; 0 where there are none.
+  [[nodiscard]] int first_single() const noexcept { return attempts_ > size_attempts_ ? size_attempts_ : 0; }
   [[nodiscard]] Assignment assign(int sample, int samples, int attempt) const;
   /// The guessed dims besides batches, for messages; empty when there are none.
   [[nodiscard]] std::vector<std::string> guessed() const;

@@ -1,0 +1,92 @@
+// Rows put together: by operator, by layout, by implementation, by the scopes of the nodes' paths.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/scopes.h"
+#include "relayout/profile.h"
+
+namespace relayout {
+namespace {
+
+std::string joined(const std::vector<std::string_view>& parts, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(count, parts.size()); ++i) out += (out.empty() ? "" : "/") + std::string(parts[i]);
+  return out;
+}
+
+std::string scope_of(const std::string& node, std::size_t depth) {
+  std::vector<std::string_view> parts = path_of(node);
+  if (!parts.empty()) parts.pop_back();  // the node itself
+  const std::string out = joined(parts, depth == 0 ? parts.size() : depth);
+  return out.empty() ? "(top)" : out;
+}
+
+std::string key_of(const ProfileRow& row, Grouping by, std::size_t depth) {
+  if (row.is_executor()) return row.node;
+  switch (by) {
+    case Grouping::node:
+      return row.node;
+    case Grouping::op:
+      return row.op_type;
+    case Grouping::layout:
+      return row.layout;
+    case Grouping::implementation:
+      return row.implementation;
+    case Grouping::scope:
+      return scope_of(row.node, depth);
+  }
+  return row.node;
+}
+
+}  // namespace
+
+std::vector<std::string_view> path_of(std::string_view node) {
+  const char separator = node.find('/') != std::string_view::npos ? '/' : '.';
+  std::vector<std::string_view> parts;
+  while (!node.empty()) {
+    const std::size_t end = node.find(separator);
+    if (end != 0) parts.push_back(node.substr(0, end));
+    if (end == std::string_view::npos) break;
+    node.remove_prefix(end + 1);
+  }
+  return parts;
+}
+
+std::string_view to_string(Grouping by) noexcept {
+  switch (by) {
+    case Grouping::node:
+      return "node";
+    case Grouping::op:
+      return "op";
+    case Grouping::layout:
+      return "layout";
+    case Grouping::implementation:
+      return "impl";
+    case Grouping::scope:
+      return "scope";
+  }
+  return "";
+}
+
+std::vector<ProfileGroup> group_rows(const Profile& profile, Grouping by, std::size_t depth) {
+  std::vector<ProfileGroup> groups;
+  std::unordered_map<std::string, std::size_t> numbers;
+  for (const ProfileRow& row : profile.rows) {
+    const std::string key = key_of(row, by, depth);
+    const auto [entry, is_new] = numbers.try_emplace(key, groups.size());
+    if (is_new) groups.push_back({.name = key});
+    ProfileGroup& group = groups[entry->second];
+    ++group.rows;
+    group.bytes += row.bytes;
+    group.macs += row.macs;
+    group.us += row.us;
+    group.share += row.share;
+  }
+  return groups;
+}
+
+}  // namespace relayout

@@ -1,0 +1,175 @@
+// The measuring loops: how often, in which order, and when it is enough.
+#include "relayout/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "profile/recorder.h"
+#include "profile/statistics.h"
+#include "profile/subject.h"
+
+namespace relayout {
+namespace {
+
+constexpr int kRuns = 50, kPairs = 100;  ///< where nothing else is asked for
+constexpr int kLeastRuns = 10;           ///< the fewest whose interval leaves out the extremes
+constexpr int kRounds = 10;              ///< of a comparison: the same over rounds
+constexpr int kLeastWarmUps = 3;
+constexpr double kSteady = 0.05, kWarmUpSeconds = 1;
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kBusy = 0.9;  ///< of the processor time that the threads would take
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// Until three runs in a row are alike, or a second is over: caches, branch predictors and the processor's clock settle.
+void warm_up(Subject& subject) {
+  const Stopwatch watch;
+  std::vector<double> times;
+  while (true) {
+    times.push_back(static_cast<double>(subject.warm_up()));
+    if (watch.seconds() > kWarmUpSeconds) return;
+    if (times.size() < kLeastWarmUps) continue;
+    const auto [least, most] = std::minmax_element(times.end() - kLeastWarmUps, times.end());
+    if (*most <= *least * (1 + kSteady)) return;
+  }
+}
+
+/// Whether the interval is as narrow as was asked for. Looked at after 10, 20, 40 … runs only: after each run, chance would end it early.
+bool is_precise(const Recorder& recorder, double wanted) {
+  const int64_t runs = recorder.runs();
+  const int64_t doublings = runs / kLeastRuns;
+  if (runs % kLeastRuns != 0 || (doublings & (doublings - 1)) != 0) return false;
+  const Estimate latency = estimate(recorder.walls());
+  return latency.interval && (latency.interval->high - latency.interval->low) / 2 < wanted * latency.median;
+}
+
+/// Says of measured runs when they are enough.
+class Budget {
+ public:
+  explicit Budget(const ProfileOptions& options) : options_(&options) {}
+
+  [[nodiscard]] bool is_enough(const Recorder& recorder) {
+    const int64_t runs = recorder.runs();
+    if (options_->repeat > 0 && !options_->until) return runs >= options_->repeat;
+    if (runs < kLeastRuns) return false;
+    if (options_->until ? is_precise(recorder, *options_->until) : runs >= kRuns) return true;
+    stopped_ = watch_.seconds() > options_->max_seconds || (options_->until && options_->repeat > 0 && runs >= options_->repeat);
+    return stopped_;
+  }
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+
+ private:
+  const ProfileOptions* options_;
+  Stopwatch watch_;
+  bool stopped_ = false;
+};
+
+void report(const ProfileOptions& options, std::string_view what, int64_t done, int64_t total) {
+  if (options.progress) options.progress(what, done, std::max(total, done + 1));
+}
+
+/// Pairs of runs, AB BA AB …: what drifts meets both alike.
+struct Pairs {
+  int64_t first = 0, count = 0;
+  double seconds = 0;  ///< no more are begun then
+  TimeKind clock = TimeKind::wall;
+};
+
+std::vector<double> measure_pairs(Subject& a, Subject& b, const Pairs& pairs) {
+  const TimeKind clock = pairs.clock;
+  const Stopwatch watch;
+  std::vector<double> ratios;
+  for (int64_t i = 0; i < pairs.count && (i == 0 || watch.seconds() < pairs.seconds); ++i) {
+    const bool a_first = (pairs.first + i) % 2 == 0;
+    Subject::Time time_a, time_b;
+    if (a_first) time_a = a.measure();
+    time_b = b.measure();
+    if (!a_first) time_a = a.measure();
+    if (time_a.of(clock) > 0 && time_b.of(clock) > 0) ratios.push_back(time_b.of(clock) / time_a.of(clock));
+  }
+  return ratios;
+}
+
+}  // namespace
+
+std::string_view to_string(TimeKind kind) noexcept {
+  return kind == TimeKind::wall ? "wall" : "cpu";
+}
+
+std::string_view to_string(SlowdownVerdict verdict) noexcept {
+  switch (verdict) {
+    case SlowdownVerdict::within:
+      return "within";
+    case SlowdownVerdict::slower:
+      return "slower";
+    case SlowdownVerdict::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+bool is_busy(const Latency& latency) noexcept {
+  return latency.cpu_per_wall < kBusy * latency.expected_cpus;
+}
+
+SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept {
+  if (!ratio.interval) return SlowdownVerdict::inconclusive;
+  if (ratio.interval->low > 1 + limit) return SlowdownVerdict::slower;
+  return ratio.interval->high <= 1 + limit ? SlowdownVerdict::within : SlowdownVerdict::inconclusive;
+}
+
+Profile profile(const std::filesystem::path& model, const ProfileOptions& options) {
+  Subject subject(model, options);
+  warm_up(subject);
+  Budget budget(options);
+  while (!budget.is_enough(subject.recorder())) {
+    report(options, "profiling", subject.recorder().runs(), options.repeat > 0 ? options.repeat : kRuns);
+    (void)subject.measure();
+  }
+  Profile out = subject.result();
+  out.latency.stopped_early = budget.stopped();
+  return out;
+}
+
+ProfileComparison profile(const std::filesystem::path& a, const std::filesystem::path& b, const ProfileOptions& options) {
+  Subject subject_a(a, options), subject_b(b, options);
+  ProfileComparison out;
+  const int64_t wanted = options.repeat > 0 ? options.repeat : kPairs;
+  const int64_t rounds = std::min<int64_t>(wanted, kRounds);
+  out.clock = options.clock.value_or(options.threads == 1 ? TimeKind::processor : TimeKind::wall);
+  std::vector<std::vector<double>> ratios;
+  for (int64_t round = 0; round < rounds; ++round) {
+    report(options, "comparing", round, rounds);
+    if (round > 0) {
+      // The one that is made first takes the memory that lies best: turn about.
+      (round % 2 == 0 ? subject_a : subject_b).renew();
+      (round % 2 == 0 ? subject_b : subject_a).renew();
+    }
+    warm_up(subject_a);
+    warm_up(subject_b);
+    const int64_t begin = wanted * round / rounds, end = wanted * (round + 1) / rounds;
+    const double seconds = options.repeat > 0 ? kUnlimited : options.max_seconds / static_cast<double>(rounds);
+    ratios.push_back(measure_pairs(subject_a, subject_b, {begin, end - begin, seconds, out.clock}));
+    out.pairs += static_cast<int64_t>(ratios.back().size());
+  }
+  out.rounds = rounds;
+  out.ratio = estimate_ratio(ratios);
+  out.a = subject_a.result(out.clock);
+  out.b = subject_b.result(out.clock);
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,181 @@
+// From times of steps to the table: steps of one node become one row, what no step accounts for is the executor's row, and all rows add up
+// to the latency.
+#include "profile/rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profile/recorder.h"
+#include "profile/statistics.h"
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+
+namespace relayout {
+namespace {
+
+constexpr double kNanosecondsPerMicrosecond = 1000;
+
+/// A row and the steps that it is made of.
+struct Gathered {
+  ProfileRow row;
+  std::vector<std::size_t> steps;  ///< among those that run
+};
+
+bool is_copy(StepKind kind) {
+  return kind == StepKind::reorder || kind == StepKind::pack;
+}
+
+/// Copies inside a node belong to it; reorders and packs between nodes are rows of their own.
+bool continues(const ProfileRow& row, const StepInfo& step) {
+  return !is_copy(row.kind) && !is_copy(step.kind) && row.node == step.node && row.absorbed == step.absorbed;
+}
+
+void add_implementation(ProfileRow& row, const StepInfo& step) {
+  // What a node computes with says more than the copies around it.
+  if (step.kind == StepKind::inside && !row.implementation.empty()) return;
+  if (row.kind == StepKind::inside && step.kind == StepKind::node) row.implementation.clear();
+  if (row.implementation.find(step.implementation) != std::string::npos) return;
+  row.implementation += (row.implementation.empty() ? "" : " + ") + step.implementation;
+}
+
+void add_step(ProfileRow& row, const StepInfo& step) {
+  add_implementation(row, step);
+  if (row.steps == 0 || step.kind == StepKind::node) {
+    row.kind = step.kind;
+    row.op_type = step.op_type;
+  }
+  row.layout = step.layout;
+  row.dims = step.dims;
+  row.bytes += step.bytes;
+  row.macs += step.macs;
+  row.live_bytes = std::max(row.live_bytes, step.live_bytes);
+  row.threads = std::max(row.threads, step.threads);
+  ++row.steps;
+}
+
+ProfileRow row_of(const StepInfo& step) {
+  ProfileRow row;
+  row.node = step.node;
+  row.absorbed = step.absorbed;
+  row.inputs = step.inputs;
+  row.kind = step.kind;
+  return row;
+}
+
+std::vector<Gathered> gather(const PlanInfo& plan) {
+  std::vector<Gathered> out;
+  std::size_t latest = 0;  // one behind the latest row that is no copy
+  std::size_t number = 0;
+  for (const StepInfo& step : plan.steps) {
+    if (step.kind == StepKind::view) continue;
+    if (latest == 0 || !continues(out[latest - 1].row, step)) {
+      out.push_back({row_of(step), {}});
+      if (!is_copy(step.kind)) latest = out.size();
+    }
+    Gathered& into = is_copy(step.kind) ? out.back() : out[latest - 1];
+    add_step(into.row, step);
+    into.steps.push_back(number++);
+  }
+  return out;
+}
+
+/// The time of one row in each kept run, in microseconds.
+std::vector<double> times_of(const Recorder& recorder, const std::vector<std::size_t>& steps) {
+  std::vector<double> out;
+  for (std::size_t run = 0; run < recorder.kept(); ++run) {
+    int64_t sum = 0;
+    for (const std::size_t step : steps) sum += recorder.step(run, step);
+    out.push_back(static_cast<double>(sum) / kNanosecondsPerMicrosecond);
+  }
+  return out;
+}
+
+/// The same of what no step accounts for: binding memory, handing over results, between steps.
+std::vector<double> times_outside(const Recorder& recorder) {
+  std::vector<double> out;
+  for (std::size_t run = 0; run < recorder.kept(); ++run) {
+    int64_t rest = recorder.wall(run);
+    for (std::size_t step = 0; step < recorder.steps(); ++step) rest -= recorder.step(run, step);
+    out.push_back(static_cast<double>(rest) / kNanosecondsPerMicrosecond);
+  }
+  return out;
+}
+
+void fill_latency(Latency& latency, const Recorder& recorder) {
+  std::vector<double> us = recorder.walls();
+  for (double& time : us) time /= kNanosecondsPerMicrosecond;
+  std::ranges::sort(us);
+  latency.least_us = us.front();
+  latency.p90_us = quantile(us, 0.90);
+  latency.p95_us = quantile(us, 0.95);
+  latency.p99_us = quantile(us, 0.99);
+  latency.us = estimate(std::move(us));
+  latency.runs = recorder.runs();
+  std::vector<double> processor_us = recorder.processors();
+  for (double& time : processor_us) time /= kNanosecondsPerMicrosecond;
+  latency.processor_us = estimate(std::move(processor_us));
+  latency.cpu_per_wall = recorder.wall_total() > 0 ? recorder.processor_total() / recorder.wall_total() : 0;
+}
+
+/// Each row's median, brought to a common scale: medians of parts do not add up to the median of the whole, these do.
+void balance(Profile& profile) {
+  double sum = 0;
+  for (const ProfileRow& row : profile.rows) sum += row.measured_us.median;
+  const Latency& latency = profile.latency;
+  profile.total_us = (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median;
+  profile.scale = sum > 0 ? profile.total_us / sum : 1;
+  double expected = 0;
+  for (ProfileRow& row : profile.rows) {
+    row.us = row.measured_us.median * profile.scale;
+    row.share = profile.total_us > 0 ? row.us / profile.total_us : 0;
+    expected += row.share * row.threads;
+  }
+  profile.latency.expected_cpus = expected;
+}
+
+void count_plan(Profile& profile, const PlanInfo& plan) {
+  profile.reorders = plan.reorders;
+  profile.packs = plan.packs;
+  profile.macs = plan.macs;
+  profile.arena_bytes = plan.arena_bytes;
+  profile.packed_bytes = plan.packed_bytes;
+  profile.scratchpad_bytes = plan.scratchpad_bytes;
+  for (const StepInfo& step : plan.steps) {
+    profile.views += step.kind == StepKind::view ? 1 : 0;
+    if (step.live_bytes <= profile.peak_bytes) continue;
+    profile.peak_bytes = step.live_bytes;
+    profile.peak_node = step.node;
+  }
+}
+
+void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
+  profile.traced = recorder.take_traced();
+  profile.untraced_steps = (recorder.runs() - static_cast<int64_t>(profile.traced.size())) * static_cast<int64_t>(recorder.steps());
+  if (profile.traced.empty()) return;
+  for (const StepInfo& step : plan.steps) {
+    if (step.kind != StepKind::view) profile.timed_steps.push_back(step);
+  }
+}
+
+}  // namespace
+
+void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
+  fill_latency(profile.latency, recorder);
+  for (Gathered& gathered : gather(plan)) {
+    gathered.row.measured_us = estimate(times_of(recorder, gathered.steps));
+    profile.rows.push_back(std::move(gathered.row));
+  }
+  ProfileRow executor;
+  executor.node = "(executor)";
+  executor.measured_us = estimate(times_outside(recorder));
+  profile.rows.push_back(std::move(executor));
+  balance(profile);
+  count_plan(profile, plan);
+  take_traces(profile, plan, recorder);
+}
+
+}  // namespace relayout

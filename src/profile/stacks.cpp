@@ -1,0 +1,37 @@
+// Rows of a profile as collapsed stacks, which flame graph tools read: frames parted by semicolons, then a number.
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "profile/scopes.h"
+#include "relayout/profile.h"
+
+namespace relayout {
+namespace {
+
+constexpr double kNanosecondsPerMicrosecond = 1000;
+
+/// A semicolon would begin another frame.
+std::string frame(std::string_view name) {
+  std::string out = escape(name);
+  for (char& c : out) {
+    if (c == ';') c = ':';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string collapsed_stacks(const Profile& profile) {
+  std::string out;
+  for (const ProfileRow& row : profile.rows) {
+    out += frame(profile.model);
+    for (const std::string_view part : path_of(row.node)) out += ";" + frame(part);
+    if (!row.op_type.empty()) out += ";" + frame(row.op_type);
+    out += " " + std::to_string(std::llround(row.us * kNanosecondsPerMicrosecond)) + "\n";
+  }
+  return out;
+}
+
+}  // namespace relayout

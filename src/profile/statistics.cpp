@@ -1,0 +1,78 @@
+// Medians, their intervals and ratios: every estimate that a profile prints is made here. Order statistics serve any distribution;
+// means and minima of run times do not, as another process's time slice falls into some runs and not into others.
+#include "profile/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "relayout/profile.h"
+
+namespace relayout {
+namespace {
+
+constexpr double kTail = 0.025;           ///< on either side of a 95 % interval
+constexpr double kNormalTail = 1.959964;  ///< quantile of the normal distribution at 1 − kTail
+constexpr std::size_t kExact = 1000;      ///< values up to which probabilities are summed; beyond, 2^-n is no double any more
+
+double median_of_sorted(std::span<const double> sorted) {
+  const std::size_t n = sorted.size();
+  if (n == 0) return 0;
+  return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/// The largest k with P(Binomial(n, 1/2) < k) ≤ kTail; 0 when there is none.
+std::size_t rank_of_lower_end(std::size_t n) {
+  const auto count = static_cast<double>(n);
+  if (n > kExact) return static_cast<std::size_t>(std::floor((count - kNormalTail * std::sqrt(count)) / 2));
+  double probability = std::pow(0.5, count), below = 0;
+  std::size_t k = 0;
+  while (below + probability <= kTail) {
+    below += probability;
+    probability *= (count - static_cast<double>(k)) / static_cast<double>(k + 1);
+    ++k;
+  }
+  return k;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return median_of_sorted(values);
+}
+
+double quantile(std::span<const double> sorted, double p) {
+  const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(sorted.size())));
+  return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+}
+
+std::optional<Interval> median_interval(std::span<const double> sorted) {
+  const std::size_t rank = rank_of_lower_end(sorted.size());
+  if (rank == 0) return std::nullopt;
+  return Interval{sorted[rank - 1], sorted[sorted.size() - rank]};
+}
+
+Estimate estimate(std::vector<double> values) {
+  std::ranges::sort(values);
+  return {median_of_sorted(values), median_interval(values)};
+}
+
+Estimate estimate_ratio(const std::vector<std::vector<double>>& rounds) {
+  std::vector<double> logarithms;
+  for (const std::vector<double>& round : rounds) {
+    std::vector<double> of_round;
+    for (const double ratio : round) of_round.push_back(std::log(ratio));
+    if (!of_round.empty()) logarithms.push_back(median_of(std::move(of_round)));
+  }
+  Estimate out = estimate(std::move(logarithms));
+  out.median = std::exp(out.median);
+  if (out.interval) out.interval = Interval{std::exp(out.interval->low), std::exp(out.interval->high)};
+  return out;
+}
+
+}  // namespace relayout

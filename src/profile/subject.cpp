@@ -1,0 +1,184 @@
+// One model ready to be timed. The first run makes the plan; what it costs beyond its steps is told apart from running.
+#include "profile/subject.h"
+
+#include <time.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "model/tensor_data.h"
+#include "profile/context.h"
+#include "profile/recorder.h"
+#include "profile/rows.h"
+#include "profile/statistics.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/profile.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/inputs/free_dims.h"
+#include "verify/inputs/inputs.h"
+
+namespace relayout {
+namespace {
+
+int64_t wall_clock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Of all threads of this process.
+int64_t processor_clock() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+constexpr double kNanosecondsPerMicrosecond = 1000;
+
+double microseconds_since(int64_t begin) {
+  return static_cast<double>(wall_clock() - begin) / kNanosecondsPerMicrosecond;
+}
+
+/// Errors say which model they are about.
+template <class Work>
+auto named(const std::string& name, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    fail(error.kind(), what.starts_with(escape(name)) ? what : escape(name) + ": " + what, error.hint());
+  }
+}
+
+VerifyOptions input_options(const ProfileOptions& options) {
+  VerifyOptions out;
+  out.seed = options.seed;
+  out.dims = options.dims;
+  out.shapes = options.shapes;
+  out.inputs = options.inputs;
+  out.images = options.images;
+  return out;
+}
+
+/// Types of the floating-point weights, most bytes first.
+std::string precision_of(const Graph& graph) {
+  std::map<DataType, int64_t> bytes;
+  for (const Initializer& initializer : graph.initializers()) {
+    if (initializer.data && is_float(initializer.data->type())) bytes[initializer.data->type()] += initializer.data->byte_size();
+  }
+  std::set<std::pair<int64_t, std::string_view>> order;
+  for (const auto& [type, count] : bytes) order.emplace(-count, name_of(type));
+  std::string out;
+  for (const auto& [count, name] : order) out += (out.empty() ? "" : " + ") + std::string(name);
+  return out;
+}
+
+}  // namespace
+
+Subject::Subject(const std::filesystem::path& path, const ProfileOptions& options) : name_(path.string()), options_(&options) {
+  const int64_t begin = wall_clock();
+  model_ = Model::load(path, options.load);
+  load_us_ = microseconds_since(begin);
+  context_ = current_context(options.threads > 0 ? options.threads : available_cpus());
+  named(name_, [&] { find_inputs(); });
+}
+
+/// The first sizes that the model takes; batches of one before others.
+void Subject::find_inputs() {
+  const InputMaker maker(model_->graph(), input_options(*options_));
+  const FreeDims& dims = maker.dims();
+  for (int tried = 0; tried < dims.attempts(); ++tried) {
+    const int attempt = (dims.first_single() + tried) % dims.attempts();
+    const FreeDims::Assignment assignment = dims.assign(0, 1, attempt);
+    inputs_ = maker.make(assignment, 0);
+    try {
+      open();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::invalid || tried + 1 == dims.attempts()) throw;
+      continue;
+    }
+    for (const auto& [name, size] : assignment.dims) {
+      if (!options_->dims.contains(name)) assumed_.emplace(name, size);
+    }
+    return;
+  }
+}
+
+/// The executor, its plan, and the recorder that fits them.
+void Subject::open() {
+  executor_.reset();
+  ExecuteOptions execute;
+  execute.mode = options_->mode;
+  execute.threads = options_->threads;
+  execute.seed = options_->seed;
+  const int64_t begin = wall_clock();
+  executor_ = std::make_unique<Executor>(model_->graph(), execute);
+  (void)executor_->run(inputs_, &times_);
+  const double all = microseconds_since(begin);
+  if (recorder_ != nullptr) return;
+  int64_t steps = 0;
+  for (std::size_t i = 0; i < times_.begins.size(); ++i) steps += times_.ends[i] - times_.begins[i];
+  first_us_ = static_cast<double>(steps) / kNanosecondsPerMicrosecond;
+  plan_us_ = all - first_us_;
+  plan_ = executor_->plan_info();
+  recorder_ = std::make_unique<Recorder>(times_.begins.size(), options_->traced_runs);
+}
+
+void Subject::renew() {
+  named(name_, [&] { open(); });
+}
+
+int64_t Subject::warm_up() {
+  const int64_t begin = wall_clock();
+  (void)executor_->run(inputs_);
+  return wall_clock() - begin;
+}
+
+Subject::Time Subject::measure(bool steps) {
+  check_interrupt();
+  const int64_t processor = processor_clock(), begin = wall_clock();
+  const Outputs outputs = executor_->run(inputs_, steps ? &times_ : nullptr);
+  const int64_t end = wall_clock();
+  const Time time{end - begin, processor_clock() - processor};
+  if (!steps) return time;
+  if (times_.begins.size() != recorder_->steps()) {
+    fail(ErrorKind::unsupported, escape(name_) + ": each run takes other steps: its nodes depend on random values");
+  }
+  recorder_->add(begin, end, time.processor, times_);
+  return time;
+}
+
+Profile Subject::result(TimeKind clock) {
+  Profile out;
+  out.clock = clock;
+  out.model = name_;
+  out.file_bytes = model_->file_size();
+  out.mode = options_->mode;
+  out.precision = precision_of(model_->graph());
+  for (const auto& [name, datum] : inputs_) {
+    if (datum.kind == Datum::Kind::tensor) out.inputs.emplace(name, datum.tensor.dims());
+  }
+  for (const auto& [name, size] : assumed_) out.assumed.push_back(name + " = " + std::to_string(size));
+  out.context = context_;
+  out.latency.load_us = load_us_;
+  out.latency.plan_us = plan_us_;
+  out.latency.first_us = first_us_;
+  fill_profile(out, plan_, *recorder_);
+  return out;
+}
+
+}  // namespace relayout

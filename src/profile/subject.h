@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profile/recorder.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/profile.h"
+
+namespace relayout {
+
+/// One model ready to be timed: its inputs, and an executor with a plan for them.
+class Subject {
+ public:
+  /// Loads the model, finds inputs that it takes, and runs it once. Errors name the file.
+  Subject(const std::filesystem::path& path, const ProfileOptions& options);
+
+  /// One run that nothing is noted of; answers its nanoseconds.
+  int64_t warm_up();
+  struct Time {
+    int64_t wall = 0, processor = 0;  ///< nanoseconds
+    [[nodiscard]] double of(TimeKind kind) const { return static_cast<double>(kind == TimeKind::wall ? wall : processor); }
+  };
+  /// One measured run. `steps` false: the run alone, as a caller of the library has it.
+  Time measure(bool steps = true);
+  /// An executor of its own again, in other memory.
+  void renew();
+  /// Everything that was measured, its rows by this clock.
+  [[nodiscard]] Profile result(TimeKind clock = TimeKind::wall);
+  [[nodiscard]] const Recorder& recorder() const noexcept { return *recorder_; }
+  [[nodiscard]] const PlanInfo& plan() const { return plan_; }
+
+ private:
+  void find_inputs();
+  void open();
+  [[nodiscard]] Outputs first_run();
+
+  std::string name_;
+  const ProfileOptions* options_;
+  std::unique_ptr<Model> model_;
+  Inputs inputs_;
+  std::map<std::string, int64_t> assumed_;  ///< sizes of free dims
+  ProfileContext context_;
+  std::unique_ptr<Executor> executor_;
+  PlanInfo plan_;
+  std::unique_ptr<Recorder> recorder_;
+  StepTimes times_;
+  double load_us_ = 0, plan_us_ = 0, first_us_ = 0;
+};
+
+}  // namespace relayout

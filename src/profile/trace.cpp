@@ -1,0 +1,156 @@
+// Measured runs as trace events, in the JSON that chrome://tracing, Perfetto and HolisticTraceAnalysis read.
+//
+// What these want of a file: complete events ("ph": "X") of one thread must nest, so ends are given as times minus exact beginnings;
+// HolisticTraceAnalysis counts events by name within spans "ProfilerStep#N", needs a unique "External id" of each, and looks for the rank
+// with a blank behind its colon.
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+#include "report/json.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kEventsPerStep = 2;  ///< the step, and the memory in use
+constexpr int64_t kEventsPerRun = 1;
+
+/// Nanoseconds as microseconds, exact: "12.345".
+std::string microseconds(int64_t nanoseconds) {
+  const int64_t size = std::abs(nanoseconds);
+  std::string fraction = std::to_string(size % 1000);
+  fraction.insert(0, 3 - fraction.size(), '0');
+  return (nanoseconds < 0 ? "-" : "") + std::to_string(size / 1000) + "." + fraction;
+}
+
+std::string json_string(std::string_view text) {
+  return Json(escape(text)).dump(-1);
+}
+
+/// What the events of one step have in common.
+struct StepText {
+  std::string head;   ///< up to the time
+  std::string tail;   ///< of its arguments, behind "External id"
+  std::string bytes;  ///< in use
+};
+
+StepText text_of(const StepInfo& step, bool names_of_nodes) {
+  const std::string op = step.kind == StepKind::node && !step.operators.empty() ? step.operators.front() : step.op_type;
+  Json arguments = Json::object();
+  arguments.set("node", escape(step.node)).set("op", op).set("kind", to_string(step.kind));
+  std::vector<std::string> fused;
+  for (std::size_t i = 1; i < step.operators.size(); ++i) fused.push_back(step.operators[i] + " " + escape(step.absorbed[i - 1]));
+  arguments.set("fused", fused).set("layout", step.layout).set("implementation", step.implementation).set("dims", step.dims);
+  arguments.set("bytes", step.bytes).set("flop", 2 * step.macs);
+  const std::string members = arguments.dump(-1);
+  return {R"({"ph": "X", "cat": "cpu_op", "name": )" + json_string(names_of_nodes ? step.node : op) + R"(, "pid": 1, "tid": 1, "ts": )",
+          "," + members.substr(1), std::to_string(step.live_bytes)};
+}
+
+std::string metadata(std::string_view what, const std::string& name) {
+  return R"({"ph": "M", "name": ")" + std::string(what) + R"(", "pid": 1, "tid": 1, "ts": 0, "args": {"name": )" + json_string(name) + "}}";
+}
+
+/// A line per event.
+class Events {
+ public:
+  explicit Events(std::string& out) : out_(out) {}
+  void add(const std::string& event) {
+    out_ += is_first_ ? "\n" : ",\n";
+    out_ += event;
+    is_first_ = false;
+  }
+
+ private:
+  std::string& out_;
+  bool is_first_ = true;
+};
+
+void add_run(Events& events, const TracedRun& run, const std::vector<StepText>& texts, int64_t& id) {
+  events.add(R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#)" + std::to_string(run.number) +
+             R"(", "pid": 1, "tid": 1, "ts": )" + microseconds(run.begin) + R"(, "dur": )" + microseconds(run.end - run.begin) +
+             R"(, "args": {"External id": )" + std::to_string(++id) + "}}");
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string begin = microseconds(run.begins[i]);
+    events.add(texts[i].head + begin + R"(, "dur": )" + microseconds(run.ends[i] - run.begins[i]) + R"(, "args": {"External id": )" +
+               std::to_string(++id) + texts[i].tail + "}");
+    events.add(R"({"ph": "C", "name": "activations", "pid": 1, "ts": )" + begin + R"(, "args": {"bytes": )" + texts[i].bytes + "}}");
+  }
+}
+
+/// Runs that fit below the limit.
+std::size_t runs_within(const Profile& profile, int64_t most_events) {
+  const int64_t each = kEventsPerStep * static_cast<int64_t>(profile.timed_steps.size()) + kEventsPerRun;
+  return static_cast<std::size_t>(std::min<int64_t>(static_cast<int64_t>(profile.traced.size()), most_events / each));
+}
+
+}  // namespace
+
+TraceText trace_text(const Profile& profile, bool names_of_nodes, int64_t most_events) {
+  const std::size_t runs = runs_within(profile, most_events);
+  const auto steps = static_cast<int64_t>(profile.timed_steps.size());
+  TraceText out;
+  out.runs = static_cast<int64_t>(runs);
+  out.left_out = profile.untraced_steps + static_cast<int64_t>(profile.traced.size() - runs) * steps;
+  std::vector<StepText> texts;
+  for (const StepInfo& step : profile.timed_steps) texts.push_back(text_of(step, names_of_nodes));
+  out.text = "{\n\"schemaVersion\": 1,\n\"displayTimeUnit\": \"ns\",\n\"distributedInfo\": {\"rank\": 0},\n\"relayout\": " +
+             Json::object()
+                 .set("version", profile.context.relayout)
+                 .set("model", escape(profile.model))
+                 .set("mode", to_string(profile.mode))
+                 .set("threads", profile.context.threads)
+                 .set("cpu", profile.context.cpu)
+                 .set("isa", profile.context.isa)
+                 .set("steps_left_out", out.left_out)
+                 .dump(-1) +
+             ",\n\"traceEvents\": [";
+  Events events(out.text);
+  events.add(metadata("process_name", "relayout profile " + profile.model));
+  events.add(metadata("thread_name", "steps"));
+  int64_t id = 0;
+  for (std::size_t run = 0; run < runs; ++run) add_run(events, profile.traced[run], texts, id);
+  out.text += "\n]\n}\n";
+  return out;
+}
+
+std::string gzip_text(std::string_view text) {
+  constexpr int kGzip = 16;  ///< added to the window's bits: gzip's header instead of zlib's
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+    fail(ErrorKind::io, "out of memory: compressing a trace");
+  }
+  std::string out;
+  std::array<char, 1 << 16> piece{};
+  // The interface counts in 32 bits.
+  constexpr std::size_t kMostInput = std::size_t{1} << 30;
+  int state = Z_OK;
+  while (state != Z_STREAM_END) {
+    if (stream.avail_in == 0) {
+      const std::string_view next = text.substr(0, kMostInput);
+      text.remove_prefix(next.size());
+      // zlib's older interface has no const; it only reads.
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(next.data()));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      stream.avail_in = static_cast<uInt>(next.size());
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    state = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
+    out.append(piece.data(), piece.size() - stream.avail_out);
+  }
+  deflateEnd(&stream);
+  return out;
+}
+
+}  // namespace relayout

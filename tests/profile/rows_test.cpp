@@ -1,0 +1,129 @@
+// Steps become rows, and rows add up; memory does not grow with runs.
+#include "profile/rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/example.h"
+#include "profile/recorder.h"
+#include "profile/scopes.h"
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+
+double sum_of(const Profile& profile) {
+  double sum = 0;
+  for (const ProfileRow& row : profile.rows) sum += row.us;
+  return sum;
+}
+
+TEST(Rows, StepsOfOneNodeAreOneRow) {
+  const Profile profile = example_profile(11);
+  std::vector<std::string> names;
+  for (const ProfileRow& row : profile.rows) names.push_back(row.node + " " + row.op_type + " " + std::to_string(row.steps));
+  EXPECT_THAT(names,
+              ElementsAre("/net/conv/Conv Reorder 1", "/net/conv/Conv Conv + Relu 3", "/net/pool/MaxPool MaxPool 1", "(executor)  0"));
+  EXPECT_EQ(profile.rows[0].kind, StepKind::reorder);
+  EXPECT_EQ(profile.rows[1].implementation, "brgconv") << "what a node computes with says more than the copy inside";
+  EXPECT_THAT(profile.rows[1].absorbed, ElementsAre("/net/relu/Relu"));
+  EXPECT_EQ(profile.rows[1].macs, 1000);
+  EXPECT_EQ(profile.rows[1].bytes, 300);
+  EXPECT_EQ(profile.views, 1);
+  EXPECT_EQ(profile.peak_bytes, 4096);
+  EXPECT_EQ(profile.peak_node, "/net/conv/Conv");
+}
+
+/// Runs of 1000 … 1010 ns per step: medians by hand.
+TEST(Rows, AddUpToTheLatency) {
+  const Profile profile = example_profile(11);
+  EXPECT_THAT(profile.latency.us.median, DoubleNear(5.525, 1e-9));
+  EXPECT_THAT(profile.rows[1].measured_us.median, DoubleNear(3.015, 1e-9));
+  EXPECT_THAT(profile.rows.back().measured_us.median, DoubleNear(0.5, 1e-9));
+  EXPECT_TRUE(profile.rows.back().is_executor());
+  EXPECT_THAT(sum_of(profile), DoubleNear(profile.latency.us.median, 1e-9));
+  EXPECT_THAT(profile.scale, DoubleNear(1, 1e-9));
+  EXPECT_THAT(profile.latency.cpu_per_wall, DoubleNear(1, 1e-9));
+  EXPECT_FALSE(is_busy(profile.latency));
+}
+
+/// Another process's time slice falls into one step of each run, never the same: medians do not see it, the latency does, the rows still
+/// add up.
+TEST(Rows, AddUpWhenEveryRunIsDisturbed) {
+  constexpr std::size_t kSteps = 4;
+  PlanInfo plan;
+  for (std::size_t i = 0; i < kSteps; ++i) plan.steps.push_back(step("n" + std::to_string(i), "Relu"));
+  Recorder recorder(kSteps, 0);
+  int64_t now = 0;
+  for (std::size_t run = 0; run < 20; ++run) {
+    const int64_t begin = now;
+    StepTimes times;
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      times.begins.push_back(now);
+      now += run % kSteps == i ? 9000 : 1000;
+      times.ends.push_back(now);
+    }
+    recorder.add(begin, now, 4000, times);
+  }
+  for (const TimeKind clock : {TimeKind::wall, TimeKind::processor}) {
+    Profile profile;
+    profile.clock = clock;
+    fill_profile(profile, plan, recorder);
+    EXPECT_THAT(profile.latency.us.median, DoubleNear(12, 1e-9));
+    EXPECT_THAT(profile.total_us, DoubleNear(clock == TimeKind::wall ? 12 : 4, 1e-9));
+    EXPECT_THAT(sum_of(profile), DoubleNear(profile.total_us, 1e-9));
+    for (std::size_t i = 0; i < kSteps; ++i) EXPECT_THAT(profile.rows[i].share, DoubleNear(0.25, 1e-9));
+    EXPECT_THAT(profile.scale, DoubleNear(clock == TimeKind::wall ? 3 : 1, 1e-9));
+    EXPECT_TRUE(is_busy(profile.latency));
+  }
+}
+
+/// A hundred thousand runs: what is kept of the steps stays below the bound, and is spread over all of them.
+TEST(Recorder, KeepsAnEvenSelection) {
+  constexpr std::size_t kSteps = 3;
+  Recorder recorder(kSteps, 2);
+  for (int64_t run = 0; run < 100'000; ++run) {
+    const int64_t at = run * 1000;
+    recorder.add(at, at + 900, 900, {{at, at + 1, at + 2}, {at + 1, at + 2, at + 3 + run}});
+  }
+  EXPECT_EQ(recorder.runs(), 100'000);
+  EXPECT_LE(recorder.kept(), 512U);
+  EXPECT_GE(recorder.kept(), 256U);
+  const int64_t stride = recorder.step(1, 2) - recorder.step(0, 2);
+  EXPECT_GT(stride, 100);
+  for (std::size_t i = 1; i < recorder.kept(); ++i) EXPECT_EQ(recorder.step(i, 2) - recorder.step(i - 1, 2), stride);
+  EXPECT_GT(recorder.step(recorder.kept() - 1, 2), 99'000);
+  EXPECT_EQ(recorder.take_traced().size(), 2U);
+}
+
+TEST(Groups, AddUpAsTheRowsDo) {
+  const Profile profile = example_profile(11);
+  for (const Grouping by : {Grouping::node, Grouping::op, Grouping::layout, Grouping::implementation, Grouping::scope}) {
+    double sum = 0;
+    for (const ProfileGroup& group : group_rows(profile, by)) sum += group.us;
+    EXPECT_THAT(sum, DoubleNear(profile.total_us, 1e-9)) << to_string(by);
+  }
+  std::vector<std::string> scopes;
+  for (const ProfileGroup& group : group_rows(profile, Grouping::scope, 2)) scopes.push_back(group.name);
+  EXPECT_THAT(scopes, ElementsAre("net/conv", "net/pool", "(executor)"));
+}
+
+TEST(Scopes, PathsOfExporters) {
+  EXPECT_THAT(path_of("/layer1/layer1.0/conv1/Conv"), ElementsAre("layer1", "layer1.0", "conv1", "Conv"));
+  EXPECT_THAT(path_of("features.0.conv"), ElementsAre("features", "0", "conv"));
+  EXPECT_THAT(path_of("Conv_0"), ElementsAre("Conv_0"));
+  EXPECT_TRUE(path_of("").empty());
+  EXPECT_TRUE(path_of("///").empty());
+}
+
+}  // namespace
+}  // namespace relayout::test

@@ -1,0 +1,97 @@
+// Medians and their intervals against tables and brute force.
+#include "profile/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "relayout/profile.h"
+
+namespace relayout::test {
+namespace {
+
+std::vector<double> one_to(int n) {
+  std::vector<double> out(static_cast<std::size_t>(n));
+  std::iota(out.begin(), out.end(), 1);
+  return out;
+}
+
+TEST(Statistics, MedianAndQuantiles) {
+  EXPECT_EQ(median_of({}), 0);
+  EXPECT_EQ(median_of({3}), 3);
+  EXPECT_EQ(median_of({4, 1, 2}), 2);
+  EXPECT_EQ(median_of({4, 1, 2, 3}), 2.5);
+  const std::vector<double> hundred = one_to(100);
+  EXPECT_EQ(quantile(hundred, 0.9), 90);
+  EXPECT_EQ(quantile(hundred, 0.99), 99);
+  EXPECT_EQ(quantile(hundred, 1), 100);
+  EXPECT_EQ(quantile(std::vector<double>{7}, 0.9), 7);
+}
+
+/// Ranks of the 95 % interval of a median, from cumulative binomial tables.
+TEST(Statistics, IntervalHasTheTabulatedRanks) {
+  const std::vector<std::vector<int>> table = {{6, 1, 6}, {10, 2, 9}, {15, 4, 12}, {20, 6, 15}, {30, 10, 21}, {50, 18, 33}, {100, 40, 61}};
+  for (const std::vector<int>& row : table) {
+    const auto interval = median_interval(one_to(row[0]));
+    ASSERT_TRUE(interval) << row[0];
+    EXPECT_EQ(interval->low, row[1]) << row[0];
+    EXPECT_EQ(interval->high, row[2]) << row[0];
+  }
+  for (int n = 0; n < 6; ++n) EXPECT_FALSE(median_interval(one_to(n))) << n;
+}
+
+/// Where probabilities are no longer summed, the ranks go on as they were.
+TEST(Statistics, LargeCountsGoOn) {
+  const auto exact = median_interval(one_to(1000)), normal = median_interval(one_to(1001));
+  ASSERT_TRUE(exact && normal);
+  EXPECT_NEAR(exact->low, normal->low, 1);
+  EXPECT_NEAR(exact->high, normal->high, 2);
+  EXPECT_TRUE(median_interval(one_to(100'000)));
+}
+
+/// In 95 of 100 experiments or more the interval holds the true median, of a distribution that is far from normal.
+TEST(Statistics, IntervalHoldsTheMedian) {
+  std::mt19937_64 random(1);
+  std::exponential_distribution<double> times(1);
+  const double median = std::log(2);
+  for (const int n : {6, 20, 51, 200}) {
+    int held = 0;
+    constexpr int kExperiments = 2000;
+    for (int i = 0; i < kExperiments; ++i) {
+      std::vector<double> values(static_cast<std::size_t>(n));
+      for (double& value : values) value = times(random);
+      const Estimate result = estimate(values);
+      held += result.interval->low <= median && median <= result.interval->high ? 1 : 0;
+    }
+    EXPECT_GE(held, kExperiments * 0.94) << n;
+  }
+}
+
+/// What disturbs one pair of a round does not move the ratio.
+TEST(Statistics, RatioOfPairs) {
+  std::vector<std::vector<double>> rounds;
+  for (int round = 0; round < 10; ++round) rounds.push_back({1.9, 2.0, 40.0, 2.0 + 0.01 * round});
+  const Estimate ratio = estimate_ratio(rounds);
+  EXPECT_NEAR(ratio.median, 2.02, 0.03);
+  ASSERT_TRUE(ratio.interval);
+  EXPECT_LE(ratio.interval->low, ratio.median);
+  EXPECT_GE(ratio.interval->high, ratio.median);
+  EXPECT_LT(ratio.interval->high, 2.1);
+  EXPECT_FALSE(estimate_ratio({{1.0, 1.1}}).interval) << "one round is no sample of rounds";
+}
+
+TEST(Statistics, SlowdownIsJudgedByTheWholeInterval) {
+  const auto judge = [](std::optional<Interval> interval) { return judge_slowdown({1.0, interval}, 0.05); };
+  EXPECT_EQ(judge(Interval{1.06, 1.2}), SlowdownVerdict::slower);
+  EXPECT_EQ(judge(Interval{1.04, 1.2}), SlowdownVerdict::inconclusive);
+  EXPECT_EQ(judge(Interval{0.9, 1.04}), SlowdownVerdict::within);
+  EXPECT_EQ(judge(std::nullopt), SlowdownVerdict::inconclusive);
+}
+
+}  // namespace
+}  // namespace relayout::test
