@@ -27,5 +27,6 @@ struct Command {
 extern const Command kConvert;
 extern const Command kVerify;
 extern const Command kInspect;
+extern const Command kProfile;
 
 }  // namespace relayout::cli

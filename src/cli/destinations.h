@@ -16,6 +16,7 @@ class Destinations {
   /// cannot be written.
   void check(bool json) const;
   [[nodiscard]] bool take_output() const;
+  [[nodiscard]] bool any() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> paths_;  ///< option, path

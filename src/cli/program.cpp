@@ -24,7 +24,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect};
+constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile};
 
 bool g_wants_document = false;  ///< --json, wherever it was given
 
@@ -35,7 +35,10 @@ struct CommonValues {
 
 void add_common(OptionSet& options, CommonValues& values) {
   options.group("Common options");
-  options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
+  const std::vector<std::string> own = options.names();
+  if (std::ranges::find(own, "--threads") == own.end()) {
+    options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
+  }
   options.flag("--json", values.common.json, "the report as one JSON document; of an error too");
   options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
   options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
@@ -68,7 +71,7 @@ std::string program_help() {
       "\n"
       "Exit codes:\n"
       "  0         done; the same\n"
-      "  1         the answer is no: verification failed, not all folded\n"
+      "  1         the answer is no: verification failed, not all folded, slower\n"
       "  2         usage\n"
       "  3         the model or the data given is not valid\n"
       "  4         valid, but not supported\n"

@@ -23,7 +23,7 @@ import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 __version__ = "@VERSION@"
-__all__ = ["Error", "command", "convert", "inspect", "verify"]
+__all__ = ["Error", "command", "convert", "inspect", "profile", "verify"]
 
 Path = Union[str, "os.PathLike[str]"]
 Report = Dict[str, Any]
@@ -120,3 +120,11 @@ def verify(a: Path, b: Path, **options: Any) -> Report:
 def inspect(path: Path, **options: Any) -> Report:
     """What is in a model and what ``convert`` would do with it (``relayout inspect --json``)."""
     return _run("inspect", [path], options, (0,))
+
+
+def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
+    """Where the time of a model goes (``relayout profile --json``); of two, how they compare.
+
+    With ``fail_on_slowdown``, ``report["gate"]["verdict"]`` is ``"within"``, ``"slower"`` or ``"inconclusive"``: an answer, no exception.
+    """
+    return _run("profile", [path] if other is None else [path, other], options, (0, 1))

@@ -1,0 +1,290 @@
+// `relayout profile`: where the time of one model goes, or how several settings of threads and sizes compare.
+#include "relayout/profile.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/destinations.h"
+#include "cli/input_options.h"
+#include "cli/options.h"
+#include "cli/profile_report.h"
+#include "cli/profile_table.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr int64_t kShownRows = 20;  ///< of a text: with its head and sums a screen
+constexpr int kTracedRuns = 10;     ///< enough to see what repeats; some hundred kilobytes for a network of a hundred steps
+
+struct Request {
+  std::vector<std::string> models, threads;
+  InputWords inputs;
+  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown;
+  std::optional<double> max_seconds;
+  int64_t top = -1;
+  std::string trace_names = "op";
+  bool reference_columns = false, strict = false;
+  TableChoice table;
+  ProfileOptions options;
+};
+
+/// "5%" or "5": 0.05.
+double parse_percent(const std::string& option, std::string word) {
+  if (word.ends_with('%')) word.pop_back();
+  const double value = parse_real(option, word);
+  if (value < 0) fail(ErrorKind::usage, option + " " + escape(word) + ": must not be negative");
+  return value / 100;
+}
+
+Mode mode_of(const std::string& word) {
+  return word == "as-written" ? Mode::as_written : word == "reference" ? Mode::reference : Mode::optimized;
+}
+
+/// One setting of a sweep.
+struct Setting {
+  int threads = 0;
+  std::map<std::string, int64_t> dims;
+};
+
+/// All combinations of --threads and --dim, the last of them varying fastest.
+std::vector<Setting> settings_of(const Request& request) {
+  std::vector<Setting> settings(1);
+  const auto multiply = [&](std::size_t count, const auto& set) {
+    std::vector<Setting> out;
+    for (const Setting& setting : settings) {
+      for (std::size_t i = 0; i < count; ++i) {
+        out.push_back(setting);
+        set(out.back(), i);
+      }
+    }
+    settings = std::move(out);
+  };
+  if (!request.threads.empty()) {
+    multiply(request.threads.size(), [&](Setting& setting, std::size_t i) {
+      setting.threads = static_cast<int>(std::min<int64_t>(parse_integer("--threads", request.threads[i], 1), 1 << 20));
+    });
+  }
+  for (const auto& [name, words] : request.inputs.dims) {
+    const std::vector<int64_t> sizes = parse_dims("--dim " + escape(name), words);
+    if (sizes.empty() || std::ranges::find(sizes, 0) != sizes.end()) {
+      fail(ErrorKind::usage, "--dim " + escape(name) + ": a size is 1 or more");
+    }
+    multiply(sizes.size(), [&](Setting& setting, std::size_t i) { setting.dims[name] = sizes[i]; });
+  }
+  return settings;
+}
+
+/// What was given as words, in the library's types.
+void read_words(Request& request, bool is_text) {
+  ProfileOptions& options = request.options;
+  options.seed = static_cast<uint64_t>(request.inputs.seed);
+  options.shapes = shapes_of(request.inputs.shapes);
+  options.inputs = input_files(request.inputs);
+  options.images = image_options(request.inputs);
+  options.mode = mode_of(request.mode);
+  if (request.max_seconds) options.max_seconds = *request.max_seconds;
+  if (!request.until.empty()) {
+    options.until = parse_percent("--until", request.until);
+    if (!(*options.until > 0)) fail(ErrorKind::usage, "--until " + escape(request.until) + ": must be more than 0");
+  }
+  if (!request.clock.empty()) options.clock = request.clock == "wall" ? TimeKind::wall : TimeKind::processor;
+  options.traced_runs = request.trace.empty() ? 0 : kTracedRuns;
+  read_grouping(request.by, request.table);
+  request.table.top = static_cast<std::size_t>(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
+}
+
+Destinations destinations_of(const Request& request) {
+  Destinations out;
+  out.add("--csv", request.csv);
+  out.add("--markdown", request.markdown);
+  out.add("--trace", request.trace);
+  out.add("--stacks", request.stacks);
+  return out;
+}
+
+Profile run_setting(const Request& request, const Setting& setting) {
+  ProfileOptions options = request.options;
+  options.threads = setting.threads;
+  options.dims = setting.dims;
+  return profile(request.models.front(), options);
+}
+
+ReportStyle style_of(const Common& common, bool to_error) {
+  return {
+      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
+}
+
+int run_sweep(const Request& request, const Common& common, const std::vector<Setting>& settings, Progress& progress) {
+  std::vector<Profile> profiles;
+  for (const Setting& setting : settings) profiles.push_back(run_setting(request, setting));
+  progress.clear();
+  if (common.json) {
+    write_output(sweep_json(profiles).dump() + "\n");
+  } else {
+    write_report(sweep_text(profiles, style_of(common, false)));
+  }
+  return 0;
+}
+
+void write_trace(const Request& request, const Common& common, const Profile& result) {
+  if (request.trace.empty()) return;
+  const TraceText trace = trace_text(result, request.trace_names == "node");
+  write_destination(request.trace, request.trace.ends_with(".gz") ? gzip_text(trace.text) : trace.text);
+  if (trace.left_out == 0 || common.quiet) return;
+  write_error(escape(request.trace) + ": the first " + counted(trace.runs, "run") + "; " + counted(trace.left_out, "step") +
+              " of later runs left out, which the table counts\n");
+}
+
+int run_one(const Request& request, const Common& common, const Setting& setting, Progress& progress) {
+  const Profile result = run_setting(request, setting);
+  progress.clear();
+  const bool to_error = destinations_of(request).take_output();
+  const ProfileTable table = make_table(result, request.table);
+  TableChoice all = request.table;
+  if (request.top < 0) all.top = 0;
+  if (!request.csv.empty()) write_destination(request.csv, profile_csv(make_table(result, all)));
+  if (!request.markdown.empty()) write_destination(request.markdown, profile_markdown(result, table));
+  write_trace(request, common, result);
+  if (!request.stacks.empty()) write_destination(request.stacks, collapsed_stacks(result));
+  if (!request.annotated.empty()) annotate(request.models.front(), result, request.annotated, request.options.load);
+  if (common.json) {
+    write_output(profile_json(result, make_table(result, all)).dump() + "\n");
+  } else if (request.reference_columns) {
+    write_report(reference_columns(make_table(result, all)));
+  } else {
+    (to_error ? write_error : write_report)(profile_text(result, table, style_of(common, to_error)));
+  }
+  return 0;
+}
+
+int run_pair(const Request& request, const Common& common, const Setting& setting, Progress& progress) {
+  ProfileOptions options = request.options;
+  options.threads = setting.threads;
+  options.dims = setting.dims;
+  std::optional<SlowdownGate> gate;
+  if (!request.slowdown.empty()) gate = SlowdownGate{parse_percent("--fail-on-slowdown", request.slowdown), request.strict};
+  const ProfileComparison result = profile(request.models[0], request.models[1], options);
+  progress.clear();
+  if (common.json) {
+    write_output(comparison_json(result, request.table, gate).dump() + "\n");
+  } else {
+    write_report(comparison_text(result, request.table, gate, style_of(common, false)));
+  }
+  return exit_code(result, gate);
+}
+
+/// What is of one model in one setting alone.
+void check_single(const Request& request, bool is_pair, bool is_sweep) {
+  const bool has_files = destinations_of(request).any() || !request.annotated.empty() || request.reference_columns;
+  if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
+  if (!is_pair && (!request.slowdown.empty() || !request.clock.empty())) {
+    fail(ErrorKind::usage, "--fail-on-slowdown and --clock are of two models");
+  }
+  if (is_pair && !request.until.empty()) fail(ErrorKind::usage, "--until is of one model; --repeat N makes N pairs");
+  if ((is_pair || is_sweep) && has_files) {
+    fail(ErrorKind::usage, std::string("--csv, --markdown, --trace, --stacks, --annotate and --reference-columns are of one model") +
+                               (is_sweep ? " in one setting of --threads and --dim" : ""));
+  }
+  if (is_pair && !(request.table.only.empty() && request.table.exclude.empty())) {
+    fail(ErrorKind::usage, "--only and --exclude are of one model");
+  }
+}
+
+int run(Request& request, const Common& common) {
+  read_words(request, !common.verbose);
+  destinations_of(request).check(common.json);
+  const std::vector<Setting> settings = settings_of(request);
+  const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
+  check_single(request, is_pair, is_sweep);
+  Progress progress(!common.quiet);
+  request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
+  if (is_pair) return run_pair(request, common, settings.front(), progress);
+  return is_sweep ? run_sweep(request, common, settings, progress) : run_one(request, common, settings.front(), progress);
+}
+
+void declare_measuring(OptionSet& options, Request& request) {
+  options.group("Measuring");
+  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure (default: 50, of two models 100 pairs, within --max-time)");
+  options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side");
+  options.real("--max-time", "S", request.max_seconds, "begin no run after so many seconds (default: 20; ten runs are made in any case)");
+  options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
+                 "with the layout plan and fused steps (default), each node alone, or own kernels in double precision");
+  options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');
+}
+
+void declare_comparison(OptionSet& options, Request& request) {
+  options.group("Two models");
+  options.text("--fail-on-slowdown", "P%", request.slowdown, "exit 1 when OTHER is slower by more than P %, its whole interval beyond");
+  options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit");
+  options.choice("--clock", {"wall", "cpu"}, request.clock,
+                 "time that counts (default: cpu at one thread, which other processes do not disturb)");
+  options.needs({"--strict"}, {"--fail-on-slowdown"});
+}
+
+void declare_table(OptionSet& options, Request& request) {
+  options.group("Table");
+  options.text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by,
+               "what lines are of (default: node); scopes are parts of nodes' paths");
+  options.integer("--top", "N", 0, request.top, "the first N lines, the rest as one (default: 20; 0: all, and in --csv and --json)");
+  options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first");
+  options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times");
+  options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times");
+  options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others");
+  options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
+  options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");
+  options.group("Files for other tools");
+  options.text("--trace", "FILE", request.trace,
+               "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis");
+  options.choice("--trace-names", {"op", "node"}, request.trace_names, "name events by operator (default), or by node");
+  options.text("--stacks", "FILE", request.stacks,
+               "collapsed stacks for flame graphs: frames are parts of nodes' paths, numbers nanoseconds");
+  options.text("--annotate", "FILE", request.annotated, "the model with time, share, layout and implementation in its nodes' metadata");
+  options.needs({"--trace-names"}, {"--trace"});
+}
+
+std::function<int()> prepare(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<Request>();
+  options.positional("MODEL [OTHER]", request->models, 1, 2, "an ONNX file; two are run in turn and compared");
+  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  declare_measuring(options, *request);
+  declare_comparison(options, *request);
+  options.group("Inputs");
+  declare_input_options(options, request->inputs);
+  declare_table(options, *request);
+  options.excludes({"--repeat"}, {"--until"});
+  options.excludes({"--repeat"}, {"--max-time"});
+  options.excludes({"--reference-columns"}, {"--by", "--json"});
+  return [request, &common] { return run(*request, common); };
+}
+
+}  // namespace
+
+const Command kProfile = {
+    "profile",
+    "run a model again and again: where does its time go?",
+    "MODEL [OPTIONS]\nMODEL OTHER [OPTIONS]",
+    "relayout profile net.onnx                          the table per node\n"
+    "relayout profile net.onnx --by scope:2 --threads 1\n"
+    "relayout profile net.onnx --mode as-written --top 0 --sort order\n"
+    "relayout profile net.onnx --threads 1,2,4 --dim batch=1,8\n"
+    "relayout profile net.onnx --until 1% --csv net.csv --trace net.json.gz\n"
+    "relayout profile net.onnx net.cl.onnx --threads 1 --fail-on-slowdown 5%",
+    prepare,
+};
+
+}  // namespace relayout::cli

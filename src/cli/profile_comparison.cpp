@@ -1,0 +1,156 @@
+// The report of two models that were run in turn: the ratio of their times decides, lines of the table only explain it.
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/profile_report.h"
+#include "cli/profile_table.h"
+#include "cli/report.h"
+#include "relayout/profile.h"
+#include "report/json.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+std::string ratio(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.3f", value);
+  return out.data();
+}
+
+/// "0.613 × (0.605 … 0.621 at 95 %)"
+std::string ratio_text(const Estimate& estimate) {
+  return ratio(estimate.median) + " ×" +
+         (estimate.interval ? " (" + ratio(estimate.interval->low) + " … " + ratio(estimate.interval->high) + " at 95 %)"
+                            : " (too few pairs for an interval)");
+}
+
+/// What the interval shows.
+std::string answer(const Estimate& estimate) {
+  if (!estimate.interval) return "inconclusive";
+  if (estimate.interval->high < 1) return ratio(1 / estimate.median) + " × faster";
+  return estimate.interval->low > 1 ? ratio(estimate.median) + " × slower" : "no difference shown";
+}
+
+std::string percent(double part) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%g %%", 100 * part);
+  return out.data();
+}
+
+std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {
+  const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate.limit);
+  const std::string limit = percent(gate.limit);
+  switch (verdict) {
+    case SlowdownVerdict::slower:
+      return "slower by more than " + limit;
+    case SlowdownVerdict::within:
+      return "not slower by more than " + limit;
+    case SlowdownVerdict::inconclusive:
+      break;
+  }
+  return "inconclusive: the interval holds " + ratio(1 + gate.limit) + ", --repeat N measures more pairs";
+}
+
+Cell difference_cell(const PairedLine& line) {
+  const double difference = line.difference();
+  return {(difference > 0 ? "+" : "") + microseconds_text(difference), difference < 0 ? Style::good : Style::plain, Align::right};
+}
+
+std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
+  TextTable table({.gap = 2, .color = style.color, .width = style.width});
+  const bool nodes = choice.by == Grouping::node;
+  const auto add = [&](std::vector<Cell> cells, const std::string& op, Style look) {
+    if (nodes) cells.insert(cells.begin() + 1, Cell(operator_text(op, style.width), look));
+    table.row(std::move(cells));
+  };
+  const auto right = [](std::string text, Style look = Style::plain) { return Cell(std::move(text), look, Align::right); };
+  add({{std::string(to_string(choice.by)), Style::faint},
+       right("A µs", Style::faint),
+       right("B µs", Style::faint),
+       right("difference", Style::faint)},
+      "op", Style::faint);
+  for (const PairedLine& line : pair_tables(comparison.a, comparison.b, choice)) {
+    const auto time = [&](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
+    add({node_text(line.name, style.width), time(line.a_us), time(line.b_us), difference_cell(line)}, line.op, Style::plain);
+  }
+  const double a = comparison.a.total_us, b = comparison.b.total_us;
+  add({{"all", Style::strong},
+       right(microseconds_text(a), Style::strong),
+       right(microseconds_text(b), Style::strong),
+       right((b > a ? "+" : "") + microseconds_text(b - a), Style::strong)},
+      "", Style::plain);
+  return table.text();
+}
+
+std::string verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate, const ReportStyle& style) {
+  const std::string word = gate ? gate_text(comparison, *gate) : answer(comparison.ratio);
+  const bool is_bad = exit_code(comparison, gate) != 0;
+  std::string out = paint(word, is_bad ? Style::bad : Style::strong, style.color) + "   B takes " + ratio_text(comparison.ratio) +
+                    " the time of A · " + counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round") + ", " +
+                    (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
+  return gate ? out + "   exit " + std::to_string(exit_code(comparison, gate)) + "\n" : out + "\n";
+}
+
+}  // namespace
+
+int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
+  if (!gate) return 0;
+  const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate->limit);
+  return verdict == SlowdownVerdict::slower || (gate->strict && verdict == SlowdownVerdict::inconclusive) ? 1 : 0;
+}
+
+std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate,
+                            const ReportStyle& style) {
+  if (style.quiet) return verdict_line(comparison, gate, style);
+  TextTable head({.gap = 3, .color = style.color, .width = style.width});
+  const auto add = [&](const char* side, const Profile& profile) {
+    const Latency& latency = profile.latency;
+    const Estimate& time = profile.clock == TimeKind::wall ? latency.us : latency.processor_us;
+    head.row({side,
+              {escape(profile.model), Style::strong},
+              {duration_text(time.median), Style::plain, Align::right},
+              "95 % in " + interval_text(time)});
+  };
+  add("A", comparison.a);
+  add("B", comparison.b);
+  std::string out = head.text() + "\n" + table_text(comparison, choice, style) + "\n";
+  out += paint(context_text(comparison.a.context), Style::faint, style.color) + "\n";
+  const Latency& a = comparison.a.latency;
+  out += doubts_text(is_busy(a) ? a : comparison.b.latency, style);
+  return out + verdict_line(comparison, gate, style);
+}
+
+Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
+  Json out = Json::object(), estimate = Json::object();
+  const Estimate& ratio = comparison.ratio;
+  estimate.set("median", ratio.median);
+  estimate.set("low", ratio.interval ? Json(ratio.interval->low) : Json());
+  estimate.set("high", ratio.interval ? Json(ratio.interval->high) : Json());
+  out.set("schema", "relayout.profile-comparison/1").set("ratio", std::move(estimate)).set("clock", to_string(comparison.clock));
+  out.set("pairs", comparison.pairs).set("rounds", comparison.rounds);
+  if (gate) {
+    Json limit = Json::object();
+    limit.set("fail_on_slowdown", gate->limit).set("strict", gate->strict);
+    out.set("gate", std::move(limit.set("verdict", to_string(judge_slowdown(ratio, gate->limit)))));
+  }
+  Json lines = Json::array();
+  for (const PairedLine& line : pair_tables(comparison.a, comparison.b, choice)) {
+    Json entry = Json::object();
+    entry.set("name", line.name).set("op", line.op).set("a_us", line.a_us).set("b_us", line.b_us);
+    lines.add(std::move(entry.set("difference_us", line.difference())));
+  }
+  out.set("differences", std::move(lines));
+  TableChoice nodes = choice;
+  nodes.by = Grouping::node;
+  out.set("a", profile_json(comparison.a, make_table(comparison.a, nodes)));
+  out.set("b", profile_json(comparison.b, make_table(comparison.b, nodes)));
+  return std::move(out.set("exit_code", exit_code(comparison, gate)));
+}
+
+}  // namespace relayout::cli

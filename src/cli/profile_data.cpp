@@ -1,0 +1,212 @@
+// A profile for programs and for other documents: JSON, CSV, Markdown. Units stand in the keys.
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/profile_report.h"
+#include "cli/profile_table.h"
+#include "cli/report.h"
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+#include "relayout/types.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+namespace {
+
+Json context_json(const ProfileContext& context) {
+  Json out = Json::object();
+  out.set("cpu", context.cpu).set("isa", context.isa).set("threads", context.threads).set("processors", context.processors);
+  out.set("affinity", context.affinity).set("quota", context.quota > 0 ? Json(context.quota) : Json());
+  return std::move(out.set("load_1min", context.load).set("relayout", context.relayout).set("onednn", context.onednn));
+}
+
+void set_interval(Json& out, const Estimate& estimate) {
+  out.set("low_us", estimate.interval ? Json(estimate.interval->low) : Json());
+  out.set("high_us", estimate.interval ? Json(estimate.interval->high) : Json());
+}
+
+Json latency_json(const Latency& latency) {
+  Json out = Json::object();
+  out.set("median_us", latency.us.median).set("cpu_median_us", latency.processor_us.median);
+  set_interval(out, latency.us);
+  out.set("min_us", latency.least_us).set("p50_us", latency.us.median).set("p90_us", latency.p90_us).set("p95_us", latency.p95_us);
+  out.set("p99_us", latency.p99_us).set("runs", latency.runs).set("cpu_per_wall", latency.cpu_per_wall);
+  out.set("expected_cpu_per_wall", latency.expected_cpus).set("busy", is_busy(latency)).set("stopped_early", latency.stopped_early);
+  return std::move(out.set("load_us", latency.load_us).set("plan_us", latency.plan_us).set("first_run_us", latency.first_us));
+}
+
+Json memory_json(const Profile& profile) {
+  Json out = Json::object();
+  out.set("arena_bytes", profile.arena_bytes).set("peak_bytes", profile.peak_bytes).set("peak_node", profile.peak_node);
+  return std::move(out.set("packed_bytes", profile.packed_bytes).set("scratchpad_bytes", profile.scratchpad_bytes));
+}
+
+Json row_json(const ProfileRow& row) {
+  Json out = Json::object();
+  out.set("node", row.node).set("op", row.op_type).set("kind", row.is_executor() ? "executor" : to_string(row.kind));
+  out.set("absorbed", row.absorbed).set("layout", row.layout).set("implementation", row.implementation);
+  Json inputs = Json::array();
+  for (const Dims& dims : row.inputs) inputs.add(dims);
+  out.set("input_dims", std::move(inputs)).set("dims", row.dims).set("steps", row.steps).set("threads", row.threads);
+  out.set("bytes", row.bytes).set("flop", 2 * row.macs).set("live_bytes", row.live_bytes);
+  out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median);
+  set_interval(out, row.measured_us);
+  const double us = row.us;
+  out.set("gflops", row.macs > 0 && us > 0 ? Json(2 * static_cast<double>(row.macs) / us / 1e3) : Json());
+  return std::move(out.set("gigabytes_per_s", row.bytes > 0 && us > 0 ? Json(static_cast<double>(row.bytes) / us / 1e3) : Json()));
+}
+
+/// Reorders, or packs, together.
+Json copies_json(const Profile& profile, StepKind kind) {
+  int64_t count = 0, bytes = 0;
+  double us = 0;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.is_executor() || row.kind != kind) continue;
+    ++count;
+    bytes += row.bytes;
+    us += row.us;
+  }
+  Json out = Json::object();
+  return std::move(out.set("count", count).set("bytes", bytes).set("time_us", us));
+}
+
+Json group_json(const TableLine& line) {
+  Json out = Json::object();
+  out.set("name", line.name).set("calls", line.calls).set("bytes", line.bytes).set("flop", 2 * line.macs);
+  return std::move(out.set("time_us", line.us).set("share", line.share));
+}
+
+Json groups_json(const ProfileTable& table) {
+  Json lines = Json::array();
+  for (const TableLine& line : table.lines) lines.add(group_json(line));
+  if (table.others) lines.add(group_json(*table.others));
+  lines.add(group_json(table.executor));
+  Json out = Json::object();
+  return std::move(out.set("by", to_string(table.by)).set("lines", std::move(lines)));
+}
+
+Json profile_object(const Profile& profile) {
+  Json out = Json::object();
+  out.set("schema", "relayout.profile/1").set("model", profile.model).set("file_bytes", profile.file_bytes);
+  out.set("mode", to_string(profile.mode)).set("precision", profile.precision);
+  Json inputs = Json::object();
+  for (const auto& [name, dims] : profile.inputs) inputs.set(name, dims);
+  out.set("inputs", std::move(inputs)).set("assumed", profile.assumed).set("context", context_json(profile.context));
+  out.set("latency", latency_json(profile.latency)).set("memory", memory_json(profile)).set("flop", 2 * profile.macs);
+  out.set("reorders", copies_json(profile, StepKind::reorder)).set("packs", copies_json(profile, StepKind::pack));
+  out.set("views", profile.views).set("clock", to_string(profile.clock));
+  out.set("total_us", profile.total_us).set("scale", profile.scale);
+  Json rows = Json::array();
+  for (const ProfileRow& row : profile.rows) rows.add(row_json(row));
+  return std::move(out.set("rows", std::move(rows)));
+}
+
+/// A field of RFC 4180. One that a spreadsheet would take for a formula gets an apostrophe in front.
+std::string csv_field(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && std::string_view("=+-@\t\r").find(out.front()) != std::string_view::npos) out.insert(0, 1, '\'');
+  if (out.find_first_of(",\"\r\n") == std::string::npos) return out;
+  std::string quoted = "\"";
+  for (const char c : out) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+/// A number that reads back as itself, in every locale.
+std::string csv_number(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string csv_number(const std::optional<double>& value) {
+  return value ? csv_number(*value) : "";
+}
+
+std::string csv_line(const TableLine& line) {
+  std::string absorbed;
+  for (const std::string& name : line.absorbed) absorbed += (absorbed.empty() ? "" : " ") + name;
+  const std::optional<Estimate>& measured = line.measured;
+  const bool has_interval = measured && measured->interval;
+  const std::array<std::string, 18> fields = {csv_field(line.name),
+                                              csv_field(absorbed),
+                                              csv_field(line.op),
+                                              csv_field(line.kind),
+                                              csv_field(line.layout),
+                                              csv_field(line.implementation),
+                                              csv_field(line.shape),
+                                              std::to_string(line.calls),
+                                              std::to_string(line.bytes),
+                                              std::to_string(2 * line.macs),
+                                              csv_number(line.us),
+                                              csv_number(line.share),
+                                              csv_number(line.cumulative),
+                                              measured ? csv_number(measured->median) : "",
+                                              has_interval ? csv_number(measured->interval->low) : "",
+                                              has_interval ? csv_number(measured->interval->high) : "",
+                                              csv_number(line.gflops()),
+                                              csv_number(line.gigabytes())};
+  std::string out = fields.front();
+  for (std::size_t i = 1; i < fields.size(); ++i) out += "," + fields[i];
+  return out + "\r\n";
+}
+
+/// Text in a cell of Markdown: code, so that nothing in it is markup.
+std::string markdown_code(const std::string& text) {
+  if (text.empty()) return "";
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : c == '`' ? "'" : std::string(1, c);
+  return "`" + out + "`";
+}
+
+}  // namespace
+
+Json profile_json(const Profile& profile, const ProfileTable& table) {
+  Json out = profile_object(profile);
+  if (table.by != Grouping::node) out.set("groups", groups_json(table));
+  return out;
+}
+
+Json sweep_json(const std::vector<Profile>& profiles) {
+  Json list = Json::array();
+  for (const Profile& profile : profiles) list.add(profile_object(profile));
+  Json out = Json::object();
+  return std::move(out.set("schema", "relayout.profile-sweep/1").set("profiles", std::move(list)));
+}
+
+std::string profile_csv(const ProfileTable& table) {
+  std::string out =
+      "name,absorbed,op,kind,layout,implementation,shape,calls,bytes,flop,time_us,share,cumulative_share,median_us,low_us,high_us,gflops,"
+      "gigabytes_per_s\r\n";
+  for (const TableLine& line : table.lines) out += csv_line(line);
+  if (table.others) out += csv_line(*table.others);
+  return out + csv_line(table.executor);
+}
+
+std::string profile_markdown(const Profile& profile, const ProfileTable& table) {
+  std::string out = "### " + markdown_code(profile.model) + ": " + duration_text(profile.latency.us.median);
+  if (profile.latency.us.interval) out += " (95 % in " + interval_text(profile.latency.us) + ")";
+  out += "\n\n" + counted(profile.latency.runs, "run") + ", " + std::string(to_string(profile.mode)) + ", " +
+         counted(profile.context.threads, "thread") + ", " + markdown_code(profile.context.cpu) +
+         (is_busy(profile.latency) ? ", **the machine was busy**" : "") + "\n\n";
+  out += "| " + std::string(to_string(table.by)) + " | op | implementation | time | share |\n|---|---|---|---:|---:|\n";
+  const auto add = [&](const TableLine& line) {
+    std::array<char, 32> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%", 100 * line.share);
+    out += "| " + markdown_code(escape(line.name)) + " | " + markdown_code(escape(line.op)) + " | " +
+           markdown_code(escape(line.implementation)) + " | " + duration_text(line.us) + " | " + share.data() + " |\n";
+  };
+  for (const TableLine& line : table.lines) add(line);
+  if (table.others) add(*table.others);
+  add(table.executor);
+  return out;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,322 @@
+// The text reports of a profile: latency first, then the table, then what is true of all of it.
+#include "cli/profile_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+#include "relayout/types.h"
+#include "report/fit.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+/// Columns of terminals from which on more of the table is shown.
+constexpr std::size_t kWide = 100, kVeryWide = 130;
+constexpr std::size_t kOperatorColumns = 27, kNarrowOperatorColumns = 14, kImplementationColumns = 22;
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> out{};
+  std::snprintf(out.data(), out.size(), "%.*f", digits, value);
+  return out.data();
+}
+
+/// Three digits that count.
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+struct Unit {
+  double us;
+  const char* name;
+};
+
+Unit unit_of(double us) {
+  if (us >= 999'500) return {1e6, "s"};
+  return us >= 999.5 ? Unit{1e3, "ms"} : Unit{1, "µs"};
+}
+
+std::string percent(double share) {
+  return fixed(100 * share, 1) + " %";
+}
+
+std::string rate(const std::optional<double>& value) {
+  return value ? three_digits(*value) : "–";
+}
+
+std::string inputs_text(const Profile& profile) {
+  std::string out;
+  for (const auto& [name, dims] : profile.inputs) out += (out.empty() ? "" : ", ") + escape(name) + " " + to_string(dims);
+  for (std::size_t i = 0; i < profile.assumed.size(); ++i) out += (i == 0 ? " at " : ", ") + escape(profile.assumed[i]);
+  return out;
+}
+
+std::string heading(const Profile& profile, const ReportStyle& style) {
+  std::string out = paint(escape(profile.model), Style::strong, style.color) + "   " + std::string(to_string(profile.mode));
+  if (!profile.precision.empty()) out += " · " + profile.precision;
+  const std::string inputs = inputs_text(profile);
+  return out + (inputs.empty() ? "" : " · " + inputs) + "\n";
+}
+
+/// p90, p95, p99.
+std::string tail_text(const Latency& latency) {
+  return "p90 " + duration_text(latency.p90_us) + " · p95 " + duration_text(latency.p95_us) + " · p99 " + duration_text(latency.p99_us);
+}
+
+std::string memory_text(const Profile& profile) {
+  std::string out = "arena " + format_bytes(profile.arena_bytes);
+  if (!profile.peak_node.empty()) out += ", most in use " + format_bytes(profile.peak_bytes) + " at " + escape(profile.peak_node);
+  if (profile.packed_bytes > 0) out += " · packed weights " + format_bytes(profile.packed_bytes);
+  return out;
+}
+
+std::string head_text(const Profile& profile, const ReportStyle& style) {
+  const Latency& latency = profile.latency;
+  TextTable table({.gap = 3, .color = style.color});
+  table.row({"latency",
+             {duration_text(latency.us.median), Style::strong},
+             "median of " + counted(latency.runs, "run") + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "") + " · " +
+                 tail_text(latency)});
+  table.row({"apart", "",
+             "load " + duration_text(latency.load_us) + " · plan " + duration_text(latency.plan_us) + " · first run " +
+                 duration_text(latency.first_us)});
+  table.row({"memory", "", memory_text(profile)});
+  return table.text();
+}
+
+/// What a column shows of a line.
+struct Column {
+  std::string head;
+  Align align;
+  std::function<std::string(const TableLine&)> show;
+};
+
+std::string implementation_cell(const TableLine& line) {
+  return shortened(escape(line.implementation), kImplementationColumns);
+}
+std::string calls_cell(const TableLine& line) {
+  return line.calls == 0 ? "" : format_count(line.calls);
+}
+std::string time_cell(const TableLine& line) {
+  return microseconds_text(line.us);
+}
+std::string share_cell(const TableLine& line) {
+  return percent(line.share);
+}
+std::string cumulative_cell(const TableLine& line) {
+  return percent(line.cumulative);
+}
+std::string gflops_cell(const TableLine& line) {
+  return rate(line.gflops());
+}
+std::string gigabytes_cell(const TableLine& line) {
+  return rate(line.gigabytes());
+}
+
+std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& style) {
+  const bool nodes = table.by == Grouping::node;
+  const auto has = [&](std::size_t width) { return style.width == 0 || style.width >= width; };
+  std::vector<Column> out{
+      {std::string(to_string(table.by)), Align::left, [&](const TableLine& line) { return node_text(line.name, style.width); }}};
+  if (nodes) out.push_back({"op", Align::left, [&](const TableLine& line) { return operator_text(line.op, style.width); }});
+  if (nodes && has(kWide)) out.push_back({"implementation", Align::left, implementation_cell});
+  if (nodes && has(kVeryWide)) {
+    out.push_back({"layout", Align::left, [](const TableLine& line) { return line.layout; }});
+    out.push_back({"shape", Align::left, [](const TableLine& line) { return line.shape; }});
+  }
+  if (!nodes) out.push_back({"calls", Align::right, calls_cell});
+  out.push_back({"µs", Align::right, time_cell});
+  out.push_back({"share", Align::right, share_cell});
+  out.push_back({"cum.", Align::right, cumulative_cell});
+  out.push_back({"GFLOP/s", Align::right, gflops_cell});
+  if (has(kWide)) out.push_back({"GB/s", Align::right, gigabytes_cell});
+  return out;
+}
+
+std::string table_text(const ProfileTable& table, const ReportStyle& style) {
+  const std::vector<Column> columns = columns_for(table, style);
+  TextTable out({.gap = 2, .color = style.color, .width = style.width});
+  std::vector<Cell> head;
+  for (const Column& column : columns) head.emplace_back(column.head, Style::faint, column.align);
+  out.row(std::move(head));
+  const auto add = [&](const TableLine& line, Style look) {
+    std::vector<Cell> cells;
+    for (const Column& column : columns) cells.emplace_back(column.show(line), look, column.align);
+    out.row(std::move(cells));
+  };
+  for (const TableLine& line : table.lines) {
+    add(line, Style::plain);
+    if (!style.verbose || line.absorbed.empty()) continue;
+    std::string names;
+    for (const std::string& name : line.absorbed) names += (names.empty() ? "  with " : ", ") + escape(name);
+    out.line(names, Style::faint);
+  }
+  if (table.others) add(*table.others, Style::faint);
+  add(table.executor, Style::faint);
+  return out.text();
+}
+
+/// "1 reorder, 45.2 µs, 0.6 %"
+std::string copies_text(const Profile& profile, StepKind kind, const char* noun) {
+  double us = 0, share = 0;
+  int64_t count = 0;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.is_executor() || row.kind != kind) continue;
+    ++count;
+    us += row.us;
+    share += row.share;
+  }
+  return counted(count, noun) + (count == 0 ? "" : ", " + duration_text(us) + ", " + percent(share));
+}
+
+std::string sums_text(const Profile& profile) {
+  return "all rows " + duration_text(profile.latency.us.median) + " · " + copies_text(profile, StepKind::reorder, "reorder") + " · " +
+         copies_text(profile, StepKind::pack, "pack") + (profile.views == 0 ? "" : " · " + counted(profile.views, "view") + " at no cost");
+}
+
+}  // namespace
+
+std::string microseconds_text(double us) {
+  const auto tenths = static_cast<int64_t>(std::llround(std::abs(us) * 10));
+  return (us < 0 ? "-" : "") + format_count(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+std::string context_text(const ProfileContext& context) {
+  std::string out = escape(context.cpu) + ", " + context.isa + " · " + counted(context.threads, "thread") + " on " +
+                    format_count(context.affinity) + " of " + counted(context.processors, "processor");
+  if (context.quota > 0) out += ", quota " + format_count(context.quota);
+  return out + ", load " + fixed(context.load, 1) + " · relayout " + context.relayout + ", oneDNN " + context.onednn;
+}
+
+std::string doubts_text(const Latency& latency, const ReportStyle& style) {
+  std::string out;
+  if (is_busy(latency)) {
+    out += paint("the machine was busy", Style::warning, style.color) + ": " + fixed(latency.cpu_per_wall, 2) +
+           " processors worked where " + fixed(latency.expected_cpus, 2) + " would have; times hold what the process waited\n";
+  }
+  if (latency.stopped_early) out += "stopped by --max-time before what was asked for was reached\n";
+  return out;
+}
+
+std::string operator_text(const std::string& op, std::size_t width) {
+  constexpr std::string_view kLong = "Normalization", kShort = "Norm";
+  std::string out = escape(op);
+  for (std::size_t at = out.find(kLong); at != std::string::npos; at = out.find(kLong, at)) out.replace(at, kLong.size(), kShort);
+  if (width == 0 || width >= kWide) return shortened(out, kOperatorColumns);
+  // "Conv + 2": names of nodes need the room more.
+  const std::size_t plus = out.find(" + ");
+  if (plus == std::string::npos) return shortened(out, kNarrowOperatorColumns);
+  int64_t more = 0;
+  for (std::size_t at = plus; at != std::string::npos; at = out.find(" + ", at + 1)) ++more;
+  return shortened(out.substr(0, plus), kNarrowOperatorColumns) + " + " + std::to_string(more);
+}
+
+std::string node_text(const std::string& name, std::size_t width) {
+  const std::string whole = escape(name);
+  if (width == 0 || width >= kWide || name.find('/') == std::string::npos) return whole;
+  // Exporters repeat the scope in each part of a path: "/features/features.2/conv/conv.0/Conv".
+  std::string out;
+  std::string_view rest = whole;
+  bool leaves_out = false;
+  while (!rest.empty()) {
+    const std::size_t slash = rest.find('/', 1);
+    const std::string_view part = rest.substr(0, slash);
+    rest = slash == std::string_view::npos ? std::string_view{} : rest.substr(slash);
+    if (part.size() > 1 && rest.starts_with(part)) {
+      if (!leaves_out) out += "/…";
+      leaves_out = true;
+      continue;
+    }
+    leaves_out = false;
+    out += part;
+  }
+  return out;
+}
+
+std::string duration_text(double us) {
+  const Unit unit = unit_of(us);
+  return three_digits(us / unit.us) + " " + unit.name;
+}
+
+std::string interval_text(const Estimate& us) {
+  if (!us.interval) return "–";
+  const Unit unit = unit_of(us.median);
+  return three_digits(us.interval->low / unit.us) + " … " + three_digits(us.interval->high / unit.us) + " " + unit.name;
+}
+
+std::string latency_line(const Profile& profile) {
+  const Latency& latency = profile.latency;
+  return duration_text(latency.us.median) + (latency.us.interval ? "   95 % in " + interval_text(latency.us) : "") + " · " +
+         counted(latency.runs, "run") + "\n";
+}
+
+std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style) {
+  if (style.quiet) return latency_line(profile);
+  return heading(profile, style) + head_text(profile, style) + "\n" + table_text(table, style) + "\n" + sums_text(profile) + "\n" +
+         paint(context_text(profile.context), Style::faint, style.color) + "\n" + doubts_text(profile.latency, style);
+}
+
+std::string reference_columns(const ProfileTable& table) {
+  constexpr std::array<const char*, 4> kHeads = {"Op type", "Op", "Average runtime (s)", "Pct total runtime"};
+  std::vector<std::array<std::string, 4>> rows;
+  const auto add = [&](const TableLine& line) {
+    std::array<char, 32> seconds{}, share{};
+    std::snprintf(seconds.data(), seconds.size(), "%.6g", line.us / 1e6);
+    std::snprintf(share.data(), share.size(), "%.6g", 100 * line.share);
+    rows.push_back({escape(line.op.empty() ? line.kind : line.op), escape(line.name), seconds.data(), share.data()});
+  };
+  for (const TableLine& line : table.lines) add(line);
+  if (table.others) add(*table.others);
+  add(table.executor);
+  std::array<std::size_t, 4> widths{};
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    widths[i] = display_width(kHeads[i]);
+    for (const auto& row : rows) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  TextTable out({.gap = 2});
+  out.row({kHeads[0], kHeads[1], {kHeads[2], Style::plain, Align::right}, {kHeads[3], Style::plain, Align::right}});
+  out.row({std::string(widths[0], '-'), std::string(widths[1], '-'), std::string(widths[2], '-'), std::string(widths[3], '-')});
+  for (const auto& row : rows) out.row({row[0], row[1], {row[2], Style::plain, Align::right}, {row[3], Style::plain, Align::right}});
+  return out.text();
+}
+
+std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
+  const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
+  const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
+  TextTable table({.gap = 2, .color = style.color, .width = style.width});
+  table.row({head("threads"), head("inputs", Align::left), head("latency"), head("95 %", Align::left), head("p99"), head("GFLOP/s"),
+             head("CPUs"), head("against the first")});
+  for (const Profile& profile : profiles) {
+    const double us = profile.latency.us.median;
+    table.row({right(format_count(profile.context.threads)),
+               inputs_text(profile),
+               {duration_text(us), Style::strong, Align::right},
+               interval_text(profile.latency.us),
+               right(duration_text(profile.latency.p99_us)),
+               right(profile.macs > 0 ? three_digits(2 * static_cast<double>(profile.macs) / us / 1e3) : "–"),
+               right(fixed(profile.latency.cpu_per_wall, 2)),
+               right(fixed(profiles.front().latency.us.median / us, 2) + " ×")});
+  }
+  std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
+                    std::string(to_string(profiles.front().mode)) + "\n" + table.text();
+  out += paint(context_text(profiles.front().context), Style::faint, style.color) + "\n";
+  const auto busy = std::ranges::count_if(profiles, [](const Profile& profile) { return is_busy(profile.latency); });
+  if (busy > 0) out += paint("the machine was busy", Style::warning, style.color) + " in " + counted(busy, "line") + "\n";
+  return out;
+}
+
+}  // namespace relayout::cli

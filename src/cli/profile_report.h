@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/profile_table.h"
+#include "cli/report.h"
+#include "relayout/profile.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+
+/// "7.41 ms", "412 µs", "1.23 s": three digits that count.
+[[nodiscard]] std::string duration_text(double us);
+/// "7.38 … 7.46 ms"; "–" without an interval.
+[[nodiscard]] std::string interval_text(const Estimate& us);
+
+[[nodiscard]] std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style);
+/// The latency alone.
+[[nodiscard]] std::string latency_line(const Profile& profile);
+/// The columns of PyTorch's tutorial on profiling with FX, in its form.
+[[nodiscard]] std::string reference_columns(const ProfileTable& table);
+/// Several profiles of one model, a line each.
+[[nodiscard]] std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style);
+
+/// A limit that a slowdown is held against.
+struct SlowdownGate {
+  double limit = 0;     ///< 0.05: five percent
+  bool strict = false;  ///< what is inconclusive fails too
+};
+/// 1 when b is slower by more than the limit, or may be under `strict`; else 0.
+[[nodiscard]] int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
+[[nodiscard]] std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice,
+                                          const std::optional<SlowdownGate>& gate, const ReportStyle& style);
+[[nodiscard]] Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate);
+
+// What several reports of profiles say alike.
+/// "1 thread on 2 of 2 processors, AMD EPYC …"
+[[nodiscard]] std::string context_text(const ProfileContext& context);
+/// What makes the figures less certain, a line each.
+[[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
+/// A node's name in a line of `width` columns: in narrow ones, parts of its path that the next part repeats give way to "…".
+[[nodiscard]] std::string node_text(const std::string& name, std::size_t width);
+/// "Conv + BatchNorm + Clip", in the room that a line of `width` columns has for it (0: any).
+[[nodiscard]] std::string operator_text(const std::string& op, std::size_t width);
+/// "1,234.5"
+[[nodiscard]] std::string microseconds_text(double us);
+
+[[nodiscard]] Json profile_json(const Profile& profile, const ProfileTable& table);
+[[nodiscard]] Json sweep_json(const std::vector<Profile>& profiles);
+/// A line per row of the table, units in the head (RFC 4180).
+[[nodiscard]] std::string profile_csv(const ProfileTable& table);
+/// As step summaries and merge requests show it.
+[[nodiscard]] std::string profile_markdown(const Profile& profile, const ProfileTable& table);
+
+}  // namespace relayout::cli

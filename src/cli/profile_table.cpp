@@ -1,0 +1,194 @@
+// Chooses, sorts and sums the rows of a profile: text, CSV and Markdown print the same lines.
+#include "cli/profile_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+#include "relayout/types.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr double kPerMicrosecond = 1e3;  ///< of a microsecond in units of 10⁹ per second
+
+TableLine line_of(const ProfileRow& row) {
+  TableLine line;
+  line.name = row.node;
+  line.absorbed = row.absorbed;
+  line.op = row.op_type;
+  line.kind = row.is_executor() ? "executor" : std::string(to_string(row.kind));
+  line.layout = row.layout;
+  line.implementation = row.implementation;
+  line.shape = row.is_executor() ? "" : to_string(row.dims);
+  line.calls = row.is_executor() ? 0 : 1;
+  line.bytes = row.bytes;
+  line.macs = row.macs;
+  line.us = row.us;
+  line.share = row.share;
+  line.measured = row.measured_us;
+  return line;
+}
+
+TableLine line_of(const ProfileGroup& group) {
+  TableLine line;
+  line.name = group.name;
+  line.kind = "group";
+  line.calls = group.rows;
+  line.bytes = group.bytes;
+  line.macs = group.macs;
+  line.us = group.us;
+  line.share = group.share;
+  return line;
+}
+
+/// All lines but the executor's, in the order they run.
+std::vector<TableLine> all_lines(const Profile& profile, const TableChoice& choice) {
+  std::vector<TableLine> lines;
+  if (choice.by == Grouping::node) {
+    for (const ProfileRow& row : profile.rows) {
+      if (!row.is_executor()) lines.push_back(line_of(row));
+    }
+    return lines;
+  }
+  for (const ProfileGroup& group : group_rows(profile, choice.by, choice.depth)) {
+    if (group.name != profile.rows.back().node) lines.push_back(line_of(group));
+  }
+  return lines;
+}
+
+bool matches(const std::vector<std::string>& patterns, const TableLine& line) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    const auto fits = [&](const std::string& name) { return glob_match(pattern, name); };
+    return fits(line.name) || std::ranges::any_of(line.absorbed, fits);
+  });
+}
+
+void check_patterns(const std::vector<TableLine>& lines, const std::vector<std::string>& patterns, const std::string& option) {
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::any_of(lines, [&](const TableLine& line) { return matches({pattern}, line); })) continue;
+    fail(ErrorKind::usage, option + " " + quote(pattern) + ": no line of the table has a name like that");
+  }
+}
+
+void sort_lines(std::vector<TableLine>& lines, const std::string& by) {
+  if (by == "order") return;
+  const auto key = [&](const TableLine& line) {
+    return by == "bytes" ? static_cast<double>(line.bytes) : by == "flop" ? static_cast<double>(line.macs) : line.us;
+  };
+  std::ranges::stable_sort(lines, std::greater{}, key);
+}
+
+void add(TableLine& sum, const TableLine& line) {
+  sum.calls += line.calls;
+  sum.bytes += line.bytes;
+  sum.macs += line.macs;
+  sum.us += line.us;
+  sum.share += line.share;
+}
+
+/// The lines that are not shown, as one.
+std::optional<TableLine> sum_of(const std::vector<TableLine>& lines) {
+  if (lines.empty()) return std::nullopt;
+  TableLine sum;
+  for (const TableLine& line : lines) add(sum, line);
+  sum.name = "(others)";
+  sum.op = counted(static_cast<int64_t>(lines.size()), "line");
+  sum.kind = "others";
+  return sum;
+}
+
+}  // namespace
+
+std::optional<double> TableLine::gflops() const {
+  if (macs == 0 || us <= 0) return std::nullopt;
+  return 2 * static_cast<double>(macs) / us / kPerMicrosecond;
+}
+
+std::optional<double> TableLine::gigabytes() const {
+  if (bytes == 0 || us <= 0) return std::nullopt;
+  return static_cast<double>(bytes) / us / kPerMicrosecond;
+}
+
+ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
+  ProfileTable table;
+  table.by = choice.by;
+  table.us = profile.total_us;
+  table.executor = line_of(profile.rows.back());
+  std::vector<TableLine> lines = all_lines(profile, choice), left_out;
+  check_patterns(lines, choice.only, "--only");
+  check_patterns(lines, choice.exclude, "--exclude");
+  sort_lines(lines, choice.sort);
+  for (TableLine& line : lines) {
+    const bool chosen = (choice.only.empty() || matches(choice.only, line)) && !matches(choice.exclude, line);
+    const bool fits = choice.top == 0 || table.lines.size() < choice.top;
+    (chosen && fits ? table.lines : left_out).push_back(std::move(line));
+  }
+  table.others = sum_of(left_out);
+  double cumulative = 0;
+  const auto accumulate = [&](TableLine& line) { line.cumulative = cumulative += line.share; };
+  std::ranges::for_each(table.lines, accumulate);
+  if (table.others) accumulate(*table.others);
+  accumulate(table.executor);
+  return table;
+}
+
+std::vector<PairedLine> pair_tables(const Profile& a, const Profile& b, const TableChoice& choice) {
+  std::vector<PairedLine> lines;
+  std::unordered_map<std::string, std::vector<std::size_t>> numbers;  // several nodes may have one name: they pair in their order
+  std::unordered_map<std::string, std::size_t> taken;
+  for (const TableLine& line : all_lines(a, choice)) {
+    numbers[line.name + '\n' + line.kind].push_back(lines.size());
+    lines.push_back({line.name, line.op, line.us, std::nullopt});
+  }
+  for (const TableLine& line : all_lines(b, choice)) {
+    const std::string key = line.name + '\n' + line.kind;
+    const auto found = numbers.find(key);
+    if (found == numbers.end() || taken[key] == found->second.size()) {
+      lines.push_back({line.name, line.op, std::nullopt, line.us});
+    } else {
+      lines[found->second[taken[key]++]].b_us = line.us;
+    }
+  }
+  std::ranges::stable_sort(lines, std::greater{}, [](const PairedLine& line) { return std::abs(line.difference()); });
+  if (choice.top > 0 && lines.size() > choice.top) {
+    PairedLine rest{"(others)", counted(static_cast<int64_t>(lines.size() - choice.top), "line"), 0.0, 0.0};
+    for (std::size_t i = choice.top; i < lines.size(); ++i) {
+      *rest.a_us += lines[i].a_us.value_or(0);
+      *rest.b_us += lines[i].b_us.value_or(0);
+    }
+    lines.resize(choice.top);
+    lines.push_back(std::move(rest));
+  }
+  lines.push_back({a.rows.back().node, "", a.rows.back().us, b.rows.back().us});
+  return lines;
+}
+
+void read_grouping(const std::string& word, TableChoice& choice) {
+  const std::size_t colon = word.find(':');
+  const std::string name = word.substr(0, colon);
+  for (const Grouping by : {Grouping::node, Grouping::op, Grouping::layout, Grouping::implementation, Grouping::scope}) {
+    if (name != to_string(by)) continue;
+    choice.by = by;
+    if (colon == std::string::npos) return;
+    if (by != Grouping::scope) fail(ErrorKind::usage, "--by " + escape(word) + ": only a scope has a depth");
+    choice.depth = static_cast<std::size_t>(parse_integer("--by scope", word.substr(colon + 1), 0));
+    return;
+  }
+  fail(ErrorKind::usage, "--by " + quote(word) + " is none of node, op, layout, impl, scope, scope:DEPTH");
+}
+
+}  // namespace relayout::cli

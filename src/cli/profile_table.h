@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/profile.h"
+
+namespace relayout::cli {
+
+/// Which rows of a profile are shown, and how.
+struct TableChoice {
+  Grouping by = Grouping::node;
+  std::size_t depth = 1;                   ///< of scopes
+  std::string sort = "time";               ///< time, order, bytes, flop
+  std::size_t top = 0;                     ///< most lines; 0: all
+  std::vector<std::string> only, exclude;  ///< patterns of names
+};
+
+/// One line of the table: a row, a group of rows, or all rows that are not shown.
+struct TableLine {
+  std::string name;
+  std::vector<std::string> absorbed;
+  std::string op, kind, layout, implementation, shape;
+  int64_t calls = 0;
+  int64_t bytes = 0, macs = 0;
+  double us = 0, share = 0, cumulative = 0;
+  std::optional<Estimate> measured;  ///< of a single row
+
+  /// 2 × multiply-accumulates over time; nothing where none are counted.
+  [[nodiscard]] std::optional<double> gflops() const;
+  /// Bytes of all operands over time.
+  [[nodiscard]] std::optional<double> gigabytes() const;
+};
+
+/// The lines, and what makes them add up to the latency.
+struct ProfileTable {
+  Grouping by = Grouping::node;
+  std::vector<TableLine> lines;
+  std::optional<TableLine> others;  ///< rows or groups that the choice leaves out
+  TableLine executor;
+  double us = 0;  ///< of all: the latency's median
+};
+
+/// Error{usage} when a pattern matches nothing.
+[[nodiscard]] ProfileTable make_table(const Profile& profile, const TableChoice& choice);
+
+/// The same line of two profiles; nothing where one has none of that name.
+struct PairedLine {
+  std::string name, op;
+  std::optional<double> a_us, b_us;
+  [[nodiscard]] double difference() const { return b_us.value_or(0) - a_us.value_or(0); }
+};
+
+/// Lines of both by name, the largest difference first; the executor and what the choice leaves out last.
+[[nodiscard]] std::vector<PairedLine> pair_tables(const Profile& a, const Profile& b, const TableChoice& choice);
+
+/// "node", "op", "layout", "impl", "scope" or "scope:DEPTH" (DEPTH 0: whole paths).
+void read_grouping(const std::string& word, TableChoice& choice);
+
+}  // namespace relayout::cli

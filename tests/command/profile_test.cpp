@@ -1,0 +1,208 @@
+// `relayout profile` as its users see it: the books balance in every form, files for other tools, gates, refusals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "command/command_test.h"
+#include "report/json.h"
+#include "support/process.h"
+#include "support/small_models.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ProfileCommand : public CommandTest {
+ protected:
+  ProfileCommand() { save_model(conv_batch_norm(), folder_ / "net.onnx"); }
+
+  ProcessResult profile(std::vector<std::string> arguments, ProcessOptions options = {}) {
+    arguments.insert(arguments.begin(), {"profile"});
+    for (const char* word : {"--repeat", "8"}) arguments.emplace_back(word);
+    return run(arguments, std::move(options));
+  }
+};
+
+double sum_of(const Json& rows) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) sum += rows.at(i)->find("time_us")->number().value();
+  return sum;
+}
+
+TEST_F(ProfileCommand, BooksBalanceInJson) {
+  for (const char* by : {"node", "op", "layout", "impl", "scope:0"}) {
+    const ProcessResult result = profile({"net.onnx", "--json", "--by", by});
+    ASSERT_EQ(result.code, 0) << result.err;
+    const Json report = Json::parse(result.out, "report");
+    EXPECT_EQ(report.find("schema")->text(), "relayout.profile/1");
+    const double latency = report.find("latency")->find("median_us")->number().value();
+    EXPECT_GT(latency, 0);
+    EXPECT_NEAR(sum_of(*report.find("rows")), latency, 1e-9 * latency);
+    if (by == std::string("node")) continue;
+    EXPECT_NEAR(sum_of(*report.find("groups")->find("lines")), latency, 1e-9 * latency) << by;
+  }
+}
+
+/// Printed numbers have one decimal: the sum is off by half of one for each line at most.
+TEST_F(ProfileCommand, BooksBalanceInText) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--top", "1"}, {"--only", "conv*"}, {"--by", "op"}}) {
+    std::vector<std::string> arguments{"net.onnx", "--csv", "net.csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult result = profile(arguments);
+    ASSERT_EQ(result.code, 0) << result.err;
+    static const std::regex kLine("\n\\S.* ([0-9,]+\\.[0-9]) +([0-9.]+) % +([0-9.]+) %");
+    double sum = 0;
+    int lines = 0;
+    for (auto it = std::sregex_iterator(result.out.begin(), result.out.end(), kLine); it != std::sregex_iterator(); ++it, ++lines) {
+      sum += std::stod(std::regex_replace((*it)[1].str(), std::regex(","), ""));
+    }
+    EXPECT_GE(lines, 2) << result.out;
+    std::istringstream csv(read_file(folder_ / "net.csv"));
+    std::string line;
+    std::getline(csv, line);
+    EXPECT_THAT(line, HasSubstr("time_us"));
+    double csv_sum = 0;
+    while (std::getline(csv, line)) {
+      std::vector<std::string> fields;
+      bool quoted = false;
+      fields.emplace_back();
+      for (const char c : line) {
+        if (c == '"')
+          quoted = !quoted;
+        else if (c == ',' && !quoted)
+          fields.emplace_back();
+        else
+          fields.back() += c;
+      }
+      ASSERT_EQ(fields.size(), 18U) << line;
+      csv_sum += std::stod(fields[10]);
+    }
+    EXPECT_NEAR(sum, csv_sum, 0.05 * lines + 1e-9) << result.out;
+  }
+}
+
+TEST_F(ProfileCommand, SaysWhatWasMeasured) {
+  const ProcessResult result = profile({"net.onnx", "--threads", "1"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("net.onnx   optimized · f32 · x [1, 3, 8, 8]"), HasSubstr("median of 8 runs"),
+                                HasSubstr("first run"), HasSubstr("(executor)"), HasSubstr("1 thread on")));
+  EXPECT_EQ(line_count(profile({"net.onnx", "--quiet"}).out), 1U);
+  EXPECT_THAT(profile({"net.onnx", "-v"}).out, HasSubstr("with norm0"));
+  EXPECT_THAT(profile({"net.onnx", "--mode", "as-written"}).out, HasSubstr("BatchNorm"));
+}
+
+TEST_F(ProfileCommand, SweepIsOneTable) {
+  write_file(folder_ / "free.onnx", TextModel("g (float[N,4] x) => (float[N,4] y) {\ny = Relu (x)\n}").bytes());
+  const ProcessResult result = profile({"free.onnx", "--threads", "1,2", "--dim", "N=1,8"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(line_count(result.out), 7U) << result.out;
+  const Json report = Json::parse(profile({"free.onnx", "--threads", "1,2", "--dim", "N=1,8", "--json"}).out, "report");
+  EXPECT_EQ(report.find("schema")->text(), "relayout.profile-sweep/1");
+  ASSERT_EQ(report.find("profiles")->size(), 4U);
+  EXPECT_EQ(report.find("profiles")->at(1)->find("inputs")->find("x")->at(0)->number(), 8);
+  EXPECT_EQ(report.find("profiles")->at(2)->find("context")->find("threads")->number(), 2);
+}
+
+/// The table of PyTorch's tutorial: these heads, a rule below them, longest first.
+TEST_F(ProfileCommand, ReferenceColumns) {
+  const ProcessResult result = profile({"net.onnx", "--reference-columns", "--mode", "as-written"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::istringstream lines(result.out);
+  std::string head, rule, row;
+  std::getline(lines, head);
+  std::getline(lines, rule);
+  EXPECT_THAT(head, testing::MatchesRegex("Op type +Op +Average runtime \\(s\\)  Pct total runtime"));
+  EXPECT_THAT(rule, testing::MatchesRegex("-+  -+  -+  -+"));
+  double latest = 1, share = 0;
+  while (std::getline(lines, row)) {
+    std::istringstream words(row);
+    std::string op, name;
+    double seconds = 0, percent = 0;
+    words >> op >> name >> seconds >> percent;
+    EXPECT_TRUE(name == "(executor)" || seconds <= latest) << row;
+    latest = seconds;
+    share += percent;
+  }
+  EXPECT_NEAR(share, 100, 0.01);
+}
+
+TEST_F(ProfileCommand, FilesForOtherTools) {
+  const ProcessResult result =
+      profile({"net.onnx", "--trace", "t.json", "--stacks", "s.txt", "--annotate", "a.onnx", "--markdown", "m.md"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json trace = Json::parse(read_file(folder_ / "t.json"), "trace");
+  EXPECT_GT(trace.find("traceEvents")->size(), 8U);
+  EXPECT_THAT(read_file(folder_ / "s.txt"), HasSubstr("net.onnx;"));
+  EXPECT_THAT(read_file(folder_ / "m.md"), HasSubstr("| node | op |"));
+  EXPECT_EQ(run({"verify", "net.onnx", "a.onnx"}).code, 0);
+  EXPECT_EQ(profile({"net.onnx", "--trace", "t.json.gz", "-q"}).code, 0);
+  EXPECT_TRUE(read_file(folder_ / "t.json.gz").starts_with("\x1f\x8b"));
+  const ProcessResult streamed = profile({"net.onnx", "--csv", "-"});
+  EXPECT_THAT(streamed.out, testing::StartsWith("name,absorbed"));
+  EXPECT_THAT(streamed.err, HasSubstr("latency"));
+}
+
+TEST_F(ProfileCommand, ComparesTwoModels) {
+  ASSERT_EQ(run({"convert", "net.onnx", "-q"}).code, 0);
+  const ProcessResult text = profile({"net.onnx", "net.cl.onnx", "--threads", "1"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("B takes"), HasSubstr("8 pairs in 8 rounds, processor time"), HasSubstr("(executor)")));
+  const ProcessResult gate = profile({"net.onnx", "net.onnx", "--fail-on-slowdown", "900%", "--json"});
+  EXPECT_EQ(gate.code, 0) << gate.out;
+  const Json report = Json::parse(gate.out, "report");
+  EXPECT_EQ(report.find("gate")->find("verdict")->text(), "within");
+  EXPECT_EQ(report.find("exit_code")->number(), 0);
+}
+
+/// Twice the work is found, and fails the gate.
+TEST_F(ProfileCommand, SlowdownFailsTheGate) {
+  const std::string head = "g (float[256,256] x) => (float[256,256] y) {\n";
+  write_file(folder_ / "a.onnx", TextModel(head + "y = MatMul (x, x)\n}").name_nodes().bytes());
+  write_file(folder_ / "b.onnx", TextModel(head + "z = MatMul (x, x)\ny = MatMul (z, x)\n}").name_nodes().bytes());
+  const std::vector<std::string> options{"--threads", "1", "--fail-on-slowdown", "20%"};
+  const auto compare = [&](const char* a, const char* b) {
+    std::vector<std::string> arguments{a, b};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return profile(arguments);
+  };
+  const ProcessResult slower = compare("a.onnx", "b.onnx");
+  EXPECT_EQ(slower.code, 1) << slower.out;
+  EXPECT_THAT(slower.out, AllOf(HasSubstr("slower by more than 20 %"), HasSubstr("MatMul_1"), HasSubstr("exit 1")));
+  EXPECT_EQ(compare("b.onnx", "a.onnx").code, 0);
+  EXPECT_EQ(run({"profile", "a.onnx", "b.onnx", "--repeat", "3", "--fail-on-slowdown", "20%", "--strict"}).code, 1)
+      << "three rounds give no interval";
+  EXPECT_EQ(run({"profile", "a.onnx", "b.onnx", "--repeat", "3", "--fail-on-slowdown", "20%"}).code, 0);
+}
+
+TEST_F(ProfileCommand, RefusesWhatDoesNotGoTogether) {
+  expect_refusal(run({"profile"}), 2, "MODEL");
+  expect_refusal(run({"profile", "net.onnx", "--by", "color"}), 2, "none of node");
+  expect_refusal(run({"profile", "net.onnx", "--by", "op:2"}), 2, "only a scope");
+  expect_refusal(profile({"net.onnx", "--only", "nothing"}), 2, "no line of the table");
+  expect_refusal(profile({"net.onnx", "--fail-on-slowdown", "3%"}), 2, "of two models");
+  expect_refusal(profile({"net.onnx", "net.onnx", "--csv", "x.csv"}), 2, "of one model");
+  expect_refusal(profile({"net.onnx", "--threads", "1,2", "--csv", "x.csv"}), 2, "one setting");
+  expect_refusal(profile({"net.onnx", "net.onnx", "--threads", "1,2"}), 2, "one setting");
+  expect_refusal(profile({"net.onnx", "--threads", "0"}), 2, "less than 1");
+  expect_refusal(run({"profile", "net.onnx", "--until", "x"}), 2, "--until");
+  expect_refusal(run({"profile", "net.onnx", "--until", "0%"}), 2, "more than 0");
+  expect_refusal(run({"profile", "net.onnx", "--until", "1%", "--repeat", "3"}), 2, "exclude");
+  expect_refusal(profile({"net.onnx", "--dim", "Q=2"}), 2, "Q");
+  expect_refusal(profile({"nothing.onnx"}), 5, "nothing.onnx");
+  expect_refusal(profile({"net.onnx", "--csv", "no/folder/x.csv"}), 5, "no/folder");
+  EXPECT_THAT(folder_.entries(), testing::ElementsAre("net.onnx"));
+}
+
+}  // namespace
+}  // namespace relayout::test
