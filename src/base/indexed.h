@@ -28,6 +28,10 @@ template <ElementId Id>
   return static_cast<Id>(index);
 }
 
+[[nodiscard]] constexpr auto next_of(ElementId auto id) noexcept {
+  return id_at<decltype(id)>(index_of(id) + 1);
+}
+
 /// The ids from `first` to the one in front of `end`.
 template <ElementId Id>
 class IdRange {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "exec/ids.h"
 #include "exec/program.h"
 #include "exec/routine.h"
 #include "relayout/datum.h"
@@ -89,8 +90,8 @@ void check_input(const Value& declared, const Tensor& tensor) {
 std::vector<Given> in_order(const Program& program, const Inputs& inputs) {
   std::vector<Given> out;
   std::size_t used = 0;
-  for (const int value : program.inputs()) {
-    const Value& declared = *program.values()[static_cast<std::size_t>(value)];
+  for (const ValueId value : program.inputs()) {
+    const Value& declared = *program.values()[value];
     const auto given = inputs.find(declared.name());
     if (given == inputs.end()) {
       if (declared.initializer() == nullptr) fail(ErrorKind::invalid, "input " + quote(declared.name()) + " is missing");
@@ -103,7 +104,7 @@ std::vector<Given> in_order(const Program& program, const Inputs& inputs) {
   }
   if (used == inputs.size()) return out;
   for (const auto& [name, datum] : inputs) {
-    const auto is_it = [&](int value) { return program.values()[static_cast<std::size_t>(value)]->name() == name; };
+    const auto is_it = [&](ValueId value) { return program.values()[value]->name() == name; };
     if (std::ranges::none_of(program.inputs(), is_it)) fail(ErrorKind::usage, "the model has no input " + quote(name));
   }
   return out;

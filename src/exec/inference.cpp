@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/program.h"
 #include "ops/call.h"
 #include "ops/op.h"
@@ -24,45 +26,46 @@ namespace {
 /// Constants up to this size are read during inference: shapes, axes, bounds.
 constexpr int64_t kSmallElements = 1024;
 std::vector<Datum> results_of(const ProgramNode& node, std::span<const Datum* const> inputs, const std::vector<DatumInfo>& infos) {
-  return compute(*node.op, node.call, inputs, infos, [&](std::size_t k) { return node.output(k) >= 0; });
+  return compute(*node.op, node.call, inputs, infos, [&](std::size_t k) { return node.output(k) != ValueId::none; });
 }
 
 class Walk {
  public:
-  Walk(const Program& program, std::vector<ValueState>& states, ConstantStore& store) : program_(program), states_(states), store_(store) {}
+  Walk(const Program& program, IdVector<ValueId, ValueState>& states, ConstantStore& store)
+      : program_(program), states_(states), store_(store) {}
 
-  Inference run(int first) {
+  Inference run(NodeId first) {
     Inference out;
-    const auto nodes = program_.nodes();
+    const auto& nodes = program_.nodes();
     values_ = &out.values;
-    for (auto i = static_cast<std::size_t>(first); i < nodes.size(); ++i) {
-      const ProgramNode& node = nodes[i];
+    for (const NodeId id : IdRange(first, nodes.end_id())) {
+      const ProgramNode& node = nodes[id];
       if (node.op != nullptr && pass_through(node)) continue;
       auto infos = node.op == nullptr ? std::nullopt : infer_outputs(node);
       if (!infos) {
-        out.next = static_cast<int>(i);
+        out.next = id;
         return out;
       }
       if (!fold(node, *infos)) {
         for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-          if (node.outputs[k] >= 0) set(node.outputs[k], {std::move((*infos)[k]), nullptr, std::nullopt});
+          if (node.outputs[k] != ValueId::none) set(node.outputs[k], {std::move((*infos)[k]), nullptr, std::nullopt});
         }
-        out.nodes.push_back(static_cast<int>(i));
+        out.nodes.push_back(id);
       }
     }
-    out.next = static_cast<int>(nodes.size());
+    out.next = nodes.end_id();
     return out;
   }
 
  private:
-  ValueState& state(int value) { return states_[static_cast<std::size_t>(value)]; }
+  ValueState& state(ValueId value) { return states_[value]; }
 
-  void set(int value, ValueState known) {
+  void set(ValueId value, ValueState known) {
     state(value) = std::move(known);
     values_->push_back(value);
   }
 
-  void set_constant(int value, std::shared_ptr<KnownConstant> constant) {
+  void set_constant(ValueId value, std::shared_ptr<KnownConstant> constant) {
     DatumInfo info;
     info.type = constant->type();
     info.dims = constant->dims();
@@ -71,7 +74,7 @@ class Walk {
 
   /// Constant nodes, and Identity and Transpose of constants: nothing is read.
   bool pass_through(const ProgramNode& node) {
-    const int output = node.output(0);
+    const ValueId output = node.output(0);
     if (node.node->op_type() == "Constant") {
       std::shared_ptr<KnownConstant> leaf = store_find_leaf(output);
       if (!leaf) return false;
@@ -80,8 +83,8 @@ class Walk {
     }
     const bool identity = node.node->op_type() == "Identity";
     if (!identity && node.node->op_type() != "Transpose") return false;
-    const int input = node.input(0);
-    if (input < 0 || !state(input).constant) return false;
+    const ValueId input = node.input(0);
+    if (input == ValueId::none || !state(input).constant) return false;
     if (identity) {
       set_constant(output, state(input).constant);
       return true;
@@ -97,19 +100,16 @@ class Walk {
     return true;
   }
 
-  std::shared_ptr<KnownConstant> store_find_leaf(int value) {
-    return store_.find_leaf(*program_.values()[static_cast<std::size_t>(value)]);
-  }
+  std::shared_ptr<KnownConstant> store_find_leaf(ValueId value) { return store_.find_leaf(*program_.values()[value]); }
 
   std::optional<std::vector<DatumInfo>> infer_outputs(const ProgramNode& node) {
     for (const bool everything : {false, true}) {
       if (everything && !load_inputs(node)) return std::nullopt;
       KnownInfos infos(node.inputs.size());
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] < 0) continue;
+        if (node.inputs[i] == ValueId::none) continue;
         const ValueState& input = state(node.inputs[i]);
-        if (!input.info)
-          fail(ErrorKind::defect, "value '" + program_.values()[static_cast<std::size_t>(node.inputs[i])]->name() + "' was not inferred");
+        if (!input.info) fail(ErrorKind::defect, "value '" + program_.values()[node.inputs[i]]->name() + "' was not inferred");
         if (input.constant && !input.constant->is_loaded() && input.constant->element_count() <= kSmallElements)
           store_.load(*input.constant);
         DatumInfo info = *input.info;
@@ -128,8 +128,8 @@ class Walk {
   /// Reads constants that are still in the file. Whether there were any.
   bool load_inputs(const ProgramNode& node) {
     bool any = false;
-    for (const int input : node.inputs) {
-      if (input < 0 || !state(input).constant || state(input).constant->is_loaded()) continue;
+    for (const ValueId input : node.inputs) {
+      if (input == ValueId::none || !state(input).constant || state(input).constant->is_loaded()) continue;
       store_.load(*state(input).constant);
       any = true;
     }
@@ -137,8 +137,9 @@ class Walk {
   }
 
   [[nodiscard]] bool foldable(const ProgramNode& node, const std::vector<DatumInfo>& infos) {
-    return is_computed_early(infos, [&](std::size_t k) { return node.output(k) >= 0; }) &&
-           follows_from(*node.op, *node.node, [&](std::size_t i) { return node.input(i) < 0 || state(node.input(i)).constant != nullptr; });
+    return is_computed_early(infos, [&](std::size_t k) { return node.output(k) != ValueId::none; }) &&
+           follows_from(*node.op, *node.node,
+                        [&](std::size_t i) { return node.input(i) == ValueId::none || state(node.input(i)).constant != nullptr; });
   }
 
   bool fold(const ProgramNode& node, const std::vector<DatumInfo>& infos) {
@@ -146,7 +147,7 @@ class Walk {
     std::vector<Datum> inputs(node.inputs.size());
     std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] < 0) continue;
+      if (node.inputs[i] == ValueId::none) continue;
       const ValueState& input = state(node.inputs[i]);
       const bool is_read = node.op->traits.reads(i) == Reads::elements;
       if (!is_read && input.info->kind != Datum::Kind::tensor) return false;
@@ -154,27 +155,28 @@ class Walk {
       pointers[i] = &inputs[i];
     }
     std::vector<Datum> outputs = results_of(node, pointers, infos);
-    if (node.node->is("ConstantOfShape") && node.output(0) >= 0) store_.edit(node.node->output(0)->name(), outputs[0].tensor);
+    if (node.node->is("ConstantOfShape") && node.output(0) != ValueId::none) store_.edit(node.node->output(0)->name(), outputs[0].tensor);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] >= 0) set_constant(node.outputs[k], std::make_shared<KnownConstant>(std::move(outputs[k].tensor)));
+      if (node.outputs[k] != ValueId::none) set_constant(node.outputs[k], std::make_shared<KnownConstant>(std::move(outputs[k].tensor)));
     }
     return true;
   }
 
   const Program& program_;
-  std::vector<ValueState>& states_;
+  IdVector<ValueId, ValueState>& states_;
   ConstantStore& store_;
-  std::vector<int>* values_ = nullptr;
+  std::vector<ValueId>* values_ = nullptr;
 };
 
 }  // namespace
 
-Inference infer(const Program& program, int first, std::vector<ValueState>& states, ConstantStore& store) {
+Inference infer(const Program& program, NodeId first, IdVector<ValueId, ValueState>& states, ConstantStore& store) {
   return Walk(program, states, store).run(first);
 }
 
 std::vector<Datum> compute_now(const ProgramNode& node, std::span<const Datum* const> inputs) {
-  std::vector<Datum> outputs = infer_and_compute(*node.op, node.call, inputs, [&](std::size_t k) { return node.output(k) >= 0; });
+  std::vector<Datum> outputs =
+      infer_and_compute(*node.op, node.call, inputs, [&](std::size_t k) { return node.output(k) != ValueId::none; });
   outputs.resize(node.outputs.size());
   return outputs;
 }

@@ -4,7 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/program.h"
 
 namespace relayout {
@@ -19,14 +21,14 @@ struct ValueState {
 
 /// How far inference came.
 struct Inference {
-  std::vector<int> nodes;   ///< that have to run, in order: those whose outputs are not constant
-  int next = 0;             ///< the node whose outputs' shapes depend on data; the number of nodes when there is none
-  std::vector<int> values;  ///< whose states the walk set
+  std::vector<NodeId> nodes;    ///< that have to run, in order: those whose outputs are not constant
+  NodeId next{};                ///< the node whose outputs' shapes depend on data; end_id() of the nodes when there is none
+  std::vector<ValueId> values;  ///< whose states the walk set
 };
 
 /// Walks the nodes from `first` on: infers types and dims, folds what is constant (all shape arithmetic that follows from dims too),
 /// and stops in front of the first node whose outputs' shapes depend on data. `states` has one entry per value of the program.
-[[nodiscard]] Inference infer(const Program& program, int first, std::vector<ValueState>& states, ConstantStore& store);
+[[nodiscard]] Inference infer(const Program& program, NodeId first, IdVector<ValueId, ValueState>& states, ConstantStore& store);
 
 /// Runs one node on data at hand, as the op table computes it.
 [[nodiscard]] std::vector<Datum> compute_now(const ProgramNode& node, std::span<const Datum* const> inputs);

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
@@ -31,30 +33,30 @@ std::optional<std::vector<int64_t>> integers_of(const KnownConstant& constant) {
 
 }  // namespace
 
-LayoutGuide::LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states,
+LayoutGuide::LayoutGuide(const Program& program, const std::vector<NodeId>& nodes, const IdVector<ValueId, ValueState>& states,
                          const PlanningOptions& options) {
-  for (const int index : nodes) {
-    const ProgramNode& node = program.nodes()[static_cast<std::size_t>(index)];
+  for (const NodeId index : nodes) {
+    const ProgramNode& node = program.nodes()[index];
     nodes_[index] = static_cast<int>(graph_.nodes.size());
     LayoutNode made{node.node, node.node->subgraphs().empty() ? node.op : nullptr, {}, {}};
-    for (const int input : node.inputs) made.inputs.push_back(number(program, states, input));
-    for (const int output : node.outputs) made.outputs.push_back(number(program, states, output));
+    for (const ValueId input : node.inputs) made.inputs.push_back(number(program, states, input));
+    for (const ValueId output : node.outputs) made.outputs.push_back(number(program, states, output));
     graph_.nodes.push_back(std::move(made));
-    for (const int output : node.outputs) {
-      if (output >= 0) graph_.values[static_cast<std::size_t>(values_.at(output))].is_output = program.is_output(output);
+    for (const ValueId output : node.outputs) {
+      if (output != ValueId::none) graph_.values[static_cast<std::size_t>(values_.at(output))].is_output = program.is_output(output);
     }
   }
   answers_ = see_through_sequences(graph_);
   plan_ = plan_layout(graph_, options);
 }
 
-int LayoutGuide::number(const Program& program, const std::vector<ValueState>& states, int value) {
-  if (value < 0) return -1;
+int LayoutGuide::number(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value) {
+  if (value == ValueId::none) return -1;
   const auto [entry, is_new] = values_.try_emplace(value, static_cast<int>(graph_.values.size()));
   if (!is_new) return entry->second;
   LayoutValue& made = graph_.values.emplace_back();
-  const ValueState& state = states[static_cast<std::size_t>(value)];
-  made.value = program.values()[static_cast<std::size_t>(value)];
+  const ValueState& state = states[value];
+  made.value = program.values()[value];
   if (state.is_tensor() && is_plannable(state.info->type, state.info->dims)) {
     made.type = state.info->type;
     made.dims = state.info->dims;
@@ -66,17 +68,17 @@ int LayoutGuide::number(const Program& program, const std::vector<ValueState>& s
   return entry->second;
 }
 
-int LayoutGuide::place_of(int node) const {
+int LayoutGuide::place_of(NodeId node) const {
   const auto found = nodes_.find(node);
   return found == nodes_.end() ? -1 : answers_[static_cast<std::size_t>(found->second)];
 }
 
-std::optional<AxisOrder> LayoutGuide::wanted(int node, std::size_t input) const {
+std::optional<AxisOrder> LayoutGuide::wanted(NodeId node, std::size_t input) const {
   const int place = place_of(node);
   return place < 0 ? std::nullopt : plan_.wanted(graph_, place, input);
 }
 
-std::optional<AxisOrder> LayoutGuide::made(int node, std::size_t output) const {
+std::optional<AxisOrder> LayoutGuide::made(NodeId node, std::size_t output) const {
   const int place = place_of(node);
   const int value = place < 0 ? -1 : graph_.nodes[static_cast<std::size_t>(place)].output(output);
   if (value < 0 || !plan_.has_order[static_cast<std::size_t>(value)]) return std::nullopt;
@@ -85,13 +87,13 @@ std::optional<AxisOrder> LayoutGuide::made(int node, std::size_t output) const {
   return held.empty() ? order_of(contiguous_axes(dims.size()), dims) : held;
 }
 
-std::optional<bool> LayoutGuide::is_ordered(int node) const {
+std::optional<bool> LayoutGuide::is_ordered(NodeId node) const {
   const int place = place_of(node);
   if (place < 0 || !plan_.nodes[static_cast<std::size_t>(place)].has_choice) return std::nullopt;
   return plan_.nodes[static_cast<std::size_t>(place)].is_ordered;
 }
 
-bool LayoutGuide::has_order(int value) const {
+bool LayoutGuide::has_order(ValueId value) const {
   const auto found = values_.find(value);
   return found != values_.end() && plan_.has_order[static_cast<std::size_t>(found->second)];
 }

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/indexed.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/program.h"
 #include "layout/plan.h"
@@ -15,28 +17,30 @@ namespace relayout {
 class LayoutGuide {
  public:
   LayoutGuide() = default;
-  LayoutGuide(const Program& program, const std::vector<int>& nodes, const std::vector<ValueState>& states, const PlanningOptions& options);
+  LayoutGuide(const Program& program, const std::vector<NodeId>& nodes, const IdVector<ValueId, ValueState>& states,
+              const PlanningOptions& options);
 
   /// The order that a node needs an operand in; nothing when it takes it as it lies.
-  [[nodiscard]] std::optional<AxisOrder> wanted(int node, std::size_t input) const;
+  [[nodiscard]] std::optional<AxisOrder> wanted(NodeId node, std::size_t input) const;
   /// The order in which a node makes a result; nothing when that follows from its operands.
-  [[nodiscard]] std::optional<AxisOrder> made(int node, std::size_t output) const;
+  [[nodiscard]] std::optional<AxisOrder> made(NodeId node, std::size_t output) const;
   /// Whether a node's ports are in an order of their own; nothing when it has no choice.
-  [[nodiscard]] std::optional<bool> is_ordered(int node) const;
+  [[nodiscard]] std::optional<bool> is_ordered(NodeId node) const;
   /// Whether a value could lie in an order other than contiguous, so that copying it is a change of layout.
-  [[nodiscard]] bool has_order(int value) const;
+  [[nodiscard]] bool has_order(ValueId value) const;
 
   [[nodiscard]] int64_t planned_reorders() const { return static_cast<int64_t>(plan_.copies.size()); }
   [[nodiscard]] int64_t planned_packs() const { return static_cast<int64_t>(plan_.packs.size()); }
 
  private:
-  int number(const Program& program, const std::vector<ValueState>& states, int value);
-  [[nodiscard]] int place_of(int node) const;
+  int number(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value);
+  [[nodiscard]] int place_of(NodeId node) const;
 
   LayoutGraph graph_;
   LayoutPlan plan_;
-  std::vector<int> answers_;                     ///< see see_through_sequences
-  std::unordered_map<int, int> nodes_, values_;  ///< the program's numbers to the plan's
+  std::vector<int> answers_;               ///< see see_through_sequences
+  std::unordered_map<NodeId, int> nodes_;  ///< the program's to the layout graph's
+  std::unordered_map<ValueId, int> values_;
 };
 
 }  // namespace relayout

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/arena.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/recycler.h"
@@ -34,16 +36,16 @@ struct Buffer {
 
 /// A value that comes in or goes out: a tensor at a place, or (for sequences, optionals and strings) a datum in a slot.
 struct PlanPort {
-  int value = -1;
+  ValueId value = ValueId::none;
   Place place;
-  int slot = -1;
+  SlotId slot = SlotId::none;
 };
 
 /// What `observe` is shown after step number `after` - 1.
 struct Observation {
   std::size_t after = 0;
   const Node* node = nullptr;
-  std::vector<PlanPort> outputs;  ///< value -1 where the output is absent
+  std::vector<PlanPort> outputs;  ///< value none where the output is absent
 };
 
 /// A graph, or a run of its nodes up to one whose output shapes depend on data, compiled for one set of input shapes.
@@ -53,7 +55,7 @@ struct Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  std::vector<Buffer> buffers;
+  IdVector<BufferId, Buffer> buffers;
   std::vector<Step> steps;
   std::deque<Datum> slots;
   std::vector<PlanPort> imports, exports;
@@ -65,20 +67,20 @@ struct Plan {
   ArenaMemory arena, scratchpad;
   bool is_bound = false;
 
-  /// The node that must see data before its outputs' shapes are known; the number of nodes when the plan reaches the end.
-  int next = 0;
+  /// The node that must see data before its outputs' shapes are known; end_id() of the nodes when the plan reaches the end.
+  NodeId next{};
   /// What this plan found out of values by number; plans of the same run before it found out the rest. Nothing at the end.
-  std::vector<std::pair<int, ValueState>> made;
+  std::vector<std::pair<ValueId, ValueState>> made;
   /// The constants among what node `next` reads, or among the graph's outputs at the end.
-  std::unordered_map<int, std::shared_ptr<KnownConstant>> constants;
+  std::unordered_map<ValueId, std::shared_ptr<KnownConstant>> constants;
   /// Continuations behind `next`, by what its outputs turned out to be; newest first.
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
 };
 
 /// What is there between plans.
 struct RunState {
-  std::unordered_map<int, Datum> values;  ///< by number: inputs, exports, results of nodes that had to see data
-  std::unordered_set<int> own;            ///< the values in memory that nothing else of this run or a later one lies in
+  std::unordered_map<ValueId, Datum> values;  ///< inputs, exports, results of nodes that had to see data
+  std::unordered_set<ValueId> own;            ///< the values in memory that nothing else of this run or a later one lies in
 };
 
 /// What running steps takes besides the plan.

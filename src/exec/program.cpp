@@ -7,14 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/functions.h"
+#include "exec/ids.h"
 #include "model/walk.h"
 #include "ops/composed.h"
 #include "ops/op.h"
@@ -136,122 +137,129 @@ std::vector<Unsupported> unsupported_nodes(const Graph& graph) {
   return std::move(survey.found);
 }
 
-Program::Program(const Graph& graph, const FunctionTable& functions, int threads, uint64_t seed)
-    : graph_(&graph), functions_(&functions), threads_(threads), seed_(seed) {
-  own_graphs_.insert(&graph);
-  for (const Value* input : graph.inputs()) inputs_.push_back(number(input));
-  add_nodes(graph);
-  for (const Value* output : graph.outputs()) outputs_.push_back(number(output));
-  find_captures();
-  count_readers();
-}
+/// Fills a program: nodes in order, values as they are met.
+class Program::Builder {
+ public:
+  Builder(Program& program, const FunctionTable& functions, int threads, uint64_t seed)
+      : program_(program), functions_(functions), threads_(threads), seed_(seed) {}
 
-void Program::add_nodes(const Graph& graph) {
-  if (++depth_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
-  for (const Node* node : needed_nodes(graph)) {
-    if (nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
-    const Op* const op = find_op(*node);
-    if (const auto function = functions_->find(*node)) {
-      add_call(*node, instantiate(*function, *node));
-    } else if (op == nullptr) {
-      add_call(*node, instantiate(find_operator_body(*node).value(), *node));
-    } else if (op->body != nullptr) {
-      add_call(*node, compose(*op, *node));
-    } else {
-      add_node(*node);
+  void build(const Graph& graph) {
+    own_graphs_.insert(&graph);
+    for (const Value* input : graph.inputs()) program_.inputs_.push_back(id_of(input));
+    add_nodes(graph);
+    for (const Value* output : graph.outputs()) program_.outputs_.push_back(id_of(output));
+    find_captures();
+    count_readers();
+    drop_unread_outputs();
+  }
+
+ private:
+  void add_nodes(const Graph& graph) {
+    if (++depth_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
+    for (const Node* node : needed_nodes(graph)) {
+      if (program_.nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
+      const Op* const op = find_op(*node);
+      if (const auto function = functions_.find(*node)) {
+        add_call(*node, instantiate(*function, *node));
+      } else if (op == nullptr) {
+        add_call(*node, instantiate(find_operator_body(*node).value(), *node));
+      } else if (op->body != nullptr) {
+        add_call(*node, compose(*op, *node));
+      } else {
+        add_node(*node);
+      }
+    }
+    --depth_;
+  }
+
+  void add_node(const Node& node) {
+    const Op* const op = is_control_flow(node) ? nullptr : find_op(node);
+    ProgramNode entry{program_.nodes_.end_id(), &node, op, OpCall(node, node.opset()), {}, {}, {}};
+    entry.call.threads = threads_;
+    entry.call.seed = seed_;
+    for (const Value* value : node.inputs()) entry.inputs.push_back(id_of(value));
+    for (const Value* value : node.outputs()) entry.outputs.push_back(id_of_output(value, entry.outputs.size()));
+    for (const Value* value : captured_values(node)) {
+      const ValueId capture = id_of(value);
+      if (capture != ValueId::none) entry.captures.push_back(capture);
+    }
+    program_.nodes_.add(std::move(entry));
+  }
+
+  /// The nodes of a fresh copy of the body; its inputs and outputs are the call's.
+  void add_call(const Node& node, FunctionInstance instance) {
+    program_.instances_.push_back(std::move(instance));
+    const Graph& graph = *program_.instances_.back().graph;
+    own_graphs_.insert(&graph);
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) program_.ids_[graph.inputs()[i]] = id_of(node.input(i));
+    const std::size_t first = program_.nodes_.size();
+    add_nodes(graph);
+    for (std::size_t k = 0; k < node.outputs().size() && k < graph.outputs().size(); ++k) {
+      if (node.outputs()[k] != nullptr) program_.ids_[node.outputs()[k]] = id_of(graph.outputs()[k]);
+    }
+    if (program_.nodes_.size() == first) return;
+    ProgramNode::Call& call = program_.nodes_.back().ended_calls.emplace_back(ProgramNode::Call{&node, {}});
+    for (const Value* output : node.outputs()) call.outputs.push_back(id_of(output));
+  }
+
+  ValueId id_of(const Value* value) {
+    if (value == nullptr) return ValueId::none;
+    const auto [entry, is_new] = program_.ids_.try_emplace(value, program_.values_.end_id());
+    if (is_new) program_.values_.add(value);
+    return entry->second;
+  }
+
+  ValueId id_of_output(const Value* value, std::size_t index) {
+    return value != nullptr || index > 0 ? id_of(value) : program_.values_.add(nullptr);
+  }
+
+  void find_captures() {
+    for (const ValueId id : program_.values_.ids()) {
+      const Value* const value = program_.values_[id];
+      if (value != nullptr && !own_graphs_.contains(&value->graph())) program_.captures_.push_back(id);
     }
   }
-  --depth_;
-}
 
-void Program::add_node(const Node& node) {
-  ProgramNode entry{
-      static_cast<int>(nodes_.size()), &node, is_control_flow(node) ? nullptr : find_op(node), OpCall(node, node.opset()), {}, {}, {}};
-  entry.call.threads = threads_;
-  entry.call.seed = seed_;
-  for (const Value* value : node.inputs()) entry.inputs.push_back(number(value));
-  for (const Value* value : node.outputs()) entry.outputs.push_back(number_output(value, entry.outputs.size()));
-  for (const Value* value : captured_values(node)) {
-    const int capture = number(value);
-    if (capture >= 0) entry.captures.push_back(capture);
-  }
-  nodes_.push_back(std::move(entry));
-}
-
-/// The nodes of a fresh copy of the body; its inputs and outputs are the call's.
-void Program::add_call(const Node& node, FunctionInstance instance) {
-  instances_.push_back(std::move(instance));
-  const Graph& graph = *instances_.back().graph;
-  own_graphs_.insert(&graph);
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) numbers_[graph.inputs()[i]] = number(node.input(i));
-  const std::size_t first = nodes_.size();
-  add_nodes(graph);
-  for (std::size_t k = 0; k < node.outputs().size() && k < graph.outputs().size(); ++k) {
-    if (node.outputs()[k] != nullptr) numbers_[node.outputs()[k]] = number(graph.outputs()[k]);
-  }
-  if (nodes_.size() == first) return;
-  ProgramNode::Call& call = nodes_.back().ended_calls.emplace_back(ProgramNode::Call{&node, {}});
-  for (const Value* output : node.outputs()) call.outputs.push_back(output == nullptr ? -1 : number(output));
-}
-
-int Program::number(const Value* value) {
-  if (value == nullptr) return -1;
-  const auto [entry, is_new] = numbers_.try_emplace(value, static_cast<int>(values_.size()));
-  if (is_new) values_.push_back(value);
-  return entry->second;
-}
-
-int Program::number_output(const Value* value, std::size_t index) {
-  if (value != nullptr || index > 0) return number(value);
-  values_.push_back(nullptr);
-  return static_cast<int>(values_.size()) - 1;
-}
-
-int Program::find(const Value* value) const {
-  const auto entry = numbers_.find(value);
-  return entry == numbers_.end() ? -1 : entry->second;
-}
-
-void Program::find_captures() {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (values_[i] != nullptr && !own_graphs_.contains(&values_[i]->graph())) captures_.push_back(static_cast<int>(i));
-  }
-}
-
-void Program::count_readers() {
-  readers_.assign(values_.size(), 0);
-  is_output_.assign(values_.size(), false);
-  for (const ProgramNode& node : nodes_) {
-    node.for_each_read([&](int value) { ++readers_[static_cast<std::size_t>(value)]; });
-  }
-  consumers_begin_.assign(values_.size() + 1, 0);
-  for (std::size_t i = 0; i < values_.size(); ++i) consumers_begin_[i + 1] = consumers_begin_[i] + readers_[i];
-  consumers_.resize(static_cast<std::size_t>(consumers_begin_.back()));
-  std::vector<int> next(consumers_begin_.begin(), consumers_begin_.end() - 1);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].for_each_read(
-        [&](int value) { consumers_[static_cast<std::size_t>(next[static_cast<std::size_t>(value)]++)] = static_cast<int>(i); });
-  }
-  for (const int output : outputs_) {
-    if (output < 0) continue;
-    ++readers_[static_cast<std::size_t>(output)];
-    is_output_[static_cast<std::size_t>(output)] = true;
-  }
-  // A further output that nobody reads is as good as absent.
-  for (ProgramNode& node : nodes_) {
-    for (std::size_t k = 1; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] >= 0 && readers_[static_cast<std::size_t>(node.outputs[k])] == 0) node.outputs[k] = -1;
-    }
-    for (ProgramNode::Call& call : node.ended_calls) {
-      for (int& output : call.outputs) output = output >= 0 && readers_[static_cast<std::size_t>(output)] > 0 ? output : -1;
+  void count_readers() {
+    program_.consumers_ = IdLists<ValueId, NodeId>(program_.values_.size(), [this](const auto& add) {
+      for (const ProgramNode& node : program_.nodes_) node.for_each_read([&](ValueId value) { add(value, node.id); });
+    });
+    program_.readers_.resize(program_.values_.size());
+    program_.is_output_.resize(program_.values_.size());
+    for (const ValueId value : program_.values_.ids()) program_.readers_[value] = static_cast<int>(program_.consumers_[value].size());
+    for (const ValueId output : program_.outputs_) {
+      if (output == ValueId::none) continue;
+      ++program_.readers_[output];
+      program_.is_output_[output] = true;
     }
   }
+
+  /// A further output that is not read is as good as absent.
+  void drop_unread_outputs() {
+    const auto drop = [this](ValueId& output) {
+      if (output != ValueId::none && program_.readers_[output] == 0) output = ValueId::none;
+    };
+    for (ProgramNode& node : program_.nodes_) {
+      for (std::size_t k = 1; k < node.outputs.size(); ++k) drop(node.outputs[k]);
+      for (ProgramNode::Call& call : node.ended_calls) std::ranges::for_each(call.outputs, drop);
+    }
+  }
+
+  Program& program_;
+  const FunctionTable& functions_;
+  int threads_;
+  uint64_t seed_;
+  std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
+  int depth_ = 0;
+};
+
+Program::Program(const Graph& graph, const FunctionTable& functions, int threads, uint64_t seed) : graph_(&graph) {
+  Builder(*this, functions, threads, seed).build(graph);
 }
 
-std::span<const int> Program::consumers(int value) const {
-  const auto index = static_cast<std::size_t>(value);
-  const auto begin = static_cast<std::size_t>(consumers_begin_[index]);
-  return std::span(consumers_).subspan(begin, static_cast<std::size_t>(consumers_begin_[index + 1]) - begin);
+ValueId Program::find(const Value* value) const {
+  const auto entry = ids_.find(value);
+  return entry == ids_.end() ? ValueId::none : entry->second;
 }
 
 }  // namespace relayout

@@ -1,43 +1,41 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/functions.h"
+#include "exec/ids.h"
 #include "ops/op.h"
 #include "relayout/execute.h"
 
 namespace relayout {
 
-/// A node that something needs, with its values by number (-1: absent, or a further output that nobody reads).
+/// A node that something needs, with its values (none: absent, or a further output that is not read).
 struct ProgramNode {
-  int number;  ///< among the program's nodes
+  NodeId id;
   const Node* node;
   const Op* op;  ///< null: control flow, whose nested graphs run as routines of their own
   OpCall call;
-  std::vector<int> inputs, outputs;
-  std::vector<int> captures;  ///< values from here that nested graphs read
+  std::vector<ValueId> inputs, outputs;
+  std::vector<ValueId> captures;  ///< values from here that nested graphs read
   /// A node of the file that this node ends the body of, with the values that are its outputs.
   struct Call {
     const Node* node;
-    std::vector<int> outputs;
+    std::vector<ValueId> outputs;
   };
   std::vector<Call> ended_calls = {};
-  [[nodiscard]] int input(std::size_t index) const { return index < inputs.size() ? inputs[index] : -1; }
-  [[nodiscard]] int output(std::size_t index) const { return index < outputs.size() ? outputs[index] : -1; }
+  [[nodiscard]] ValueId input(std::size_t index) const { return index < inputs.size() ? inputs[index] : ValueId::none; }
+  [[nodiscard]] ValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : ValueId::none; }
   /// work(value) for each read, of inputs and captures.
   template <class Work>
   void for_each_read(const Work& work) const {
-    for (const int input : inputs) {
-      if (input >= 0) work(input);
+    for (const ValueId input : inputs) {
+      if (input != ValueId::none) work(input);
     }
-    for (const int capture : captures) work(capture);
+    for (const ValueId capture : captures) work(capture);
   }
 };
 
@@ -49,41 +47,31 @@ class Program {
   Program(const Graph& graph, const FunctionTable& functions, int threads, uint64_t seed);
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
-  [[nodiscard]] std::span<const ProgramNode> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] const IdVector<NodeId, ProgramNode>& nodes() const noexcept { return nodes_; }
   /// Null for a first output that the file leaves out: kernels make it all the same.
-  [[nodiscard]] const std::vector<const Value*>& values() const noexcept { return values_; }
-  [[nodiscard]] const std::vector<int>& inputs() const noexcept { return inputs_; }      ///< of the graph; all of them
-  [[nodiscard]] const std::vector<int>& outputs() const noexcept { return outputs_; }    ///< of the graph
-  [[nodiscard]] const std::vector<int>& captures() const noexcept { return captures_; }  ///< values of outer graphs that it reads
-  /// The number of a value, or -1.
-  [[nodiscard]] int find(const Value* value) const;
+  [[nodiscard]] const IdVector<ValueId, const Value*>& values() const noexcept { return values_; }
+  [[nodiscard]] const std::vector<ValueId>& inputs() const noexcept { return inputs_; }      ///< of the graph; all of them
+  [[nodiscard]] const std::vector<ValueId>& outputs() const noexcept { return outputs_; }    ///< of the graph
+  [[nodiscard]] const std::vector<ValueId>& captures() const noexcept { return captures_; }  ///< values of outer graphs that it reads
+  /// None for a value that no node here reads or makes.
+  [[nodiscard]] ValueId find(const Value* value) const;
   /// Reads of a value by nodes, plus one for each graph output that it is.
-  [[nodiscard]] int readers(int value) const { return readers_[static_cast<std::size_t>(value)]; }
-  [[nodiscard]] bool is_output(int value) const { return is_output_[static_cast<std::size_t>(value)]; }
+  [[nodiscard]] int readers(ValueId value) const { return readers_[value]; }
+  [[nodiscard]] bool is_output(ValueId value) const { return is_output_[value]; }
   /// Nodes that read a value, in order, each once per read.
-  [[nodiscard]] std::span<const int> consumers(int value) const;
+  [[nodiscard]] std::span<const NodeId> consumers(ValueId value) const { return consumers_[value]; }
 
  private:
-  int number(const Value* value);
-  int number_output(const Value* value, std::size_t index);
-  void add_nodes(const Graph& graph);
-  void add_node(const Node& node);
-  void add_call(const Node& node, FunctionInstance instance);
-  void find_captures();
-  void count_readers();
+  class Builder;
   const Graph* graph_;
-  const FunctionTable* functions_;
-  int threads_;
-  uint64_t seed_;
   std::vector<FunctionInstance> instances_;
-  std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
-  int depth_ = 0;
-  std::vector<ProgramNode> nodes_;
-  std::vector<const Value*> values_;
-  std::unordered_map<const Value*, int> numbers_;
-  std::vector<int> inputs_, outputs_, captures_, readers_;
-  std::vector<bool> is_output_;
-  std::vector<int> consumers_, consumers_begin_;
+  IdVector<NodeId, ProgramNode> nodes_;
+  IdVector<ValueId, const Value*> values_;
+  std::unordered_map<const Value*, ValueId> ids_;
+  std::vector<ValueId> inputs_, outputs_, captures_;
+  IdVector<ValueId, int> readers_;
+  IdVector<ValueId, bool> is_output_;
+  IdLists<ValueId, NodeId> consumers_;
 };
 
 /// Values of graphs around a node that its nested graphs read, each once.

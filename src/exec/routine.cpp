@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "exec/constant_store.h"
 #include "exec/control_flow.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
@@ -111,7 +113,7 @@ Routine::Routine(const Graph& graph, RoutineContext& context)
 Routine::~Routine() = default;
 
 /// Notes one value that comes in.
-void Routine::take(int value, const Given& given, Key& key, RunState& state, Known& known) {
+void Routine::take(ValueId value, const Given& given, Key& key, RunState& state, Known& known) {
   if (!given.is_there()) {
     key.infos.emplace_back();
     return;
@@ -133,46 +135,47 @@ void Routine::take(int value, const Given& given, Key& key, RunState& state, Kno
 
 /// The states in front of the first node: what came in, and initializers, those of inputs that were not given among them. Answers the
 /// values that have one.
-std::vector<int> Routine::begin_states(Known known) {
+std::vector<ValueId> Routine::begin_states(Known known) {
   states_.assign(program_.values().size(), {});
-  for (auto& [value, state] : known) states_[static_cast<std::size_t>(value)] = std::move(state);
-  std::vector<int> touched;
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const Value* const value = program_.values()[i];
-    if (!states_[i].info) {
+  for (auto& [value, state] : known) states_[value] = std::move(state);
+  std::vector<ValueId> touched;
+  for (const ValueId id : states_.ids()) {
+    const Value* const value = program_.values()[id];
+    ValueState& state = states_[id];
+    if (!state.info) {
       if (value == nullptr || value->producer() != nullptr) continue;
-      states_[i].constant = context_.store.find_leaf(*value);
-      if (!states_[i].constant) fail(ErrorKind::invalid, "value " + quote(value->name()) + " has no contents");
-      states_[i].info = shape_of(*states_[i].constant);
+      state.constant = context_.store.find_leaf(*value);
+      if (!state.constant) fail(ErrorKind::invalid, "value " + quote(value->name()) + " has no contents");
+      state.info = shape_of(*state.constant);
     }
-    touched.push_back(static_cast<int>(i));
+    touched.push_back(id);
   }
   return touched;
 }
 
 /// What was read from the file and is packed or bound by now goes.
-void Routine::release_constants(const std::vector<ValueState>& states) {
+void Routine::release_constants(const IdVector<ValueId, ValueState>& states) {
   constexpr int64_t kKeptElements = 4096;
   for (const ValueState& state : states) {
     if (state.constant && state.constant->element_count() > kKeptElements) state.constant->release();
   }
 }
 
-void Routine::note_constants(Plan& plan, const std::vector<ValueState>& states) const {
-  const auto note = [&](int value) {
-    const auto& constant = states[static_cast<std::size_t>(value)].constant;
+void Routine::note_constants(Plan& plan, const IdVector<ValueId, ValueState>& states) const {
+  const auto note = [&](ValueId value) {
+    const auto& constant = states[value].constant;
     if (constant) plan.constants[value] = constant;
   };
-  if (plan.next == static_cast<int>(program_.nodes().size())) {
-    for (const int output : program_.outputs()) note(output);
+  if (plan.next == program_.nodes().end_id()) {
+    for (const ValueId output : program_.outputs()) note(output);
   } else {
-    program_.nodes()[static_cast<std::size_t>(plan.next)].for_each_read(note);
+    program_.nodes()[plan.next].for_each_read(note);
   }
 }
 
 /// A plan for the nodes from `first` on. `touched`: the values whose states are new since the plan before.
-std::unique_ptr<Plan> Routine::compile(int first, std::vector<int> touched) {
-  std::vector<ValueState>& states = states_;
+std::unique_ptr<Plan> Routine::compile(NodeId first, std::vector<ValueId> touched) {
+  IdVector<ValueId, ValueState>& states = states_;
   const Inference inference = infer(program_, first, states, context_.store);
   const Mode mode = context_.options.mode;
   const LayoutGuide guide = mode == Mode::optimized
@@ -184,13 +187,13 @@ std::unique_ptr<Plan> Routine::compile(int first, std::vector<int> touched) {
   const LoweringSettings settings{mode, context_.threads, context_.library, static_cast<bool>(context_.options.observe)};
   std::unique_ptr<Plan> plan = lower(program_, first, inference, facts, guide, groups, settings);
   for (const PlanPort& port : plan->exports) {
-    if (port.place) states[static_cast<std::size_t>(port.value)].strides = port.place.desc.strides;
+    if (port.place) states[port.value].strides = port.place.desc.strides;
   }
   release_constants(states);
   note_constants(*plan, states);
-  if (plan->next < static_cast<int>(program_.nodes().size())) {
+  if (plan->next < program_.nodes().end_id()) {
     touched.insert(touched.end(), inference.values.begin(), inference.values.end());
-    for (const int value : touched) plan->made.emplace_back(value, states[static_cast<std::size_t>(value)]);
+    for (const ValueId value : touched) plan->made.emplace_back(value, states[value]);
   }
   return plan;
 }
@@ -199,7 +202,7 @@ std::unique_ptr<Plan> Routine::compile(int first, std::vector<int> touched) {
 void Routine::catch_up() {
   if (states_.empty()) states_.resize(program_.values().size());
   for (; caught_up_ < trail_.size(); ++caught_up_) {
-    for (const auto& [value, known] : trail_[caught_up_]->made) states_[static_cast<std::size_t>(value)] = known;
+    for (const auto& [value, known] : trail_[caught_up_]->made) states_[value] = known;
   }
 }
 
@@ -209,8 +212,8 @@ Routine& Routine::nested(const Graph& graph) {
   return *routine;
 }
 
-Given Routine::value_of(int value, const Plan& plan, RunState& state) {
-  if (value < 0) return {};
+Given Routine::value_of(ValueId value, const Plan& plan, RunState& state) {
+  if (value == ValueId::none) return {};
   const auto constant = plan.constants.find(value);
   if (constant != plan.constants.end()) return {{}, constant->second};
   return {state.values[value], nullptr};
@@ -220,7 +223,7 @@ std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan
   std::vector<Datum> data(node.inputs.size());
   std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] < 0) continue;
+    if (node.inputs[i] == ValueId::none) continue;
     Given given = value_of(node.inputs[i], plan, state);
     data[i] = given.constant ? Datum(contiguous(context_.store.read(*given.constant))) : std::move(given.datum);
     if (data[i].kind == Datum::Kind::tensor) data[i].tensor = contiguous(data[i].tensor);
@@ -230,8 +233,8 @@ std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan
     Routine& routine = nested(graph);
     std::vector<Given> given, captures;
     for (Datum& input : inputs) given.push_back({std::move(input), nullptr});
-    for (const int capture : routine.program().captures()) {
-      const Value* const value = routine.program().values()[static_cast<std::size_t>(capture)];
+    for (const ValueId capture : routine.program().captures()) {
+      const Value* const value = routine.program().values()[capture];
       captures.push_back(value_of(program_.find(value), plan, state));
     }
     return routine.run(given, captures);
@@ -241,7 +244,7 @@ std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan
 
 /// Runs the node that had to see data.
 std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
-  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan.next)];
+  const ProgramNode& node = program_.nodes()[plan.next];
   std::vector<Datum> outputs;
   if (node.op == nullptr) {
     outputs = run_control_flow(node, plan, state);
@@ -251,7 +254,7 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
     std::vector<Datum> inputs(node.inputs.size());
     std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] < 0) continue;
+      if (node.inputs[i] == ValueId::none) continue;
       Given given = value_of(node.inputs[i], plan, state);
       inputs[i] = given.constant ? Datum(context_.store.read(*given.constant)) : std::move(given.datum);
       pointers[i] = &inputs[i];
@@ -264,7 +267,7 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
 
 /// The plan behind a node that had to see data.
 Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& state) {
-  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan.next)];
+  const ProgramNode& node = program_.nodes()[plan.next];
   std::vector<DatumInfo> key;
   for (Datum& output : outputs) {
     if (output.kind == Datum::Kind::tensor && output.tensor) output.tensor = contiguous(output.tensor);
@@ -276,18 +279,18 @@ Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& st
     plan.continuations.splice(plan.continuations.begin(), plan.continuations, known);
   } else {
     catch_up();
-    std::vector<int> touched;
+    std::vector<ValueId> touched;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      if (node.outputs[k] < 0) continue;
-      states_[static_cast<std::size_t>(node.outputs[k])] = {key[k], nullptr, std::nullopt};
+      if (node.outputs[k] == ValueId::none) continue;
+      states_[node.outputs[k]] = {key[k], nullptr, std::nullopt};
       touched.push_back(node.outputs[k]);
     }
-    plan.continuations.emplace_front(key, compile(plan.next + 1, std::move(touched)));
+    plan.continuations.emplace_front(key, compile(next_of(plan.next), std::move(touched)));
     ++caught_up_;
     if (plan.continuations.size() > kMostPlans) plan.continuations.pop_back();
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (node.outputs[k] >= 0) state.values[node.outputs[k]] = std::move(outputs[k]);
+    if (node.outputs[k] != ValueId::none) state.values[node.outputs[k]] = std::move(outputs[k]);
   }
   return *plan.continuations.front().second;
 }
@@ -305,7 +308,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   if (known != plans_.end()) {
     plans_.splice(plans_.begin(), plans_, known);
   } else {
-    plans_.emplace_front(std::move(key), compile(0, begin_states(std::move(from_outside))));
+    plans_.emplace_front(std::move(key), compile(NodeId{}, begin_states(std::move(from_outside))));
     if (plans_.size() > kMostPlans) plans_.pop_back();
     caught_up_ = 1;
   }
@@ -313,7 +316,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   while (true) {
     trail_.push_back(plan);
     run_steps(*plan, state, {context_.recycler, context_.library, context_.options.observe, times});
-    if (plan->next == static_cast<int>(program_.nodes().size())) break;
+    if (plan->next == program_.nodes().end_id()) break;
     if (times != nullptr) times->begins.push_back(steady_nanoseconds());
     std::vector<Datum> outputs = run_node(*plan, state);
     if (times != nullptr) times->ends.push_back(steady_nanoseconds());
@@ -321,7 +324,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   }
   states_ = {};
   std::vector<Datum> out;
-  for (const int value : program_.outputs()) {
+  for (const ValueId value : program_.outputs()) {
     if (state.own.contains(value)) {
       out.push_back(std::move(state.values[value]));
       continue;
@@ -345,8 +348,8 @@ PlanInfo Routine::info() const {
     whole.planned_reorders += part.planned_reorders;
     whole.planned_packs += part.planned_packs;
     whole.macs += part.macs;
-    if (plan->next == static_cast<int>(program_.nodes().size())) continue;
-    const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(plan->next)];
+    if (plan->next == program_.nodes().end_id()) continue;
+    const ProgramNode& node = program_.nodes()[plan->next];
     StepInfo step;
     step.node = name_of(*node.node);
     step.op_type = node.node->op_type();

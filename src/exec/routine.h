@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -56,17 +58,17 @@ class Routine {
     bool operator==(const Key& other) const;
   };
   /// What is known of values from outside, by number.
-  using Known = std::vector<std::pair<int, ValueState>>;
-  void take(int value, const Given& given, Key& key, RunState& state, Known& known);
-  std::vector<int> begin_states(Known known);
-  [[nodiscard]] std::unique_ptr<Plan> compile(int first, std::vector<int> touched);
-  void note_constants(Plan& plan, const std::vector<ValueState>& states) const;
-  static void release_constants(const std::vector<ValueState>& states);
+  using Known = std::vector<std::pair<ValueId, ValueState>>;
+  void take(ValueId value, const Given& given, Key& key, RunState& state, Known& known);
+  std::vector<ValueId> begin_states(Known known);
+  [[nodiscard]] std::unique_ptr<Plan> compile(NodeId first, std::vector<ValueId> touched);
+  void note_constants(Plan& plan, const IdVector<ValueId, ValueState>& states) const;
+  static void release_constants(const IdVector<ValueId, ValueState>& states);
   [[nodiscard]] std::vector<Datum> run_node(const Plan& plan, RunState& state);
   [[nodiscard]] std::vector<Datum> run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state);
   [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);
   void catch_up();
-  [[nodiscard]] static Given value_of(int value, const Plan& plan, RunState& state);
+  [[nodiscard]] static Given value_of(ValueId value, const Plan& plan, RunState& state);
   [[nodiscard]] Routine& nested(const Graph& graph);
 
   RoutineContext& context_;
@@ -75,7 +77,7 @@ class Routine {
   std::unordered_map<const Graph*, std::unique_ptr<Routine>> nested_;
   std::vector<const Plan*> trail_;  ///< of the latest run
   /// What is known of values behind the first `caught_up_` plans of the trail; kept up only while plans are being made.
-  std::vector<ValueState> states_;
+  IdVector<ValueId, ValueState> states_;
   std::size_t caught_up_ = 0;
 };
 

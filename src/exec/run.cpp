@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "base/interrupt.h"
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/recycler.h"
 #include "relayout/datum.h"
-#include "relayout/graph.h"
 #include "relayout/tensor.h"
 
 namespace relayout {
@@ -30,7 +31,7 @@ void bind_steps(Plan& plan) {
     if (step.kernel->scratchpad_bytes() > 0) step.kernel->bind_scratchpad(plan.scratchpad.data());
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       const StepOperand& operand = step.operands[i];
-      const Buffer& buffer = plan.buffers[static_cast<std::size_t>(operand.buffer)];
+      const Buffer& buffer = plan.buffers[operand.buffer];
       if (buffer.data != nullptr) step.kernel->bind(i, buffer.data + operand.offset);
     }
   }
@@ -39,7 +40,7 @@ void bind_steps(Plan& plan) {
 
 /// Points a buffer, and the steps that touch it, at other memory.
 void point(Plan& plan, const Place& place, std::byte* data) {
-  Buffer& buffer = plan.buffers[static_cast<std::size_t>(place.buffer)];
+  Buffer& buffer = plan.buffers[place.buffer];
   if (data == buffer.data) return;
   buffer.data = data;
   const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives until behind the last step
@@ -54,8 +55,8 @@ void point(Plan& plan, const Place& place, std::byte* data) {
 void bind_imports(Plan& plan, RunState& state) {
   for (const PlanPort& port : plan.imports) {
     Datum& datum = state.values[port.value];
-    if (port.slot >= 0) {
-      plan.slots[static_cast<std::size_t>(port.slot)] = datum;
+    if (port.slot != SlotId::none) {
+      plan.slots[index_of(port.slot)] = datum;
     } else {
       point(plan, port.place, datum.tensor.bytes());
     }
@@ -65,7 +66,7 @@ void bind_imports(Plan& plan, RunState& state) {
 void bind_results(Plan& plan, Recycler& recycler) {
   for (const PlanPort& port : plan.results) {
     const Tensor tensor = recycler.tensor(port.place.desc.type, port.place.desc.dims);
-    plan.buffers[static_cast<std::size_t>(port.place.buffer)].owner = tensor.owner();
+    plan.buffers[port.place.buffer].owner = tensor.owner();
     point(plan, port.place, tensor.bytes());
   }
 }
@@ -73,14 +74,14 @@ void bind_results(Plan& plan, Recycler& recycler) {
 /// Gives the results away: the plan keeps their addresses only, so that a caller who is done with them frees them.
 void release_results(Plan& plan, RunState& state) {
   for (const PlanPort& port : plan.results) {
-    plan.buffers[static_cast<std::size_t>(port.place.buffer)].owner.reset();
+    plan.buffers[port.place.buffer].owner.reset();
     state.own.insert(port.value);
   }
 }
 
 Datum datum_of(Plan& plan, const PlanPort& port) {
-  if (port.slot >= 0) return plan.slots[static_cast<std::size_t>(port.slot)];
-  const Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
+  if (port.slot != SlotId::none) return plan.slots[index_of(port.slot)];
+  const Buffer& buffer = plan.buffers[port.place.buffer];
   return Tensor(port.place.desc, buffer.data + port.place.offset, buffer.owner);
 }
 
@@ -115,7 +116,7 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services) {
   const auto show = [&](std::size_t steps_done) {
     for (; observation != plan.observations.end() && observation->after == steps_done; ++observation) {
       std::vector<Datum> outputs;
-      for (const PlanPort& port : observation->outputs) outputs.push_back(port.value < 0 ? Datum() : datum_of(plan, port));
+      for (const PlanPort& port : observation->outputs) outputs.push_back(port.value == ValueId::none ? Datum() : datum_of(plan, port));
       observe(*observation->node, outputs);
     }
   };

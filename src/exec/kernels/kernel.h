@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 
@@ -28,14 +29,14 @@ class Kernel {
 
 /// Where a tensor lies: in which buffer of the plan, how far in, under which strides.
 struct Place {
-  int buffer = -1;
+  BufferId buffer = BufferId::none;
   int64_t offset = 0;  ///< bytes to element [0, 0, …]
   TensorDesc desc;
-  explicit operator bool() const noexcept { return buffer >= 0; }
+  explicit operator bool() const noexcept { return buffer != BufferId::none; }
 };
 
 struct StepOperand {
-  int buffer = -1;
+  BufferId buffer = BufferId::none;
   int64_t offset = 0;
 };
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
+#include "exec/ids.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -44,14 +46,14 @@ bool is_post_op(Function function) {
 
 class Fuser {
  public:
-  Fuser(const Program& program, const std::vector<int>& nodes, const ValueFacts& facts, const LayoutGuide& guide)
+  Fuser(const Program& program, const std::vector<NodeId>& nodes, const ValueFacts& facts, const LayoutGuide& guide)
       : program_(program),
         nodes_(nodes),
         facts_(facts),
         guide_(guide),
         runs_(program.nodes().size(), false),
         taken_(program.nodes().size(), false) {
-    for (const int node : nodes) runs_[static_cast<std::size_t>(node)] = true;
+    for (const NodeId node : nodes) runs_[node] = true;
   }
 
   std::vector<Group> run() {
@@ -61,52 +63,52 @@ class Fuser {
       if (op == "Conv" || op == "ConvTranspose") grow(*node, &Fuser::follows_convolution);
       if (op == "Gemm" || op == "MatMul") grow(*node, &Fuser::follows_elementwise);
     }
-    for (const int node : nodes_) {
-      if (!taken_[static_cast<std::size_t>(node)] && is_elementwise(node)) grow(node, &Fuser::follows_elementwise);
+    for (const NodeId node : nodes_) {
+      if (!taken_[node] && is_elementwise(node)) grow(node, &Fuser::follows_elementwise);
     }
-    for (const int node : nodes_) {
-      if (!taken_[static_cast<std::size_t>(node)]) chains_.push_back({node});
+    for (const NodeId node : nodes_) {
+      if (!taken_[node]) chains_.push_back({node});
     }
-    std::ranges::sort(chains_, {}, [](const std::vector<int>& chain) { return chain.back(); });
+    std::ranges::sort(chains_, {}, [](const std::vector<NodeId>& chain) { return chain.back(); });
     std::vector<Group> out;
-    for (const std::vector<int>& chain : chains_) {
+    for (const std::vector<NodeId>& chain : chains_) {
       Group& group = out.emplace_back();
-      for (const int node : chain) group.nodes.push_back(&node_at(node));
+      for (const NodeId node : chain) group.nodes.push_back(&node_at(node));
     }
     return out;
   }
 
  private:
-  using Follows = bool (Fuser::*)(const std::vector<int>& chain, int node, int through) const;
+  using Follows = bool (Fuser::*)(const std::vector<NodeId>& chain, NodeId node, ValueId through) const;
 
-  [[nodiscard]] const ProgramNode& node_at(int node) const { return program_.nodes()[static_cast<std::size_t>(node)]; }
-  [[nodiscard]] const Dims& dims(int value) const { return facts_.state(value).info->dims; }
+  [[nodiscard]] const ProgramNode& node_at(NodeId node) const { return program_.nodes()[node]; }
+  [[nodiscard]] const Dims& dims(ValueId value) const { return facts_.state(value).info->dims; }
 
-  void grow(int anchor, Follows follows) {
-    std::vector<int> chain{anchor};
-    taken_[static_cast<std::size_t>(anchor)] = true;
+  void grow(NodeId anchor, Follows follows) {
+    std::vector<NodeId> chain{anchor};
+    taken_[anchor] = true;
     while (true) {
-      const int through = node_at(chain.back()).output(0);
-      const int next = only_reader(through);
-      if (next < 0 || node_at(next).output(0) < 0 || dims(node_at(next).output(0)) != dims(through)) break;
+      const ValueId through = node_at(chain.back()).output(0);
+      const NodeId next = only_reader(through);
+      if (next == NodeId::none || node_at(next).output(0) == ValueId::none || dims(node_at(next).output(0)) != dims(through)) break;
       if (guide_.is_ordered(next).value_or(false) != guide_.is_ordered(anchor).value_or(false) || !(this->*follows)(chain, next, through))
         break;
       chain.push_back(next);
-      taken_[static_cast<std::size_t>(next)] = true;
+      taken_[next] = true;
     }
     chains_.push_back(std::move(chain));
   }
 
-  /// The one node that reads a value, if it runs in this plan and is free; else -1.
-  [[nodiscard]] int only_reader(int value) const {
-    if (value < 0 || program_.readers(value) != 1 || program_.is_output(value)) return -1;
-    const int reader = program_.consumers(value).front();
-    return runs_[static_cast<std::size_t>(reader)] && !taken_[static_cast<std::size_t>(reader)] ? reader : -1;
+  /// The one node that reads a value, if it runs in this plan and is free; else none.
+  [[nodiscard]] NodeId only_reader(ValueId value) const {
+    if (value == ValueId::none || program_.readers(value) != 1 || program_.is_output(value)) return NodeId::none;
+    const NodeId reader = program_.consumers(value).front();
+    return runs_[reader] && !taken_[reader] ? reader : NodeId::none;
   }
 
   /// A BatchNormalization directly behind; then functions, and sums with tensors of the same size. Broadcast operands crash some of
   /// the library's kernels on AMX (oneDNN issue 3450).
-  [[nodiscard]] bool follows_convolution(const std::vector<int>& chain, int node, int through) const {
+  [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == 1) {
       const auto affine = channel_affine_of(facts_, node_at(node));
       if (affine) return affine->is_finite();
@@ -117,16 +119,16 @@ class Fuser {
     return !stage.is_binary ? is_post_op(stage.function) : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 
-  [[nodiscard]] bool follows_elementwise(const std::vector<int>& chain, int node, int through) const {
+  [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     const auto stages = stages_of(facts_, node_at(node), through);
     constexpr std::size_t kLongest = 3;  // each may take three operands
     return stages && are_own(*stages) && chain.size() < kLongest;
   }
 
-  [[nodiscard]] bool is_elementwise(int node) const {
+  [[nodiscard]] bool is_elementwise(NodeId node) const {
     const ProgramNode& entry = node_at(node);
-    return std::ranges::any_of(entry.inputs, [&](int input) {
-      if (input < 0 || facts_.state(input).constant || entry.output(0) < 0) return false;
+    return std::ranges::any_of(entry.inputs, [&](ValueId input) {
+      if (input == ValueId::none || facts_.state(input).constant || entry.output(0) == ValueId::none) return false;
       if (dims(input) != dims(entry.output(0))) return false;
       const auto stages = stages_of(facts_, entry, input);
       return stages && are_own(*stages);
@@ -134,23 +136,24 @@ class Fuser {
   }
 
   const Program& program_;
-  const std::vector<int>& nodes_;
+  const std::vector<NodeId>& nodes_;
   ValueFacts facts_;
   const LayoutGuide& guide_;
-  std::vector<bool> runs_, taken_;
-  std::vector<std::vector<int>> chains_;
+  IdVector<NodeId, bool> runs_, taken_;
+  std::vector<std::vector<NodeId>> chains_;
 };
 
 }  // namespace
 
-std::vector<Group> single_groups(const Program& program, const std::vector<int>& nodes) {
+std::vector<Group> single_groups(const Program& program, const std::vector<NodeId>& nodes) {
   std::vector<Group> out;
   out.reserve(nodes.size());
-  for (const int node : nodes) out.push_back({{&program.nodes()[static_cast<std::size_t>(node)]}});
+  for (const NodeId node : nodes) out.push_back({{&program.nodes()[node]}});
   return out;
 }
 
-std::vector<Group> fused_groups(const Program& program, const std::vector<int>& nodes, const ValueFacts& facts, const LayoutGuide& guide) {
+std::vector<Group> fused_groups(const Program& program, const std::vector<NodeId>& nodes, const ValueFacts& facts,
+                                const LayoutGuide& guide) {
   return Fuser(program, nodes, facts, guide).run();
 }
 

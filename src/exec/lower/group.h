@@ -12,7 +12,7 @@ struct Group {
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
   [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
   /// What the group makes, unless the anchor stands alone and makes more.
-  [[nodiscard]] int output() const { return last().output(0); }
+  [[nodiscard]] ValueId output() const { return last().output(0); }
 };
 
 }  // namespace relayout

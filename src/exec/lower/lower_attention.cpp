@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/softmax_kernel.h"
 #include "exec/lower/group.h"
@@ -28,26 +29,26 @@ namespace {
 /// All operands f32 (the mask may be bool), everything dense, nobody looks at the scores.
 bool suits(Lowering& lowering, const ProgramNode& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const int input = node.inputs[i];
-    if (input < 0) continue;
+    const ValueId input = node.inputs[i];
+    if (input == ValueId::none) continue;
     const DatumInfo& info = lowering.info(input);
     const bool is_mask = i == AttentionInput::mask && info.type == DataType::boolean;
     if (i == AttentionInput::valid_keys || (info.type != DataType::float32 && !is_mask) || element_count(info.dims) == 0) return false;
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.output(i) < 0) continue;
+    if (node.output(i) == ValueId::none) continue;
     if (i == 3 || !is_ordered(lowering.result_desc(node, i, Order::contiguous), Order::contiguous)) return false;
   }
-  return node.output(0) >= 0 && element_count(lowering.info(node.output(0)).dims) != 0;
+  return node.output(0) != ValueId::none && element_count(lowering.info(node.output(0)).dims) != 0;
 }
 
 /// Keys or values of all heads, those of the past first; also what the node gives them out as.
 Place with_past(Lowering& lowering, const ProgramNode& node, std::size_t input, const Place& now) {
-  const int past = node.input(input - AttentionInput::key + AttentionInput::past_key),
-            present = node.output(input - AttentionInput::key + 1);
-  if (past < 0 && present < 0) return now;
+  const ValueId past = node.input(input - AttentionInput::key + AttentionInput::past_key),
+                present = node.output(input - AttentionInput::key + 1);
+  if (past == ValueId::none && present == ValueId::none) return now;
   Dims dims = now.desc.dims;
-  if (past >= 0) dims[2] += lowering.info(past).dims[2];
+  if (past != ValueId::none) dims[2] += lowering.info(past).dims[2];
   const Place joined = lowering.steps.new_place(ordered(DataType::float32, dims, Order::contiguous));
   int64_t offset = 0;
   const auto append = [&](const Place& part) {
@@ -55,9 +56,9 @@ Place with_past(Lowering& lowering, const ProgramNode& node, std::size_t input, 
     lowering.steps.copy(part, view_of(joined, slice, offset), StepKind::inside);
     offset += part.desc.dims[2] * joined.desc.strides[2] * static_cast<int64_t>(sizeof(float));
   };
-  if (past >= 0) append(lowering.places.of(past));
+  if (past != ValueId::none) append(lowering.places.of(past));
   append(now);
-  if (present >= 0) lowering.places.define(present, joined);
+  if (present != ValueId::none) lowering.places.define(present, joined);
   return joined;
 }
 
@@ -75,7 +76,7 @@ bool lower_attention(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!suits(lowering, node)) return false;
   std::vector<const DatumInfo*> infos;
-  for (const int input : node.inputs) infos.push_back(input < 0 ? nullptr : &lowering.info(input));
+  for (const ValueId input : node.inputs) infos.push_back(input == ValueId::none ? nullptr : &lowering.info(input));
   const AttentionShape shape = attention_shape(node.call, infos);
   const auto heads = [&](std::size_t input) {
     const Place place = lowering.places.of(node.inputs[input]);
@@ -95,7 +96,7 @@ bool lower_attention(Lowering& lowering, const Group& group) {
   AttentionSoftmax softmax{dims, attention_scale(node.call, shape), node.call.attributes.real("softcap", 0), {}, std::nullopt};
   for (int64_t i = 0; i < shape.queries; ++i) softmax.visible.push_back(shape.visible(i, std::nullopt));
   std::vector<Place> places;
-  if (const int mask = node.input(AttentionInput::mask); mask >= 0) {
+  if (const ValueId mask = node.input(AttentionInput::mask); mask != ValueId::none) {
     places.push_back(lowering.places.of(mask));
     softmax.mask = broadcast_mask(node.call, shape, places.back().desc);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -102,7 +103,7 @@ bool lower_product(Lowering& lowering, const Group& group) {
   product.source = as_matrices(lowering, lowering.places.of(node.inputs[0]), {y[0], depth});
   product.weights.desc = ordered(DataType::float32, {depth, w[0]}, Order::contiguous);
   product.constant = lowering.constant(node.inputs[1]);
-  if (node.input(2) >= 0) product.bias = lowering.places.dense(node.input(2), Order::contiguous);
+  if (node.input(2) != ValueId::none) product.bias = lowering.places.dense(node.input(2), Order::contiguous);
   const Place destination = lowering.steps.new_place(ordered(DataType::float32, y, Order::contiguous));
   product.destination = view_of(destination, ordered(DataType::float32, {y[0], y[1]}, Order::contiguous), 0);
   if (!emit_product(lowering, product, true)) return false;
@@ -118,7 +119,7 @@ bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const Prog
   return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= rates::kShallowWindow &&
          std::ranges::all_of(spec.pads_begin, is_zero) && std::ranges::all_of(spec.pads_end, is_zero) &&
          (!lowering.optimized() || lowering.planned_order(node) == Order::contiguous) &&
-         (node.input(2) < 0 || small_constant(lowering.facts, node.input(2)));
+         (node.input(2) == ValueId::none || small_constant(lowering.facts, node.input(2)));
 }
 
 /// Adds a constant of one element per channel, dim 1 of `rank` dims.
@@ -163,7 +164,7 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
 /// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
 bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
   const ValueFacts& facts = lowering.facts;
-  int through = group.anchor().output(0);
+  ValueId through = group.anchor().output(0);
   for (std::size_t i = 1; i < group.nodes.size(); ++i) {
     const ProgramNode& node = *group.nodes[i];
     auto affine = i == 1 ? channel_affine_of(facts, node) : std::nullopt;
@@ -231,8 +232,8 @@ Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const Weig
 
 /// The bias with the affine in it; nothing when there is none.
 std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
-  const int value = group.node->input(2);
-  if (!group.affine) return value < 0 ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
+  const ValueId value = group.node->input(2);
+  if (!group.affine) return value == ValueId::none ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
   const ValueFacts& facts = lowering.facts;
   const auto before = small_constant(facts, value);
   const auto channels = static_cast<int64_t>(group.affine->scale.size());
@@ -256,9 +257,9 @@ struct PostOps {
 };
 
 /// Stages whose operand lies in a buffer.
-int64_t count_reads(Lowering& lowering, const std::vector<Stage>& stages, int buffer) {
-  return std::ranges::count_if(stages,
-                               [&](const Stage& stage) { return stage.value >= 0 && lowering.places.of(stage.value).buffer == buffer; });
+int64_t count_reads(Lowering& lowering, const std::vector<Stage>& stages, BufferId buffer) {
+  return std::ranges::count_if(
+      stages, [&](const Stage& stage) { return stage.value != ValueId::none && lowering.places.of(stage.value).buffer == buffer; });
 }
 
 PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, const Place& source, Order order) {
@@ -272,9 +273,10 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
       op.alpha = stage.alpha;
       op.beta = stage.beta;
     } else {
-      operand = stage.value < 0 ? lowering.steps.fixed_place(stage.constant) : lowering.places.dense(stage.value, order);
-      const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value >= 0 && lowering.places.can_overwrite(operand) &&
-                            operand.buffer != source.buffer && count_reads(lowering, stages, operand.buffer) == 1;
+      operand = stage.value == ValueId::none ? lowering.steps.fixed_place(stage.constant) : lowering.places.dense(stage.value, order);
+      const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value != ValueId::none &&
+                            lowering.places.can_overwrite(operand) && operand.buffer != source.buffer &&
+                            count_reads(lowering, stages, operand.buffer) == 1;
       op.kind = in_place ? PostOp::Kind::sum : PostOp::Kind::binary;
       op.binary = stage.binary;
       op.operand = operand.desc;
@@ -325,7 +327,7 @@ class ConvolutionLowering {
   }
 
   Place operand(Order order) {
-    const int value = parts_.node->inputs[0];
+    const ValueId value = parts_.node->inputs[0];
     return order == outer_order() ? lowering_.places.dense(value, order) : lowering_.places.dense_inside(value, order);
   }
 
@@ -402,12 +404,12 @@ class ConvolutionLowering {
 };
 
 bool is_suitable(Lowering& lowering, const ProgramNode& node) {
-  for (const int input : node.inputs) {
-    if (input >= 0 && !is_float_tensor(lowering, input)) return false;
+  for (const ValueId input : node.inputs) {
+    if (input != ValueId::none && !is_float_tensor(lowering, input)) return false;
   }
   const Dims& x = lowering.info(node.inputs[0]).dims;
   if (x.size() < 3 || x.size() > 5 || lowering.constant(node.inputs[1]) == nullptr) return false;
-  const auto is_empty = [&](int value) { return element_count(lowering.info(value).dims) == 0; };
+  const auto is_empty = [&](ValueId value) { return element_count(lowering.info(value).dims) == 0; };
   return !is_empty(node.inputs[0]) && !is_empty(node.inputs[1]) && !is_empty(node.outputs[0]);
 }
 

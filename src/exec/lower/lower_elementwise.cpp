@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/kernels/elementwise_kernel.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
@@ -22,26 +23,27 @@
 namespace relayout {
 namespace {
 
-bool is_float_tensor(Lowering& lowering, int value) {
+bool is_float_tensor(Lowering& lowering, ValueId value) {
   return lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
 }
 
 /// The input that the result has the dims of; one that may be overwritten is preferred.
-int through_input(Lowering& lowering, const ProgramNode& node) {
-  int best = -1;
-  for (const int input : node.inputs) {
-    if (input < 0 || !is_float_tensor(lowering, input) || lowering.constant(input) != nullptr) continue;
+ValueId through_input(Lowering& lowering, const ProgramNode& node) {
+  ValueId best = ValueId::none;
+  for (const ValueId input : node.inputs) {
+    if (input == ValueId::none || !is_float_tensor(lowering, input) || lowering.constant(input) != nullptr) continue;
     if (lowering.info(input).dims != lowering.info(node.output(0)).dims) continue;
-    if (best < 0 || (!lowering.places.can_overwrite(lowering.places.of(best)) && lowering.places.can_overwrite(lowering.places.of(input))))
+    if (best == ValueId::none ||
+        (!lowering.places.can_overwrite(lowering.places.of(best)) && lowering.places.can_overwrite(lowering.places.of(input))))
       best = input;
   }
   return best;
 }
 
 /// The order that most of the full-size operands lie in already, channels-last when they do not agree.
-Order common_order(Lowering& lowering, const std::vector<int>& full) {
+Order common_order(Lowering& lowering, const std::vector<ValueId>& full) {
   if (!lowering.optimized()) return Order::contiguous;
-  for (const int value : full) {
+  for (const ValueId value : full) {
     const TensorDesc& desc = lowering.places.of(value).desc;
     if (!is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last)) return Order::channels_last;
   }
@@ -69,7 +71,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
     ElementwiseStage step{stage.is_binary, stage.function, stage.alpha, stage.beta, stage.binary, stage.reversed, 0};
     if (stage.is_binary) {
       Place operand;
-      if (stage.value < 0) {
+      if (stage.value == ValueId::none) {
         operand = lowering.steps.fixed_place(stage.constant);
       } else if (lowering.info(stage.value).dims == destination.desc.dims) {
         operand = lowering.places.of(stage.value);
@@ -101,8 +103,8 @@ namespace {
 /// One function of 16-bit floats.
 bool lower_narrow(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  const int input = node.input(0), output = node.output(0);
-  if (group.nodes.size() != 1 || input < 0 || output < 0 || !lowering.is_tensor(input)) return false;
+  const ValueId input = node.input(0), output = node.output(0);
+  if (group.nodes.size() != 1 || input == ValueId::none || output == ValueId::none || !lowering.is_tensor(input)) return false;
   const DataType type = lowering.info(input).type;
   if ((type != DataType::float16 && type != DataType::bfloat16) || lowering.info(output).type != type) return false;
   const auto stage = unary_stage_of(lowering.facts, node);
@@ -123,20 +125,20 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
 }  // namespace
 
 bool lower_elementwise(Lowering& lowering, const Group& group) {
-  const int anchor_input = through_input(lowering, group.anchor());
-  if (anchor_input < 0) return lower_narrow(lowering, group);
+  const ValueId anchor_input = through_input(lowering, group.anchor());
+  if (anchor_input == ValueId::none) return lower_narrow(lowering, group);
   const ValueFacts& facts = lowering.facts;
   std::vector<Stage> stages;
-  int through = anchor_input;
+  ValueId through = anchor_input;
   for (const ProgramNode* node : group.nodes) {
     const auto here = stages_of(facts, *node, through);
     if (!here) return false;
     stages.insert(stages.end(), here->begin(), here->end());
     through = node->output(0);
   }
-  std::vector<int> full{anchor_input};
+  std::vector<ValueId> full{anchor_input};
   for (const Stage& stage : stages) {
-    if (stage.value >= 0 && lowering.info(stage.value).dims == lowering.info(anchor_input).dims &&
+    if (stage.value != ValueId::none && lowering.info(stage.value).dims == lowering.info(anchor_input).dims &&
         lowering.constant(stage.value) == nullptr) {
       full.push_back(stage.value);
     }
@@ -150,7 +152,7 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
   // The first stage may read the source's memory a second time, later ones would find results there.
   bool shared = false;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i].value < 0 || (i == 0 && stages[i].value == anchor_input)) continue;
+    if (stages[i].value == ValueId::none || (i == 0 && stages[i].value == anchor_input)) continue;
     shared = shared || lowering.places.of(stages[i].value).buffer == source.buffer;
   }
   const Place destination = dense && !shared && lowering.places.can_overwrite(source) ? source : lowering.steps.new_place(result);

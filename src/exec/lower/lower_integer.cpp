@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/kernels/integer_kernel.h"
 #include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
@@ -29,8 +30,9 @@ namespace {
 
 /// Inputs of the four operators by what they are; -1 where an operator has none.
 struct IntegerInputs {
-  int source = -1, weights = -1, source_zero = -1, weights_zero = -1;
-  int source_scale = -1, weights_scale = -1, destination_scale = -1, destination_zero = -1, bias = -1;
+  ValueId source = ValueId::none, weights = ValueId::none, source_zero = ValueId::none, weights_zero = ValueId::none;
+  ValueId source_scale = ValueId::none, weights_scale = ValueId::none, destination_scale = ValueId::none, destination_zero = ValueId::none,
+          bias = ValueId::none;
 };
 
 IntegerInputs inputs_of(const ProgramNode& node) {
@@ -44,35 +46,35 @@ bool is_byte(DataType type) {
   return type == DataType::uint8 || type == DataType::int8;
 }
 
-int64_t count_of(Lowering& lowering, int value) {
-  return value < 0 ? 0 : element_count(lowering.info(value).dims);
+int64_t count_of(Lowering& lowering, ValueId value) {
+  return value == ValueId::none ? 0 : element_count(lowering.info(value).dims);
 }
 
 /// Parameters that the kernels take: scalars for source and destination, one or one per column for weights; scales are f32.
 std::optional<IntegerParameters> parameters_of(Lowering& lowering, const ProgramNode& node, const IntegerInputs& inputs, int64_t columns) {
-  for (const int value : {inputs.source, inputs.weights}) {
+  for (const ValueId value : {inputs.source, inputs.weights}) {
     if (!lowering.is_tensor(value) || !is_byte(lowering.info(value).type) || count_of(lowering, value) == 0) return std::nullopt;
   }
-  const auto fits = [&](int value) {
+  const auto fits = [&](ValueId value) {
     const int64_t count = count_of(lowering, value);
     return count <= 1 || (count == columns && lowering.info(value).dims.size() == 1);
   };
   if (!fits(inputs.weights_zero) || !fits(inputs.weights_scale) || count_of(lowering, inputs.source_zero) > 1) return std::nullopt;
   IntegerParameters out;
-  out.source_zero = inputs.source_zero >= 0;
+  out.source_zero = inputs.source_zero != ValueId::none;
   out.weights_zeros = count_of(lowering, inputs.weights_zero);
-  out.requantizes = inputs.source_scale >= 0;
+  out.requantizes = inputs.source_scale != ValueId::none;
   out.weights_scales = count_of(lowering, inputs.weights_scale);
-  out.bias = inputs.bias >= 0;
+  out.bias = inputs.bias != ValueId::none;
   out.source_type = lowering.info(inputs.source).type;
   out.weights_type = lowering.info(inputs.weights).type;
   out.destination_type = lowering.info(node.outputs[0]).type;
   if (!out.requantizes) return out;
   if (!is_byte(out.destination_type)) return std::nullopt;
-  for (const int value : {inputs.source_scale, inputs.weights_scale, inputs.destination_scale}) {
+  for (const ValueId value : {inputs.source_scale, inputs.weights_scale, inputs.destination_scale}) {
     if (lowering.info(value).type != DataType::float32) return std::nullopt;
   }
-  for (const int value : {inputs.source_scale, inputs.destination_scale, inputs.destination_zero}) {
+  for (const ValueId value : {inputs.source_scale, inputs.destination_scale, inputs.destination_zero}) {
     if (count_of(lowering, value) != 1) return std::nullopt;
   }
   return out;
@@ -81,9 +83,9 @@ std::optional<IntegerParameters> parameters_of(Lowering& lowering, const Program
 /// Source and weights, then the parameters that are there, in the kernels' order.
 std::vector<Place> places_of(Lowering& lowering, const IntegerInputs& inputs, const Place& source, const Place& weights) {
   std::vector<Place> places{source, weights};
-  for (const int value : {inputs.source_zero, inputs.weights_zero, inputs.source_scale, inputs.weights_scale, inputs.destination_scale,
-                          inputs.destination_zero, inputs.bias}) {
-    if (value >= 0) places.push_back(lowering.places.dense(value, Order::contiguous));
+  for (const ValueId value : {inputs.source_zero, inputs.weights_zero, inputs.source_scale, inputs.weights_scale, inputs.destination_scale,
+                              inputs.destination_zero, inputs.bias}) {
+    if (value != ValueId::none) places.push_back(lowering.places.dense(value, Order::contiguous));
   }
   return places;
 }
@@ -92,7 +94,7 @@ double nanoseconds_of(int64_t macs) {
   return static_cast<double>(macs) / rates::kIntegerMacsPerNanosecond;
 }
 
-Place packed_place(Lowering& lowering, int value, int64_t bytes, std::string_view form,
+Place packed_place(Lowering& lowering, ValueId value, int64_t bytes, std::string_view form,
                    const std::function<void(const Tensor&, std::byte*)>& pack) {
   KnownConstant& constant = *lowering.constant(value);
   lowering.steps.count_packed(bytes);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -34,7 +35,7 @@ Place with_rank(const Place& place, bool vector_is_column, std::size_t rank) {
 }
 
 /// What Gemm adds, as a bias over the columns, when it is one.
-std::optional<Place> column_bias(Lowering& lowering, int value, int64_t columns) {
+std::optional<Place> column_bias(Lowering& lowering, ValueId value, int64_t columns) {
   const Dims& dims = lowering.info(value).dims;
   if (element_count(dims) != columns || dims.empty() || dims.back() != columns) return std::nullopt;
   return lowering.places.dense(value, Order::contiguous);
@@ -62,7 +63,7 @@ bool lower_gemm(Lowering& lowering, const Group& group) {
   }
   if (swap) product.weights.desc = swap_last(product.weights.desc);
 
-  if (const int added = node.input(2); added >= 0) {
+  if (const ValueId added = node.input(2); added != ValueId::none) {
     const float beta = attributes.real("beta", 1.0F);
     if (beta == 1.0F) product.bias = column_bias(lowering, added, dims[1]);
     if (!product.bias) {

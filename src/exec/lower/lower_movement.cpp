@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -65,7 +66,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   if (axis < 0) axis += static_cast<int64_t>(result.dims.size());
   std::vector<Place> places;
   Order order = Order::contiguous;
-  for (const int input : node.inputs) {
+  for (const ValueId input : node.inputs) {
     if (element_count(lowering.info(input).dims) == 0) return false;
     places.push_back(lowering.places.of(input));
     if (lowering.optimized() && lies_channels_last(places.back().desc)) order = Order::channels_last;
@@ -86,7 +87,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
 namespace {
 
 /// Copies a value that no view gives. `through` is the destination, from its first element on, under the source's dims.
-void emit_copy(Lowering& lowering, int value, const Place& source, const Place& destination, const Place& through) {
+void emit_copy(Lowering& lowering, ValueId value, const Place& source, const Place& destination, const Place& through) {
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kMovedPerNanosecond);
   lowering.steps.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings.library, threads}), {source, destination}, threads);
   lowering.places.define(value, destination);
@@ -103,7 +104,7 @@ std::optional<Place> reshaped(const Place& place, const Dims& dims) {
 
 bool lower_reshape(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  const int input = node.inputs[0];
+  const ValueId input = node.inputs[0];
   if (!lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const Place source = lowering.places.of(input);

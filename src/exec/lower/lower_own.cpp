@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/op_kernel.h"
 #include "exec/lower/lowering.h"
@@ -30,13 +31,13 @@ Tensor phantom(const Place& place) {
 /// Outputs that are strides over the first input, where that is allowed in this mode.
 bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
   if (node.op->layout != LayoutRule::view || node.op->view == nullptr) return false;
-  const int input = node.input(0);
-  if (input < 0 || !lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
+  const ValueId input = node.input(0);
+  if (input == ValueId::none || !lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
   std::vector<Datum> data(node.inputs.size());
   std::vector<const Datum*> pointers(node.inputs.size(), nullptr);
   const Place from = lowering.places.of(input);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] < 0) continue;
+    if (node.inputs[i] == ValueId::none) continue;
     KnownConstant* const known = i == 0 ? nullptr : lowering.constant(node.inputs[i]);
     if (i > 0 && known == nullptr) return false;
     data[i].tensor = i == 0 ? phantom(from) : lowering.store().load(*known);
@@ -44,14 +45,14 @@ bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
   }
   std::vector<Tensor> views(node.outputs.size());
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-    if (node.outputs[k] < 0) continue;
+    if (node.outputs[k] == ValueId::none) continue;
     const auto view = node.op->view(node.call, pointers, lowering.info(node.outputs[k]), k);
     if (!view) return false;
     if (!lowering.optimized() && !view->is_contiguous()) return false;
     views[k] = *view;
   }
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-    if (node.outputs[k] < 0) continue;
+    if (node.outputs[k] == ValueId::none) continue;
     const Tensor& view = views[k];
     lowering.places.define(node.outputs[k], view_of(from, view.desc(), view.bytes() - data[0].tensor.bytes()));
     lowering.steps.note_view(view.desc());
@@ -73,7 +74,7 @@ Order own_order(Lowering& lowering, const ProgramNode& node, const std::vector<P
 }
 
 int64_t own_macs(Lowering& lowering, const ProgramNode& node) {
-  const auto dims = [&](int value) { return value < 0 ? nullptr : &lowering.info(value).dims; };
+  const auto dims = [&](ValueId value) { return value == ValueId::none ? nullptr : &lowering.info(value).dims; };
   const auto dims_of = [&](const Value* value) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.node->input(i) == value) return dims(node.inputs[i]);
@@ -91,8 +92,8 @@ void lower_own(Lowering& lowering, const ProgramNode& node) {
   std::vector<OpOperand> input_operands(node.inputs.size()), output_operands(node.outputs.size());
   std::vector<Place> bound;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const int value = node.inputs[i];
-    if (value < 0) continue;
+    const ValueId value = node.inputs[i];
+    if (value == ValueId::none) continue;
     if (lowering.is_tensor(value)) {
       inputs[i] = lowering.places.of(value);
       if (node.op->layout == LayoutRule::barrier) inputs[i] = lowering.places.dense(value, Order::contiguous);
@@ -104,8 +105,8 @@ void lower_own(Lowering& lowering, const ProgramNode& node) {
   }
   std::vector<Place> outputs(node.outputs.size());
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-    const int value = node.outputs[k];
-    if (value < 0) continue;
+    const ValueId value = node.outputs[k];
+    if (value == ValueId::none) continue;
     const DatumInfo& info = lowering.info(value);
     if (info.kind == Datum::Kind::tensor) {
       const TensorDesc desc = lowering.result_desc(node, k, own_order(lowering, node, inputs, info));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "exec/ids.h"
 #include "exec/kernels/pool_kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -53,7 +54,7 @@ std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
   return order ? std::nullopt : std::optional(Order::contiguous);
 }
 
-bool is_image(Lowering& lowering, int value) {
+bool is_image(Lowering& lowering, ValueId value) {
   if (!lowering.is_tensor(value)) return false;
   const DatumInfo& info = lowering.info(value);
   return info.type == DataType::float32 && info.dims.size() >= 3 && info.dims.size() <= 5 && element_count(info.dims) != 0;
@@ -63,7 +64,7 @@ bool is_image(Lowering& lowering, int value) {
 
 bool lower_pool(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  if (node.output(1) >= 0 || !is_image(lowering, node.inputs[0]) || !is_image(lowering, node.outputs[0])) return false;
+  if (node.output(1) != ValueId::none || !is_image(lowering, node.inputs[0]) || !is_image(lowering, node.outputs[0])) return false;
   const Dims& x = lowering.info(node.inputs[0]).dims;
   const Dims& y = lowering.info(node.outputs[0]).dims;
   const Dims input(x.begin() + 2, x.end()), output(y.begin() + 2, y.end());
@@ -92,7 +93,7 @@ namespace {
 std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& node) {
   const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
   Dims axes = node.call.attributes.integers("axes");
-  if (node.input(1) >= 0) {
+  if (node.input(1) != ValueId::none) {
     const auto values = small_constant(lowering.facts, node.inputs[1]);
     if (!values) return std::nullopt;
     axes.assign(values->begin(), values->end());

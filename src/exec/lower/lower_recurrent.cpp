@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/recurrent_kernel.h"
 #include "exec/lower/group.h"
@@ -43,10 +44,10 @@ bool has_default_activations(const ProgramNode& node, Recurrence::Kind kind, int
 
 std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& node) {
   for (const std::size_t i : {kX, kW, kR, kBias, kInitialH, kInitialC, kPeepholes}) {
-    const int value = node.input(i);
-    if (value >= 0 && (!lowering.is_tensor(value) || lowering.info(value).type != DataType::float32)) return std::nullopt;
+    const ValueId value = node.input(i);
+    if (value != ValueId::none && (!lowering.is_tensor(value) || lowering.info(value).type != DataType::float32)) return std::nullopt;
   }
-  if (node.input(kLengths) >= 0 && lowering.info(node.input(kLengths)).type != DataType::int32) return std::nullopt;
+  if (node.input(kLengths) != ValueId::none && lowering.info(node.input(kLengths)).type != DataType::int32) return std::nullopt;
   const Dims &x = lowering.info(node.input(kX)).dims, &r = lowering.info(node.input(kR)).dims;
   const Attributes& attributes = node.call.attributes;
   const std::string& name = node.node->op_type();
@@ -59,14 +60,14 @@ std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& n
   out.directions = r[0];
   out.reverse = attributes.text("direction", "forward") == "reverse";
   out.linear_before_reset = out.kind == Recurrence::Kind::gru && attributes.integer("linear_before_reset", 0) != 0;
-  out.bias = node.input(kBias) >= 0;
-  out.lengths = node.input(kLengths) >= 0;
-  out.initial_h = node.input(kInitialH) >= 0;
-  out.initial_c = node.input(kInitialC) >= 0;
-  out.peepholes = node.input(kPeepholes) >= 0;
-  out.y = node.output(0) >= 0;
-  out.y_h = node.output(1) >= 0;
-  out.y_c = node.output(2) >= 0;
+  out.bias = node.input(kBias) != ValueId::none;
+  out.lengths = node.input(kLengths) != ValueId::none;
+  out.initial_h = node.input(kInitialH) != ValueId::none;
+  out.initial_c = node.input(kInitialC) != ValueId::none;
+  out.peepholes = node.input(kPeepholes) != ValueId::none;
+  out.y = node.output(0) != ValueId::none;
+  out.y_h = node.output(1) != ValueId::none;
+  out.y_c = node.output(2) != ValueId::none;
   if (element_count(x) == 0 || out.hidden == 0 || !has_default_activations(node, out.kind, out.directions)) return std::nullopt;
   return out;
 }
@@ -118,11 +119,11 @@ bool lower_recurrent(Lowering& lowering, const Group& group) {
   lowering.steps.count_packed(bytes);
   std::vector<Place> places{*projected, lowering.steps.fixed_place(lowering.store().share(key, bytes, pack).memory, bytes)};
   for (const std::size_t i : {kBias, kLengths, kInitialH, kInitialC, kPeepholes}) {
-    if (node.input(i) >= 0) places.push_back(lowering.places.dense(node.input(i), Order::contiguous));
+    if (node.input(i) != ValueId::none) places.push_back(lowering.places.dense(node.input(i), Order::contiguous));
   }
   std::vector<Place> results;
-  for (const int output : node.outputs) {
-    if (output < 0) continue;
+  for (const ValueId output : node.outputs) {
+    if (output == ValueId::none) continue;
     const DatumInfo& info = lowering.info(output);
     results.push_back(lowering.steps.new_place(ordered(info.type, info.dims, Order::contiguous)));
     places.push_back(results.back());
@@ -133,8 +134,8 @@ bool lower_recurrent(Lowering& lowering, const Group& group) {
   lowering.steps.emit(make_recurrent_kernel(*recurrence, node, {lowering.settings.library, threads}), places, threads);
   lowering.steps.count_macs(macs);
   std::size_t next = 0;
-  for (const int output : node.outputs) {
-    if (output >= 0) lowering.places.define(output, results[next++]);
+  for (const ValueId output : node.outputs) {
+    if (output != ValueId::none) lowering.places.define(output, results[next++]);
   }
   return true;
 }

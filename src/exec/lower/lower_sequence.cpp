@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -21,11 +22,11 @@ namespace relayout {
 namespace {
 
 /// Whether a sequence is only ever asked for elements at known positions, within this plan: then it need not exist.
-bool is_only_indexed(Lowering& lowering, int value) {
+bool is_only_indexed(Lowering& lowering, ValueId value) {
   if (lowering.settings.observe || lowering.program.is_output(value)) return false;
   const auto consumers = lowering.program.consumers(value);
-  return std::ranges::all_of(consumers, [&](int consumer) {
-    const ProgramNode& node = lowering.program.nodes()[static_cast<std::size_t>(consumer)];
+  return std::ranges::all_of(consumers, [&](NodeId consumer) {
+    const ProgramNode& node = lowering.program.nodes()[consumer];
     return lowering.is_in_plan(consumer) && node.node->op_type() == "SequenceAt" && node.inputs[0] == value &&
            small_constant(lowering.facts, node.input(1)).has_value();
   });
@@ -45,7 +46,7 @@ Place part_of(Lowering& lowering, const Place& source, TensorDesc desc, int64_t 
 
 bool lower_split_to_sequence(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  const int sequence = node.outputs[0];
+  const ValueId sequence = node.outputs[0];
   const std::vector<DatumInfo>& elements = lowering.info(sequence).elements;
   if (lowering.info(node.inputs[0]).type == DataType::string || elements.empty() || !is_only_indexed(lowering, sequence)) return false;
   const Place source = lowering.places.of(node.inputs[0]);
@@ -72,7 +73,7 @@ bool lower_sequence_construct(Lowering& lowering, const Group& group) {
   if (!is_only_indexed(lowering, node.outputs[0])) return false;
   std::vector<Place> places;
   places.reserve(node.inputs.size());
-  for (const int input : node.inputs) places.push_back(lowering.places.of(input));
+  for (const ValueId input : node.inputs) places.push_back(lowering.places.of(input));
   lowering.places.define_elements(node.outputs[0], std::move(places));
   return true;
 }

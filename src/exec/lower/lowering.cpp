@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/indexed.h"
 #include "exec/arena.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
@@ -32,30 +34,30 @@ namespace relayout {
 namespace {
 
 /// Reads of each value that are to come: all but those of nodes in front of the plan, and of those that inference folded away.
-std::vector<int> reads_to_come(const Program& program, int first, const Inference& inference) {
-  std::vector<int> out(program.values().size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = program.readers(static_cast<int>(i));
+IdVector<ValueId, int> reads_to_come(const Program& program, NodeId first, const Inference& inference) {
+  IdVector<ValueId, int> out(program.values().size());
+  for (const ValueId value : out.ids()) out[value] = program.readers(value);
   auto kept = inference.nodes.begin();
   for (const ProgramNode& node : program.nodes()) {
-    if (node.number >= inference.next) break;
-    if (node.number >= first && kept != inference.nodes.end() && *kept == node.number) {
+    if (node.id >= inference.next) break;
+    if (node.id >= first && kept != inference.nodes.end() && *kept == node.id) {
       ++kept;
     } else {
-      node.for_each_read([&](int value) { --out[static_cast<std::size_t>(value)]; });
+      node.for_each_read([&](ValueId value) { --out[value]; });
     }
   }
   return out;
 }
 
 /// Shows what a node made, at this point of the plan.
-void observe(Lowering& lowering, const Node& node, const std::vector<int>& outputs, Plan& plan) {
+void observe(Lowering& lowering, const Node& node, const std::vector<ValueId>& outputs, Plan& plan) {
   Observation& out = plan.observations.emplace_back(plan.steps.size(), &node);
   const auto step = static_cast<int64_t>(plan.steps.size()) - 1;
-  for (const int value : outputs) {
-    const bool is_made = value >= 0 && lowering.constant(value) == nullptr;
+  for (const ValueId value : outputs) {
+    const bool is_made = value != ValueId::none && lowering.constant(value) == nullptr;
     const PlanPort& port = out.outputs.emplace_back(is_made ? lowering.places.port(value) : PlanPort{});
     if (!port.place) continue;
-    Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
+    Buffer& buffer = plan.buffers[port.place.buffer];
     buffer.last = std::max(buffer.last, step);
   }
 }
@@ -64,7 +66,7 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
   lowering.steps.begin(group, lowering.facts);
   lowering.places.begin(group);
   const LoweringEntry* entry = lowering.settings.mode == Mode::reference ? nullptr : find_lowering(group.anchor().node->op_type());
-  if (entry != nullptr && group.anchor().output(0) < 0 && !entry->any_outputs) entry = nullptr;
+  if (entry != nullptr && group.anchor().output(0) == ValueId::none && !entry->any_outputs) entry = nullptr;
   try {
     if (entry == nullptr || !entry->lower(lowering, group)) {
       if (group.nodes.size() > 1) {
@@ -90,10 +92,10 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
 std::vector<PlanPort> exports_of(Places& places, Plan& plan) {
   std::vector<PlanPort> out;
   const auto end = static_cast<int64_t>(plan.steps.size());
-  for (const int value : places.made_for_later()) {
+  for (const ValueId value : places.made_for_later()) {
     const PlanPort& port = out.emplace_back(places.port(value));
     if (!port.place) continue;
-    Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
+    Buffer& buffer = plan.buffers[port.place.buffer];
     buffer.first = std::min(buffer.first, end);
     buffer.last = end;
   }
@@ -103,15 +105,15 @@ std::vector<PlanPort> exports_of(Places& places, Plan& plan) {
 /// Outputs that have a buffer of the arena for themselves, as the caller gets them, are made in the caller's memory at once.
 std::vector<PlanPort> take_results(const Program& program, Places& places, Plan& plan) {
   std::vector<PlanPort> out;
-  std::vector<int> uses(plan.buffers.size(), 0);
-  for (const int value : program.outputs()) {
-    if (value >= 0 && places.lies_somewhere(value)) ++uses[static_cast<std::size_t>(places.of(value).buffer)];
+  IdVector<BufferId, int> uses(plan.buffers.size(), 0);
+  for (const ValueId value : program.outputs()) {
+    if (value != ValueId::none && places.lies_somewhere(value)) ++uses[places.of(value).buffer];
   }
   for (const PlanPort& port : plan.exports) {
     if (!port.place || !program.is_output(port.value)) continue;
-    Buffer& buffer = plan.buffers[static_cast<std::size_t>(port.place.buffer)];
+    Buffer& buffer = plan.buffers[port.place.buffer];
     const TensorDesc& desc = port.place.desc;
-    if (buffer.kind != Buffer::Kind::arena || uses[static_cast<std::size_t>(port.place.buffer)] != 1) continue;
+    if (buffer.kind != Buffer::Kind::arena || uses[port.place.buffer] != 1) continue;
     if (port.place.offset != 0 || byte_count(desc) != buffer.bytes || !is_ordered(desc, Order::contiguous)) continue;
     buffer.kind = Buffer::Kind::result;
     out.push_back(port);
@@ -148,7 +150,7 @@ ArenaLayout arena_of(const Plan& plan) {
 }  // namespace
 
 std::optional<Order> Lowering::planned_order(const ProgramNode& node) const {
-  const auto ordered = guide.is_ordered(node.number);
+  const auto ordered = guide.is_ordered(node.id);
   if (!ordered) return std::nullopt;
   return *ordered ? Order::channels_last : Order::contiguous;
 }
@@ -159,7 +161,7 @@ TensorDesc Lowering::result_desc(const ProgramNode& node, std::size_t output, Or
   return order ? ordered(result.type, result.dims, *order) : ordered(result.type, result.dims, otherwise);
 }
 
-std::unique_ptr<Plan> lower(const Program& program, int first, const Inference& inference, const ValueFacts& facts,
+std::unique_ptr<Plan> lower(const Program& program, NodeId first, const Inference& inference, const ValueFacts& facts,
                             const LayoutGuide& guide, const std::vector<Group>& groups, const LoweringSettings& settings) {
   auto plan = std::make_unique<Plan>();
   plan->next = inference.next;
@@ -169,9 +171,9 @@ std::unique_ptr<Plan> lower(const Program& program, int first, const Inference& 
   Places places(facts, guide, settings.mode, ReadCounts(reads_to_come(program, first, inference)), steps);
   Lowering lowering{settings, program, inference, facts, guide, places, steps};
   for (const Group& group : groups) lower_group(lowering, group, *plan);
-  for (const int output : program.outputs()) {
-    if (output < 0) continue;
-    steps.begin(*program.values()[static_cast<std::size_t>(output)]);
+  for (const ValueId output : program.outputs()) {
+    if (output == ValueId::none) continue;
+    steps.begin(*program.values()[output]);
     places.hand_over(output);
   }
   plan->exports = exports_of(places, *plan);

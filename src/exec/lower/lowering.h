@@ -41,22 +41,22 @@ struct Lowering {
   [[nodiscard]] bool optimized() const noexcept { return settings.mode == Mode::optimized; }
   [[nodiscard]] PrimitiveLibrary& library() const noexcept { return *settings.library; }
   [[nodiscard]] ConstantStore& store() const noexcept { return facts.store; }
-  [[nodiscard]] const DatumInfo& info(int value) const { return facts.info(value); }
-  [[nodiscard]] bool is_tensor(int value) const { return facts.is_tensor(value); }
+  [[nodiscard]] const DatumInfo& info(ValueId value) const { return facts.info(value); }
+  [[nodiscard]] bool is_tensor(ValueId value) const { return facts.is_tensor(value); }
   /// Null when the value is not constant.
-  [[nodiscard]] KnownConstant* constant(int value) const { return facts.constant(value); }
+  [[nodiscard]] KnownConstant* constant(ValueId value) const { return facts.constant(value); }
   /// Whether a node runs in this plan (or is folded), not behind it.
-  [[nodiscard]] bool is_in_plan(int node) const noexcept { return node < inference.next; }
+  [[nodiscard]] bool is_in_plan(NodeId node) const noexcept { return node < inference.next; }
   /// Whether convolutions and what is computed like them run channels-last; nothing when the plan leaves it to how operands lie.
   [[nodiscard]] std::optional<Order> planned_order(const ProgramNode& node) const;
   /// The planned order of a node's result; nothing when that follows from its operands.
-  [[nodiscard]] std::optional<AxisOrder> made(const ProgramNode& node, std::size_t output) const { return guide.made(node.number, output); }
+  [[nodiscard]] std::optional<AxisOrder> made(const ProgramNode& node, std::size_t output) const { return guide.made(node.id, output); }
   /// A new tensor for a node's result: in the planned order, else in `otherwise`.
   [[nodiscard]] TensorDesc result_desc(const ProgramNode& node, std::size_t output, Order otherwise) const;
 };
 
 /// The groups, which are of the nodes from `first` on that `inference` left to run, as a plan. `guide` says how tensors lie.
-[[nodiscard]] std::unique_ptr<Plan> lower(const Program& program, int first, const Inference& inference, const ValueFacts& facts,
+[[nodiscard]] std::unique_ptr<Plan> lower(const Program& program, NodeId first, const Inference& inference, const ValueFacts& facts,
                                           const LayoutGuide& guide, const std::vector<Group>& groups, const LoweringSettings& settings);
 
 /// One line per operator with something better than its own kernel. A function that declines returns false and has emitted nothing.

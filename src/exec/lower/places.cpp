@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
@@ -34,8 +35,8 @@ Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, Rea
 
 void Places::count_reads(const Group& group, int change) {
   for (const ProgramNode* node : group.nodes) {
-    for (const int input : node->inputs) {
-      if (input >= 0) reads_.add(input, change);
+    for (const ValueId input : node->inputs) {
+      if (input != ValueId::none) reads_.add(input, change);
     }
   }
 }
@@ -43,19 +44,19 @@ void Places::count_reads(const Group& group, int change) {
 /// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
 void Places::begin(const Group& group) {
   count_reads(group, -1);
-  int inside = -1;  // what a node of the group hands to the next
+  ValueId inside = ValueId::none;  // what a node of the group hands to the next
   for (const ProgramNode* node : group.nodes) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      const int value = node->inputs[i];
-      if (value < 0 || value == inside || !facts_.is_tensor(value) || facts_.constant(value) != nullptr) continue;
+      const ValueId value = node->inputs[i];
+      if (value == ValueId::none || value == inside || !facts_.is_tensor(value) || facts_.constant(value) != nullptr) continue;
       where(value).chosen = 0;
-      if (const auto wanted = guide_.wanted(node->number, i)) choose(value, *wanted);
+      if (const auto wanted = guide_.wanted(node->id, i)) choose(value, *wanted);
     }
     inside = node->output(0);
   }
 }
 
-void Places::choose(int value, const AxisOrder& wanted) {
+void Places::choose(ValueId value, const AxisOrder& wanted) {
   (void)of(value);
   const auto& places = where(value).places;
   const auto found = std::ranges::find_if(places, [&](const Place& candidate) { return follows(candidate.desc, wanted); });
@@ -67,22 +68,22 @@ void Places::choose(int value, const AxisOrder& wanted) {
   }
 }
 
-void Places::define(int value, Place place) {
+void Places::define(ValueId value, Place place) {
   reads_.settle(value, place.buffer);
   where(value).places.push_back(std::move(place));
 }
 
-void Places::define_elements(int value, std::vector<Place> places) {
+void Places::define_elements(ValueId value, std::vector<Place> places) {
   for (const Place& place : places) reads_.settle(value, place.buffer);
   where(value).elements = std::move(places);
 }
 
-const std::vector<Place>* Places::elements(int value) const {
-  const Where& at = where_[static_cast<std::size_t>(value)];
+const std::vector<Place>* Places::elements(ValueId value) const {
+  const Where& at = where_[value];
   return at.elements.empty() ? nullptr : &at.elements;
 }
 
-Place Places::import_value(int value) {
+Place Places::import_value(ValueId value) {
   const ValueState& state = facts_.state(value);
   TensorDesc desc{state.info->type, state.info->dims, {}};
   desc.strides = state.strides ? *state.strides : contiguous_strides(desc.dims);
@@ -90,7 +91,7 @@ Place Places::import_value(int value) {
   return steps_.import_place(value, std::move(desc));
 }
 
-Place Places::of(int value) {
+Place Places::of(ValueId value) {
   if (where(value).places.empty()) {
     KnownConstant* const known = facts_.constant(value);
     define(value, known != nullptr ? steps_.fixed_place(facts_.store.load(*known)) : import_value(value));
@@ -98,15 +99,15 @@ Place Places::of(int value) {
   return where(value).places[where(value).chosen];
 }
 
-Place Places::dense(int value, Order order) {
+Place Places::dense(ValueId value, Order order) {
   return dense_as(value, axes_of(order, facts_.info(value).dims), !optimized_);
 }
 
-Place Places::dense_inside(int value, Order order) {
+Place Places::dense_inside(ValueId value, Order order) {
   return dense_as(value, axes_of(order, facts_.info(value).dims), true);
 }
 
-Place Places::dense_as(int value, const AxisOrder& order, bool inside) {
+Place Places::dense_as(ValueId value, const AxisOrder& order, bool inside) {
   const Place lies = of(value);
   const TensorDesc wanted = ordered(lies.desc.type, lies.desc.dims, order);
   const auto is_wanted = [&](const TensorDesc& desc) {
@@ -141,27 +142,27 @@ Place Places::dense_as(int value, const AxisOrder& order, bool inside) {
   return out;
 }
 
-int Places::slot(int value) {
-  int& slot = where(value).slot;
-  if (slot < 0) slot = steps_.new_slot(facts_.info(value).kind);
+SlotId Places::slot(ValueId value) {
+  SlotId& slot = where(value).slot;
+  if (slot == SlotId::none) slot = steps_.new_slot(facts_.info(value).kind);
   return slot;
 }
 
-int Places::read_slot(int value) {
+SlotId Places::read_slot(ValueId value) {
   Where& at = where(value);
-  if (at.slot < 0) {
+  if (at.slot == SlotId::none) {
     at.slot = steps_.import_slot(value, facts_.info(value).kind);
     at.imported = true;
   }
   return at.slot;
 }
 
-PlanPort Places::port(int value) {
+PlanPort Places::port(ValueId value) {
   if (!facts_.is_tensor(value)) return {value, {}, slot(value)};
-  return {value, of(value), -1};
+  return {value, of(value), SlotId::none};
 }
 
-void Places::hand_over(int value) {
+void Places::hand_over(ValueId value) {
   if (where(value).places.empty() || where(value).imported || facts_.constant(value) != nullptr || !guide_.has_order(value)) return;
   where(value).chosen = 0;
   const Place contiguous = dense(value, Order::contiguous);
@@ -171,12 +172,12 @@ void Places::hand_over(int value) {
   where(value).chosen = static_cast<std::size_t>(found - places.begin());
 }
 
-std::vector<int> Places::made_for_later() const {
-  std::vector<int> out;
-  for (std::size_t i = 0; i < where_.size(); ++i) {
-    const Where& at = where_[i];
-    const auto value = static_cast<int>(i);
-    if ((at.places.empty() && at.slot < 0) || at.imported || reads_.of(value) == 0 || facts_.constant(value) != nullptr) continue;
+std::vector<ValueId> Places::made_for_later() const {
+  std::vector<ValueId> out;
+  for (const ValueId value : where_.ids()) {
+    const Where& at = where_[value];
+    if ((at.places.empty() && at.slot == SlotId::none) || at.imported || reads_.of(value) == 0 || facts_.constant(value) != nullptr)
+      continue;
     out.push_back(value);
   }
   return out;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "exec/constant_store.h"
+#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
@@ -52,7 +53,7 @@ std::optional<Stage> clip(const ValueFacts& facts, const ProgramNode& node) {
     return stage;
   }
   for (const std::size_t which : {1U, 2U}) {
-    if (node.input(which) < 0) continue;
+    if (node.input(which) == ValueId::none) continue;
     const auto bound = small_constant(facts, node.input(which));
     if (!bound || bound->size() != 1) return std::nullopt;
     (which == 1 ? stage.alpha : stage.beta) = static_cast<float>(bound->front());
@@ -118,7 +119,7 @@ std::optional<Stage> unary(const ValueFacts& facts, const ProgramNode& node) {
 }
 
 /// The node's further inputs, each taken in by a function of two.
-std::vector<Stage> pairwise(const ProgramNode& node, int through) {
+std::vector<Stage> pairwise(const ProgramNode& node, ValueId through) {
   struct Entry {
     std::string_view op;
     BinaryFunction function;
@@ -131,7 +132,7 @@ std::vector<Stage> pairwise(const ProgramNode& node, int through) {
   };
   const auto* const entry = std::ranges::find(kEntries, std::string_view(node.node->op_type()), &Entry::op);
   if (entry == std::end(kEntries) || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
-  if ((node.inputs.size() > 2 && !entry->takes_many) || std::ranges::min(node.inputs) < 0) return {};
+  if ((node.inputs.size() > 2 && !entry->takes_many) || std::ranges::count(node.inputs, ValueId::none) > 0) return {};
   const auto self = std::ranges::find(node.inputs, through);
   if (self == node.inputs.end()) return {};
   std::vector<Stage> stages;
@@ -147,7 +148,7 @@ std::vector<Stage> pairwise(const ProgramNode& node, int through) {
 }
 
 /// x to a constant power, or to one of x's type. Roots and reciprocals differ from powers at −0 and −∞.
-std::optional<Stage> power(const ValueFacts& facts, const ProgramNode& node, int through) {
+std::optional<Stage> power(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
   if (node.node->op_type() != "Pow" || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
   if (node.inputs[0] == through) {
     const auto exponent = small_constant(facts, node.inputs[1]);
@@ -179,7 +180,7 @@ Tensor along_channels(const std::vector<double>& values, std::size_t rank) {
   return out;
 }
 
-bool is_float(const ValueFacts& facts, int value) {
+bool is_float(const ValueFacts& facts, ValueId value) {
   const ValueState& state = facts.state(value);
   return state.is_tensor() && state.info->type == DataType::float32;
 }
@@ -193,8 +194,8 @@ bool ChannelAffine::is_finite() const {
   return all(mean) && all(scale) && all(bias);
 }
 
-std::optional<std::vector<double>> small_constant(const ValueFacts& facts, int value) {
-  if (value < 0) return std::nullopt;
+std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value) {
+  if (value == ValueId::none) return std::nullopt;
   KnownConstant* const known = facts.state(value).constant.get();
   if (known == nullptr || known->element_count() > 65536) return std::nullopt;
   const Tensor tensor = contiguous(facts.store.load(*known));
@@ -224,7 +225,7 @@ std::optional<std::vector<double>> small_constant(const ValueFacts& facts, int v
 std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node) {
   if (node.node->op_type() != "BatchNormalization" || node.inputs.size() != 5) return std::nullopt;
   for (std::size_t k = 1; k < node.outputs.size(); ++k) {
-    if (node.outputs[k] >= 0) return std::nullopt;
+    if (node.outputs[k] != ValueId::none) return std::nullopt;
   }
   if (node.call.attributes.integer("training_mode", 0) != 0) return std::nullopt;
   if (node.call.opset < 9 && node.call.attributes.integer("spatial", 1) == 0) return std::nullopt;
@@ -246,8 +247,8 @@ std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& 
   return unary(facts, node);
 }
 
-std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, int through) {
-  if (node.output(0) < 0 || !is_float(facts, through) || !is_float(facts, node.output(0))) return std::nullopt;
+std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
+  if (node.output(0) == ValueId::none || !is_float(facts, through) || !is_float(facts, node.output(0))) return std::nullopt;
   if (const auto affine = channel_affine_of(facts, node)) {
     if (node.inputs[0] != through) return std::nullopt;
     const std::size_t rank = facts.state(through).info->dims.size();
@@ -258,7 +259,7 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const Progr
   auto stages = pairwise(node, through);
   if (const auto stage = power(facts, node, through)) stages.push_back(*stage);
   for (const Stage& stage : stages) {
-    if (stage.value >= 0 && !is_float(facts, stage.value)) return std::nullopt;
+    if (stage.value != ValueId::none && !is_float(facts, stage.value)) return std::nullopt;
   }
   if (!stages.empty()) return stages;
   if (node.input(0) != through) return std::nullopt;

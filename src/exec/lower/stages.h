@@ -15,9 +15,9 @@ struct Stage {
   Function function = Function::relu;
   float alpha = 0, beta = 0;
   BinaryFunction binary = BinaryFunction::add;
-  bool reversed = false;  ///< the operand is the first argument
-  int value = -1;         ///< the operand, when it is a value
-  Tensor constant;        ///< the operand, when it is computed
+  bool reversed = false;          ///< the operand is the first argument
+  ValueId value = ValueId::none;  ///< the operand, when it is a value
+  Tensor constant;                ///< the operand, when it is computed
 };
 
 /// y = x · scale + shift per channel, of an inference BatchNormalization with constant parameters.
@@ -28,10 +28,10 @@ struct ChannelAffine {
 
 /// Contents of a constant of at most 65,536 elements as doubles; nothing when the value is absent, not constant, larger, or of a type
 /// that is none of f32, f64, i32, i64.
-[[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, int value);
+[[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value);
 
 /// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
-[[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, int through);
+[[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, ValueId through);
 /// The node as a function of its only input that has its type, or nothing.
 [[nodiscard]] std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node);
 /// The node as an affine per channel, or nothing.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
+#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/order.h"
@@ -51,9 +53,8 @@ Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes) {
   return {place.buffer, place.offset + offset_bytes, std::move(desc)};
 }
 
-int StepWriter::new_buffer(Buffer buffer) {
-  plan_.buffers.push_back(std::move(buffer));
-  return static_cast<int>(plan_.buffers.size()) - 1;
+BufferId StepWriter::new_buffer(Buffer buffer) {
+  return plan_.buffers.add(std::move(buffer));
 }
 
 Place StepWriter::new_place(TensorDesc desc) {
@@ -80,27 +81,27 @@ Place StepWriter::fixed_place(std::shared_ptr<void> memory, int64_t bytes) {
   return {new_buffer(std::move(buffer)), 0, TensorDesc{DataType::uint8, {bytes}, {1}}};
 }
 
-Place StepWriter::import_place(int value, TensorDesc desc) {
+Place StepWriter::import_place(ValueId value, TensorDesc desc) {
   Buffer buffer;
   buffer.kind = Buffer::Kind::external;
   const Place place{new_buffer(std::move(buffer)), 0, std::move(desc)};
-  plan_.imports.push_back({value, place, -1});
+  plan_.imports.push_back({value, place, SlotId::none});
   return place;
 }
 
-int StepWriter::new_slot(Datum::Kind kind) {
+SlotId StepWriter::new_slot(Datum::Kind kind) {
   plan_.slots.emplace_back().kind = kind;
-  return static_cast<int>(plan_.slots.size()) - 1;
+  return id_at<SlotId>(plan_.slots.size() - 1);
 }
 
-int StepWriter::import_slot(int value, Datum::Kind kind) {
-  const int slot = new_slot(kind);
+SlotId StepWriter::import_slot(ValueId value, Datum::Kind kind) {
+  const SlotId slot = new_slot(kind);
   plan_.imports.push_back({value, {}, slot});
   return slot;
 }
 
 bool StepWriter::is_in_arena(const Place& place) const {
-  return plan_.buffers[static_cast<std::size_t>(place.buffer)].kind == Buffer::Kind::arena;
+  return plan_.buffers[place.buffer].kind == Buffer::Kind::arena;
 }
 
 int StepWriter::use_threads(double nanoseconds) {
@@ -122,8 +123,8 @@ void StepWriter::begin(const Group& group, const ValueFacts& facts) {
     about_.operators.push_back(node.op_type());
     about_.op_type += (about_.op_type.empty() ? "" : " + ") + node.op_type();
   }
-  for (const int value : group.anchor().inputs) {
-    if (value >= 0 && facts.is_tensor(value)) about_.inputs.push_back(facts.info(value).dims);
+  for (const ValueId value : group.anchor().inputs) {
+    if (value != ValueId::none && facts.is_tensor(value)) about_.inputs.push_back(facts.info(value).dims);
   }
 }
 
@@ -153,7 +154,7 @@ void StepWriter::emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& 
   StepInfo& info = record(places.empty() ? TensorDesc{} : places.back().desc, kernel->implementation());
   info.threads = threads;
   for (const Place& place : places) {
-    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(place.buffer)];
+    Buffer& buffer = plan_.buffers[place.buffer];
     buffer.first = std::min(buffer.first, number);
     buffer.last = std::max(buffer.last, number);
     step.operands.push_back({place.buffer, place.offset});

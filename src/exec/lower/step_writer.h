@@ -38,11 +38,11 @@ class StepWriter {
   [[nodiscard]] Place fixed_place(const Tensor& tensor);
   [[nodiscard]] Place fixed_place(std::shared_ptr<void> memory, int64_t bytes);
   /// Where a value will lie that was made before the plan runs.
-  [[nodiscard]] Place import_place(int value, TensorDesc desc);
+  [[nodiscard]] Place import_place(ValueId value, TensorDesc desc);
   /// A slot for a value that is no plain tensor; filled with that value, when it was made before the plan runs.
-  [[nodiscard]] int new_slot(Datum::Kind kind);
-  [[nodiscard]] int import_slot(int value, Datum::Kind kind);
-  [[nodiscard]] Datum* slot_datum(int slot) { return &plan_.slots[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] SlotId new_slot(Datum::Kind kind);
+  [[nodiscard]] SlotId import_slot(ValueId value, Datum::Kind kind);
+  [[nodiscard]] Datum* slot_datum(SlotId slot) { return &plan_.slots[index_of(slot)]; }
   /// Whether a place is in memory that steps may write over.
   [[nodiscard]] bool is_in_arena(const Place& place) const;
 
@@ -58,7 +58,7 @@ class StepWriter {
   int use_threads(double nanoseconds);
 
  private:
-  int new_buffer(Buffer buffer);
+  BufferId new_buffer(Buffer buffer);
   StepInfo& record(const TensorDesc& output, std::string_view implementation);
 
   Plan& plan_;

@@ -11,14 +11,14 @@ namespace relayout {
 
 /// What is known of the values of a program when a plan is made.
 struct ValueFacts {
-  const std::vector<ValueState>& states;
+  const IdVector<ValueId, ValueState>& states;
   ConstantStore& store;
 
-  [[nodiscard]] const ValueState& state(int value) const { return states[static_cast<std::size_t>(value)]; }
-  [[nodiscard]] const DatumInfo& info(int value) const { return *state(value).info; }
-  [[nodiscard]] bool is_tensor(int value) const { return info(value).kind == Datum::Kind::tensor; }
+  [[nodiscard]] const ValueState& state(ValueId value) const { return states[value]; }
+  [[nodiscard]] const DatumInfo& info(ValueId value) const { return *state(value).info; }
+  [[nodiscard]] bool is_tensor(ValueId value) const { return info(value).kind == Datum::Kind::tensor; }
   /// Null when the value is not constant.
-  [[nodiscard]] KnownConstant* constant(int value) const { return state(value).constant.get(); }
+  [[nodiscard]] KnownConstant* constant(ValueId value) const { return state(value).constant.get(); }
 };
 
 }  // namespace relayout

@@ -1,0 +1,12 @@
+#pragma once
+
+namespace relayout {
+
+// What the parts of a program and of a plan are told apart by; see base/indexed.h.
+
+enum class ValueId : int { none = -1 };   ///< a value of a program
+enum class NodeId : int { none = -1 };    ///< a node of a program
+enum class BufferId : int { none = -1 };  ///< a buffer of a plan
+enum class SlotId : int { none = -1 };    ///< a slot of a plan
+
+}  // namespace relayout
