@@ -17,7 +17,9 @@
 #include "exec/functions.h"
 #include "exec/ids.h"
 #include "model/walk.h"
+#include "ops/certain_shapes.h"
 #include "ops/composed.h"
+#include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
@@ -31,6 +33,12 @@ namespace {
 /// Functions that call each other twice at every level grow without bound.
 constexpr std::size_t kMostNodes = 4'000'000;
 constexpr int kMostLevels = 200;
+
+/// What is certain about types and dims before any are given, for operators that are composed by them.
+struct OperandFacts {
+  CertainShapes shapes;
+  Constants constants;
+};
 
 bool is_control_flow(const Node& node) {
   return has_trait(node, Trait::control_flow);
@@ -54,9 +62,9 @@ std::vector<const Node*> needed_nodes(const Graph& graph) {
   return out;
 }
 
-std::optional<std::string> why_no_body(const Op& op, const Node& node) {
+std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFacts& facts) {
   try {
-    (void)compose(op, node);
+    (void)facts.shapes.compose(op, node, facts.constants);
     return std::nullopt;
   } catch (const Error& error) {
     return error.what();
@@ -71,14 +79,14 @@ std::string why_unknown(std::string_view domain) {
 }
 
 /// Why the op table does not take a node, or nothing.
-std::optional<std::string> why_no_kernel(const Node& node) {
+std::optional<std::string> why_no_kernel(const Node& node, OperandFacts& facts) {
   const Op* const op = find_op(node);
   if (op == nullptr && !node.domain().empty()) return why_unknown(node.domain());
   if (op == nullptr || op->compute == nullptr) return node.subgraphs().empty() ? "unknown operator" : "control flow";
   const int64_t opset = node.opset();
   if (opset < op->since) return "not in opset " + std::to_string(opset) + ", new in " + std::to_string(op->since);
   if (opset > op->reviewed) return "opset " + std::to_string(opset) + " is newer than " + std::to_string(op->reviewed);
-  return op->body != nullptr ? why_no_body(*op, node) : std::nullopt;
+  return op->body != nullptr ? why_no_body(*op, node, facts) : std::nullopt;
 }
 
 class Survey {
@@ -96,7 +104,7 @@ class Survey {
       for (const auto& nested : node.subgraphs()) visit(*nested);
       return;
     }
-    const auto why = why_no_kernel(node);
+    const auto why = why_no_kernel(node, facts_);
     if (!why) return;
     if (find_op(node) == nullptr) {
       if (const auto body = find_operator_body(node)) return visit_function(*body, node);
@@ -115,6 +123,7 @@ class Survey {
   }
 
   FunctionTable functions_;
+  OperandFacts facts_;
   std::unordered_set<const onnx::FunctionProto*> seen_;
   int level_ = 0;
 };
@@ -164,7 +173,7 @@ class Program::Builder {
       } else if (op == nullptr) {
         add_call(*node, instantiate(find_operator_body(*node).value(), *node));
       } else if (op->body != nullptr) {
-        add_call(*node, compose(*op, *node));
+        add_call(*node, facts_.shapes.compose(*op, *node, facts_.constants));
       } else {
         add_node(*node);
       }
@@ -249,6 +258,7 @@ class Program::Builder {
   const FunctionTable& functions_;
   int threads_;
   uint64_t seed_;
+  OperandFacts facts_;
   std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
   int depth_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "model/attributes.h"
+#include "ops/partial_dims.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -54,7 +56,7 @@ void set(onnx::AttributeProto& attribute, const Body::Number& value) {
 
 }  // namespace
 
-Body::Body(const Node& call) : call_(&call), attributes_(call), prefix_(prefix_of(call)) {
+Body::Body(const Node& call, PartialOperands& operands) : call_(&call), operands_(&operands), attributes_(call), prefix_(prefix_of(call)) {
   message_.set_name(call.op_type());
   message_.set_domain(std::string(call.domain()));
   auto& import = *message_.add_opset_import();
@@ -66,6 +68,20 @@ Body::Body(const Node& call) : call_(&call), attributes_(call), prefix_(prefix_o
 
 Body::Name Body::input(std::size_t index) const {
   return has(index) ? prefix_ + std::to_string(index) : Name();
+}
+
+std::optional<std::size_t> Body::rank(std::size_t input) const {
+  const PartialDims dims = operands_->dims(input);
+  return dims ? std::optional(dims->size()) : std::nullopt;
+}
+
+std::optional<int64_t> Body::dim(std::size_t input, std::size_t axis) const {
+  const PartialDims dims = operands_->dims(input);
+  return dims && axis < dims->size() && (*dims)[axis] >= 0 ? std::optional((*dims)[axis]) : std::nullopt;
+}
+
+DataType Body::type(std::size_t input) const {
+  return operands_->type(input);
 }
 
 Body::NamedAttributes Body::given(std::initializer_list<std::string_view> names) const {

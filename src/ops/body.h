@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,12 +13,13 @@
 #include <vector>
 
 #include "model/attributes.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
 namespace relayout {
 
-/// Writes the body of one call of an operator: nodes of standard operators of opset `kBodyOpset`. Values are names; "" is an absent one.
+/// Writes the body of one call of an operator: nodes of standard operators of opset `kOpset`. Values are names; "" is an absent one.
 class Body {
  public:
   using Name = std::string;
@@ -27,13 +29,17 @@ class Body {
 
   static constexpr int64_t kOpset = 24;
 
-  explicit Body(const Node& call);
+  Body(const Node& call, PartialOperands& operands);
 
   // The call.
   [[nodiscard]] const Attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] bool has(std::size_t input) const { return call_->input(input) != nullptr; }
   [[nodiscard]] bool wants(std::size_t output) const { return call_->output(output) != nullptr; }
   [[nodiscard]] Name input(std::size_t index) const;
+  /// Of an input that is there; nothing and undefined where it is not certain.
+  [[nodiscard]] std::optional<std::size_t> rank(std::size_t input) const;
+  [[nodiscard]] std::optional<int64_t> dim(std::size_t input, std::size_t axis) const;
+  [[nodiscard]] DataType type(std::size_t input) const;
   /// Those of the call's attributes that it has of these names, for a node that takes the same.
   [[nodiscard]] NamedAttributes given(std::initializer_list<std::string_view> names) const;
   [[noreturn]] void refuse(const std::string& why) const;
@@ -56,6 +62,7 @@ class Body {
 
  private:
   const Node* call_;
+  PartialOperands* operands_;
   Attributes attributes_;
   onnx::FunctionProto message_;
   std::string prefix_;

@@ -21,11 +21,13 @@
 #include "ops/loops/strided.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
@@ -33,8 +35,22 @@ namespace {
 /// Contents are followed up to this size while inferring: shapes, axes, bounds.
 constexpr int64_t kSmallElements = 1024;
 
-FunctionInstance composed(const OpCall& call) {
-  return compose(*find_op(call.node), call.node);
+/// Operands of which all is known but their contents.
+class KnownOperands : public PartialOperands {
+ public:
+  explicit KnownOperands(std::span<const DatumInfo* const> infos) : infos_(infos) {}
+  [[nodiscard]] bool has(std::size_t input) override { return input < infos_.size() && infos_[input] != nullptr; }
+  [[nodiscard]] PartialDims dims(std::size_t input) override { return has(input) ? PartialDims(infos_[input]->dims) : std::nullopt; }
+  [[nodiscard]] DataType type(std::size_t input) override { return has(input) ? infos_[input]->type : DataType::undefined; }
+  [[nodiscard]] std::optional<Tensor> contents(std::size_t) override { return std::nullopt; }
+
+ private:
+  std::span<const DatumInfo* const> infos_;
+};
+
+FunctionInstance composed(const OpCall& call, std::span<const DatumInfo* const> inputs) {
+  KnownOperands operands(inputs);
+  return compose(*find_op(call.node), call.node, operands);
 }
 
 bool is_small(const std::vector<DatumInfo>& infos) {
@@ -108,8 +124,8 @@ class BodyInference {
 
 }  // namespace
 
-FunctionInstance compose(const Op& op, const Node& call) {
-  Body body(call);
+FunctionInstance compose(const Op& op, const Node& call, PartialOperands& operands) {
+  Body body(call, operands);
   op.body(body);
   FunctionInstance out;
   out.message = std::make_unique<onnx::FunctionProto>(body.finish());
@@ -118,11 +134,11 @@ FunctionInstance compose(const Op& op, const Node& call) {
 }
 
 std::optional<std::vector<DatumInfo>> infer_composed(const OpCall& call, std::span<const DatumInfo* const> inputs) {
-  return BodyInference(*composed(call).graph).run(inputs);
+  return BodyInference(*composed(call, inputs).graph).run(inputs);
 }
 
 void compute_composed(const OpCall& call, std::span<const Datum* const> inputs, std::span<Datum* const> outputs) {
-  const FunctionInstance body = composed(call);
+  const FunctionInstance body = composed(call, KnownInfos(inputs).get());
   std::map<const Value*, Datum> values;
   for (std::size_t i = 0; i < body.graph->inputs().size(); ++i) {
     if (i < inputs.size() && inputs[i] != nullptr) values[body.graph->inputs()[i]] = *inputs[i];

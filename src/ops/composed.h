@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/partial_dims.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 
@@ -20,9 +21,9 @@ struct FunctionInstance {
   std::unique_ptr<Graph> graph;
 };
 
-/// What a node of an operator with a body computes, as standard operators. Error{unsupported} for a form that has no body, Error{invalid}
-/// for attributes that the operator does not take.
-[[nodiscard]] FunctionInstance compose(const Op& op, const Node& call);
+/// What a node of an operator with a body computes, as standard operators; some bodies ask for types and ranks of the operands.
+/// Error{unsupported} for a form that has no body, Error{invalid} for attributes that the operator does not take.
+[[nodiscard]] FunctionInstance compose(const Op& op, const Node& call, PartialOperands& operands);
 
 /// Infer and Compute of every operator with a body: what the nodes of its body answer.
 [[nodiscard]] std::optional<std::vector<DatumInfo>> infer_composed(const OpCall& call, std::span<const DatumInfo* const> inputs);

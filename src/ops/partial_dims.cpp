@@ -18,6 +18,9 @@
 
 #include "base/checked.h"
 #include "ops/call.h"
+#include "ops/certain_shapes.h"
+#include "ops/composed.h"
+#include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
@@ -77,6 +80,7 @@ class Rules {
 
   [[nodiscard]] PartialDims find(std::size_t output) {
     if (auto dims = inferred(output, std::nullopt)) return dims;
+    if (op_.body != nullptr) return of_body(output);
     if (output != 0) return std::nullopt;
     if (op_.traits.has(Trait::same_dims)) return operands_.dims(0);
     if (op_.traits.has(Trait::broadcasts)) return broadcast();
@@ -111,6 +115,15 @@ class Rules {
   }
 
  private:
+  /// What is certain about the value that the operator's body makes of such operands.
+  [[nodiscard]] PartialDims of_body(std::size_t output) {
+    const FunctionInstance body = compose(op_, call_.node, operands_);
+    CertainShapes shapes;
+    Constants constants;
+    for (std::size_t i = 0; i < body.graph->inputs().size(); ++i) shapes.assume(*body.graph->inputs()[i], operands_.dims(i));
+    return output < body.graph->outputs().size() ? shapes.of(*body.graph->outputs()[output], constants) : std::nullopt;
+  }
+
   [[nodiscard]] bool is(std::string_view name) const { return op_.name == name; }
 
   /// What the operator's own rule says of dims that are all certain, `first` for those of input 0 where it is given.

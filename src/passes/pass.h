@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "ops/certain_shapes.h"
 #include "ops/constants.h"
-#include "passes/shapes.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

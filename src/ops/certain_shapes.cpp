@@ -1,6 +1,6 @@
 // Dims of values in a graph: finds what the shared rules (ops/partial_dims.h) ask of operands, without recursion.
 
-#include "passes/shapes.h"
+#include "ops/certain_shapes.h"
 
 #include <cstddef>
 #include <optional>
@@ -44,6 +44,14 @@ PartialDims of_source(const Value& value) {
 }
 
 }  // namespace
+
+FunctionInstance CertainShapes::compose(const Op& op, const Node& call, Constants& constants) {
+  for (const Value* input : call.inputs()) {
+    if (input != nullptr) (void)of(*input, constants);
+  }
+  Operands operands(call, known_, constants);
+  return relayout::compose(op, call, operands);
+}
 
 PartialDims CertainShapes::of(const Value& value, Constants& constants) {
   struct Open {
