@@ -21,9 +21,10 @@ MS = "com.microsoft"
 class Case:
     """One node: operands (None: absent), attributes, number of outputs; `absent` outputs are not asked for."""
 
-    def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), **attributes):
+    def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), same_as=None, **attributes):
         self.op, self.inputs, self.outputs, self.domain, self.opset = op, inputs, outputs, domain, opset
-        self.absent, self.attributes = absent, {k: v for k, v in attributes.items() if v is not None}
+        self.same_as = same_as  # for what the CPU provider does not have: a case of the same results, and what is done to them
+        self.absent, self.attributes = absent, {k.rstrip("_"): v for k, v in attributes.items() if v is not None}
 
 
 def dims(rng, rank, most=5):
@@ -188,6 +189,467 @@ def SkipSimplifiedLayerNormalization(rng):
     return Case("SkipSimplifiedLayerNormalization", [x, skip, gamma, maybe(rng, normal(rng, [8]))], outputs=int(rng.choice([1, 4])), absent=(1, 2), epsilon=maybe(rng, 1e-3))
 
 
+# Numbers of 8 and 16 bits ----------------------------------------------------------------------------------------------------------------
+
+
+def scalar(value, dtype=np.float32):
+    return np.array(value, dtype)
+
+
+def codes(rng, shape, dtype):
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def zero_point(rng, dtype):
+    info = np.iinfo(dtype)
+    middle = (info.min + info.max + 1) // 2
+    return int(np.clip(middle + rng.integers(-20, 21), info.min, info.max))
+
+
+def scale(rng):
+    return float(np.float32(rng.uniform(0.01, 0.1)))
+
+
+def eight_bits(rng):
+    return np.dtype(rng.choice(["uint8", "int8"]))
+
+
+def quantized(rng, shape, dtype, zero=True):
+    """Codes, scale and zero point."""
+    return [codes(rng, shape, dtype), scalar(scale(rng)), scalar(zero_point(rng, dtype), dtype) if zero else None]
+
+
+def binary(rng, op):
+    dtype = eight_bits(rng)
+    shape = dims(rng, int(rng.integers(1, 5)))
+    other = [1 if rng.random() < 0.3 else d for d in shape][int(rng.integers(0, 2)):]
+    a, b = quantized(rng, shape, dtype, rng.random() < 0.8), quantized(rng, other, dtype, rng.random() < 0.8)
+    if rng.random() < 0.3:
+        a, b = b, a
+    return Case(op, [*a, *b, scalar(scale(rng) * 2), scalar(zero_point(rng, dtype), dtype)])
+
+
+@operator
+def QLinearAdd(rng):
+    return binary(rng, "QLinearAdd")
+
+
+@operator
+def QLinearMul(rng):
+    return binary(rng, "QLinearMul")
+
+
+def unary(rng, op, to, **attributes):
+    dtype = eight_bits(rng)
+    x = quantized(rng, dims(rng, int(rng.integers(1, 5))), dtype, rng.random() < 0.8)
+    return Case(op, [*x, scalar(to), scalar(zero_point(rng, dtype), dtype)], **attributes)
+
+
+@operator
+def QLinearSigmoid(rng):
+    return unary(rng, "QLinearSigmoid", 1 / 200)
+
+
+@operator
+def QLinearLeakyRelu(rng):
+    return unary(rng, "QLinearLeakyRelu", scale(rng), alpha=maybe(rng, 0.3))
+
+
+@operator
+def QLinearReduceMean(rng):
+    dtype = eight_bits(rng)
+    x, to = quantized(rng, dims(rng, 4), dtype), quantized(rng, [1], dtype)[1:]
+    axes, keepdims = sorted({int(a) for a in rng.integers(-4, 0, 2)}), int(rng.integers(2))
+    real = run(Case("DequantizeLinear", x, domain=""))[0]
+    mean = run(Case("ReduceMean", [real], domain="", axes=axes, keepdims=keepdims))[0]
+    same = Case("QuantizeLinear", [mean, *to], domain="")
+    return Case("QLinearReduceMean", [*x, *to], axes=axes, keepdims=keepdims, same_as=(same, lambda y: y))
+
+
+@operator
+def QLinearWhere(rng):
+    shape = dims(rng, int(rng.integers(1, 4)))
+    dtype = eight_bits(rng)
+    x, y, z = quantized(rng, shape, dtype), quantized(rng, shape[-1:], dtype), quantized(rng, [1], dtype)
+    return Case("QLinearWhere", [rng.random(shape) < 0.5, *x, *y, *z[1:]])
+
+
+@operator
+def QLinearConcat(rng):
+    dtype = eight_bits(rng)
+    shape = dims(rng, int(rng.integers(1, 4)))
+    axis = int(rng.integers(len(shape)))
+    parts = []
+    for _ in range(int(rng.integers(1, 4))):
+        shape[axis] = int(rng.integers(1, 4))
+        parts += quantized(rng, shape, dtype)
+    return Case("QLinearConcat", [*quantized(rng, [1], dtype)[1:], *parts], axis=axis - (len(shape) if rng.random() < 0.3 else 0))
+
+
+def image(rng, last):
+    n, c, h, w = int(rng.integers(1, 3)), int(rng.integers(1, 5)), *[int(v) for v in rng.integers(4, 8, 2)]
+    return [n, h, w, c] if last else [n, c, h, w]
+
+
+@operator
+def QLinearGlobalAveragePool(rng):
+    last = int(rng.integers(2))
+    dtype = eight_bits(rng)
+    return Case("QLinearGlobalAveragePool", [*quantized(rng, image(rng, last), dtype), *quantized(rng, [1], dtype)[1:]], channels_last=maybe(rng, last, 0.8 if not last else 1))
+
+
+@operator
+def QLinearAveragePool(rng):
+    last = int(rng.integers(2))
+    dtype = eight_bits(rng)
+    return Case("QLinearAveragePool", [*quantized(rng, image(rng, last), dtype), *quantized(rng, [1], dtype)[1:]], channels_last=last, kernel_shape=[int(v) for v in rng.integers(1, 4, 2)],
+                strides=maybe(rng, [1, 2]), pads=maybe(rng, [0, 0, 1, 0]), **{maybe(rng, "ceil_mode") or "count_include_pad": maybe(rng, 1, 0.6)})
+
+
+@operator
+def QLinearSoftmax(rng):
+    dtype = eight_bits(rng)
+    # A probability that rounds to 256 / 256 does not saturate in ONNX Runtime 1.31: none here does.
+    shape = [int(d) for d in rng.integers(3, 7, int(rng.integers(2, 4)))]
+    opset = int(rng.choice([9, 13]))
+    axis = maybe(rng, int(rng.integers(-len(shape), len(shape))), 0.8)
+    zero = 0 if dtype == np.uint8 else -128
+    return Case("QLinearSoftmax", [*quantized(rng, shape, dtype)[:1], scalar(scale(rng) / 4), scalar(zero_point(rng, dtype), dtype), scalar(1 / 256), scalar(zero, dtype)], opset=17, axis=axis, **{"opset_": opset})
+
+
+@operator
+def QGemm(rng):
+    m, k, n = dims(rng, 3, 6)
+    a_type, b_type = rng.choice([("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")])
+    ta, tb = int(rng.integers(2)), int(rng.integers(2))
+    a = quantized(rng, [k, m] if ta else [m, k], np.dtype(a_type))
+    b = [codes(rng, [n, k] if tb else [k, n], np.dtype(b_type)), np.float32(rng.uniform(0.01, 0.1, n)), np.array([zero_point(rng, np.dtype(b_type)) for _ in range(n)], b_type)]
+    if rng.random() < 0.5:
+        b = [b[0], scalar(scale(rng)), scalar(zero_point(rng, np.dtype(b_type)), b_type)]
+    c = maybe(rng, rng.integers(-5000, 5000, [[n], [m, n], [1, n], [1]][rng.integers(4)]).astype(np.int32))
+    to = [scalar(float(np.float32(0.5))), scalar(zero_point(rng, np.dtype(a_type)), a_type)] if rng.random() < 0.6 else [None, None]
+    return Case("QGemm", [*a, *b, c, *to], transA=ta, transB=tb, alpha=maybe(rng, 0.5))
+
+
+def batched(rng):
+    m, k, n = dims(rng, 3, 6)
+    batch = dims(rng, int(rng.integers(0, 3)), 3)
+    return batch + [m, k], (batch if rng.random() < 0.3 else []) + [k, n], n
+
+
+def matrix_parameters(rng, n, dtype, flat):
+    per_column = flat and rng.random() < 0.4
+    zero = maybe(rng, np.array([zero_point(rng, dtype) for _ in range(n)], dtype) if per_column else scalar(zero_point(rng, dtype), dtype))
+    return np.float32(rng.uniform(0.01, 0.1, n)) if per_column else scalar(scale(rng)), zero
+
+
+@operator
+def DynamicQuantizeMatMul(rng):
+    a, b, n = batched(rng)
+    dtype = eight_bits(rng)
+    b_scale, b_zero = matrix_parameters(rng, n, dtype, len(b) == 2)
+    return Case("DynamicQuantizeMatMul", [normal(rng, a), codes(rng, b, dtype), b_scale, b_zero, maybe(rng, normal(rng, [n]))])
+
+
+@operator
+def MatMulIntegerToFloat(rng):
+    a, b, n = batched(rng)
+    a_type, dtype = [np.dtype(t) for t in rng.choice([("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")])]
+    b_scale, b_zero = matrix_parameters(rng, n, dtype, len(b) == 2)
+    return Case("MatMulIntegerToFloat", [codes(rng, a, a_type), codes(rng, b, dtype), scalar(scale(rng)), b_scale, maybe(rng, scalar(zero_point(rng, a_type), a_type)), b_zero,
+                                         maybe(rng, normal(rng, [n]))])
+
+
+@operator
+def QLinearConv(rng):
+    x, w, attributes = convolution(rng, channels_last=True)
+    last = int(rng.integers(2))
+    x_type, w_type = [np.dtype(t) for t in rng.choice([("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")])]
+    shape = list(x.shape)
+    shape = [shape[0], *shape[2:], shape[1]] if last else shape
+    outputs = w.shape[0]
+    w_zero = scalar(0 if w_type == np.int8 else zero_point(rng, w_type), w_type)
+    w_scale = np.float32(rng.uniform(0.01, 0.1, outputs)) if rng.random() < 0.5 else scalar(scale(rng))
+    w_zero = np.full(outputs, w_zero, w_type) if w_scale.ndim else w_zero
+    bias = maybe(rng, rng.integers(-5000, 5000, outputs).astype(np.int32))
+    return Case("QLinearConv", [codes(rng, shape, x_type), scalar(scale(rng)), scalar(zero_point(rng, x_type), x_type), codes(rng, w.shape, w_type), w_scale, w_zero, scalar(0.5),
+                                scalar(zero_point(rng, x_type), x_type), bias], channels_last=last, **attributes)
+
+
+@operator
+def NhwcMaxPool(rng):
+    return Case("NhwcMaxPool", [codes(rng, image(rng, True), eight_bits(rng))], kernel_shape=[int(v) for v in rng.integers(1, 4, 2)], strides=maybe(rng, [1, 2]),
+                pads=maybe(rng, [0, 0, 0, 0]), ceil_mode=maybe(rng, 1, 0.3), dilations=maybe(rng, [1, 1]))
+
+
+def nhwc(rng, op, fused):
+    x, w, attributes = convolution(rng, channels_last=True)
+    bias = maybe(rng, normal(rng, [w.shape[0]]))
+    more = {}
+    if fused:
+        more["activation"], more["activation_params"] = ACTIVATIONS[rng.integers(len(ACTIVATIONS))]
+    same = Case("FusedConv", [x, w, bias], **more, **attributes)
+    return Case(op, [np.moveaxis(x, 1, -1), w, bias], same_as=(same, lambda y: np.moveaxis(y, 1, -1)), **more, **attributes)
+
+
+@operator
+def NhwcConv(rng):
+    return nhwc(rng, "NhwcConv", False)
+
+
+@operator
+def NhwcFusedConv(rng):
+    return nhwc(rng, "NhwcFusedConv", True)
+
+
+@operator
+def QuantizeLinear(rng):
+    shape = dims(rng, int(rng.integers(1, 4)), 6)
+    dtype = np.dtype(rng.choice(["uint8", "int8", "uint16", "int16"]))
+    axis = maybe(rng, int(rng.integers(len(shape))))
+    count = shape[axis] if axis is not None else None
+    zero = scalar(zero_point(rng, dtype), dtype) if axis is None else np.array([zero_point(rng, dtype) for _ in range(count)], dtype)
+    return Case("QuantizeLinear", [normal(rng, shape, 5), scalar(scale(rng)) if axis is None else np.float32(rng.uniform(0.01, 0.1, count)), zero if axis is not None else maybe(rng, zero, 0.9)], axis=axis)
+
+
+@operator
+def DequantizeLinear(rng):
+    shape = dims(rng, int(rng.integers(1, 4)), 6)
+    dtype = np.dtype(rng.choice(["uint8", "int8", "uint16", "int16", "int32"]))
+    axis = maybe(rng, int(rng.integers(len(shape))))
+    count = shape[axis] if axis is not None else None
+    wide = dtype == np.int32
+    zero = scalar(0 if wide else zero_point(rng, dtype), dtype) if axis is None else np.array([0 if wide else zero_point(rng, dtype) for _ in range(count)], dtype)
+    x = rng.integers(-9999, 9999, shape).astype(dtype) if wide else codes(rng, shape, dtype)
+    return Case("DequantizeLinear", [x, scalar(scale(rng)) if axis is None else np.float32(rng.uniform(0.01, 0.1, count)), maybe(rng, zero, 0.8)], axis=axis)
+
+
+# Weights of a few bits -------------------------------------------------------------------------------------------------------------------
+
+
+@operator
+def MatMulNBits(rng):
+    bits, size = int(rng.choice([4, 4, 2, 8])), int(rng.choice([16, 32]))
+    n, k = int(rng.integers(1, 10)), int(rng.integers(1, 80))
+    blocks = -(-k // size)
+    a = normal(rng, [*dims(rng, int(rng.integers(1, 3)), 3), k])
+    b = codes(rng, [n, blocks, size * bits // 8], np.uint8)
+    scales = np.float32(rng.uniform(0.01, 0.1, [n, blocks]))
+    if rng.random() < 0.3:
+        scales = scales.reshape(-1)
+    kind = rng.choice(["none", "packed", "real"])
+    zeros = {"none": None, "packed": codes(rng, [n, -(-blocks * bits // 8)], np.uint8), "real": np.float32(rng.uniform(0, 2**bits - 1, [n, blocks]))}[kind]
+    if kind == "packed" and rng.random() < 0.3:
+        zeros = zeros.reshape(-1)
+    return Case("MatMulNBits", [a, b, scales, zeros, None, maybe(rng, normal(rng, [n]))], N=n, K=k, block_size=size, bits=bits)
+
+
+@operator
+def MatMulBnb4(rng):
+    size = int(rng.choice([16, 32]))
+    n, k = int(rng.integers(1, 10)), int(rng.integers(1, 50))
+    a = normal(rng, [*dims(rng, int(rng.integers(1, 3)), 3), k])
+    return Case("MatMulBnb4", [a, codes(rng, [(n * k + 1) // 2], np.uint8), np.float32(rng.uniform(0.1, 1, -(-n * k // size)))], N=n, K=k, block_size=size, quant_type=int(rng.integers(2)))
+
+
+def small_tensor(rng, shape, kind):
+    """int4 or uint4, two to a byte."""
+    count = int(np.prod(shape))
+    return onnx.TensorProto(data_type=kind, dims=shape, raw_data=codes(rng, [-(-count // 2)], np.uint8).tobytes() if count % 2 == 0 else bytes([*codes(rng, [count // 2], np.uint8), int(rng.integers(16))]))
+
+
+@operator
+def GatherBlockQuantized(rng):
+    size = 16
+    indices = rng.integers(0, 4, dims(rng, int(rng.integers(0, 3)), 3)).astype(rng.choice(["int32", "int64"]))
+    if rng.random() < 0.5:
+        bits = int(rng.choice([2, 4, 8]))
+        middle = dims(rng, int(rng.integers(0, 2)), 3)
+        width = 8 // bits * int(rng.integers(1, 8))
+        blocks = -(-width // size)
+        data = codes(rng, [4, *middle, width * bits // 8], np.uint8)
+        zeros = maybe(rng, codes(rng, [4, *middle, -(-blocks * bits // 8)], np.uint8))
+        return Case("GatherBlockQuantized", [data, indices, np.float32(rng.uniform(0.01, 0.1, [4, *middle, blocks])), zeros], bits=bits, block_size=size, gather_axis=maybe(rng, 0), quantize_axis=len(middle) + 1)
+    shape = [4, *dims(rng, int(rng.integers(1, 3)), 3)]
+    axis = int(rng.integers(1, len(shape)))
+    shape[axis] = int(rng.integers(1, 40))
+    gathered = 0
+    if rng.random() < 0.4:
+        shape[0], shape[axis] = shape[axis], 4
+        gathered, axis = axis, 0
+    scales = [-(-d // size) if i == axis else d for i, d in enumerate(shape)]
+    kind = int(rng.choice([TensorProto.INT4, TensorProto.UINT4]))
+    back = len(shape) if rng.random() < 0.3 else 0
+    return Case("GatherBlockQuantized", [small_tensor(rng, shape, kind), indices, np.float32(rng.uniform(0.01, 0.1, scales)), maybe(rng, small_tensor(rng, scales, kind))], block_size=size,
+                gather_axis=gathered - back, quantize_axis=axis - back, opset=21)
+
+
+# Attention -------------------------------------------------------------------------------------------------------------------------------
+
+
+def prefix_mask(rng, batch, length, width):
+    """As tokenizers make them: at least one word, the rest padded at the end."""
+    ends = rng.integers(1, length + 1, batch)
+    return (np.arange(width)[None, :] < ends[:, None]).astype(np.int32), ends.astype(np.int32)
+
+
+def seen(rng, shape):
+    """Each query sees something: scores of −10000 and some are all the same to f32."""
+    mask = (rng.random(shape) < 0.6).astype(np.int32)
+    mask[..., 0] = 1
+    return mask
+
+
+def mask_of(rng, batch, length, total):
+    kind = rng.choice(["none", "ends", "both ends", "rows", "holes", "matrix"])
+    mask, ends = prefix_mask(rng, batch, total, total)
+    if kind == "ends":
+        return ends
+    if kind == "both ends":
+        return np.concatenate([ends, np.minimum(ends - 1, 1 if length == 1 else 0)]).astype(np.int32)
+    if kind == "rows":
+        return mask
+    if kind == "holes":
+        return seen(rng, [batch, total])
+    if kind == "matrix":
+        return seen(rng, [batch, length, total])
+    return None
+
+
+class Sizes:
+    def __init__(self, rng):
+        self.batch, self.length, self.heads = int(rng.integers(1, 4)), int(rng.integers(1, 6)), int(rng.integers(1, 4))
+        self.size, self.past = int(rng.choice([4, 8])), int(rng.integers(0, 4))
+        self.total = self.length + self.past
+        self.hidden = self.heads * self.size
+
+
+def scores(rng, s):
+    return maybe(rng, normal(rng, [int(rng.choice([1, s.batch])), int(rng.choice([1, s.heads])), s.length, s.total]), 0.3)
+
+
+@operator
+def Attention(rng):
+    s = Sizes(rng)
+    width = int(rng.integers(3, 9))
+    if rng.random() < 0.5:
+        s.past, s.total = 0, s.length
+    sizes = [s.hidden, s.hidden, s.hidden if s.past else s.heads * int(rng.choice([s.size, 6]))]
+    past = normal(rng, [2, s.batch, s.heads, s.past, s.size]) if s.past else None
+    return Case("Attention", [normal(rng, [s.batch, s.length, width]), normal(rng, [width, sum(sizes)]), normal(rng, [sum(sizes)]), mask_of(rng, s.batch, s.length, s.total), past,
+                              None if s.past else scores(rng, s)], outputs=2 if s.past else 1, num_heads=s.heads, qkv_hidden_sizes=sizes if sizes[2] != s.hidden else maybe(rng, sizes, 0.2),
+                unidirectional=int(rng.integers(2)), scale=maybe(rng, 0.3, 0.3), mask_filter_value=maybe(rng, -100.0, 0.3))
+
+
+@operator
+def QAttention(rng):
+    s = Sizes(rng)
+    width = int(rng.integers(3, 9))
+    if rng.random() < 0.5:
+        s.past, s.total = 0, s.length
+    past = normal(rng, [2, s.batch, s.heads, s.past, s.size]) if s.past else None
+    kind = eight_bits(rng)
+    per_column = rng.random() < 0.4
+    w_scale = np.float32(rng.uniform(0.005, 0.01, 3 * s.hidden)) if per_column else scalar(0.01)
+    w_zero = np.array([zero_point(rng, kind) for _ in range(3 * s.hidden)], kind) if per_column else scalar(zero_point(rng, kind), kind)
+    mask = mask_of(rng, s.batch, s.length, s.total)
+    return Case("QAttention", [codes(rng, [s.batch, s.length, width], np.uint8), codes(rng, [width, 3 * s.hidden], kind), normal(rng, [3 * s.hidden]), scalar(0.02), w_scale,
+                               mask, scalar(zero_point(rng, np.uint8), np.uint8), w_zero, past], outputs=2 if s.past else 1, num_heads=s.heads, unidirectional=int(rng.integers(2)))
+
+
+@operator
+def MultiHeadAttention(rng):
+    s = Sizes(rng)
+    keys, v_size = int(rng.integers(1, 6)), int(rng.choice([s.size, 6]))
+    form = rng.choice(["flat", "by heads", "past"])
+    query = normal(rng, [s.batch, s.length, s.hidden])
+    past = [None, None]
+    outputs = 1
+    if form == "by heads":
+        key, value = normal(rng, [s.batch, s.heads, keys, s.size]), normal(rng, [s.batch, s.heads, keys, v_size])
+        bias = None
+    else:
+        key, value = normal(rng, [s.batch, keys, s.hidden]), normal(rng, [s.batch, keys, s.heads * v_size])
+        bias = maybe(rng, normal(rng, [2 * s.hidden + s.heads * v_size]))
+        if form == "past":
+            past = [normal(rng, [s.batch, s.heads, s.past, s.size]), normal(rng, [s.batch, s.heads, s.past, v_size])]
+            outputs = 3
+    s.total = keys + (s.past if form == "past" else 0)
+    mask = mask_of(rng, s.batch, s.length, s.total)
+    if mask is not None and mask.ndim == 1:
+        mask = mask[:s.batch]
+    return Case("MultiHeadAttention", [query, key, value, bias, mask, scores(rng, s), *past], outputs=outputs, num_heads=s.heads, unidirectional=maybe(rng, 1, 0.3), scale=maybe(rng, 0.3, 0.3),
+                mask_filter_value=maybe(rng, -100.0, 0.3))
+
+
+@operator
+def RotaryEmbedding(rng):
+    s = Sizes(rng)
+    flat, partial = rng.random() < 0.6, rng.random() < 0.3
+    turned = s.size // 2 if partial else s.size
+    x = normal(rng, [s.batch, s.length, s.hidden] if flat else [s.batch, s.heads, s.length, s.size])
+    positions = np.array([int(rng.integers(0, 4))], np.int64) if rng.random() < 0.4 else rng.integers(0, 12, [s.batch, s.length]).astype(np.int64)
+    angles = normal(rng, [12, turned // 2])
+    return Case("RotaryEmbedding", [x, positions, np.cos(angles), np.sin(angles)], interleaved=maybe(rng, 1), num_heads=s.heads if partial or rng.random() < 0.5 else None,
+                rotary_embedding_dim=turned if partial else None)
+
+
+@operator
+def EmbedLayerNormalization(rng):
+    s = Sizes(rng)
+    ids = rng.integers(0, 9, [s.batch, s.length]).astype(np.int32)
+    segments = maybe(rng, rng.integers(0, 2, [s.batch, s.length]).astype(np.int32))
+    table = normal(rng, [2, 8]) if segments is not None else None
+    mask = maybe(rng, mask_of(rng, s.batch, s.length, s.length))
+    mask = mask if mask is not None and mask.ndim == 2 else None
+    positions = maybe(rng, rng.integers(0, 7, [int(rng.choice([1, s.batch])), s.length]).astype(np.int32), 0.3)
+    return Case("EmbedLayerNormalization", [ids, segments, normal(rng, [9, 8]), normal(rng, [7, 8]), table, normal(rng, [8]), normal(rng, [8]), mask, positions], outputs=int(rng.choice([2, 3])),
+                epsilon=maybe(rng, 1e-3))
+
+
+@operator
+def BiasAdd(rng):
+    n, s, c = dims(rng, 3)
+    x, bias, skip = normal(rng, [n, s, c]), normal(rng, [c]), normal(rng, [n, s, c])
+    return Case("BiasAdd", [x, bias, skip], same_as=(Case("Add", [run(Case("Add", [x, bias], domain=""))[0], skip], domain=""), lambda y: y))
+
+
+@operator
+def BiasSoftmax(rng):
+    shape = dims(rng, 4, 4)
+    axis = int(rng.integers(1, 4))
+    inner = int(rng.integers(2))
+    bias = [shape[0], *[1] * (axis - 1), *shape[axis:]] if inner else [*[1] * axis, *shape[axis:]]
+    x, b = normal(rng, shape), normal(rng, bias)
+    same = Case("Softmax", [run(Case("Add", [x, b], domain=""))[0]], domain="", opset=11, axis=axis)
+    return Case("BiasSoftmax", [x, b], axis=axis, is_inner_broadcast=inner, same_as=(same, lambda y: y))
+
+
+@operator
+def GroupQueryAttention(rng):
+    """A first prompt, or steps behind a past that is as long as it is, or lies in a longer buffer."""
+    batch, groups, kv_heads, size = int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 3)), 16
+    heads = groups * kv_heads
+    first = rng.random() < 0.5
+    length = int(rng.integers(2, 6)) if first else 1
+    past = np.zeros(batch, np.int64) if first else rng.integers(1, 5, batch)
+    lengths = np.full(batch, length) if first else past + length
+    total = int(lengths.max())
+    buffer = int(rng.choice([0, 8])) if first else int(max(past.max(), rng.choice([0, 8])))
+    caches = [normal(rng, [batch, kv_heads, buffer, size]), normal(rng, [batch, kv_heads, buffer, size])] if buffer or not first else [None, None]
+    query, key, value = (normal(rng, [batch, length, n * size]) for n in (heads, kv_heads, kv_heads))
+    packed = rng.random() < 0.3
+    if packed:
+        query, key, value = np.concatenate([query, key, value], axis=2), None, None
+    angles = normal(rng, [16, size // 2])
+    rotary = int(rng.integers(2))
+    inputs = [query, key, value, *caches, (lengths - 1).astype(np.int32), np.array(total, np.int32), np.cos(angles) if rotary else None, np.sin(angles) if rotary else None, None,
+              maybe(rng, normal(rng, [int(rng.choice([1, batch])), int(rng.choice([1, heads])), length, total]), 0.2), maybe(rng, normal(rng, [heads]), 0.2)]
+    return Case("GroupQueryAttention", inputs, outputs=3, num_heads=heads, kv_num_heads=kv_heads, do_rotary=rotary, rotary_interleaved=maybe(rng, 1, 0.3) if rotary else None,
+                local_window_size=maybe(rng, int(rng.integers(1, 4)), 0.3), scale=maybe(rng, 0.2, 0.3), softcap=maybe(rng, 5.0, 0.3), smooth_softmax=maybe(rng, 1, 0.2))
+
+
 # Running and writing ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -205,14 +667,14 @@ def tensor_of(value, name):
         copy.CopyFrom(value)
         copy.name = name
         return copy
-    return numpy_helper.from_array(np.ascontiguousarray(value), name)
+    return numpy_helper.from_array(np.array(value, order="C"), name)
 
 
 def model_of(nodes, tensors, outputs, opset, expected=()):
     inputs = [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in tensors]
     graph = helper.make_graph(nodes, "cases", inputs, outputs, initializer=[*tensors, *expected])
     imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
-    return helper.make_model(graph, opset_imports=imports, ir_version=9, producer_name="onnxruntime " + ort.__version__)
+    return helper.make_model(graph, opset_imports=imports, ir_version=10, producer_name="onnxruntime " + ort.__version__)
 
 
 def operands_of(case, prefix):
@@ -220,6 +682,9 @@ def operands_of(case, prefix):
 
 
 def run(case):
+    if case.same_as:
+        same, change = case.same_as
+        return [change(result) for result in run(same)]
     node = node_of(case, "c")
     names = [name for name in node.output if name]
     outputs = [onnx.ValueInfoProto(name=name) for name in names]

@@ -1,4 +1,4 @@
-// FusedConv and FusedGemm: a product, and behind it an activation that an attribute names.
+// FusedConv, its form with channels last, and FusedGemm: a product, and behind it an activation that an attribute names.
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/bodies/bodies.h"
+#include "ops/bodies/quantized.h"
 #include "ops/body.h"
 
 namespace relayout::bodies {
@@ -77,6 +78,18 @@ void fused_conv(Body& body) {
   Body::Name sum = body.make("Conv", {body.input(0), body.input(1), body.input(2)}, attributes);
   if (body.has(3)) sum = body.make("Add", {sum, body.input(3)});
   body.give(0, after_convolution(body, sum));
+}
+
+/// Images come and go with their channels last; weights are as Conv has them.
+void nhwc_conv(Body& body) {
+  const auto kernel = body.attributes().integers("kernel_shape");
+  const auto rank = kernel.empty() ? body.rank(1) : kernel.size() + 2;
+  if (!rank) body.refuse("the rank of its weight is not known");
+  const auto attributes = body.given({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+  const Body::Name x = channels_to_front(body, body.input(0), *rank);
+  Body::Name y = channels_to_back(body, body.make("Conv", {x, body.input(1), body.input(2)}, attributes), *rank);
+  if (body.has(3)) y = body.make("Add", {y, body.input(3)});
+  body.give(0, after_convolution(body, y));
 }
 
 void fused_gemm(Body& body) {

@@ -8,13 +8,27 @@ namespace relayout::bodies {
 using WriteFunction = void(Body& body);
 
 // activation.cpp: an activation that an attribute names, behind a product.
-WriteFunction fused_conv, fused_gemm;
+WriteFunction fused_conv, fused_gemm, nhwc_conv;
+
+// attention.cpp
+WriteFunction attention, qattention, multi_head_attention, rotary_embedding, embed_layer_normalization, bias_add, bias_softmax;
+
+// group_query_attention.cpp
+WriteFunction group_query_attention;
 
 // gelu.cpp
 WriteFunction gelu, bias_gelu, fast_gelu, quick_gelu;
 
 // matmul.cpp
 WriteFunction fused_matmul;
+
+// block_quantized.cpp
+WriteFunction matmul_nbits, matmul_bnb4, gather_block_quantized;
+
+// quantized.cpp
+WriteFunction qlinear_add, qlinear_mul, qlinear_sigmoid, qlinear_leaky_relu, qlinear_reduce_mean, qlinear_where, qlinear_concat,
+    qlinear_average_pool, qlinear_global_average_pool, qlinear_softmax, qgemm, dynamic_quantize_matmul, matmul_integer_to_float,
+    qlinear_conv, nhwc_max_pool, quantize_linear, dequantize_linear;
 
 // normalization.cpp
 WriteFunction simplified_layer_normalization, skip_layer_normalization, skip_simplified_layer_normalization;

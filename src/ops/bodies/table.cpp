@@ -25,6 +25,9 @@ constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr Traits kElementwise = same_dims | same_type;
 constexpr Traits kProduct = multiplies | costly;
+constexpr Traits kDecision = jumps | chooses;
+constexpr Traits kRequantized = same_type | quantized | kDecision;
+constexpr Traits kNone = Traits::none();
 
 constexpr Op of(std::string_view domain, int reviewed, std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
   return {.name = name,
@@ -52,13 +55,43 @@ constexpr Op standard(std::string_view name, LayoutRule layout, Traits traits, W
 /// One line per operator, sorted by domain and name.
 constexpr auto kTable = std::to_array<Op>({
     standard("SimplifiedLayerNormalization", barrier, same_dims, simplified_layer_normalization),
+    microsoft("Attention", barrier, same_type | kProduct, attention),
+    microsoft("BiasAdd", barrier, kElementwise, bias_add),
     microsoft("BiasGelu", barrier, same_type, bias_gelu),
+    microsoft("BiasSoftmax", barrier, kElementwise, bias_softmax),
+    microsoft("DequantizeLinear", barrier, same_dims | quantizes, dequantize_linear),
+    microsoft("DynamicQuantizeMatMul", barrier, same_type | kProduct | quantized | kDecision, dynamic_quantize_matmul),
+    microsoft("EmbedLayerNormalization", barrier, kNone, embed_layer_normalization),
     microsoft("FastGelu", barrier, kElementwise, fast_gelu),
     microsoft("FusedConv", barrier, same_type | kProduct, fused_conv),
     microsoft("FusedGemm", barrier, same_type | kProduct, fused_gemm),
     microsoft("FusedMatMul", barrier, same_type | kProduct, fused_matmul),
+    microsoft("GatherBlockQuantized", barrier, kNone, gather_block_quantized),
     microsoft("Gelu", barrier, kElementwise, gelu),
+    microsoft("GroupQueryAttention", barrier, same_type | kProduct, group_query_attention),
+    microsoft("MatMulBnb4", barrier, same_type | kProduct, matmul_bnb4),
+    microsoft("MatMulIntegerToFloat", barrier, kProduct | quantized, matmul_integer_to_float),
+    microsoft("MatMulNBits", barrier, same_type | kProduct, matmul_nbits),
+    microsoft("MultiHeadAttention", barrier, same_type | kProduct, multi_head_attention),
+    microsoft("NhwcConv", barrier, same_type | kProduct, nhwc_conv),
+    microsoft("NhwcFusedConv", barrier, same_type | kProduct, nhwc_conv),
+    microsoft("NhwcMaxPool", barrier, same_type, nhwc_max_pool),
+    microsoft("QAttention", barrier, kProduct | quantized, qattention),
+    microsoft("QGemm", barrier, kProduct | quantized | kDecision, qgemm),
+    microsoft("QLinearAdd", barrier, kRequantized, qlinear_add),
+    microsoft("QLinearAveragePool", barrier, kRequantized, qlinear_average_pool),
+    microsoft("QLinearConcat", barrier, quantized | kDecision, qlinear_concat),
+    microsoft("QLinearConv", barrier, kProduct | quantized | kDecision, qlinear_conv),
+    microsoft("QLinearGlobalAveragePool", barrier, kRequantized, qlinear_global_average_pool),
+    microsoft("QLinearLeakyRelu", barrier, kRequantized | same_dims, qlinear_leaky_relu),
+    microsoft("QLinearMul", barrier, kRequantized, qlinear_mul),
+    microsoft("QLinearReduceMean", barrier, kRequantized, qlinear_reduce_mean),
+    microsoft("QLinearSigmoid", barrier, kRequantized | same_dims, qlinear_sigmoid),
+    microsoft("QLinearSoftmax", barrier, kRequantized | same_dims, qlinear_softmax),
+    microsoft("QLinearWhere", barrier, quantized | kDecision, qlinear_where),
+    microsoft("QuantizeLinear", barrier, same_dims | quantizes | kDecision, quantize_linear),
     microsoft("QuickGelu", barrier, kElementwise, quick_gelu),
+    microsoft("RotaryEmbedding", barrier, kElementwise, rotary_embedding),
     microsoft("SkipLayerNormalization", barrier, kElementwise, skip_layer_normalization),
     microsoft("SkipSimplifiedLayerNormalization", barrier, kElementwise, skip_simplified_layer_normalization),
 });
