@@ -19,7 +19,7 @@ set(never_exec passes proof)
 set(never_cli model ops layout passes proof exec profile verify diff convert inspect)
 
 # The room at home behind each public header.
-set(headers_base error version)
+set(headers_base error version estimate)
 set(headers_model types tensor datum model graph findings data_file)
 set(headers_layout layout)
 set(headers_proof proof)

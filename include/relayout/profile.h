@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
@@ -37,16 +38,6 @@ struct ProfileOptions {
   int traced_runs = 0;            ///< of how many runs the times of single steps are kept
   /// What is being run, and how many of all runs are done.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
-};
-
-struct Interval {
-  double low = 0, high = 0;
-};
-
-/// A median of repeated measurements with its 95 % interval, from order statistics; none from fewer than six measurements.
-struct Estimate {
-  double median = 0;
-  std::optional<Interval> interval;
 };
 
 /// Where and with what something was measured: profiles of different contexts do not compare.

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/statistics.h"
 #include "profile/recorder.h"
-#include "profile/statistics.h"
 #include "profile/subject.h"
 
 namespace relayout {

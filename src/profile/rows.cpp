@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/statistics.h"
 #include "profile/recorder.h"
-#include "profile/statistics.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 

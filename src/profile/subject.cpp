@@ -15,13 +15,13 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/tensor_data.h"
 #include "profile/context.h"
 #include "profile/recorder.h"
 #include "profile/rows.h"
-#include "profile/statistics.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

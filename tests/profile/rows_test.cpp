@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "profile/example.h"
 #include "profile/recorder.h"
 #include "profile/scopes.h"
+#include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 
@@ -115,6 +117,14 @@ TEST(Groups, AddUpAsTheRowsDo) {
   std::vector<std::string> scopes;
   for (const ProfileGroup& group : group_rows(profile, Grouping::scope, 2)) scopes.push_back(group.name);
   EXPECT_THAT(scopes, ElementsAre("net/conv", "net/pool", "(executor)"));
+}
+
+TEST(Slowdown, IsJudgedByTheWholeInterval) {
+  const auto judge = [](std::optional<Interval> interval) { return judge_slowdown({1.0, interval}, 0.05); };
+  EXPECT_EQ(judge(Interval{1.06, 1.2}), SlowdownVerdict::slower);
+  EXPECT_EQ(judge(Interval{1.04, 1.2}), SlowdownVerdict::inconclusive);
+  EXPECT_EQ(judge(Interval{0.9, 1.04}), SlowdownVerdict::within);
+  EXPECT_EQ(judge(std::nullopt), SlowdownVerdict::inconclusive);
 }
 
 TEST(Scopes, PathsOfExporters) {

@@ -1,6 +1,6 @@
 // Medians, their intervals and ratios: every estimate that a profile prints is made here. Order statistics serve any distribution;
 // means and minima of run times do not, as another process's time slice falls into some runs and not into others.
-#include "profile/statistics.h"
+#include "base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "relayout/profile.h"
+#include "relayout/estimate.h"
 
 namespace relayout {
 namespace {

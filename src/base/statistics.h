@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "relayout/profile.h"
+#include "relayout/estimate.h"
 
 namespace relayout {
 

@@ -1,16 +1,15 @@
 // Medians and their intervals against tables and brute force.
-#include "profile/statistics.h"
+#include "base/statistics.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <vector>
 
-#include "relayout/profile.h"
+#include "relayout/estimate.h"
 
 namespace relayout::test {
 namespace {
@@ -83,14 +82,6 @@ TEST(Statistics, RatioOfPairs) {
   EXPECT_GE(ratio.interval->high, ratio.median);
   EXPECT_LT(ratio.interval->high, 2.1);
   EXPECT_FALSE(estimate_ratio({{1.0, 1.1}}).interval) << "one round is no sample of rounds";
-}
-
-TEST(Statistics, SlowdownIsJudgedByTheWholeInterval) {
-  const auto judge = [](std::optional<Interval> interval) { return judge_slowdown({1.0, interval}, 0.05); };
-  EXPECT_EQ(judge(Interval{1.06, 1.2}), SlowdownVerdict::slower);
-  EXPECT_EQ(judge(Interval{1.04, 1.2}), SlowdownVerdict::inconclusive);
-  EXPECT_EQ(judge(Interval{0.9, 1.04}), SlowdownVerdict::within);
-  EXPECT_EQ(judge(std::nullopt), SlowdownVerdict::inconclusive);
 }
 
 }  // namespace
