@@ -1,0 +1,258 @@
+// A pull parser for JSON that is larger than memory or hostile: each token is bounded, nesting is counted, nothing recurses.
+#include "diff/json_stream.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "diff/text_source.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+constexpr std::size_t kLongestString = 65536, kLongestNumber = 512, kMostLevels = 1000;
+constexpr int kNothing = -1;  ///< behind the last byte
+
+bool is_blank(int c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool is_number_part(int c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Digits of `text` from `at` on are passed over; false when there is none.
+bool pass_digits(std::string_view text, std::size_t& at) {
+  const std::size_t begin = at;
+  while (at < text.size() && is_digit(text[at])) ++at;
+  return at > begin;
+}
+
+/// -? int frac? exp? of RFC 8259.
+bool is_number(std::string_view text) {
+  std::size_t at = text.starts_with('-') ? 1 : 0;
+  const bool begins_with_zero = at < text.size() && text[at] == '0';
+  const std::size_t first = at;
+  if (!pass_digits(text, at) || (begins_with_zero && at > first + 1)) return false;
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    if (!pass_digits(text, at)) return false;
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+    if (!pass_digits(text, at)) return false;
+  }
+  return at == text.size();
+}
+
+}  // namespace
+
+JsonStream::JsonStream(TextSource& source, std::string name) : source_(source), name_(std::move(name)) {
+  // A mark of byte order is no part of the document.
+  if (peek() != 0xEF) return;
+  for (const int byte : {0xEF, 0xBB, 0xBF}) {
+    if (take() != byte) refuse("not JSON");
+  }
+}
+
+void JsonStream::refuse(const std::string& what) const {
+  fail(ErrorKind::invalid, escape(name_) + ": " + what + " (at byte " + format_count(consumed_ + static_cast<int64_t>(at_)) + ")");
+}
+
+int JsonStream::peek() {
+  if (at_ == piece_.size()) {
+    consumed_ += static_cast<int64_t>(at_);
+    at_ = 0;
+    piece_ = source_.next();
+    if (piece_.empty()) return kNothing;
+  }
+  return static_cast<unsigned char>(piece_[at_]);
+}
+
+int JsonStream::take() {
+  const int c = peek();
+  if (c != kNothing) ++at_;
+  return c;
+}
+
+void JsonStream::skip_blanks() {
+  while (is_blank(peek())) ++at_;
+}
+
+JsonStream::Token JsonStream::next() {
+  skip_blanks();
+  if (is_done_) {
+    if (peek() != kNothing) refuse("not JSON: something follows the document");
+    return Token::end;
+  }
+  if (expects_value_) return value();
+  Level& level = levels_.back();
+  if (peek() == (level.is_object ? '}' : ']')) return close();
+  if (!level.is_empty) {
+    if (take() != ',') refuse(peek() == kNothing ? "it ends early" : "not JSON: a comma is missing");
+    skip_blanks();
+  }
+  level.is_empty = false;
+  if (!level.is_object) return value();
+  if (take() != '"') refuse(peek() == kNothing ? "it ends early" : "not JSON: a key is missing");
+  read_string();
+  skip_blanks();
+  if (take() != ':') refuse("not JSON: a colon is missing");
+  expects_value_ = true;
+  return Token::key;
+}
+
+JsonStream::Token JsonStream::value() {
+  const int c = peek();
+  if (c == '{' || c == '[') return open(c == '{');
+  expects_value_ = false;
+  is_done_ = levels_.empty();
+  switch (c) {
+    case kNothing:
+      refuse("it ends early");
+    case '"':
+      ++at_;
+      read_string();
+      return Token::string;
+    case 't':
+      read_word("true");
+      return Token::boolean;
+    case 'f':
+      read_word("false");
+      return Token::boolean;
+    case 'n':
+      read_word("null");
+      return Token::null;
+    default:
+      read_number();
+      return Token::number;
+  }
+}
+
+JsonStream::Token JsonStream::open(bool is_object) {
+  if (levels_.size() == kMostLevels) refuse("nested more than 1,000 levels deep");
+  ++at_;
+  levels_.push_back({is_object, true});
+  expects_value_ = false;
+  return is_object ? Token::begin_object : Token::begin_array;
+}
+
+JsonStream::Token JsonStream::close() {
+  ++at_;
+  const bool was_object = levels_.back().is_object;
+  levels_.pop_back();
+  is_done_ = levels_.empty();
+  return was_object ? Token::end_object : Token::end_array;
+}
+
+void JsonStream::skip_value() {
+  const std::size_t level = levels_.size();
+  do {
+    (void)next();
+  } while (levels_.size() > level);
+}
+
+void JsonStream::read_string() {
+  text_.clear();
+  while (true) {
+    const int c = take();
+    if (c == '"') return;
+    if (c == kNothing) refuse("it ends early");
+    if (c < 0x20) refuse("not JSON: a control character in a string");
+    if (c == '\\') {
+      read_escape();
+    } else {
+      text_ += static_cast<char>(c);
+    }
+    if (text_.size() > kLongestString) refuse("a string of more than 64 KiB");
+  }
+}
+
+uint32_t JsonStream::read_hex() {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) {
+    const int c = take();
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    if (digit < 0) refuse("not JSON: \\u without four hexadecimal digits");
+    value = value * 16 + static_cast<uint32_t>(digit);
+  }
+  return value;
+}
+
+void JsonStream::append(uint32_t code_point) {
+  const auto add = [&](uint32_t byte) { text_ += static_cast<char>(byte); };
+  if (code_point < 0x80) return add(code_point);
+  if (code_point < 0x800) {
+    add(0xC0 | code_point >> 6);
+  } else if (code_point < 0x10000) {
+    add(0xE0 | code_point >> 12);
+    add(0x80 | (code_point >> 6 & 0x3F));
+  } else {
+    add(0xF0 | code_point >> 18);
+    add(0x80 | (code_point >> 12 & 0x3F));
+    add(0x80 | (code_point >> 6 & 0x3F));
+  }
+  add(0x80 | (code_point & 0x3F));
+}
+
+void JsonStream::read_escape() {
+  constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+  constexpr uint32_t kReplacement = 0xFFFD;
+  const int c = take();
+  if (c != 'u') {
+    const std::size_t index = c == kNothing ? std::string_view::npos : kNames.find(static_cast<char>(c));
+    if (index == std::string_view::npos) refuse("not JSON: an unknown escape in a string");
+    text_ += kMeant[index];
+    return;
+  }
+  uint32_t unit = read_hex();
+  const auto is_high = [](uint32_t value) { return value >= 0xD800 && value < 0xDC00; };
+  const auto is_low = [](uint32_t value) { return value >= 0xDC00 && value < 0xE000; };
+  // A surrogate without its partner means no character.
+  while (is_high(unit) && peek() == '\\') {
+    ++at_;
+    if (peek() != 'u') {
+      append(kReplacement);
+      return read_escape();
+    }
+    ++at_;
+    const uint32_t low = read_hex();
+    if (is_low(low)) return append(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
+    append(kReplacement);
+    unit = low;
+  }
+  append(is_high(unit) || is_low(unit) ? kReplacement : unit);
+}
+
+void JsonStream::read_number() {
+  std::string digits;
+  while (is_number_part(peek())) {
+    digits += static_cast<char>(take());
+    if (digits.size() > kLongestNumber) refuse("a number of more than 512 digits");
+  }
+  if (!is_number(digits)) refuse("not JSON");
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number_);
+  if (error == std::errc::result_out_of_range) number_ = std::strtod(digits.c_str(), nullptr);  // infinite, or 0
+  if (!std::isfinite(number_)) refuse("a number beyond the range of double precision");
+}
+
+void JsonStream::read_word(std::string_view word) {
+  for (const char c : word) {
+    if (take() != static_cast<unsigned char>(c)) refuse("not JSON");
+  }
+}
+
+}  // namespace relayout

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diff/text_source.h"
+
+namespace relayout {
+
+/// Reads JSON (RFC 8259) token by token in memory that depends neither on the size of the document nor on what it holds: strings are
+/// at most 64 KiB long, levels at most 1,000 deep. Error{invalid} says what is wrong and at which byte.
+class JsonStream {
+ public:
+  enum class Token : uint8_t { begin_object, end_object, begin_array, end_array, key, string, number, boolean, null, end };
+
+  JsonStream(TextSource& source, std::string name);
+
+  /// The next token. Keys come before their values; `end` behind the only value of the document.
+  Token next();
+  /// Of a key or string: decoded.
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] double number() const noexcept { return number_; }
+  /// Levels that are open.
+  [[nodiscard]] std::size_t depth() const noexcept { return levels_.size(); }
+  /// Passes over the value that comes next, whatever it is.
+  void skip_value();
+
+ private:
+  struct Level {
+    bool is_object = false, is_empty = true;
+  };
+  [[noreturn]] void refuse(const std::string& what) const;
+  [[nodiscard]] int peek();
+  int take();
+  void skip_blanks();
+  Token value();
+  Token open(bool is_object);
+  Token close();
+  void read_string();
+  void read_escape();
+  [[nodiscard]] uint32_t read_hex();
+  void append(uint32_t code_point);
+  void read_number();
+  void read_word(std::string_view word);
+
+  TextSource& source_;
+  std::string name_;
+  std::string_view piece_;
+  std::size_t at_ = 0;
+  int64_t consumed_ = 0;  ///< bytes before the piece
+  std::vector<Level> levels_;
+  bool expects_value_ = true;  ///< behind a key, or at the beginning
+  bool is_done_ = false;
+  std::string text_;
+  double number_ = 0;
+};
+
+}  // namespace relayout

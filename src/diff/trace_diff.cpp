@@ -1,0 +1,93 @@
+// Two traces name by name: TraceDiff's classes on counts, and what intervals say of times.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/statistics.h"
+#include "relayout/diff.h"
+
+namespace relayout {
+namespace {
+
+CountClass class_of(int64_t control, int64_t test) {
+  if (control == 0) return test == 0 ? CountClass::unchanged : CountClass::added;
+  if (test == 0) return CountClass::removed;
+  return test > control ? CountClass::increased : test < control ? CountClass::decreased : CountClass::unchanged;
+}
+
+TimeClass class_of(const std::vector<double>& control, const std::vector<double>& test) {
+  const auto a = estimate(control).interval, b = estimate(test).interval;
+  if (!a || !b) return TimeClass::unknown;
+  if (b->high < a->low) return TimeClass::faster;
+  return b->low > a->high ? TimeClass::slower : TimeClass::same;
+}
+
+}  // namespace
+
+std::string_view to_string(CountClass kind) noexcept {
+  switch (kind) {
+    case CountClass::added:
+      return "added";
+    case CountClass::removed:
+      return "removed";
+    case CountClass::increased:
+      return "increased";
+    case CountClass::decreased:
+      return "decreased";
+    case CountClass::unchanged:
+      return "unchanged";
+  }
+  return "";
+}
+
+std::string_view to_string(TimeClass kind) noexcept {
+  switch (kind) {
+    case TimeClass::faster:
+      return "faster";
+    case TimeClass::slower:
+      return "slower";
+    case TimeClass::same:
+      return "same";
+    case TimeClass::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+std::vector<OperationDifference> diff_traces(const Trace& control, const Trace& test) {
+  std::unordered_map<std::string_view, const TraceOperation*> others;
+  for (const TraceOperation& operation : test.operations) others.emplace(operation.name, &operation);
+  std::vector<OperationDifference> out;
+  for (const TraceOperation& operation : control.operations) {
+    OperationDifference& row = out.emplace_back();
+    row.name = operation.name;
+    row.control_count = operation.count;
+    row.control_us = operation.us;
+    const auto other = others.find(operation.name);
+    if (other == others.end()) continue;
+    row.test_count = other->second->count;
+    row.test_us = other->second->us;
+    row.time = class_of(operation.step_us, other->second->step_us);
+    others.erase(other);
+  }
+  for (const TraceOperation& operation : test.operations) {
+    if (!others.contains(operation.name)) continue;
+    OperationDifference& row = out.emplace_back();
+    row.name = operation.name;
+    row.test_count = operation.count;
+    row.test_us = operation.us;
+  }
+  for (OperationDifference& row : out) row.counts = class_of(row.control_count, row.test_count);
+  std::ranges::sort(out, [](const OperationDifference& a, const OperationDifference& b) {
+    const double size_a = std::abs(a.difference_us()), size_b = std::abs(b.difference_us());
+    return size_a != size_b ? size_a > size_b : a.name < b.name;
+  });
+  return out;
+}
+
+}  // namespace relayout

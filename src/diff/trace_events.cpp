@@ -1,0 +1,260 @@
+// JSON traces, read twice: the first time for the spans of steps, which may stand anywhere, the second time for what ran in them.
+#include "diff/trace_events.h"
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "diff/json_stream.h"
+#include "diff/text_source.h"
+#include "diff/trace_sums.h"
+#include "relayout/diff.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+using Token = JsonStream::Token;
+
+constexpr std::size_t kMostSteps = 1'000'000;
+constexpr std::string_view kStepMark = "ProfilerStep#", kKernelMark = "_kernel_time";
+
+/// What matters of one element of a trace, whichever tool wrote it.
+struct Element {
+  std::optional<std::string> phase, category, name;
+  std::optional<double> begin, duration;  ///< microseconds
+  std::string op, node, op_name;          ///< of "args": relayout's, ONNX Runtime's
+  std::string kind;                       ///< relayout's profile
+  std::optional<double> milliseconds, count, time_us;
+  bool has_arguments = false;
+};
+
+/// Where a file's elements stand, and who wrote it.
+struct Document {
+  bool is_array = false;
+  std::string schema, relayout, machine;
+  bool has_profiler_marks = false;  ///< as PyTorch writes: schemaVersion, deviceProperties
+};
+
+void read_arguments(JsonStream& json, Element& element) {
+  element.has_arguments = true;
+  for (Token token = json.next(); token != Token::end_object; token = json.next()) {
+    const std::string key = json.text();
+    const bool is_wanted = key == "op" || key == "node" || key == "op_name";
+    if (!is_wanted) {
+      json.skip_value();
+      continue;
+    }
+    token = json.next();
+    if (token == Token::string) {
+      (key == "op" ? element.op : key == "node" ? element.node : element.op_name) = json.text();
+    } else if (token == Token::begin_object || token == Token::begin_array) {
+      const std::size_t level = json.depth();
+      while (json.depth() >= level) (void)json.next();
+    }
+  }
+}
+
+void take_text(Element& element, const std::string& key, const std::string& text) {
+  if (key == "ph") element.phase = text;
+  if (key == "cat") element.category = text;
+  if (key == "name") element.name = text;
+  if (key == "op") element.op = text;
+  if (key == "node") element.node = text;
+  if (key == "kind") element.kind = text;
+}
+
+void take_number(Element& element, const std::string& key, double number) {
+  if (key == "ts") element.begin = number;
+  if (key == "dur") element.duration = number;
+  if (key == "averageMs") element.milliseconds = number;
+  if (key == "count") element.count = number;
+  if (key == "time_us") element.time_us = number;
+}
+
+/// One object, behind its opening brace.
+Element read_element(JsonStream& json) {
+  Element element;
+  for (Token token = json.next(); token != Token::end_object; token = json.next()) {
+    const std::string key = json.text();
+    token = json.next();
+    const std::size_t level = json.depth();
+    if (token == Token::string) take_text(element, key, json.text());
+    if (token == Token::number) take_number(element, key, json.number());
+    if (token == Token::begin_object && key == "args") {
+      read_arguments(json, element);
+    } else if (token == Token::begin_object || token == Token::begin_array) {
+      while (json.depth() >= level) (void)json.next();
+    }
+  }
+  return element;
+}
+
+/// The elements of an array, behind its opening bracket.
+void read_elements(JsonStream& json, const std::function<void(const Element&)>& visit) {
+  for (Token token = json.next(); token != Token::end_array; token = json.next()) {
+    const std::size_t level = json.depth();
+    if (token == Token::begin_object) {
+      visit(read_element(json));
+    } else if (token == Token::begin_array) {
+      while (json.depth() >= level) (void)json.next();
+    }
+  }
+}
+
+/// "cpu, isa, 2 threads" of relayout's files.
+std::string read_machine(JsonStream& json) {
+  std::string cpu, isa, threads;
+  for (Token token = json.next(); token != Token::end_object; token = json.next()) {
+    const std::string key = json.text();
+    if (key != "cpu" && key != "isa" && key != "threads") {
+      json.skip_value();
+      continue;
+    }
+    token = json.next();
+    const std::size_t level = json.depth();
+    if (token == Token::string) (key == "cpu" ? cpu : key == "isa" ? isa : threads) = json.text();
+    if (token == Token::number) threads = std::to_string(static_cast<int64_t>(std::min(std::max(json.number(), 0.0), 1e9)));
+    if (token == Token::begin_object || token == Token::begin_array) {
+      while (json.depth() >= level) (void)json.next();
+    }
+  }
+  return cpu + ", " + isa + ", " + threads + (threads == "1" ? " thread" : " threads");
+}
+
+/// Goes through the file once.
+Document read_document(const std::shared_ptr<File>& file, const std::function<void(const Element&)>& visit) {
+  TextSource source(file);
+  JsonStream json(source, file->name());
+  Document document;
+  Token token = json.next();
+  if (token == Token::begin_array) {
+    document.is_array = true;
+    read_elements(json, visit);
+    (void)json.next();
+    return document;
+  }
+  if (token != Token::begin_object) fail(ErrorKind::invalid, escape(file->name()) + ": neither a trace nor a profile");
+  for (token = json.next(); token != Token::end_object; token = json.next()) {
+    const std::string key = json.text();
+    if (key == "deviceProperties" || key == "with_stack" || key == "record_shapes") document.has_profiler_marks = true;
+    token = json.next();
+    const std::size_t level = json.depth();
+    if (token == Token::string && key == "schema") document.schema = json.text();
+    if (token == Token::begin_array && (key == "traceEvents" || key == "rows")) {
+      read_elements(json, visit);
+    } else if (token == Token::begin_object && (key == "relayout" || key == "context")) {
+      document.machine = read_machine(json);
+      if (key == "relayout") document.relayout = key;
+    } else if (token == Token::begin_object || token == Token::begin_array) {
+      while (json.depth() >= level) (void)json.next();
+    }
+  }
+  (void)json.next();
+  return document;
+}
+
+/// The number behind "ProfilerStep#"; nothing of another name.
+std::optional<int64_t> step_number(std::string_view name) {
+  if (!name.starts_with(kStepMark)) return std::nullopt;
+  name.remove_prefix(kStepMark.size());
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+/// A complete event, as TraceDiff counts them.
+bool is_event(const Element& element) {
+  return element.phase == "X" && element.begin && element.duration && element.name && element.category && *element.category != "Trace";
+}
+
+bool is_runtime_node(const Element& element) {
+  return element.category == "Node" && element.name && !element.op_name.empty();
+}
+
+/// What the first reading tells.
+struct Survey {
+  std::vector<StepSpan> spans;
+  int64_t events = 0, runtime_nodes = 0, layers = 0, rows = 0;
+
+  void note(const Element& element, const std::string& file) {
+    rows += element.time_us && !element.kind.empty() ? 1 : 0;
+    layers += element.milliseconds && element.name ? 1 : 0;
+    if (!is_event(element)) return;
+    ++events;
+    runtime_nodes += is_runtime_node(element) ? 1 : 0;
+    auto number = step_number(*element.name);
+    if (!number && element.category == "Session" && element.name == "model_run") number = static_cast<int64_t>(spans.size());
+    if (!number) return;
+    if (spans.size() == kMostSteps) fail(ErrorKind::unsupported, escape(file) + ": more than 1,000,000 steps");
+    spans.push_back({*number, *element.begin, *element.begin + *element.duration});
+  }
+};
+
+/// Events of ONNX Runtime: kernels are named "NODE_kernel_time", what else stands there is inside or around them.
+void add_runtime_event(TraceSums& sums, const Element& element, bool by_node) {
+  const std::string& name = *element.name;
+  if (!is_runtime_node(element) || !name.ends_with(kKernelMark)) return;
+  sums.add(by_node ? name.substr(0, name.size() - kKernelMark.size()) : element.op_name, *element.begin, *element.duration);
+}
+
+void add_event(TraceSums& sums, const Element& element, bool by_node) {
+  if (step_number(*element.name)) return;
+  const std::string& told = by_node ? element.node : element.op;
+  sums.add(told.empty() ? *element.name : told, *element.begin, *element.duration);
+}
+
+/// A row of relayout's profile: its part of one run.
+void add_row(TraceSums& sums, const Element& element, bool by_node) {
+  if (!element.time_us || element.kind.empty()) return;
+  sums.add(by_node || element.op.empty() ? element.node : element.op, 0, *element.time_us);
+}
+
+/// A layer of TensorRT's profile: its average in one inference.
+void add_layer(TraceSums& sums, const Element& element) {
+  constexpr double kMicrosecondsPerMillisecond = 1000;
+  if (element.milliseconds && element.name) sums.add(*element.name, 0, *element.milliseconds * kMicrosecondsPerMillisecond);
+}
+
+}  // namespace
+
+Trace read_json_trace(const std::shared_ptr<File>& file, const TraceOptions& options) {
+  Survey survey;
+  const Document document = read_document(file, [&](const Element& element) { survey.note(element, file->name()); });
+  const bool is_profile = document.schema.starts_with("relayout.profile/");
+  if (survey.events == 0 && !(is_profile && survey.rows > 0) && !(document.is_array && survey.layers > 0)) {
+    fail(ErrorKind::invalid, escape(file->name()) + ": neither a trace nor a profile: it has no complete events (\"ph\": \"X\")");
+  }
+  TraceSums sums(file->name(), options);
+  const bool is_runtime = survey.runtime_nodes > 0, by_node = options.names_of_nodes;
+  const std::string source = is_profile                    ? "relayout profile"
+                             : survey.events == 0          ? "TensorRT"
+                             : is_runtime                  ? "ONNX Runtime"
+                             : !document.relayout.empty()  ? "relayout"
+                             : document.has_profiler_marks ? "PyTorch"
+                                                           : "trace events";
+  sums.set_steps(std::move(survey.spans));
+  (void)read_document(file, [&](const Element& element) {
+    if (is_profile) return add_row(sums, element, by_node);
+    if (source == "TensorRT") return add_layer(sums, element);
+    if (!is_event(element)) return;
+    is_runtime ? add_runtime_event(sums, element, by_node) : add_event(sums, element, by_node);
+  });
+  file->check_unchanged();
+  Trace out = sums.finish(source);
+  out.machine = document.machine;
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,111 @@
+// Sums of events by name and step: what a trace is reduced to while it is read.
+#include "diff/trace_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "relayout/diff.h"
+#include "relayout/error.h"
+
+namespace relayout {
+namespace {
+
+constexpr std::size_t kMostNames = 1'000'000;
+constexpr std::size_t kMostStepTimes = std::size_t{1} << 24;  ///< 128 MiB of times by name and step
+constexpr double kCentury = 3.2e15;                           ///< microseconds
+
+}  // namespace
+
+std::string short_name(std::string_view name) {
+  for (const std::string_view device : {"Memcpy", "Memset", "dma"}) {
+    if (name.starts_with(device)) return std::string(name);
+  }
+  if (name.find_first_of("<(") == std::string_view::npos) return std::string(name);
+  std::string out;
+  const auto drop_to = [&](char opening) {
+    const std::size_t at = out.rfind(opening);
+    out.resize(at == std::string::npos ? 0 : at);
+  };
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i, 2) == "->") {
+      ++i;
+    } else if (name[i] == '>' || name[i] == ')') {
+      drop_to(name[i] == '>' ? '<' : '(');
+    } else {
+      out += name[i];
+    }
+  }
+  return out.substr(out.rfind(' ') + 1);
+}
+
+void TraceSums::set_steps(std::vector<StepSpan> spans) {
+  std::ranges::stable_sort(spans, {}, &StepSpan::begin);
+  has_steps_ = !spans.empty();
+  for (const int64_t wanted : options_->steps) {
+    if (std::ranges::find(spans, wanted, &StepSpan::number) != spans.end()) continue;
+    fail(ErrorKind::usage, "--steps " + std::to_string(wanted) + ": " + escape(file_) + " has no such step");
+  }
+  spans_ = std::move(spans);
+}
+
+/// The last one that begins before the event, where the event begins within it.
+const StepSpan* TraceSums::span_of(double begin) const {
+  const auto behind = std::ranges::upper_bound(spans_, begin, {}, &StepSpan::begin);
+  if (behind == spans_.begin()) return nullptr;
+  const StepSpan& span = *(behind - 1);
+  if (begin >= span.end) return nullptr;
+  const bool counts = options_->steps.empty() || std::ranges::find(options_->steps, span.number) != options_->steps.end();
+  return counts ? &span : nullptr;
+}
+
+void TraceSums::add(const std::string& name, double begin, double us, int64_t count) {
+  if (!(us >= 0 && us < kCentury) || !std::isfinite(begin)) {
+    fail(ErrorKind::invalid, escape(file_) + ": " + quote(name) + " took " + std::to_string(us) + " µs");
+  }
+  const StepSpan* const span = has_steps_ ? span_of(begin) : nullptr;
+  if (has_steps_ && span == nullptr) {
+    ++outside_;
+    return;
+  }
+  const auto [entry, is_new] = numbers_.try_emplace(options_->short_names ? short_name(name) : name, operations_.size());
+  if (is_new) {
+    if (operations_.size() == kMostNames) fail(ErrorKind::unsupported, escape(file_) + ": more than 1,000,000 names");
+    operations_.push_back({entry->first});
+    if (operations_.size() * spans_.size() <= kMostStepTimes) operations_.back().step_us.resize(spans_.size());
+  }
+  TraceOperation& operation = operations_[entry->second];
+  operation.count += count;
+  operation.us += us;
+  if (span != nullptr && !operation.step_us.empty()) operation.step_us[static_cast<std::size_t>(span - spans_.data())] += us;
+}
+
+Trace TraceSums::finish(std::string source) {
+  Trace out;
+  out.path = file_;
+  out.source = std::move(source);
+  out.outside = outside_;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    if (!options_->steps.empty() && std::ranges::find(options_->steps, spans_[i].number) == options_->steps.end()) continue;
+    kept.push_back(i);
+    out.steps.push_back(spans_[i].number);
+  }
+  for (TraceOperation& operation : operations_) {
+    std::vector<double> times;
+    for (const std::size_t step : kept) {
+      if (!operation.step_us.empty()) times.push_back(operation.step_us[step]);
+    }
+    operation.step_us = std::move(times);
+  }
+  out.operations = std::move(operations_);
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,186 @@
+// Traces of every tool in the form that it writes, and what is wrong with files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diff/trace_sums.h"
+#include "diff/traces.h"
+#include "relayout/diff.h"
+#include "relayout/error.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Sums = std::map<std::string, std::pair<int64_t, double>>;
+
+Sums sums_of(const Trace& trace) {
+  Sums out;
+  for (const TraceOperation& operation : trace.operations) out[operation.name] = {operation.count, operation.us};
+  return out;
+}
+
+void expect_refused(const std::string& text, ErrorKind kind, const std::string& says, const TraceOptions& options = {}) {
+  try {
+    (void)read_text(text, options);
+    FAIL() << says;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr(says));
+    EXPECT_THAT(error.what(), HasSubstr("trace"));
+  }
+}
+
+/// As PyTorch writes it: a complete event counts in the step in which it begins; what is outside, of category "Trace" or without one
+/// does not.
+TEST(ReadTrace, EventsWithinSteps) {
+  const std::string body = span(5, 1000, 30) + "," + span(6, 1030, 30) + "," + event("conv", 1000, 10) + "," + event("conv", 1029, 10) +
+                           "," + event("conv", 1030, 5) + "," + event("late", 1060, 5) + "," + event("early", 10, 5) + "," +
+                           event("trace", 1001, 1, R"("cat": "Trace")") + "," + event("bare", 1001, 1, R"("x": 1)") +
+                           R"(,{"ph": "M", "name": "process_name", "args": {"name": "p"}}, {"ph": "i", "name": "mark", "ts": 1001})";
+  const Trace trace = read_text(trace_object(body));
+  EXPECT_EQ(sums_of(trace), (Sums{{"conv", {3, 25}}}));
+  EXPECT_THAT(trace.steps, ElementsAre(5, 6));
+  EXPECT_THAT(trace.operations[0].step_us, ElementsAre(20, 5));
+  EXPECT_EQ(trace.outside, 2);
+  EXPECT_EQ(sums_of(read_text(trace_object(body), {.steps = {6}})), (Sums{{"conv", {1, 5}}}));
+  EXPECT_EQ(sums_of(read_text(gzipped(trace_object(body)))), sums_of(trace));
+  expect_refused(trace_object(body), ErrorKind::usage, "no such step", {.steps = {7}});
+}
+
+TEST(ReadTrace, OrderInTheFileDoesNotMatter) {
+  std::vector<std::string> events = {span(0, 0, 10), span(1, 10, 10), event("a", 1, 2), event("b", 11, 3), event("a", 12, 4)};
+  Sums first;
+  std::mt19937 random(3);
+  for (int i = 0; i < 20; ++i) {
+    std::ranges::shuffle(events, random);
+    std::string body;
+    for (const std::string& text : events) body += (body.empty() ? "" : ",") + text;
+    const Sums sums = sums_of(read_text(trace_object(body)));
+    if (i == 0) first = sums;
+    EXPECT_EQ(sums, first);
+  }
+  EXPECT_EQ(first, (Sums{{"a", {2, 6}}, {"b", {1, 3}}}));
+}
+
+/// Its array form: kernels by operator or node; fences, sessions and sequential execution do not count.
+TEST(ReadTrace, OnnxRuntime) {
+  const std::string text =
+      R"([{"cat": "Session", "pid": 1, "tid": 1, "dur": 100, "ts": 1, "ph": "X", "name": "model_loading_uri", "args": {}},
+      {"cat": "Node", "pid": 1, "tid": 1, "dur": 30, "ts": 205, "ph": "X", "name": "conv1_kernel_time", "args": {"op_name": "Conv", "provider": "CPUExecutionProvider"}},
+      {"cat": "Node", "pid": 1, "tid": 1, "dur": 1, "ts": 204, "ph": "X", "name": "conv1_fence_before", "args": {"op_name": "Conv"}},
+      {"cat": "Node", "pid": 1, "tid": 1, "dur": 12.5, "ts": 240, "ph": "X", "name": "relu_kernel_time", "args": {"op_name": "Relu"}},
+      {"cat": "Session", "pid": 1, "tid": 1, "dur": 60, "ts": 201, "ph": "X", "name": "SequentialExecutor::Execute", "args": {}},
+      {"cat": "Session", "pid": 1, "tid": 1, "dur": 70, "ts": 200, "ph": "X", "name": "model_run", "args": {}}])";
+  const Trace trace = read_text(text);
+  EXPECT_EQ(trace.source, "ONNX Runtime");
+  EXPECT_EQ(sums_of(trace), (Sums{{"Conv", {1, 30}}, {"Relu", {1, 12.5}}}));
+  EXPECT_EQ(sums_of(read_text(text, {.steps = {}, .names_of_nodes = true})), (Sums{{"conv1", {1, 30}}, {"relu", {1, 12.5}}}));
+}
+
+TEST(ReadTrace, OpenVino) {
+  const std::string text =
+      "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\n"
+      "conv1;Status.EXECUTED;Convolution;brgconv_avx512_f32;0.5;0.5;\r\n"
+      "bn1;Status.NOT_RUN;Multiply;undef;0.0;0.0;\n"
+      "conv2;Status.EXECUTED;Convolution;brgconv_avx512_f32;0.25;0.25;\n"
+      "Total;;;;0.75;0.75;\n";
+  const Trace trace = read_text(text);
+  EXPECT_EQ(trace.source, "OpenVINO");
+  EXPECT_EQ(sums_of(trace), (Sums{{"Convolution", {2, 750}}}));
+  expect_refused("layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\na;b;c\n", ErrorKind::invalid, "line 2");
+  expect_refused("a,b,c\n1,2,3\n", ErrorKind::invalid, "neither a trace nor a profile");
+}
+
+TEST(ReadTrace, TensorRt) {
+  const Trace trace = read_text(
+      R"([{"count": 100}, {"name": "conv1 + relu1", "timeMs": 50, "averageMs": 0.5, "medianMs": 0.5, "percentage": 62.5},
+          {"name": "fc", "timeMs": 30, "averageMs": 0.3, "medianMs": 0.3, "percentage": 37.5}])");
+  EXPECT_EQ(trace.source, "TensorRT");
+  EXPECT_EQ(sums_of(trace), (Sums{{"conv1 + relu1", {1, 500}}, {"fc", {1, 300}}}));
+}
+
+TEST(ReadTrace, OwnProfile) {
+  const Trace trace = read_text(
+      R"J({"schema": "relayout.profile/1", "context": {"cpu": "X", "isa": "AVX2", "threads": 1}, "rows": [
+          {"node": "c1", "op": "Conv", "kind": "node", "time_us": 10.5}, {"node": "c2", "op": "Conv", "kind": "node", "time_us": 2},
+          {"node": "(executor)", "op": "", "kind": "executor", "time_us": 0.5}]})J");
+  EXPECT_EQ(sums_of(trace), (Sums{{"(executor)", {1, 0.5}}, {"Conv", {2, 12.5}}}));
+  EXPECT_EQ(trace.machine, "X, AVX2, 1 thread");
+}
+
+TEST(ReadTrace, RefusesWhatIsWrong) {
+  const std::string good = trace_object(event("a", 1, 2));
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_THROW((void)read_text(good.substr(0, size)), Error) << size;
+  }
+  expect_refused("", ErrorKind::invalid, "empty");
+  expect_refused("{}", ErrorKind::invalid, "no complete events");
+  expect_refused("[]", ErrorKind::invalid, "no complete events");
+  expect_refused(trace_object(event("a", 1, -2)), ErrorKind::invalid, "took -2");
+  expect_refused(trace_object(R"({"ph": "X", "cat": "c", "name": "a", "ts": NaN, "dur": 1})"), ErrorKind::invalid, "not JSON");
+  expect_refused(trace_object(R"({"ph": "X", "cat": "c", "name": "a", "ts": 1, "dur": 1e300})"), ErrorKind::invalid, "took");
+  expect_refused(trace_object(R"({"args": )" + std::string(10'000, '[')), ErrorKind::invalid, "levels deep");
+  const std::string packed = gzipped(good);
+  expect_refused(packed.substr(0, packed.size() / 2), ErrorKind::invalid, "ends early");
+  std::string damaged = packed;
+  damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
+  EXPECT_THROW((void)read_text(damaged), Error);
+}
+
+/// What is nested where a plain value belongs does not disturb what stands beside it.
+TEST(ReadTrace, PassesOverWhatItDoesNotKnow) {
+  const Trace trace = read_text(trace_object(
+      R"(17, [1, [2]], {"ph": "X", "cat": "c", "name": "a", "ts": 1, "dur": 2, "args": {"op": {"x": [1]}, "node": [], "op_name": 3}, "more": [[{}]]})"));
+  EXPECT_EQ(sums_of(trace), (Sums{{"a", {1, 2}}}));
+}
+
+/// The examples of HolisticTraceAnalysis' own documentation of shortened names.
+TEST(ShortName, AsHolisticTraceAnalysis) {
+  EXPECT_EQ(short_name("aten::add"), "aten::add");
+  EXPECT_EQ(short_name("void at::native::vectorized<4, at::Functor<float>>(int, float*)"), "at::native::vectorized");
+  EXPECT_EQ(short_name("Memcpy HtoD (Pageable -> Device)"), "Memcpy HtoD (Pageable -> Device)");
+  EXPECT_EQ(short_name("two words"), "two words");
+  EXPECT_EQ(short_name("f(int)->void g(x)"), "g");
+}
+
+TEST(DiffTraces, ClassesOfCounts) {
+  const Trace a = read_text(trace_object(event("gone", 1, 1) + "," + event("less", 2, 1) + "," + event("less", 3, 1) + "," +
+                                         event("more", 4, 1) + "," + event("same", 5, 1)));
+  const Trace b = read_text(trace_object(event("new", 1, 9) + "," + event("less", 2, 1) + "," + event("more", 3, 1) + "," +
+                                         event("more", 4, 1) + "," + event("same", 5, 3)));
+  std::vector<std::string> rows;
+  for (const OperationDifference& row : diff_traces(a, b)) rows.push_back(row.name + " " + std::string(to_string(row.counts)));
+  EXPECT_THAT(rows, ElementsAre("new added", "same unchanged", "gone removed", "less decreased", "more increased"));
+  for (const OperationDifference& row : diff_traces(a, a)) {
+    EXPECT_EQ(row.counts, CountClass::unchanged);
+    EXPECT_EQ(row.difference_us(), 0);
+  }
+}
+
+/// Eight steps: intervals that leave each other are a difference of time, others are none; five steps say nothing.
+TEST(DiffTraces, ClassesOfTime) {
+  const auto steps = [](int count, double first, double drift) {
+    std::string body;
+    for (int i = 0; i < count; ++i) {
+      body += (i == 0 ? "" : ",") + span(i, i * 100.0, 100) + "," + event("op", i * 100.0 + 1, first + drift * (i % 3));
+    }
+    return read_text(trace_object(body));
+  };
+  const auto time = [](const Trace& a, const Trace& b) { return diff_traces(a, b).front().time; };
+  EXPECT_EQ(time(steps(8, 10, 1), steps(8, 20, 1)), TimeClass::slower);
+  EXPECT_EQ(time(steps(8, 20, 1), steps(8, 10, 1)), TimeClass::faster);
+  EXPECT_EQ(time(steps(8, 10, 1), steps(8, 10.5, 1)), TimeClass::same);
+  EXPECT_EQ(time(steps(5, 10, 1), steps(5, 20, 1)), TimeClass::unknown);
+}
+
+}  // namespace
+}  // namespace relayout::test
