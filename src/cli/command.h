@@ -28,5 +28,6 @@ extern const Command kConvert;
 extern const Command kVerify;
 extern const Command kInspect;
 extern const Command kProfile;
+extern const Command kDiff;
 
 }  // namespace relayout::cli

@@ -82,6 +82,13 @@ int64_t parse_integer(const std::string& what, std::string_view text, int64_t mi
   return value;
 }
 
+double parse_percent(const std::string& what, std::string word) {
+  if (word.ends_with('%')) word.pop_back();
+  const double value = parse_real(what, word);
+  if (value < 0) usage(what + ": " + quote(word) + " is less than 0");
+  return value / 100;
+}
+
 std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) {
   std::vector<int64_t> dims;
   if (text.empty()) return dims;

@@ -81,6 +81,8 @@ class OptionSet {
 [[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
 /// A finite number, nothing else around it.
 [[nodiscard]] double parse_real(const std::string& what, std::string_view text);
+/// "5%" or "5": 0.05, not negative.
+[[nodiscard]] double parse_percent(const std::string& what, std::string word);
 /// "1,3,224,224"
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
 

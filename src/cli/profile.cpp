@@ -43,14 +43,6 @@ struct Request {
   ProfileOptions options;
 };
 
-/// "5%" or "5": 0.05.
-double parse_percent(const std::string& option, std::string word) {
-  if (word.ends_with('%')) word.pop_back();
-  const double value = parse_real(option, word);
-  if (value < 0) fail(ErrorKind::usage, option + " " + escape(word) + ": must not be negative");
-  return value / 100;
-}
-
 Mode mode_of(const std::string& word) {
   return word == "as-written" ? Mode::as_written : word == "reference" ? Mode::reference : Mode::optimized;
 }

@@ -81,7 +81,7 @@ class Completion : public CommandTest {
 
 TEST_F(Completion, Bash) {
   if (!has("bash")) GTEST_SKIP() << "SKIPPED: no bash here";
-  EXPECT_THAT(bash("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile"}));
+  EXPECT_THAT(bash("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile", "diff"}));
   EXPECT_THAT(bash("relayout conv"), ElementsAre("convert"));
   EXPECT_THAT(bash("relayout convert --lay"), ElementsAre("--layout"));
   EXPECT_THAT(bash("relayout convert --layout "), UnorderedElementsAre("channels-last", "contiguous", "keep"));
@@ -101,7 +101,7 @@ TEST_F(Completion, Bash) {
 
 TEST_F(Completion, Fish) {
   if (!has("fish")) GTEST_SKIP() << "SKIPPED: no fish here";
-  EXPECT_THAT(fish("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile"}));
+  EXPECT_THAT(fish("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile", "diff"}));
   EXPECT_THAT(fish("relayout convert --lay"), ElementsAre("--layout"));
   EXPECT_THAT(fish("relayout convert --layout "), UnorderedElementsAre("channels-last", "contiguous", "keep"));
   EXPECT_THAT(fish("relayout convert --external-data "), UnorderedElementsAre("auto", "always", "never"));

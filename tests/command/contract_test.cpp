@@ -31,7 +31,7 @@ class Contract : public CommandTest {
 
 TEST_F(Contract, HelpIsGolden) {
   EXPECT_TRUE(is_golden(run({"--help"}).out, golden("help/relayout.txt")));
-  for (const char* command : {"convert", "verify", "inspect", "profile"}) {
+  for (const char* command : {"convert", "verify", "inspect", "profile", "diff"}) {
     const ProcessResult result = run({command, "--help"});
     EXPECT_EQ(result.code, 0);
     EXPECT_EQ(result.err, "");
@@ -42,8 +42,12 @@ TEST_F(Contract, HelpIsGolden) {
 }
 
 TEST_F(Contract, HelpFitsAHundredColumns) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--help"}, {"convert", "--help"}, {"verify", "--help"}, {"inspect", "--help"}, {"profile", "--help"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"convert", "--help"},
+                                                    {"verify", "--help"},
+                                                    {"inspect", "--help"},
+                                                    {"profile", "--help"},
+                                                    {"diff", "--help"}}) {
     std::istringstream lines(run(arguments).out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;  // bytes: a few signs take more than one
   }

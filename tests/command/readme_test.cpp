@@ -45,10 +45,12 @@ std::vector<std::vector<Example>> examples_of(const std::string& markdown) {
   return blocks;
 }
 
-/// Numbers and widths differ between machines; words do not.
+/// Numbers, units of times and widths differ between machines; words do not.
 std::string words_of(const std::string& text) {
-  static const std::regex kNumber("[0-9][0-9.,]*(e[+-]?[0-9]+)?"), kBlanks("[ \t]+"), kIsa("(AVX-?[0-9A-Za-z ]*|SSE[0-9.]+|AArch64)\\b");
+  static const std::regex kTime("[0-9][0-9.,]* (µs|ms|s)\\b"), kNumber("[0-9][0-9.,]*(e[+-]?[0-9]+)?"), kBlanks("[ \t]+"),
+      kIsa("(AVX-?[0-9A-Za-z ]*|SSE[0-9.]+|AArch64)\\b");
   std::string out = std::regex_replace(text, kIsa, "ISA");
+  out = std::regex_replace(out, kTime, "# s");
   out = std::regex_replace(out, kNumber, "#");
   out = std::regex_replace(out, kBlanks, " ");
   while (!out.empty() && out.back() == ' ') out.pop_back();

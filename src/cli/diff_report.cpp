@@ -1,0 +1,217 @@
+// What two traces differ in, as text and JSON: TraceDiff's columns and classes, beside them what intervals say of times.
+#include "cli/diff_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/profile_report.h"
+#include "cli/report.h"
+#include "relayout/diff.h"
+#include "relayout/error.h"
+#include "report/json.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::array kClasses = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased,
+                                 CountClass::unchanged};
+
+bool matches(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return glob_match(pattern, name); });
+}
+
+void check_patterns(const std::vector<OperationDifference>& rows, const std::vector<std::string>& patterns, const char* option) {
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::any_of(rows, [&](const OperationDifference& row) { return glob_match(pattern, row.name); })) continue;
+    fail(ErrorKind::usage, std::string(option) + " " + quote(pattern) + ": no operation has a name like that");
+  }
+}
+
+/// Time alone, and only beyond the limit. Without intervals the sums decide.
+bool is_beyond(const OperationDifference& row, double limit, TimeClass kind) {
+  if (row.control_count == 0 || row.test_count == 0) return false;
+  const double more = kind == TimeClass::slower ? row.test_us : row.control_us,
+               less = kind == TimeClass::slower ? row.control_us : row.test_us;
+  return (row.time == kind || row.time == TimeClass::unknown) && more > less * (1 + limit);
+}
+
+std::string signed_us(double us) {
+  return (us > 0 ? "+" : "") + microseconds_text(us);
+}
+
+struct Sum {
+  int64_t control_count = 0, test_count = 0;
+  double control_us = 0, test_us = 0;
+  void add(const OperationDifference& row) {
+    control_count += row.control_count;
+    test_count += row.test_count;
+    control_us += row.control_us;
+    test_us += row.test_us;
+  }
+};
+
+void add_sum(TextTable& table, const std::string& name, const Sum& sum, Style look) {
+  const auto right = [&](std::string text) { return Cell(std::move(text), look, Align::right); };
+  table.row({{name, look},
+             right(format_count(sum.control_count)),
+             right(format_count(sum.test_count)),
+             right(microseconds_text(sum.control_us)),
+             right(microseconds_text(sum.test_us)),
+             right(signed_us(sum.test_us - sum.control_us))});
+}
+
+/// "removed", "increased, slower", "faster"; "same" of times that are, and nothing where that is not known.
+std::string change_text(const OperationDifference& row) {
+  std::string out = row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
+  if (row.time == TimeClass::unknown || (row.time == TimeClass::same && !out.empty())) return out;
+  return out + (out.empty() ? "" : ", ") + std::string(to_string(row.time));
+}
+
+Style style_of(const OperationDifference& row) {
+  if (row.time == TimeClass::faster) return Style::good;
+  return row.time == TimeClass::slower ? Style::bad : Style::plain;
+}
+
+/// "2 added · 1 removed · 30 unchanged; 3 faster"
+std::string counts_text(const TracePair& pair) {
+  std::string out;
+  for (const CountClass kind : kClasses) {
+    const auto count = std::ranges::count(pair.rows, kind, &OperationDifference::counts);
+    if (count > 0) out += (out.empty() ? "" : " · ") + format_count(count) + " " + std::string(to_string(kind));
+  }
+  for (const TimeClass kind : {TimeClass::faster, TimeClass::slower}) {
+    const auto count = std::ranges::count(pair.rows, kind, &OperationDifference::time);
+    if (count > 0) out += " · " + format_count(count) + " " + std::string(to_string(kind));
+  }
+  return out.empty() ? "nothing" : out;
+}
+
+std::string side_text(const Trace& trace) {
+  std::string out = trace.source;
+  if (!trace.steps.empty()) out += " · " + counted(static_cast<int64_t>(trace.steps.size()), "step");
+  if (trace.outside > 0) out += " · " + counted(trace.outside, "event") + " outside of every counted step left out";
+  return out;
+}
+
+/// PyTorch's events nest, and each counts what is inside: their sum says nothing.
+bool adds_up(const Trace& trace) {
+  return trace.source != "PyTorch" && trace.source != "trace events";
+}
+
+std::string table_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style) {
+  TextTable table({.gap = 2, .color = style.color, .width = style.width});
+  const auto head = [](const char* text) { return Cell(text, Style::faint, Align::right); };
+  table.row({{"operation", Style::faint}, head("A"), head("B"), head("A µs"), head("B µs"), head("difference"), {"change", Style::faint}});
+  const auto right = [](std::string text, Style look = Style::plain) { return Cell(std::move(text), look, Align::right); };
+  Sum all, rest;
+  std::size_t shown = 0;
+  for (const OperationDifference& row : pair.rows) {
+    all.add(row);
+    if (choice.top > 0 && shown == choice.top) {
+      rest.add(row);
+      continue;
+    }
+    ++shown;
+    table.row({escape(row.name), right(format_count(row.control_count)), right(format_count(row.test_count)),
+               right(microseconds_text(row.control_us)), right(microseconds_text(row.test_us)),
+               right(signed_us(row.difference_us()), style_of(row)), change_text(row)});
+  }
+  if (shown < pair.rows.size()) add_sum(table, "(others)", rest, Style::faint);
+  if (!pair.left_out.empty()) {
+    Sum sum;
+    for (const OperationDifference& row : pair.left_out) sum.add(row);
+    add_sum(table, "(excluded)", sum, Style::faint);
+  }
+  if (adds_up(*pair.control) && adds_up(*pair.test)) add_sum(table, "all", all, Style::strong);
+  return table.text();
+}
+
+Json side_json(const Trace& trace) {
+  Json out = Json::object();
+  out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
+  return std::move(out.set("machine", trace.machine.empty() ? Json() : Json(trace.machine)));
+}
+
+}  // namespace
+
+TracePair pair_traces(const Trace& control, const Trace& test, const DiffChoice& choice) {
+  TracePair pair{&control, &test, {}, {}};
+  std::vector<OperationDifference> rows = diff_traces(control, test);
+  check_patterns(rows, choice.only, "--only");
+  check_patterns(rows, choice.exclude, "--exclude");
+  for (OperationDifference& row : rows) {
+    const bool chosen = (choice.only.empty() || matches(choice.only, row.name)) && !matches(choice.exclude, row.name);
+    const bool large = std::max(row.control_us, row.test_us) >= choice.least_us;
+    (chosen && large ? pair.rows : pair.left_out).push_back(std::move(row));
+  }
+  return pair;
+}
+
+std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate) {
+  std::vector<std::string> out;
+  for (const OperationDifference& row : pair.rows) {
+    const bool by_count = std::ranges::find(gate.classes, row.counts) != gate.classes.end();
+    const bool by_time = (gate.slower && is_beyond(row, *gate.slower, TimeClass::slower)) ||
+                         (gate.faster && is_beyond(row, *gate.faster, TimeClass::faster));
+    if (by_count || by_time) out.push_back(row.name);
+  }
+  return out;
+}
+
+DiffGate read_gate(const std::vector<std::string>& words) {
+  DiffGate gate;
+  for (const std::string& word : words) {
+    const std::size_t colon = word.find(':');
+    const std::string name = word.substr(0, colon);
+    const auto kind = std::ranges::find(kClasses, name, [](CountClass known) { return to_string(known); });
+    if (kind != kClasses.end() && *kind != CountClass::unchanged && colon == std::string::npos) {
+      gate.classes.push_back(*kind);
+    } else if (name == "slower" || name == "faster") {
+      (name == "slower" ? gate.slower : gate.faster) =
+          colon == std::string::npos ? 0 : parse_percent("--fail-on " + name, word.substr(colon + 1));
+    } else {
+      fail(ErrorKind::usage, "--fail-on " + quote(word) + " is none of added, removed, increased, decreased, slower:P%, faster:P%");
+    }
+  }
+  return gate;
+}
+
+std::string diff_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style) {
+  if (style.quiet) return counts_text(pair) + "\n";
+  TextTable head({.gap = 3, .color = style.color, .width = style.width});
+  head.row({"A", {escape(pair.control->path), Style::strong}, side_text(*pair.control)});
+  head.row({"B", {escape(pair.test->path), Style::strong}, side_text(*pair.test)});
+  return head.text() + "\n" + table_text(pair, choice, style) + "\n" + counts_text(pair) + "\n";
+}
+
+Json diff_json(const TracePair& pair) {
+  Json out = Json::object(), ops = Json::array(), classes = Json::object();
+  out.set("control", side_json(*pair.control)).set("test", side_json(*pair.test));
+  for (const OperationDifference& row : pair.rows) {
+    Json entry = Json::object();
+    entry.set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
+    entry.set("control_us", row.control_us).set("test_us", row.test_us).set("diff_count", row.count_difference());
+    ops.add(std::move(entry.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time))));
+  }
+  for (const CountClass kind : kClasses) {
+    Json names = Json::array();
+    for (const OperationDifference& row : pair.rows) {
+      if (row.counts == kind) names.add(row.name);
+    }
+    // As TraceDiff's ops_diff calls them.
+    classes.set(kind == CountClass::removed ? "deleted" : to_string(kind), std::move(names));
+  }
+  return std::move(out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size()));
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/report.h"
+#include "relayout/diff.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+
+/// Which rows of a difference are shown.
+struct DiffChoice {
+  std::size_t top = 0;  ///< 0: all
+  double least_us = 0;  ///< of the larger side
+  std::vector<std::string> only, exclude;
+};
+
+/// What fails a gate.
+struct DiffGate {
+  std::vector<CountClass> classes;
+  std::optional<double> slower, faster;  ///< 0.05: by more than five percent
+};
+
+/// The baseline against one other trace.
+struct TracePair {
+  const Trace* control = nullptr;
+  const Trace* test = nullptr;
+  std::vector<OperationDifference> rows;  ///< that the patterns and --min-us leave
+  std::vector<OperationDifference> left_out;
+};
+
+/// Error{usage} when a pattern matches nothing.
+[[nodiscard]] TracePair pair_traces(const Trace& control, const Trace& test, const DiffChoice& choice);
+/// Names that the gate does not let pass.
+[[nodiscard]] std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate);
+/// "added,removed,slower:5%". Error{usage}.
+[[nodiscard]] DiffGate read_gate(const std::vector<std::string>& words);
+
+[[nodiscard]] std::string diff_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style);
+[[nodiscard]] Json diff_json(const TracePair& pair);
+
+}  // namespace relayout::cli

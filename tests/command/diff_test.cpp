@@ -1,0 +1,131 @@
+// `relayout diff` as its users see it: two traces, gates, several files, what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "command/command_test.h"
+#include "diff/traces.h"
+#include "report/json.h"
+#include "support/process.h"
+#include "support/small_models.h"
+#include "support/temporary_folder.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class DiffCommand : public CommandTest {
+ protected:
+  DiffCommand() {
+    write_file(folder_ / "a.json",
+               trace_object(event("Conv", 1, 10) + "," + event("BatchNormalization", 12, 5) + "," + event("Relu", 20, 2)));
+    write_file(folder_ / "b.json", trace_object(event("Conv", 1, 11) + "," + event("Reorder", 13, 3) + "," + event("Relu", 20, 2) + "," +
+                                                event("Relu", 23, 2)));
+  }
+};
+
+TEST_F(DiffCommand, ShowsCountsAndTimes) {
+  const ProcessResult result = run({"diff", "a.json", "b.json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("BatchNormalization"), HasSubstr("-5.0"), HasSubstr("removed"), HasSubstr("+3.0"),
+                                HasSubstr("1 added · 1 removed · 1 increased · 1 unchanged")));
+  EXPECT_THAT(run({"diff", "a.json", "b.json", "--top", "1"}).out, AllOf(HasSubstr("(others)"), Not(HasSubstr("Reorder"))));
+  EXPECT_THAT(run({"diff", "a.json", "b.json", "--min-us", "4.5"}).out, AllOf(HasSubstr("(excluded)"), Not(HasSubstr("Reorder"))));
+}
+
+TEST_F(DiffCommand, JsonHasTraceDiffsNames) {
+  const Json report = Json::parse(run({"diff", "a.json", "b.json", "--json"}).out, "report");
+  EXPECT_EQ(report.find("schema")->text(), "relayout.diff/1");
+  const Json pair = *report.find("comparisons")->at(0);
+  EXPECT_EQ(pair.find("ops")->at(0)->find("name")->text(), "BatchNormalization");
+  EXPECT_EQ(pair.find("ops")->at(0)->find("class")->text(), "removed");
+  EXPECT_EQ(pair.find("ops")->at(0)->find("diff_us")->number(), -5);
+  EXPECT_EQ(pair.find("ops_diff")->find("deleted")->dump(-1), "[\"BatchNormalization\"]");
+  EXPECT_EQ(pair.find("ops_diff")->find("added")->dump(-1), "[\"Reorder\"]");
+}
+
+TEST_F(DiffCommand, Gates) {
+  EXPECT_EQ(run({"diff", "a.json", "a.json", "--exit-code"}).code, 0);
+  EXPECT_EQ(run({"diff", "a.json", "b.json", "--exit-code"}).code, 1);
+  EXPECT_EQ(run({"diff", "a.json", "b.json", "--fail-on", "decreased"}).code, 0);
+  EXPECT_EQ(run({"diff", "a.json", "b.json", "--fail-on", "slower:15%", "--only", "Conv"}).code, 0);
+  const ProcessResult slower = run({"diff", "a.json", "b.json", "--fail-on", "decreased,slower:5%"});
+  EXPECT_EQ(slower.code, 1);
+  EXPECT_THAT(slower.out, HasSubstr("exit 1"));
+  EXPECT_EQ(run({"diff", "b.json", "a.json", "--fail-on", "faster:5%"}).code, 1);
+}
+
+TEST_F(DiffCommand, TheFirstOfSeveralIsTheBaseline) {
+  const Json report = Json::parse(run({"diff", "a.json", "b.json", "a.json", "--json", "--exit-code"}).out, "report");
+  ASSERT_EQ(report.find("comparisons")->size(), 2U);
+  EXPECT_EQ(report.find("comparisons")->at(1)->find("control")->find("file")->text(), "a.json");
+  EXPECT_EQ(report.find("comparisons")->at(1)->find("test")->find("file")->text(), "a.json");
+  EXPECT_EQ(report.find("exit_code")->number(), 1);
+}
+
+/// What `relayout profile` writes, by operator and by node; a trace and the profile of the same runs hold the same operators.
+TEST_F(DiffCommand, ReadsOwnFiles) {
+  save_model(conv_batch_norm(), folder_ / "net.onnx");
+  const ProcessResult profile =
+      run({"profile", "net.onnx", "--repeat", "8", "--mode", "as-written", "--trace", "t.json.gz", "--json", "--threads", "1"});
+  ASSERT_EQ(profile.code, 0) << profile.err;
+  write_file(folder_ / "p.json", profile.out);
+  const ProcessResult same = run({"diff", "t.json.gz", "t.json.gz", "--exit-code"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, AllOf(HasSubstr("BatchNormalization"), HasSubstr("8 steps"), HasSubstr("relayout")));
+  const ProcessResult nodes = run({"diff", "p.json", "p.json", "--names", "node", "--exit-code"});
+  EXPECT_EQ(nodes.code, 0) << nodes.err;
+  EXPECT_THAT(nodes.out, AllOf(HasSubstr("norm0"), HasSubstr("(executor)"), HasSubstr("relayout profile")));
+  const ProcessResult both = run({"diff", "t.json.gz", "p.json"});
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.err, Not(HasSubstr("different machines")));
+}
+
+/// Times of different machines: a warning, and no gate of times without being told.
+TEST_F(DiffCommand, DifferentMachines) {
+  const auto profile = [](const std::string& cpu) {
+    return R"({"schema": "relayout.profile/1", "context": {"cpu": ")" + cpu +
+           R"(", "isa": "AVX2", "threads": 1}, "rows": [{"node": "c", "op": "Conv", "kind": "node", "time_us": 10}]})";
+  };
+  write_file(folder_ / "x.json", profile("X"));
+  write_file(folder_ / "y.json", profile("Y"));
+  const ProcessResult warned = run({"diff", "x.json", "y.json"});
+  EXPECT_EQ(warned.code, 0);
+  EXPECT_THAT(warned.err, HasSubstr("different machines"));
+  expect_refusal(run({"diff", "x.json", "y.json", "--fail-on", "slower:5%"}), 2, "different machines");
+  EXPECT_EQ(run({"diff", "x.json", "y.json", "--fail-on", "slower:5%", "--allow-different-machine"}).code, 0);
+}
+
+TEST_F(DiffCommand, Refuses) {
+  save_model(conv_batch_norm(), folder_ / "net.onnx");
+  expect_refusal(run({"diff", "a.json"}), 2, "A B");
+  expect_refusal(run({"diff", "a.json", "none.json"}), 5, "none.json");
+  expect_refusal(run({"diff", "a.json", "net.onnx"}), 3, "neither a trace nor a profile");
+  expect_refusal(run({"diff", "a.json", "b.json", "--fail-on", "sideways"}), 2, "none of added");
+  expect_refusal(run({"diff", "a.json", "b.json", "--only", "Nothing"}), 2, "no operation");
+  expect_refusal(run({"diff", "a.json", "b.json", "--steps", "3"}), 2, "no such step");
+}
+
+class SlowDiffCommand : public CommandTest {};
+
+/// Ten million events of one name, packed a hundred times smaller.
+TEST_F(SlowDiffCommand, TenMillionEventsInBoundedMemory) {
+  std::string piece;
+  for (int i = 0; i < 1000; ++i) piece += event("Conv", i, 1) + ",";
+  std::string body = "{\"traceEvents\": [";
+  for (int i = 0; i < 10'000; ++i) body += piece;
+  body += event("Conv", 1, 1) + "]}";
+  write_file(folder_ / "huge.json.gz", gzipped(std::move(body)));
+  const ProcessResult result = run({"diff", "huge.json.gz", "huge.json.gz", "--exit-code"}, {.timeout = 600});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("10,000,001"));
+  EXPECT_LT(result.peak_kib, 100 * 1024);
+}
+
+}  // namespace
+}  // namespace relayout::test
