@@ -20,6 +20,8 @@ class ReferenceOutput {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
+  /// Whether there was an element to compare at all.
+  [[nodiscard]] bool holds_values() const noexcept { return elements_ > 0 && yardstick_.count() > 0; }
   /// Why equal values would prove nothing; nothing when they prove something. `varied`: inputs differed between samples.
   [[nodiscard]] std::optional<std::string> inconclusive(bool varied) const;
 

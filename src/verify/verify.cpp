@@ -387,6 +387,18 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
   }
 }
 
+/// Outputs whose values show nothing (a head that starts at zero) are the same where node by node everything unexplained is.
+void trust_nodes(const Reference& reference, VerifyResult& result) {
+  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+    OutputComparison& output = result.outputs[i];
+    if (output.outcome != Outcome::inconclusive || !reference.output(i).holds_values()) continue;
+    result.remarks.push_back("output " + quote(output.name) + " shows nothing (" + output.reason +
+                             "), but node by node b makes what a makes");
+    output.outcome = Outcome::same;
+    output.reason.clear();
+  }
+}
+
 /// Outputs over which every sample is ill-conditioned show nothing unless their nodes, or the proof, vouch for them.
 void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
   for (OutputComparison& output : result.outputs) {
@@ -525,6 +537,7 @@ void execute(Pair& pair, VerifyResult& result) {
     const bool vouched = judge_unexplained(pair, reference, result);
     if (!pair.options->outputs_only) judge_hidden(pair, reference, result);
     doubt_ill_conditioned(vouched || pair.proved, result);
+    if (vouched) trust_nodes(reference, result);
     const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
     if (!is_different(result) && std::ranges::all_of(result.interface, is_remark)) {
       check_optimized(pair, reference, floors, candidate, result);

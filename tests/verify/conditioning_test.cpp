@@ -112,6 +112,28 @@ TEST(Conditioning, V80AHeadThatStartsAtZeroIsTheSameWhereTheFilesProveIt) {
   EXPECT_TRUE(result.proof->proved);
 }
 
+TEST(Conditioning, V94AHeadThatStartsAtZeroIsTheSameWhereItsNodesAre) {
+  Network a(3);
+  a.input("x", {"N", "16"}).output("y", {"N", "40"});
+  a.normal("w1", {16, 32}, 0.3).node("MatMul", {"x", "w1"}, {"h"}), a.node("HardSwish", {"h"}, {"s"});
+  a.floats("head", {32, 40}, std::vector<float>(1280, 0)).node("MatMul", {"s", "head"}, {"y"});
+  const auto written_out = [&](const std::string& alpha, const std::string& name) {
+    Network b = a;
+    b.remove_node("s");
+    b.node("HardSigmoid", {"h"}, {"gate"}, {"alpha=" + alpha, "beta=0.5"}), b.node("Mul", {"h", "gate"}, {name});
+    b.replace_uses("s", name);
+    b.sort();
+    return b;
+  };
+  const VerifyResult same = verified(a, written_out("0.16666667", "s"));
+  EXPECT_EQ(exit_code(same, false), 0) << summary(same);
+  EXPECT_THAT(same.remarks, Contains(HasSubstr("'y' shows nothing")));
+  const VerifyResult wrong = verified(a, written_out("0.2", "s"));
+  EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+  // Zeros are all that can be compared when the activation's result has another name in b.
+  EXPECT_NE(verified(a, written_out("0.2", "another")).outcome, Outcome::same);
+}
+
 TEST(Conditioning, V24OneWeightOfAWideLayerIsJudgedAtItsNode) {
   Network a(1);
   a.input("x", {"N", "512"}).output("y", {"N", "64"});

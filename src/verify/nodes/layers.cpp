@@ -506,6 +506,7 @@ void LayerComparison::describe(Layer& layer) const {
   result.by_structure = layer.by_structure;
   result.type = layer.reference->type;
   result.dims = layer.reference->dims;
+  result.constant = layer.yardstick.is_constant() && layer.yardstick.count() > 1;
   const auto region = region_of(*layer.a, [this](const Value& value) { return is_end(value, by_a_); });
   if (suspects_ != nullptr) {
     auto nodes = region_of(*layer.b, [this](const Value& value) { return is_end(value, by_b_); });
