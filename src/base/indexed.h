@@ -69,6 +69,9 @@ template <ElementId Id, class T>
 class IdVector {
  public:
   using Elements = std::vector<T>;
+  using value_type = T;
+  using iterator = typename Elements::iterator;
+  using const_iterator = typename Elements::const_iterator;
   IdVector() = default;
   explicit IdVector(std::size_t size) : elements_(size) {}
   IdVector(std::size_t size, const T& value) : elements_(size, value) {}
@@ -80,10 +83,10 @@ class IdVector {
   /// The id behind the last one, which the next element gets.
   [[nodiscard]] Id end_id() const noexcept { return id_at<Id>(elements_.size()); }
   [[nodiscard]] IdRange<Id> ids() const noexcept { return {Id{}, end_id()}; }
-  [[nodiscard]] auto begin() noexcept { return elements_.begin(); }
-  [[nodiscard]] auto end() noexcept { return elements_.end(); }
-  [[nodiscard]] auto begin() const noexcept { return elements_.begin(); }
-  [[nodiscard]] auto end() const noexcept { return elements_.end(); }
+  [[nodiscard]] iterator begin() noexcept { return elements_.begin(); }
+  [[nodiscard]] iterator end() noexcept { return elements_.end(); }
+  [[nodiscard]] const_iterator begin() const noexcept { return elements_.begin(); }
+  [[nodiscard]] const_iterator end() const noexcept { return elements_.end(); }
   [[nodiscard]] typename Elements::reference back() { return elements_.back(); }
   /// Appends an element and returns its id.
   template <class... Arguments>

@@ -37,24 +37,24 @@ LayoutGuide::LayoutGuide(const Program& program, const std::vector<NodeId>& node
                          const PlanningOptions& options) {
   for (const NodeId index : nodes) {
     const ProgramNode& node = program.nodes()[index];
-    nodes_[index] = static_cast<int>(graph_.nodes.size());
+    nodes_[index] = graph_.nodes.end_id();
     LayoutNode made{node.node, node.node->subgraphs().empty() ? node.op : nullptr, {}, {}};
-    for (const ValueId input : node.inputs) made.inputs.push_back(number(program, states, input));
-    for (const ValueId output : node.outputs) made.outputs.push_back(number(program, states, output));
-    graph_.nodes.push_back(std::move(made));
+    for (const ValueId input : node.inputs) made.inputs.push_back(id_of(program, states, input));
+    for (const ValueId output : node.outputs) made.outputs.push_back(id_of(program, states, output));
+    graph_.nodes.add(std::move(made));
     for (const ValueId output : node.outputs) {
-      if (output != ValueId::none) graph_.values[static_cast<std::size_t>(values_.at(output))].is_output = program.is_output(output);
+      if (output != ValueId::none) graph_.values[values_.at(output)].is_output = program.is_output(output);
     }
   }
   answers_ = see_through_sequences(graph_);
   plan_ = plan_layout(graph_, options);
 }
 
-int LayoutGuide::number(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value) {
-  if (value == ValueId::none) return -1;
-  const auto [entry, is_new] = values_.try_emplace(value, static_cast<int>(graph_.values.size()));
+LayoutValueId LayoutGuide::id_of(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value) {
+  if (value == ValueId::none) return LayoutValueId::none;
+  const auto [entry, is_new] = values_.try_emplace(value, graph_.values.end_id());
   if (!is_new) return entry->second;
-  LayoutValue& made = graph_.values.emplace_back();
+  LayoutValue& made = graph_.values[graph_.values.add()];
   const ValueState& state = states[value];
   made.value = program.values()[value];
   if (state.is_tensor() && is_plannable(state.info->type, state.info->dims)) {
@@ -68,34 +68,34 @@ int LayoutGuide::number(const Program& program, const IdVector<ValueId, ValueSta
   return entry->second;
 }
 
-int LayoutGuide::place_of(NodeId node) const {
+LayoutNodeId LayoutGuide::place_of(NodeId node) const {
   const auto found = nodes_.find(node);
-  return found == nodes_.end() ? -1 : answers_[static_cast<std::size_t>(found->second)];
+  return found == nodes_.end() ? LayoutNodeId::none : answers_[found->second];
 }
 
 std::optional<AxisOrder> LayoutGuide::wanted(NodeId node, std::size_t input) const {
-  const int place = place_of(node);
-  return place < 0 ? std::nullopt : plan_.wanted(graph_, place, input);
+  const LayoutNodeId place = place_of(node);
+  return place == LayoutNodeId::none ? std::nullopt : plan_.wanted(graph_, place, input);
 }
 
 std::optional<AxisOrder> LayoutGuide::made(NodeId node, std::size_t output) const {
-  const int place = place_of(node);
-  const int value = place < 0 ? -1 : graph_.nodes[static_cast<std::size_t>(place)].output(output);
-  if (value < 0 || !plan_.has_order[static_cast<std::size_t>(value)]) return std::nullopt;
-  const AxisOrder& held = plan_.held[static_cast<std::size_t>(value)];
-  const Dims& dims = graph_.values[static_cast<std::size_t>(value)].dims;
+  const LayoutNodeId place = place_of(node);
+  const LayoutValueId value = place == LayoutNodeId::none ? LayoutValueId::none : graph_.nodes[place].output(output);
+  if (value == LayoutValueId::none || !plan_.has_order[value]) return std::nullopt;
+  const AxisOrder& held = plan_.held[value];
+  const Dims& dims = graph_.values[value].dims;
   return held.empty() ? order_of(contiguous_axes(dims.size()), dims) : held;
 }
 
 std::optional<bool> LayoutGuide::is_ordered(NodeId node) const {
-  const int place = place_of(node);
-  if (place < 0 || !plan_.nodes[static_cast<std::size_t>(place)].has_choice) return std::nullopt;
-  return plan_.nodes[static_cast<std::size_t>(place)].is_ordered;
+  const LayoutNodeId place = place_of(node);
+  if (place == LayoutNodeId::none || !plan_.nodes[place].has_choice) return std::nullopt;
+  return plan_.nodes[place].is_ordered;
 }
 
 bool LayoutGuide::has_order(ValueId value) const {
   const auto found = values_.find(value);
-  return found != values_.end() && plan_.has_order[static_cast<std::size_t>(found->second)];
+  return found != values_.end() && plan_.has_order[found->second];
 }
 
 }  // namespace relayout

@@ -33,14 +33,14 @@ class LayoutGuide {
   [[nodiscard]] int64_t planned_packs() const { return static_cast<int64_t>(plan_.packs.size()); }
 
  private:
-  int number(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value);
-  [[nodiscard]] int place_of(NodeId node) const;
+  LayoutValueId id_of(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value);
+  [[nodiscard]] LayoutNodeId place_of(NodeId node) const;
 
   LayoutGraph graph_;
   LayoutPlan plan_;
-  std::vector<int> answers_;               ///< see see_through_sequences
-  std::unordered_map<NodeId, int> nodes_;  ///< the program's to the layout graph's
-  std::unordered_map<ValueId, int> values_;
+  IdVector<LayoutNodeId, LayoutNodeId> answers_;    ///< see see_through_sequences
+  std::unordered_map<NodeId, LayoutNodeId> nodes_;  ///< the program's to the layout graph's
+  std::unordered_map<ValueId, LayoutValueId> values_;
 };
 
 }  // namespace relayout

@@ -178,7 +178,7 @@ class Bench {
 std::string key_of(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) {
   std::string out = node.node->op_type();
   for (const onnx::AttributeProto& attribute : node.node->message().attribute()) out += "|" + attribute.SerializeAsString();
-  const auto add = [&](const std::vector<int>& values, const std::vector<AxisOrder>& orders) {
+  const auto add = [&](const std::vector<LayoutValueId>& values, const std::vector<AxisOrder>& orders) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const LayoutValue* const value = graph.value(values[i]);
       out += value != nullptr ? "|" + to_string(value->dims) : "|-";

@@ -3,33 +3,28 @@
 #include "layout/connections.h"
 
 #include <cstddef>
-#include <vector>
 
 #include "layout/layout_graph.h"
 
 namespace relayout {
 
 Connections::Connections(const LayoutGraph& graph)
-    : producers_(graph.values.size(), -1), first_(graph.values.size() + 1, 0), output_indices_(graph.values.size(), 0) {
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const LayoutNode& node = graph.nodes[i];
+    : producers_(graph.values.size(), LayoutNodeId::none),
+      output_indices_(graph.values.size()),
+      reads_(graph.values.size(), [&graph](const auto& add) {
+        for (const LayoutNodeId id : graph.nodes.ids()) {
+          const LayoutNode& node = graph.nodes[id];
+          for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+            if (node.inputs[i] != LayoutValueId::none) add(node.inputs[i], Read{id, i});
+          }
+        }
+      }) {
+  for (const LayoutNodeId id : graph.nodes.ids()) {
+    const LayoutNode& node = graph.nodes[id];
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] < 0) continue;
-      producers_[static_cast<std::size_t>(node.outputs[k])] = static_cast<int>(i);
-      output_indices_[static_cast<std::size_t>(node.outputs[k])] = k;
-    }
-    for (const int input : node.inputs) {
-      if (input >= 0) ++first_[static_cast<std::size_t>(input) + 1];
-    }
-  }
-  for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-  reads_.resize(static_cast<std::size_t>(first_.back()));
-  std::vector<int> next(first_.begin(), first_.end() - 1);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const LayoutNode& node = graph.nodes[i];
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      if (node.inputs[k] < 0) continue;
-      reads_[static_cast<std::size_t>(next[static_cast<std::size_t>(node.inputs[k])]++)] = {static_cast<int>(i), k};
+      if (node.outputs[k] == LayoutValueId::none) continue;
+      producers_[node.outputs[k]] = id;
+      output_indices_[node.outputs[k]] = k;
     }
   }
 }

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
+#include "base/indexed.h"
 #include "layout/layout_graph.h"
 
 namespace relayout {
@@ -12,23 +12,20 @@ namespace relayout {
 class Connections {
  public:
   struct Read {
-    int node;
-    std::size_t input;
+    LayoutNodeId node = LayoutNodeId::none;
+    std::size_t input = 0;
   };
   explicit Connections(const LayoutGraph& graph);
-  /// -1: it comes in.
-  [[nodiscard]] int producer(int value) const { return producers_[static_cast<std::size_t>(value)]; }
-  [[nodiscard]] std::size_t output_index(int value) const { return output_indices_[static_cast<std::size_t>(value)]; }
+  /// None: it comes in.
+  [[nodiscard]] LayoutNodeId producer(LayoutValueId value) const { return producers_[value]; }
+  [[nodiscard]] std::size_t output_index(LayoutValueId value) const { return output_indices_[value]; }
   /// In node order, each once per read.
-  [[nodiscard]] std::span<const Read> reads(int value) const {
-    const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(value)]);
-    return std::span(reads_).subspan(first, static_cast<std::size_t>(first_[static_cast<std::size_t>(value) + 1]) - first);
-  }
+  [[nodiscard]] std::span<const Read> reads(LayoutValueId value) const { return reads_[value]; }
 
  private:
-  std::vector<int> producers_, first_;
-  std::vector<std::size_t> output_indices_;
-  std::vector<Read> reads_;
+  IdVector<LayoutValueId, LayoutNodeId> producers_;
+  IdVector<LayoutValueId, std::size_t> output_indices_;
+  IdLists<LayoutValueId, Read> reads_;
 };
 
 }  // namespace relayout

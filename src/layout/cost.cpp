@@ -89,7 +89,7 @@ class DefaultCosts : public CostModel {
     const Dims& whole_dims = graph.value(node.input(0))->dims;
     const AxisOrder axes = order.empty() ? order_of(contiguous_axes(whole_dims.size()), whole_dims) : order;
     double out = 0;
-    for (const int output : node.outputs) {
+    for (const LayoutValueId output : node.outputs) {
       const LayoutValue* const part = graph.value(output);
       if (part == nullptr || !part->is_known() || part->dims.size() != whole_dims.size() || axes.empty()) continue;
       const auto outermost = static_cast<std::size_t>(axes.front());

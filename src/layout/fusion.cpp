@@ -19,7 +19,7 @@ static_assert(std::ranges::is_sorted(kFunctions));
 
 }  // namespace
 
-bool fuses(const LayoutGraph& graph, const LayoutNode& node, int value, bool is_first) {
+bool fuses(const LayoutGraph& graph, const LayoutNode& node, LayoutValueId value, bool is_first) {
   const LayoutValue *const in = graph.value(value), *const out = graph.value(node.output(0));
   if (node.op == nullptr || in == nullptr || out == nullptr || !in->is_known() || !out->is_known()) return false;
   if (in->type != DataType::float32 || out->type != DataType::float32 || in->dims != out->dims) return false;
@@ -29,7 +29,7 @@ bool fuses(const LayoutGraph& graph, const LayoutNode& node, int value, bool is_
     return other != nullptr && other->is_known() && other->dims == out->dims;
   }
   if (node.input(0) != value) return false;
-  const auto is_constant = [&](int input) { return input < 0 || graph.value(input)->is_constant; };
+  const auto is_constant = [&](LayoutValueId input) { return input == LayoutValueId::none || graph.value(input)->is_constant; };
   if (!std::ranges::all_of(node.inputs.begin() + 1, node.inputs.end(), is_constant)) return false;
   if (node.op->name == "BatchNormalization") return is_first;
   return std::ranges::binary_search(kFunctions, node.op->name);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/indexed.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/layout_graph.h"
@@ -30,46 +31,46 @@ class Gaps {
   Gaps(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan)
       : graph_(graph), connections_(connections), plan_(plan), strides_(graph.values.size()) {}
 
-  std::vector<int> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) follow(static_cast<int>(i));
-    std::vector<int> out;
-    for (std::size_t i = 0; i < strides_.size(); ++i) {
-      if (strides_[i] && needs_pack(static_cast<int>(i))) out.push_back(static_cast<int>(i));
+  std::vector<LayoutValueId> run() {
+    for (const LayoutNodeId id : graph_.nodes.ids()) follow(id);
+    std::vector<LayoutValueId> out;
+    for (const LayoutValueId id : strides_.ids()) {
+      if (strides_[id] && needs_pack(id)) out.push_back(id);
     }
     return out;
   }
 
  private:
-  [[nodiscard]] const LayoutValue& value(int number) const { return graph_.values[static_cast<std::size_t>(number)]; }
-  [[nodiscard]] const AxisOrder& held(int number) const { return plan_.held[static_cast<std::size_t>(number)]; }
-  [[nodiscard]] AxisOrder held_order(int number) const {
-    return held(number).empty() ? order_of(contiguous_axes(value(number).dims.size()), value(number).dims) : held(number);
+  [[nodiscard]] const LayoutValue& value(LayoutValueId id) const { return graph_.values[id]; }
+  [[nodiscard]] const AxisOrder& held(LayoutValueId id) const { return plan_.held[id]; }
+  [[nodiscard]] AxisOrder held_order(LayoutValueId id) const {
+    return held(id).empty() ? order_of(contiguous_axes(value(id).dims.size()), value(id).dims) : held(id);
   }
 
   /// How a node finds its first operand: as it lies, or as a dense copy in the order it wants.
-  [[nodiscard]] Dims strides_read(int node, int number) const {
+  [[nodiscard]] Dims strides_read(LayoutNodeId node, LayoutValueId id) const {
     const auto wanted = plan_.wanted(graph_, node, 0);
-    if (wanted && *wanted != held_order(number)) return strides_of(*wanted, value(number).dims);
-    const auto& strides = strides_[static_cast<std::size_t>(number)];
-    return strides ? *strides : strides_of(held(number), value(number).dims);
+    if (wanted && *wanted != held_order(id)) return strides_of(*wanted, value(id).dims);
+    const auto& strides = strides_[id];
+    return strides ? *strides : strides_of(held(id), value(id).dims);
   }
 
   /// Where a view's results lie, when that is not dense in their own order.
-  void follow(int index) {
-    const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(index)];
+  void follow(LayoutNodeId index) {
+    const LayoutNode& node = graph_.nodes[index];
     if (!is_view(node) || node.op->name == "Expand") return;
     const LayoutValue* const x = graph_.value(node.input(0));
     if (x == nullptr || !x->is_known() || x->is_constant) return;
     const Dims strides = strides_read(index, node.input(0));
-    for (const int output : node.outputs) {
-      if (output < 0 || !value(output).is_known()) continue;
+    for (const LayoutValueId output : node.outputs) {
+      if (output == LayoutValueId::none || !value(output).is_known()) continue;
       const auto seen = viewed(node, *x, strides, value(output).dims);
       if (!seen || element_count(value(output).dims) == 0) continue;
       const auto order = order_of_strides(value(output).dims, *seen);
       const bool in_order = order == held_order(output);
       // A planned order is made by the node itself when strides do not give it.
-      if (plan_.has_order[static_cast<std::size_t>(output)] && !in_order) continue;
-      if (!in_order || !is_dense(value(output).dims, *seen)) strides_[static_cast<std::size_t>(output)] = *seen;
+      if (plan_.has_order[output] && !in_order) continue;
+      if (!in_order || !is_dense(value(output).dims, *seen)) strides_[output] = *seen;
     }
   }
 
@@ -85,11 +86,11 @@ class Gaps {
     return out;
   }
 
-  [[nodiscard]] bool needs_pack(int number) const {
-    return std::ranges::any_of(connections_.reads(number), [&](const Connections::Read& read) {
+  [[nodiscard]] bool needs_pack(LayoutValueId id) const {
+    return std::ranges::any_of(connections_.reads(id), [&](const Connections::Read& read) {
       const auto wanted = plan_.wanted(graph_, read.node, read.input);
-      if (wanted && *wanted != held_order(number)) return false;
-      return needs_dense(graph_.nodes[static_cast<std::size_t>(read.node)], read.input, *strides_[static_cast<std::size_t>(number)]);
+      if (wanted && *wanted != held_order(id)) return false;
+      return needs_dense(graph_.nodes[read.node], read.input, *strides_[id]);
     });
   }
 
@@ -122,12 +123,12 @@ class Gaps {
   const LayoutGraph& graph_;
   const Connections& connections_;
   const LayoutPlan& plan_;
-  std::vector<std::optional<Dims>> strides_;  ///< of values that are not dense in their own order
+  IdVector<LayoutValueId, std::optional<Dims>> strides_;  ///< of values that are not dense in their own order
 };
 
 }  // namespace
 
-std::vector<int> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan) {
+std::vector<LayoutValueId> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan) {
   return Gaps(graph, connections, plan).run();
 }
 

@@ -8,6 +8,6 @@
 namespace relayout {
 
 /// Values that are views with gaps, or of another order than their own, and are read by somebody who needs them dense: each is copied once.
-[[nodiscard]] std::vector<int> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan);
+[[nodiscard]] std::vector<LayoutValueId> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan);
 
 }  // namespace relayout

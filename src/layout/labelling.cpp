@@ -4,9 +4,9 @@
 #include "layout/labelling.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
+#include "base/indexed.h"
 #include "layout/min_cut.h"
 
 namespace relayout {
@@ -15,37 +15,38 @@ namespace {
 class Network {
  public:
   explicit Network(const Labelling& problem) : problem_(problem), network_(static_cast<int>(problem.ops.size())) {
-    for (std::size_t i = 0; i < problem.ops.size(); ++i) add_op(static_cast<int>(i), problem.ops[i]);
+    for (const OperatorId op : problem.ops.ids()) add_op(op, problem.ops[op]);
     for (const Labelling::Value& value : problem.values) add_value(value);
   }
-  [[nodiscard]] std::vector<bool> solve() const {
-    std::vector<bool> side = network_.source_side();
-    side.resize(problem_.ops.size());
-    for (std::size_t i = 0; i < side.size(); ++i) {
-      if (problem_.ops[i].mode) side[i] = *problem_.ops[i].mode;
-    }
-    return side;
+  [[nodiscard]] Modes solve() const {
+    const std::vector<bool> side = network_.source_side();
+    Modes out(problem_.ops.size());
+    for (const OperatorId op : out.ids()) out[op] = problem_.ops[op].mode.value_or(side[index_of(op)]);
+    return out;
   }
 
  private:
+  /// The network's first nodes are the operators.
+  static int number(OperatorId op) { return static_cast<int>(op); }
+
   /// Operators without a choice are source or sink themselves.
-  [[nodiscard]] int node_of(int op) const {
-    const auto& mode = problem_.ops[static_cast<std::size_t>(op)].mode;
-    if (!mode) return op;
+  [[nodiscard]] int node_of(OperatorId op) const {
+    const auto& mode = problem_.ops[op].mode;
+    if (!mode) return number(op);
     return *mode ? network_.source() : network_.sink();
   }
 
-  void add_op(int op, const Labelling::Op& entry) {
+  void add_op(OperatorId op, const Labelling::Op& entry) {
     if (entry.mode) return;
-    if (entry.gain > 0) network_.add(network_.source(), op, entry.gain);
-    if (entry.gain < 0) network_.add(op, network_.sink(), -entry.gain);
+    if (entry.gain > 0) network_.add(network_.source(), number(op), entry.gain);
+    if (entry.gain < 0) network_.add(number(op), network_.sink(), -entry.gain);
   }
 
   void add_value(const Labelling::Value& value) {
     if (value.copy_cost <= 0 || value.readers.empty()) return;
     const int source = network_.source(), sink = network_.sink();
     // The maker as one who is in mode 1 when the value comes in `order`.
-    const int maker = value.order == 0 ? sink : value.op < 0 ? source : node_of(value.op);
+    const int maker = value.order == 0 ? sink : value.op == OperatorId::none ? source : node_of(value.op);
     add_contiguous_copy(value, maker);
     std::vector<int> orders;
     for (const Labelling::Reader& reader : value.readers) {
@@ -62,7 +63,7 @@ class Network {
     if (maker == network_.sink()) return;
     std::vector<int> readers;
     for (const Labelling::Reader& reader : value.readers) {
-      const int node = reader.order == 0 ? network_.sink() : reader.op < 0 ? network_.source() : node_of(reader.op);
+      const int node = reader.order == 0 ? network_.sink() : reader.op == OperatorId::none ? network_.source() : node_of(reader.op);
       if (node != network_.source()) readers.push_back(node);
     }
     share(maker, readers, value.copy_cost, true);
@@ -74,7 +75,7 @@ class Network {
     std::vector<int> readers;
     for (const Labelling::Reader& reader : value.readers) {
       if (reader.order != order) continue;
-      const int node = reader.op < 0 ? network_.source() : node_of(reader.op);
+      const int node = reader.op == OperatorId::none ? network_.source() : node_of(reader.op);
       if (node != network_.sink()) readers.push_back(node);
     }
     share(maker, readers, value.copy_cost, false);
@@ -105,12 +106,12 @@ class Network {
 
 }  // namespace
 
-std::vector<bool> solve(const Labelling& problem) {
+Modes solve(const Labelling& problem) {
   return Network(problem).solve();
 }
 
-std::vector<int> copies(const Labelling::Value& value, const std::vector<bool>& modes) {
-  const auto order_of = [&](int op, int order) { return op < 0 || modes[static_cast<std::size_t>(op)] ? order : 0; };
+std::vector<int> copies(const Labelling::Value& value, const Modes& modes) {
+  const auto order_of = [&](OperatorId op, int order) { return op == OperatorId::none || modes[op] ? order : 0; };
   const int held = order_of(value.op, value.order);
   std::vector<int> out;
   for (const Labelling::Reader& reader : value.readers) {
@@ -123,10 +124,11 @@ std::vector<int> copies(const Labelling::Value& value, const std::vector<bool>& 
   return out;
 }
 
-int64_t cost(const Labelling& problem, const std::vector<bool>& modes) {
+int64_t cost(const Labelling& problem, const Modes& modes) {
   int64_t out = 0;
-  for (std::size_t i = 0; i < problem.ops.size(); ++i) {
-    if (modes[i] == (problem.ops[i].gain < 0)) out += modes[i] ? -problem.ops[i].gain : problem.ops[i].gain;
+  for (const OperatorId op : problem.ops.ids()) {
+    const int64_t gain = problem.ops[op].gain;
+    if (modes[op] == (gain < 0)) out += modes[op] ? -gain : gain;
   }
   for (const Labelling::Value& value : problem.values) {
     out += value.copy_cost * static_cast<int64_t>(copies(value, modes).size());

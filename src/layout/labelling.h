@@ -5,7 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "base/indexed.h"
+
 namespace relayout {
+
+enum class OperatorId : int { none = -1 };  ///< an operator of a labelling problem: one node of a layout graph or several
 
 /// The choice at the heart of a layout plan, without anything of operators in it: operators run in mode 0 (every port contiguous) or in
 /// mode 1 (each port in an order of its own); a value that somebody needs in another order than it is made in is copied once per order.
@@ -13,30 +17,33 @@ namespace relayout {
 struct Labelling {
   /// A value's reader.
   struct Reader {
-    int op = -1;    ///< -1: somebody who needs `order` whatever is chosen (barriers, graph outputs)
-    int order = 0;  ///< needed in mode 1, or always when there is no op
+    OperatorId op = OperatorId::none;  ///< none: `order` is needed whatever is chosen (barriers, graph outputs)
+    int order = 0;                     ///< needed in mode 1, or always when there is no op
     bool operator==(const Reader&) const = default;
   };
   struct Value {
-    int op = -1;            ///< that makes it; -1: it comes in `order` whatever is chosen
-    int order = 0;          ///< made in mode 1, or always when there is no op
-    int64_t copy_cost = 0;  ///< of one copy into another order
+    OperatorId op = OperatorId::none;  ///< that makes it; none: it comes in `order` whatever is chosen
+    int order = 0;                     ///< made in mode 1, or always when there is no op
+    int64_t copy_cost = 0;             ///< of one copy into another order
     std::vector<Reader> readers;
   };
   struct Op {
     int64_t gain = 0;          ///< time in mode 0 − time in mode 1; may be negative
     std::optional<bool> mode;  ///< when there is no choice
   };
-  std::vector<Op> ops;
+  IdVector<OperatorId, Op> ops;
   std::vector<Value> values;
 };
 
-/// Per operator its mode: a minimum of gains lost plus costs of copies, and of several the one with the most operators in mode 1
+/// Per operator its mode.
+using Modes = IdVector<OperatorId, bool>;
+
+/// The modes to run in: a minimum of gains lost plus costs of copies, and of several the one with the most operators in mode 1
 /// (which is unique).
-[[nodiscard]] std::vector<bool> solve(const Labelling& problem);
+[[nodiscard]] Modes solve(const Labelling& problem);
 /// Into which orders a value is copied under these modes: each once.
-[[nodiscard]] std::vector<int> copies(const Labelling::Value& value, const std::vector<bool>& modes);
+[[nodiscard]] std::vector<int> copies(const Labelling::Value& value, const Modes& modes);
 /// Gains lost and copies paid.
-[[nodiscard]] int64_t cost(const Labelling& problem, const std::vector<bool>& modes);
+[[nodiscard]] int64_t cost(const Labelling& problem, const Modes& modes);
 
 }  // namespace relayout

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "base/checked.h"
+#include "base/indexed.h"
 #include "layout/connections.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -31,25 +31,25 @@ bool is_plannable(DataType type, const Dims& dims) {
   return true;
 }
 
-std::vector<int> see_through_sequences(LayoutGraph& graph) {
-  std::vector<int> out(graph.nodes.size());
-  std::iota(out.begin(), out.end(), 0);
+IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph) {
+  IdVector<LayoutNodeId, LayoutNodeId> out(graph.nodes.size());
+  for (const LayoutNodeId id : out.ids()) out[id] = id;
   const auto is = [](const LayoutNode& node, std::string_view op_type) { return node.op != nullptr && node.op->name == op_type; };
   if (std::ranges::none_of(graph.nodes, [&](const LayoutNode& node) { return is(node, "SplitToSequence"); })) return out;
   const Connections connections(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    LayoutNode& split = graph.nodes[i];
+  for (const LayoutNodeId id : graph.nodes.ids()) {
+    LayoutNode& split = graph.nodes[id];
     const LayoutValue* const sequence = graph.value(split.output(0));
     if (!is(split, "SplitToSequence") || sequence == nullptr || sequence->is_output) continue;
     const auto reads = connections.reads(split.output(0));
     const auto asks_for_known_part = [&](const Connections::Read& read) {
-      const LayoutNode& reader = graph.nodes[static_cast<std::size_t>(read.node)];
+      const LayoutNode& reader = graph.nodes[read.node];
       const LayoutValue* const position = graph.value(reader.input(1));
       return is(reader, "SequenceAt") && read.input == 0 && position != nullptr && position->is_constant;
     };
     if (reads.empty() || !std::ranges::all_of(reads, asks_for_known_part)) continue;
-    for (const Connections::Read& read : reads) graph.nodes[static_cast<std::size_t>(read.node)].inputs[0] = split.inputs[0];
-    out[i] = reads.front().node;
+    for (const Connections::Read& read : reads) graph.nodes[read.node].inputs[0] = split.inputs[0];
+    out[id] = reads.front().node;
     split.op = nullptr;
     split.inputs.clear();
     split.outputs.clear();

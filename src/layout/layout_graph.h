@@ -3,11 +3,15 @@
 #include <optional>
 #include <vector>
 
+#include "base/indexed.h"
 #include "layout/axis_order.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 
 namespace relayout {
+
+enum class LayoutValueId : int { none = -1 };  ///< a value of a layout graph
+enum class LayoutNodeId : int { none = -1 };   ///< a node of a layout graph
 
 /// A value as a layout plan sees it. Only tensors of known dims take part.
 struct LayoutValue {
@@ -26,26 +30,26 @@ struct LayoutValue {
 /// Whether a tensor's size is one that memory could have: others are as good as unknown.
 [[nodiscard]] bool is_plannable(DataType type, const Dims& dims);
 
-/// A node that runs, with its values by number (-1: absent).
+/// A node that runs, with its values (none: absent).
 struct LayoutNode {
   const Node* node = nullptr;
   const Op* op = nullptr;  ///< nullptr: nobody here knows the operator
-  std::vector<int> inputs, outputs;
-  [[nodiscard]] int input(std::size_t index) const { return index < inputs.size() ? inputs[index] : -1; }
-  [[nodiscard]] int output(std::size_t index) const { return index < outputs.size() ? outputs[index] : -1; }
+  std::vector<LayoutValueId> inputs, outputs;
+  [[nodiscard]] LayoutValueId input(std::size_t index) const { return index < inputs.size() ? inputs[index] : LayoutValueId::none; }
+  [[nodiscard]] LayoutValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : LayoutValueId::none; }
 };
 
 /// What a layout is planned for: one graph with the shapes of one run. Nodes in an order in which they can run; those whose results are
 /// constant, and those that nobody needs, are left out.
 struct LayoutGraph {
-  std::vector<LayoutNode> nodes;
-  std::vector<LayoutValue> values;
-  [[nodiscard]] const LayoutValue* value(int number) const { return number < 0 ? nullptr : &values[static_cast<std::size_t>(number)]; }
+  IdVector<LayoutNodeId, LayoutNode> nodes;
+  IdVector<LayoutValueId, LayoutValue> values;
+  [[nodiscard]] const LayoutValue* value(LayoutValueId id) const { return id == LayoutValueId::none ? nullptr : &values[id]; }
 };
 
 /// Sequences of parts of a tensor that are only asked for parts at known positions need not exist: their SequenceAt reads the tensor itself
 /// afterwards, and SplitToSequence is left without operands and results. Per node that which answers for it: itself, or of a
 /// SplitToSequence its first SequenceAt.
-std::vector<int> see_through_sequences(LayoutGraph& graph);
+IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph);
 
 }  // namespace relayout

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/layout_graph.h"
@@ -30,13 +31,14 @@ constexpr int64_t kMostInnerReorders = 2, kConvolutionsPerReorder = 4;
 
 class Reporter {
  public:
-  Reporter(const LayoutGraph& graph, const LayoutPlan& plan) : graph_(graph), plan_(plan), connections_(graph) {}
+  Reporter(const LayoutGraph& graph, const LayoutPlan& plan)
+      : graph_(graph), plan_(plan), connections_(graph), tensors_(graph.values.size(), -1) {}
 
   LayoutReport run() {
     number_tensors();
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_operator(static_cast<int>(i));
+    for (const LayoutNodeId id : graph_.nodes.ids()) add_operator(id);
     for (const PlannedCopy& copy : plan_.copies) add_reorder(copy);
-    for (const int value : plan_.packs) out_.packs.push_back(tensor_of(value));
+    for (const LayoutValueId value : plan_.packs) out_.packs.push_back(tensor_of(value));
     find_regions();
     add_up();
     judge();
@@ -44,9 +46,9 @@ class Reporter {
   }
 
  private:
-  [[nodiscard]] const LayoutValue& value(int number) const { return graph_.values[static_cast<std::size_t>(number)]; }
-  [[nodiscard]] int tensor_of(int value) const { return value < 0 ? -1 : tensors_[static_cast<std::size_t>(value)]; }
-  [[nodiscard]] const AxisOrder& held(int value) const { return plan_.held[static_cast<std::size_t>(value)]; }
+  [[nodiscard]] const LayoutValue& value(LayoutValueId id) const { return graph_.values[id]; }
+  [[nodiscard]] int tensor_of(LayoutValueId value) const { return value == LayoutValueId::none ? -1 : tensors_[value]; }
+  [[nodiscard]] const AxisOrder& held(LayoutValueId value) const { return plan_.held[value]; }
 
   static std::string name_of(const Node& node) {
     const Value* const first = node.output(0);
@@ -54,29 +56,28 @@ class Reporter {
   }
 
   void number_tensors() {
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      const LayoutValue& entry = graph_.values[i];
-      tensors_.push_back(-1);
-      const bool is_used =
-          entry.is_output || connections_.producer(static_cast<int>(i)) >= 0 || !connections_.reads(static_cast<int>(i)).empty();
+    for (const LayoutValueId id : graph_.values.ids()) {
+      const LayoutValue& entry = graph_.values[id];
+      const bool is_made = connections_.producer(id) != LayoutNodeId::none;
+      const bool is_used = entry.is_output || is_made || !connections_.reads(id).empty();
       if (entry.is_constant || !is_used) continue;
-      tensors_.back() = static_cast<int>(out_.tensors.size());
+      tensors_[id] = static_cast<int>(out_.tensors.size());
       TensorLayout& made = out_.tensors.emplace_back();
       made.name = entry.value->name();
-      made.is_input = connections_.producer(static_cast<int>(i)) < 0;
+      made.is_input = !is_made;
       made.is_output = entry.is_output;
-      values_.push_back(static_cast<int>(i));
+      values_.push_back(id);
       if (!entry.is_known()) continue;
       made.type = entry.type;
       made.dims = entry.dims;
       made.bytes = entry.bytes();
-      made.layout = order_name(plan_.held[i], entry.dims);
+      made.layout = order_name(plan_.held[id], entry.dims);
     }
   }
 
-  void add_operator(int index) {
-    const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(index)];
-    const NodePlan& plan = plan_.nodes[static_cast<std::size_t>(index)];
+  void add_operator(LayoutNodeId index) {
+    const LayoutNode& node = graph_.nodes[index];
+    const NodePlan& plan = plan_.nodes[index];
     OperatorLayout& made = out_.operators.emplace_back();
     made.node = name_of(*node.node);
     made.op_type = (node.node->domain().empty() ? "" : std::string(node.node->domain()) + ":") + node.node->op_type();
@@ -84,17 +85,17 @@ class Reporter {
     out_.convolutions += made.wants ? 1 : 0;
     made.layout = layout_of(node, plan);
     made.nanoseconds = plan.is_ordered ? plan.times.ordered : plan.times.contiguous;
-    for (const int input : node.inputs) {
+    for (const LayoutValueId input : node.inputs) {
       if (tensor_of(input) >= 0) made.inputs.push_back(tensor_of(input));
     }
-    for (const int output : node.outputs) {
+    for (const LayoutValueId output : node.outputs) {
       if (tensor_of(output) >= 0) made.outputs.push_back(tensor_of(output));
     }
     if (plan.is_ordered) return;
     made.reason = plan.has_choice ? "contiguous is cheaper here" : plan.barrier;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const int input = node.inputs[i];
-      made.loses |= input >= 0 && !is_contiguous(held(input)) && reads_elements(node, i);
+      const LayoutValueId input = node.inputs[i];
+      made.loses |= input != LayoutValueId::none && !is_contiguous(held(input)) && reads_elements(node, i);
     }
   }
 
@@ -102,7 +103,8 @@ class Reporter {
     if (!plan.has_choice) return plan.barrier.empty() ? "either" : "contiguous";
     if (!plan.is_ordered) return "contiguous";
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] >= 0 && !is_contiguous(plan.ports.inputs[i])) return order_name(plan.ports.inputs[i], value(node.inputs[i]).dims);
+      if (node.inputs[i] != LayoutValueId::none && !is_contiguous(plan.ports.inputs[i]))
+        return order_name(plan.ports.inputs[i], value(node.inputs[i]).dims);
     }
     return order_name(plan.ports.outputs.front(), value(node.output(0)).dims);
   }
@@ -114,14 +116,14 @@ class Reporter {
     made.from = order_name(copy.from, entry.dims);
     made.to = order_name(copy.to, entry.dims);
     made.bytes = entry.bytes();
-    const bool for_caller_alone = copy.readers.size() == 1 && copy.readers.front() < 0;
-    made.inner = connections_.producer(copy.value) >= 0 && !for_caller_alone;
-    for (const int reader : copy.readers) {
-      if (reader < 0) {
+    const bool for_caller_alone = copy.readers.size() == 1 && copy.readers.front() == LayoutNodeId::none;
+    made.inner = connections_.producer(copy.value) != LayoutNodeId::none && !for_caller_alone;
+    for (const LayoutNodeId reader : copy.readers) {
+      if (reader == LayoutNodeId::none) {
         made.readers.emplace_back();
         continue;
       }
-      const OperatorLayout& op = out_.operators[static_cast<std::size_t>(reader)];
+      const OperatorLayout& op = out_.operators[index_of(reader)];
       made.readers.push_back(op.node);
       if (made.reason.empty()) made.reason = op.op_type + (op.reason.empty() ? " runs in " + op.layout : ": " + op.reason);
     }
@@ -131,49 +133,47 @@ class Reporter {
 
   /// Tensors of an order that the same operator reads and writes in that order are one region.
   void find_regions() {
-    std::vector<int> parent(out_.tensors.size());
-    std::iota(parent.begin(), parent.end(), 0);
-    const auto root = [&](int tensor) {
-      while (parent[static_cast<std::size_t>(tensor)] != tensor) {
-        tensor = parent[static_cast<std::size_t>(tensor)] = parent[static_cast<std::size_t>(parent[static_cast<std::size_t>(tensor)])];
-      }
-      return tensor;
+    IdVector<LayoutValueId, LayoutValueId> parent(graph_.values.size());
+    for (const LayoutValueId id : parent.ids()) parent[id] = id;
+    const auto root = [&](LayoutValueId value) {
+      while (parent[value] != value) value = parent[value] = parent[parent[value]];
+      return value;
     };
-    std::vector<int> anchors(graph_.nodes.size(), -1);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!plan_.nodes[i].is_ordered) continue;
-      const auto join = [&](const std::vector<int>& values, const std::vector<AxisOrder>& orders) {
+    IdVector<LayoutNodeId, LayoutValueId> anchors(graph_.nodes.size(), LayoutValueId::none);
+    for (const LayoutNodeId id : graph_.nodes.ids()) {
+      if (!plan_.nodes[id].is_ordered) continue;
+      const auto join = [&](const std::vector<LayoutValueId>& values, const std::vector<AxisOrder>& orders) {
         for (std::size_t k = 0; k < values.size(); ++k) {
-          const int tensor = tensor_of(values[k]);
-          if (tensor < 0 || is_contiguous(orders[k])) continue;
-          if (anchors[i] < 0) anchors[i] = tensor;
-          parent[static_cast<std::size_t>(root(tensor))] = root(anchors[i]);
+          if (tensor_of(values[k]) < 0 || is_contiguous(orders[k])) continue;
+          if (anchors[id] == LayoutValueId::none) anchors[id] = values[k];
+          parent[root(values[k])] = root(anchors[id]);
         }
       };
-      join(graph_.nodes[i].inputs, plan_.nodes[i].ports.inputs);
-      join(graph_.nodes[i].outputs, plan_.nodes[i].ports.outputs);
+      join(graph_.nodes[id].inputs, plan_.nodes[id].ports.inputs);
+      join(graph_.nodes[id].outputs, plan_.nodes[id].ports.outputs);
     }
-    std::vector<int> numbers(out_.tensors.size(), -1);
-    const auto region_of = [&](int tensor) {
-      int& number = numbers[static_cast<std::size_t>(root(tensor))];
-      if (number < 0) {
-        number = static_cast<int>(out_.regions.size());
+    IdVector<LayoutValueId, std::optional<std::size_t>> numbers(graph_.values.size());
+    const auto region_of = [&](LayoutValueId value) {
+      auto& number = numbers[root(value)];
+      if (!number) {
+        number = out_.regions.size();
         out_.regions.emplace_back();
       }
-      return number;
+      return *number;
     };
-    for (std::size_t i = 0; i < anchors.size(); ++i) {
-      if (anchors[i] < 0) continue;
-      LayoutRegion& region = out_.regions[static_cast<std::size_t>(region_of(anchors[i]))];
-      const OperatorLayout& op = out_.operators[i];
+    for (const LayoutNodeId id : anchors.ids()) {
+      if (anchors[id] == LayoutValueId::none) continue;
+      LayoutRegion& region = out_.regions[region_of(anchors[id])];
+      const OperatorLayout& op = out_.operators[index_of(id)];
       if (region.operators++ == 0) region.first = op.node;
       region.last = op.node;
       region.convolutions += op.wants ? 1 : 0;
     }
     for (std::size_t i = 0; i < out_.tensors.size(); ++i) {
       if (is_contiguous(held(values_[i]))) continue;
-      out_.tensors[i].region = region_of(static_cast<int>(i));
-      out_.regions[static_cast<std::size_t>(out_.tensors[i].region)].bytes += out_.tensors[i].bytes;
+      const std::size_t region = region_of(values_[i]);
+      out_.tensors[i].region = static_cast<int>(region);
+      out_.regions[region].bytes += out_.tensors[i].bytes;
     }
   }
 
@@ -211,8 +211,8 @@ class Reporter {
   const LayoutGraph& graph_;
   const LayoutPlan& plan_;
   Connections connections_;
-  std::vector<int> tensors_;  ///< per value; -1: not shown
-  std::vector<int> values_;   ///< per tensor
+  IdVector<LayoutValueId, int> tensors_;  ///< that a value is shown as; -1: it is not shown
+  std::vector<LayoutValueId> values_;     ///< per tensor
   LayoutReport out_;
 };
 
@@ -220,7 +220,7 @@ LayoutPropagation compare(const LayoutGraph& planned) {
   const LayoutPlan followed = propagate_layout(planned);
   LayoutPropagation out;
   out.reorders = static_cast<int64_t>(followed.copies.size());
-  for (const PlannedCopy& copy : followed.copies) out.bytes += planned.values[static_cast<std::size_t>(copy.value)].bytes();
+  for (const PlannedCopy& copy : followed.copies) out.bytes += planned.values[copy.value].bytes();
   if (followed.nanoseconds > 0) {
     out.predicted_gain = static_cast<double>(followed.contiguous_nanoseconds) / static_cast<double>(followed.nanoseconds);
   }

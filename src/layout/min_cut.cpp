@@ -11,6 +11,11 @@
 namespace relayout {
 namespace {
 
+/// The place of a number that is not negative.
+std::size_t at(int number) {
+  return static_cast<std::size_t>(number);
+}
+
 class PushRelabel {
  public:
   struct Arc {
@@ -21,35 +26,35 @@ class PushRelabel {
 
   /// `most` is more than any flow can be.
   PushRelabel(int nodes, int source, int sink, int64_t most)
-      : nodes_(nodes), source_(source), sink_(sink), most_(most), first_(static_cast<std::size_t>(nodes) + 1) {}
+      : nodes_(nodes), source_(source), sink_(sink), most_(most), first_(at(nodes) + 1) {}
 
   /// `edges`: from, to, capacity; called once.
   template <class Edges>
   void build(const Edges& edges) {
     for (const auto& edge : edges) {
-      ++first_[static_cast<std::size_t>(edge.from) + 1];
-      ++first_[static_cast<std::size_t>(edge.to) + 1];
+      ++first_[at(edge.from) + 1];
+      ++first_[at(edge.to) + 1];
     }
     for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
     arcs_.resize(2 * edges.size());
     std::vector<int> next(first_.begin(), first_.end() - 1);
     for (const auto& edge : edges) {
-      const int there = next[static_cast<std::size_t>(edge.from)]++;
-      const int back = next[static_cast<std::size_t>(edge.to)]++;
-      arcs_[static_cast<std::size_t>(there)] = {edge.to, back, edge.capacity};
-      arcs_[static_cast<std::size_t>(back)] = {edge.from, there, 0};
+      const int there = next[at(edge.from)]++;
+      const int back = next[at(edge.to)]++;
+      arcs_[at(there)] = {edge.to, back, edge.capacity};
+      arcs_[at(back)] = {edge.from, there, 0};
     }
   }
 
   void run() {
-    const auto count = static_cast<std::size_t>(nodes_);
+    const auto count = at(nodes_);
     excess_.assign(count, 0);
     height_.assign(count, nodes_);
     current_.assign(first_.begin(), first_.end() - 1);
     saturate_source();
     label_from_sink();
     while (highest_ >= 0) {
-      auto& waiting = active_[static_cast<std::size_t>(highest_)];
+      auto& waiting = active_[at(highest_)];
       if (waiting.empty()) {
         --highest_;
         continue;
@@ -64,7 +69,7 @@ class PushRelabel {
 
   /// Whether a node can still reach the sink.
   [[nodiscard]] std::vector<bool> sink_side() const {
-    std::vector<bool> reaches(static_cast<std::size_t>(nodes_), false);
+    std::vector<bool> reaches(at(nodes_), false);
     std::vector<int> queue{sink_};
     reaches[at(sink_)] = true;
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -79,8 +84,6 @@ class PushRelabel {
 
  private:
   static constexpr int64_t kWorkPerLabelling = 12;
-
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   /// Calls visit(from) for each node with residual capacity towards `node`.
   template <class Visit>
@@ -240,7 +243,7 @@ std::vector<bool> FlowNetwork::source_side() const {
   solver.build(edges);
   solver.run();
   std::vector<bool> out = solver.sink_side();
-  out.resize(static_cast<std::size_t>(nodes_));
+  out.resize(at(nodes_));
   out.flip();
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/indexed.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/cost.h"
@@ -37,38 +38,35 @@ class Planner {
     plan_.nodes.resize(graph_.nodes.size());
     plan_.held.resize(graph_.values.size());
     plan_.has_order.assign(graph_.values.size(), false);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) take_node(i);
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) take_value(static_cast<int>(i));
+    for (const LayoutNodeId id : graph_.nodes.ids()) take_node(id);
+    for (const LayoutValueId id : graph_.values.ids()) take_value(id);
     pin();
-    const std::vector<bool> modes = solve(problem_);
-    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
-      const int op = op_of(static_cast<int>(i));
-      plan_.nodes[i].is_ordered = op >= 0 && modes[static_cast<std::size_t>(op)];
-    }
+    const Modes modes = solve(problem_);
+    for (const LayoutNodeId id : graph_.nodes.ids()) plan_.nodes[id].is_ordered = has_choice(id) && modes[orders_.op_of[id]];
     for (std::size_t i = 0; i < taken_.size(); ++i) note_copies(i, modes);
     plan_.nanoseconds = base_ + cost(problem_, modes);
-    plan_.contiguous_nanoseconds = base_ + cost(problem_, std::vector<bool>(problem_.ops.size(), false));
+    plan_.contiguous_nanoseconds = base_ + cost(problem_, Modes(problem_.ops.size(), false));
     plan_.packs = find_packs(graph_, connections_, plan_);
     return std::move(plan_);
   }
 
  private:
-  [[nodiscard]] int op_of(int node) const { return orders_.op_of[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] bool has_choice(LayoutNodeId node) const { return orders_.op_of[node] != OperatorId::none; }
 
-  void take_node(std::size_t index) {
+  void take_node(LayoutNodeId index) {
     const LayoutNode& node = graph_.nodes[index];
     NodePlan& plan = plan_.nodes[index];
     plan.ports = orders_.ports[index];
     plan.barrier = orders_.barriers[index];
     plan.is_shuffle = orders_.is_shuffle[index];
-    plan.has_choice = orders_.op_of[index] >= 0;
+    plan.has_choice = has_choice(index);
     if (plan.ports.inputs.empty()) plan.ports.inputs.resize(node.inputs.size());
     // A shuffle is one copy, whatever order it is in; what is fused costs as much in either.
     if (!plan.is_shuffle && !orders_.is_fused[index]) plan.times = costs_.times(graph_, node, plan.ports);
     base_ += plan.has_choice ? std::min(plan.times.contiguous, plan.times.ordered) : plan.times.contiguous;
     if (!plan.has_choice) return;
-    const auto op = static_cast<std::size_t>(orders_.op_of[index]);
-    if (op >= problem_.ops.size()) problem_.ops.resize(op + 1);
+    const OperatorId op = orders_.op_of[index];
+    if (op >= problem_.ops.end_id()) problem_.ops.resize(index_of(op) + 1);
     problem_.ops[op].gain += plan.times.contiguous - plan.times.ordered;
   }
 
@@ -81,69 +79,69 @@ class Planner {
     return static_cast<int>(known.size());
   }
 
-  void take_value(int index) {
-    const LayoutValue& value = graph_.values[static_cast<std::size_t>(index)];
+  void take_value(LayoutValueId index) {
+    const LayoutValue& value = graph_.values[index];
     if (!value.is_known() || value.is_constant) return;
     std::vector<AxisOrder> orders;
     Labelling::Value entry;
-    const int maker = connections_.producer(index);
-    if (maker >= 0 && op_of(maker) >= 0) {
-      const auto& ports = orders_.ports[static_cast<std::size_t>(maker)];
+    const LayoutNodeId maker = connections_.producer(index);
+    if (maker != LayoutNodeId::none && has_choice(maker)) {
+      const auto& ports = orders_.ports[maker];
       entry.order = number(orders, ports.outputs[connections_.output_index(index)]);
-      entry.op = entry.order == 0 ? -1 : op_of(maker);
-    } else if (maker < 0 && value.fixed) {
+      entry.op = entry.order == 0 ? OperatorId::none : orders_.op_of[maker];
+    } else if (maker == LayoutNodeId::none && value.fixed) {
       entry.order = number(orders, *value.fixed);
     }
     for (const Connections::Read& read : connections_.reads(index)) {
-      const auto reader = static_cast<std::size_t>(read.node);
-      if (!reads_elements(graph_.nodes[reader], read.input)) continue;
-      const int order = op_of(read.node) < 0 ? 0 : number(orders, orders_.ports[reader].inputs[read.input]);
-      entry.readers.push_back({order == 0 ? -1 : op_of(read.node), order});
+      if (!reads_elements(graph_.nodes[read.node], read.input)) continue;
+      const int order = has_choice(read.node) ? number(orders, orders_.ports[read.node].inputs[read.input]) : 0;
+      entry.readers.push_back({order == 0 ? OperatorId::none : orders_.op_of[read.node], order});
     }
-    if (value.is_output) entry.readers.push_back({-1, value.fixed ? number(orders, *value.fixed) : 0});
+    if (value.is_output) entry.readers.push_back({OperatorId::none, value.fixed ? number(orders, *value.fixed) : 0});
     if (orders.empty()) return;
     entry.copy_cost = costs_.copy_nanoseconds(value);
-    plan_.has_order[static_cast<std::size_t>(index)] = true;
+    plan_.has_order[index] = true;
     problem_.values.push_back(std::move(entry));
     taken_.push_back({index, std::move(orders)});
   }
 
   void pin() {
     if (options_.choice == LayoutChoice::automatic) return;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const LayoutNode& node = graph_.nodes[i];
-      if (op_of(static_cast<int>(i)) < 0) continue;
-      auto& mode = problem_.ops[static_cast<std::size_t>(op_of(static_cast<int>(i)))].mode;
+    for (const LayoutNodeId id : graph_.nodes.ids()) {
+      const LayoutNode& node = graph_.nodes[id];
+      if (!has_choice(id)) continue;
+      auto& mode = problem_.ops[orders_.op_of[id]].mode;
       if (options_.choice == LayoutChoice::never) mode = false;
       if (options_.choice == LayoutChoice::always && node.op->layout == LayoutRule::wants) mode = true;
     }
   }
 
-  void note_copies(std::size_t taken, const std::vector<bool>& modes) {
+  void note_copies(std::size_t taken, const Modes& modes) {
     const auto& [index, orders] = taken_[taken];
     const Labelling::Value& entry = problem_.values[taken];
-    const Dims& dims = graph_.values[static_cast<std::size_t>(index)].dims;
+    const Dims& dims = graph_.values[index].dims;
     const auto order_at = [&](int number) {
       return number == 0 ? order_of(contiguous_axes(dims.size()), dims) : orders[static_cast<std::size_t>(number) - 1];
     };
-    const auto order_in_mode = [&](int op, int order) { return op < 0 || modes[static_cast<std::size_t>(op)] ? order : 0; };
+    const auto order_in_mode = [&](OperatorId op, int order) { return op == OperatorId::none || modes[op] ? order : 0; };
     const int held = order_in_mode(entry.op, entry.order);
-    if (held != 0) plan_.held[static_cast<std::size_t>(index)] = order_at(held);
+    if (held != 0) plan_.held[index] = order_at(held);
     for (const int to : copies(entry, modes)) {
       PlannedCopy copy{index, order_at(held), order_at(to), {}};
       std::size_t reader = 0;
       for (const Connections::Read& read : connections_.reads(index)) {
-        if (!reads_elements(graph_.nodes[static_cast<std::size_t>(read.node)], read.input)) continue;
+        if (!reads_elements(graph_.nodes[read.node], read.input)) continue;
         const Labelling::Reader& entry_reader = entry.readers[reader++];
         if (order_in_mode(entry_reader.op, entry_reader.order) == to) copy.readers.push_back(read.node);
       }
-      if (reader < entry.readers.size() && order_in_mode(-1, entry.readers[reader].order) == to) copy.readers.push_back(-1);
+      if (reader < entry.readers.size() && order_in_mode(OperatorId::none, entry.readers[reader].order) == to)
+        copy.readers.push_back(LayoutNodeId::none);
       plan_.copies.push_back(std::move(copy));
     }
   }
 
   struct Taken {
-    int value;
+    LayoutValueId value;
     std::vector<AxisOrder> orders;
   };
   const LayoutGraph& graph_;
@@ -159,12 +157,11 @@ class Planner {
 
 }  // namespace
 
-std::optional<AxisOrder> LayoutPlan::wanted(const LayoutGraph& graph, int node, std::size_t input) const {
-  const auto index = static_cast<std::size_t>(node);
-  const int number = graph.nodes[index].input(input);
-  if (number < 0 || !has_order[static_cast<std::size_t>(number)] || !reads_elements(graph.nodes[index], input)) return std::nullopt;
-  if (nodes[index].is_ordered) return nodes[index].ports.inputs[input];
-  const Dims& dims = graph.values[static_cast<std::size_t>(number)].dims;
+std::optional<AxisOrder> LayoutPlan::wanted(const LayoutGraph& graph, LayoutNodeId node, std::size_t input) const {
+  const LayoutValueId value = graph.nodes[node].input(input);
+  if (value == LayoutValueId::none || !has_order[value] || !reads_elements(graph.nodes[node], input)) return std::nullopt;
+  if (nodes[node].is_ordered) return nodes[node].ports.inputs[input];
+  const Dims& dims = graph.values[value].dims;
   return order_of(contiguous_axes(dims.size()), dims);
 }
 

@@ -23,24 +23,24 @@ struct NodePlan {
 
 /// A value in another order than it is made in, for everybody who reads it so.
 struct PlannedCopy {
-  int value = -1;
+  LayoutValueId value = LayoutValueId::none;
   AxisOrder from, to;
-  std::vector<int> readers;  ///< nodes; -1: a graph output
+  std::vector<LayoutNodeId> readers;  ///< none: a graph output
 };
 
 /// Which tensor lies how, for one graph and one set of shapes.
 struct LayoutPlan {
-  std::vector<NodePlan> nodes;
-  /// Per value the order it is made in; contiguous ones are empty. Dense or not.
-  std::vector<AxisOrder> held;
+  IdVector<LayoutNodeId, NodePlan> nodes;
+  /// The order that a value is made in; contiguous ones are empty. Dense or not.
+  IdVector<LayoutValueId, AxisOrder> held;
   /// Values that could lie in an order other than contiguous: only those are ever copied.
-  std::vector<bool> has_order;
+  IdVector<LayoutValueId, bool> has_order;
   std::vector<PlannedCopy> copies;                      ///< in the order of the values
-  std::vector<int> packs;                               ///< values that are a part of another and are made dense for whoever reads them so
+  std::vector<LayoutValueId> packs;                     ///< values that are a part of another and are made dense for whoever reads them so
   int64_t nanoseconds = 0, contiguous_nanoseconds = 0;  ///< predicted: this plan, and everything contiguous
 
   /// The order that a node needs an operand in; nothing when it takes it as it lies.
-  [[nodiscard]] std::optional<AxisOrder> wanted(const LayoutGraph& graph, int node, std::size_t input) const;
+  [[nodiscard]] std::optional<AxisOrder> wanted(const LayoutGraph& graph, LayoutNodeId node, std::size_t input) const;
 };
 
 struct PlanningOptions {

@@ -50,8 +50,8 @@ class Query {
   /// All ports contiguous.
   [[nodiscard]] Ports contiguous() const {
     Ports out;
-    const auto fill = [&](const std::vector<int>& values, std::vector<AxisOrder>& orders) {
-      for (const int value : values) {
+    const auto fill = [&](const std::vector<LayoutValueId>& values, std::vector<AxisOrder>& orders) {
+      for (const LayoutValueId value : values) {
         const LayoutValue* const entry = known(value);
         orders.push_back(entry != nullptr ? order_of(contiguous_axes(entry->dims.size()), entry->dims) : AxisOrder{});
       }
@@ -62,7 +62,7 @@ class Query {
   }
 
  private:
-  [[nodiscard]] const LayoutValue* known(int number) const {
+  [[nodiscard]] const LayoutValue* known(LayoutValueId number) const {
     const LayoutValue* const value = graph_.value(number);
     return value != nullptr && value->is_known() ? value : nullptr;
   }

@@ -27,48 +27,49 @@ class Propagation {
   }
 
   LayoutPlan run() {
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      if (connections_.producer(static_cast<int>(i)) < 0 && graph_.values[i].fixed) plan_.held[i] = *graph_.values[i].fixed;
+    for (const LayoutValueId id : graph_.values.ids()) {
+      const auto& fixed = graph_.values[id].fixed;
+      if (connections_.producer(id) == LayoutNodeId::none && fixed) plan_.held[id] = *fixed;
     }
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      step(static_cast<int>(i));
-      if (orders_.is_shuffle[i]) continue;  // one copy, whatever order it is in
-      const CostModel::Times times = default_costs().times(graph_, graph_.nodes[i], ports_at(i));
+    for (const LayoutNodeId id : graph_.nodes.ids()) {
+      step(id);
+      if (orders_.is_shuffle[id]) continue;  // one copy, whatever order it is in
+      const CostModel::Times times = default_costs().times(graph_, graph_.nodes[id], ports_at(id));
       plan_.contiguous_nanoseconds += times.contiguous;
-      plan_.nanoseconds += plan_.nodes[i].is_ordered ? times.ordered : times.contiguous;
+      plan_.nanoseconds += plan_.nodes[id].is_ordered ? times.ordered : times.contiguous;
     }
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      if (graph_.values[i].is_output && is_tensor(static_cast<int>(i)))
-        convert(static_cast<int>(i), graph_.values[i].fixed.value_or(AxisOrder{}), -1);
+    for (const LayoutValueId id : graph_.values.ids()) {
+      const LayoutValue& value = graph_.values[id];
+      if (value.is_output && is_tensor(id)) convert(id, value.fixed.value_or(AxisOrder{}), LayoutNodeId::none);
     }
     return std::move(plan_);
   }
 
  private:
-  [[nodiscard]] bool is_tensor(int value) const {
-    return value >= 0 && graph_.values[static_cast<std::size_t>(value)].is_known() &&
-           !graph_.values[static_cast<std::size_t>(value)].is_constant;
+  [[nodiscard]] bool is_tensor(LayoutValueId id) const {
+    const LayoutValue* const value = graph_.value(id);
+    return value != nullptr && value->is_known() && !value->is_constant;
   }
-  [[nodiscard]] Ports ports_at(std::size_t node) const {
+  [[nodiscard]] Ports ports_at(LayoutNodeId node) const {
     Ports out = plan_.nodes[node].ports;
     out.inputs.resize(graph_.nodes[node].inputs.size());
     return out;
   }
 
   /// A copy for one reader alone.
-  void convert(int value, const AxisOrder& to, int reader) {
-    const AxisOrder& held = plan_.held[static_cast<std::size_t>(value)];
+  void convert(LayoutValueId value, const AxisOrder& to, LayoutNodeId reader) {
+    const AxisOrder& held = plan_.held[value];
     if ((is_contiguous(held) && is_contiguous(to)) || held == to) return;
     plan_.copies.push_back({value, held, to, {reader}});
-    plan_.nanoseconds += default_costs().copy_nanoseconds(graph_.values[static_cast<std::size_t>(value)]);
+    plan_.nanoseconds += default_costs().copy_nanoseconds(graph_.values[value]);
   }
 
-  void step(int index) {
-    const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(index)];
-    NodePlan& plan = plan_.nodes[static_cast<std::size_t>(index)];
+  void step(LayoutNodeId index) {
+    const LayoutNode& node = graph_.nodes[index];
+    NodePlan& plan = plan_.nodes[index];
     std::optional<Ports> ports = wanted_ports(graph_, node);
     if (!ports) ports = follow(index);
-    plan.is_shuffle = orders_.is_shuffle[static_cast<std::size_t>(index)];
+    plan.is_shuffle = orders_.is_shuffle[index];
     plan.is_ordered = ports.has_value();
     if (ports) plan.ports = std::move(*ports);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -77,24 +78,23 @@ class Propagation {
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (!is_tensor(node.outputs[i]) || !plan.is_ordered || is_contiguous(plan.ports.outputs[i])) continue;
-      plan_.held[static_cast<std::size_t>(node.outputs[i])] = plan.ports.outputs[i];
+      plan_.held[node.outputs[i]] = plan.ports.outputs[i];
     }
   }
 
   /// The order of the first operand that is not smaller than the result.
-  [[nodiscard]] std::optional<Ports> follow(int index) const {
-    const LayoutNode& node = graph_.nodes[static_cast<std::size_t>(index)];
+  [[nodiscard]] std::optional<Ports> follow(LayoutNodeId index) const {
+    const LayoutNode& node = graph_.nodes[index];
     const LayoutValue* const result = graph_.value(node.output(0));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const int input = node.inputs[i];
+      const LayoutValueId input = node.inputs[i];
       if (!is_tensor(input) || !reads_elements(node, i)) continue;
-      const bool is_full = i == 0 || (result != nullptr && graph_.values[static_cast<std::size_t>(input)].dims == result->dims);
+      const bool is_full = i == 0 || (result != nullptr && graph_.values[input].dims == result->dims);
       if (!is_full) continue;
-      const AxisOrder& held = plan_.held[static_cast<std::size_t>(input)];
-      if (is_contiguous(held) && graph_.values[static_cast<std::size_t>(input)].dims == (result != nullptr ? result->dims : Dims{}))
-        return std::nullopt;
+      const AxisOrder& held = plan_.held[input];
+      if (is_contiguous(held) && graph_.values[input].dims == (result != nullptr ? result->dims : Dims{})) return std::nullopt;
       if (is_contiguous(held)) continue;
-      if (orders_.is_shuffle[static_cast<std::size_t>(index)]) return shuffled(index, held);
+      if (orders_.is_shuffle[index]) return shuffled(index, held);
       auto answer = ports_of(graph_, node, {false, i}, held);
       auto* const ports = std::get_if<Ports>(&answer);
       return ports != nullptr ? std::optional(std::move(*ports)) : std::nullopt;
@@ -103,8 +103,8 @@ class Propagation {
   }
 
   /// A channel shuffle keeps the order it gets, as one operator.
-  [[nodiscard]] std::optional<Ports> shuffled(int index, const AxisOrder& held) const {
-    const Ports& ports = orders_.ports[static_cast<std::size_t>(index)];
+  [[nodiscard]] std::optional<Ports> shuffled(LayoutNodeId index, const AxisOrder& held) const {
+    const Ports& ports = orders_.ports[index];
     return !ports.inputs.empty() && ports.inputs[0] == held ? std::optional(ports) : std::nullopt;
   }
 

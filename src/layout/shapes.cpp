@@ -229,25 +229,25 @@ class Builder {
     for (auto entry = nodes.rbegin(); entry != nodes.rend(); ++entry) {
       const auto& [node, operands] = *entry;
       LayoutNode made{node, find_kernel(*node), {}, {}};
-      for (const Value* input : operands) made.inputs.push_back(number(input));
+      for (const Value* input : operands) made.inputs.push_back(id_of(input));
       for (const Value* output : node->outputs())
-        made.outputs.push_back(output != nullptr && needed.contains(output) ? number(output) : -1);
-      out_.nodes.push_back(std::move(made));
+        made.outputs.push_back(output != nullptr && needed.contains(output) ? id_of(output) : LayoutValueId::none);
+      out_.nodes.add(std::move(made));
     }
     for (const Value* output : graph_.outputs()) {
-      const int index = number(output);
-      if (index >= 0) out_.values[static_cast<std::size_t>(index)].is_output = true;
+      const LayoutValueId id = id_of(output);
+      if (id != LayoutValueId::none) out_.values[id].is_output = true;
     }
     (void)see_through_sequences(out_);
     return std::move(out_);
   }
 
  private:
-  int number(const Value* value) {
-    if (value == nullptr) return -1;
-    const auto [entry, is_new] = numbers_.try_emplace(value, static_cast<int>(out_.values.size()));
+  LayoutValueId id_of(const Value* value) {
+    if (value == nullptr) return LayoutValueId::none;
+    const auto [entry, is_new] = ids_.try_emplace(value, out_.values.end_id());
     if (!is_new) return entry->second;
-    LayoutValue& made = out_.values.emplace_back();
+    LayoutValue& made = out_.values[out_.values.add()];
     made.value = value;
     if (const DatumInfo* const info = shapes_.find(*value);
         info != nullptr && info->kind == Datum::Kind::tensor && is_plannable(info->type, info->dims)) {
@@ -262,7 +262,7 @@ class Builder {
   const Graph& graph_;
   Shapes& shapes_;
   LayoutGraph out_;
-  std::unordered_map<const Value*, int> numbers_;
+  std::unordered_map<const Value*, LayoutValueId> ids_;
 };
 
 }  // namespace

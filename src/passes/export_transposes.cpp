@@ -43,17 +43,17 @@ class PairPass {
     const LayoutGraph planned = layout_graph(graph_, shapes);
     const LayoutPlan plan = plan_layout(planned, {context_.options.choice, nullptr});
     for (const PlannedCopy& copy : plan.copies) {
-      const LayoutValue& value = planned.values[static_cast<std::size_t>(copy.value)];
+      const LayoutValue& value = planned.values[copy.value];
       const AxisOrder last = order_of(channels_last_axes(value.dims.size()), value.dims);
       const bool is_pair = (copy.from == last && is_contiguous(copy.to)) || (copy.to == last && is_contiguous(copy.from));
       if (!is_pair || !is_transposable(value.type, graph_.opset("")) || !context_.may_rewrite()) continue;
       std::vector<const Node*> readers;
       bool for_caller = false;
-      for (const int reader : copy.readers) {
-        if (reader < 0) {
+      for (const LayoutNodeId reader : copy.readers) {
+        if (reader == LayoutNodeId::none) {
           for_caller = true;
         } else {
-          readers.push_back(planned.nodes[static_cast<std::size_t>(reader)].node);
+          readers.push_back(planned.nodes[reader].node);
         }
       }
       write(*graph_.find(value.value->name()), value.dims.size(), readers, for_caller);

@@ -54,20 +54,20 @@ class Planned {
   }
   [[nodiscard]] std::vector<std::string> packed() const {
     std::vector<std::string> out;
-    for (const int value : plan_.packs) out.push_back(name_of(value));
+    for (const LayoutValueId value : plan_.packs) out.push_back(name_of(value));
     return out;
   }
   /// "contiguous", "channels-last" or "both", of the tensor where it is made.
   [[nodiscard]] std::string layout(const std::string& name) const {
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      if (graph_.values[i].value->name() == name) return order_name(plan_.held[i], graph_.values[i].dims);
+    for (const LayoutValueId id : graph_.values.ids()) {
+      if (graph_.values[id].value->name() == name) return order_name(plan_.held[id], graph_.values[id].dims);
     }
     return "no such tensor";
   }
   /// Why the node that makes a tensor stays contiguous.
   [[nodiscard]] std::string barrier(const std::string& output) const {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (graph_.nodes[i].node->output(0)->name() == output) return plan_.nodes[i].barrier;
+    for (const LayoutNodeId id : graph_.nodes.ids()) {
+      if (graph_.nodes[id].node->output(0)->name() == output) return plan_.nodes[id].barrier;
     }
     return "no such node";
   }
@@ -105,7 +105,7 @@ class Planned {
     return std::ranges::none_of(graph_.nodes,
                                 [](const LayoutNode& node) { return !node.node->subgraphs().empty() || node.node->is("NonZero"); });
   }
-  [[nodiscard]] std::string name_of(int value) const { return graph_.values[static_cast<std::size_t>(value)].value->name(); }
+  [[nodiscard]] std::string name_of(LayoutValueId value) const { return graph_.values[value].value->name(); }
   std::unique_ptr<Model> model_;
   Shapes shapes_;
   LayoutGraph graph_;
@@ -223,9 +223,9 @@ TEST(LayoutPlan, L84ConvNeXtBlock) {
   EXPECT_THAT(planned.copied(), ElementsAre("x"));
   EXPECT_EQ(planned.layout("t"), "contiguous");
   EXPECT_EQ(planned.layout("u"), "channels-last");
-  for (std::size_t i = 0; i < planned.graph().nodes.size(); ++i) {
-    if (planned.graph().nodes[i].node->is("Transpose")) {
-      EXPECT_TRUE(planned.plan().nodes[i].is_ordered);
+  for (const LayoutNodeId id : planned.graph().nodes.ids()) {
+    if (planned.graph().nodes[id].node->is("Transpose")) {
+      EXPECT_TRUE(planned.plan().nodes[id].is_ordered);
     }
   }
 }
@@ -409,10 +409,10 @@ TEST(LayoutPlan, WhatIsFusedWithAConvolutionHasItsOrder) {
   const TornCosts costs;
   const LayoutPlan plan = plan_layout(graph, {LayoutChoice::automatic, &costs});
   std::vector<std::string> copied;
-  for (const PlannedCopy& copy : plan.copies) copied.emplace_back(graph.values[static_cast<std::size_t>(copy.value)].value->name());
+  for (const PlannedCopy& copy : plan.copies) copied.emplace_back(graph.values[copy.value].value->name());
   EXPECT_THAT(copied, UnorderedElementsAre("x", "r"));
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    EXPECT_EQ(plan.nodes[i].is_ordered, !graph.nodes[i].node->is("Softmax")) << graph.nodes[i].node->op_type();
+  for (const LayoutNodeId id : graph.nodes.ids()) {
+    EXPECT_EQ(plan.nodes[id].is_ordered, !graph.nodes[id].node->is("Softmax")) << graph.nodes[id].node->op_type();
   }
 }
 
