@@ -121,6 +121,10 @@ struct Profile {
 /// guessed, and what loading and executing throw.
 [[nodiscard]] Profile profile(const std::filesystem::path& model, const ProfileOptions& options = {});
 
+/// The parts of a node's name that exporters make a path: "/layer1/layer1.0/conv1/Conv" → layer1, layer1.0, conv1, Conv; names without a
+/// slash are parted at dots.
+[[nodiscard]] std::vector<std::string_view> path_of(std::string_view node);
+
 /// What rows are put together by.
 enum class Grouping : uint8_t { node, op, layout, implementation, scope };
 [[nodiscard]] std::string_view to_string(Grouping by) noexcept;

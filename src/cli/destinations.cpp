@@ -36,10 +36,6 @@ bool Destinations::take_output() const {
   return std::ranges::any_of(paths_, [](const auto& entry) { return entry.second == kStream; });
 }
 
-bool Destinations::any() const {
-  return !paths_.empty();
-}
-
 void write_destination(const std::string& path, std::string_view text) {
   if (path.empty()) return;
   if (path == kStream) {

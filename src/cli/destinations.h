@@ -16,7 +16,6 @@ class Destinations {
   /// cannot be written.
   void check(bool json) const;
   [[nodiscard]] bool take_output() const;
-  [[nodiscard]] bool any() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> paths_;  ///< option, path

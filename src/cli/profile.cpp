@@ -2,6 +2,7 @@
 #include "relayout/profile.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include "cli/destinations.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
+#include "cli/profile_html.h"
 #include "cli/profile_report.h"
 #include "cli/profile_table.h"
 #include "cli/progress.h"
@@ -34,7 +36,7 @@ constexpr int kTracedRuns = 10;     ///< enough to see what repeats; some hundre
 struct Request {
   std::vector<std::string> models, threads;
   InputWords inputs;
-  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown;
+  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html;
   std::optional<double> max_seconds;
   int64_t top = -1;
   std::string trace_names = "op";
@@ -106,6 +108,7 @@ Destinations destinations_of(const Request& request) {
   out.add("--markdown", request.markdown);
   out.add("--trace", request.trace);
   out.add("--stacks", request.stacks);
+  out.add("--html", request.html);
   return out;
 }
 
@@ -151,6 +154,7 @@ int run_one(const Request& request, const Common& common, const Setting& setting
   if (request.top < 0) all.top = 0;
   if (!request.csv.empty()) write_destination(request.csv, profile_csv(make_table(result, all)));
   if (!request.markdown.empty()) write_destination(request.markdown, profile_markdown(result, table));
+  if (!request.html.empty()) write_destination(request.html, profile_html(result, all));
   write_trace(request, common, result);
   if (!request.stacks.empty()) write_destination(request.stacks, collapsed_stacks(result));
   if (!request.annotated.empty()) annotate(request.models.front(), result, request.annotated, request.options.load);
@@ -172,17 +176,23 @@ int run_pair(const Request& request, const Common& common, const Setting& settin
   if (!request.slowdown.empty()) gate = SlowdownGate{parse_percent("--fail-on-slowdown", request.slowdown), request.strict};
   const ProfileComparison result = profile(request.models[0], request.models[1], options);
   progress.clear();
+  TableChoice all = request.table;
+  if (request.top < 0) all.top = 0;
+  if (!request.html.empty()) write_destination(request.html, comparison_html(result, all, gate));
   if (common.json) {
     write_output(comparison_json(result, request.table, gate).dump() + "\n");
   } else {
-    write_report(comparison_text(result, request.table, gate, style_of(common, false)));
+    const bool to_error = destinations_of(request).take_output();
+    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, style_of(common, to_error)));
   }
   return exit_code(result, gate);
 }
 
 /// What is of one model in one setting alone.
 void check_single(const Request& request, bool is_pair, bool is_sweep) {
-  const bool has_files = destinations_of(request).any() || !request.annotated.empty() || request.reference_columns;
+  const std::array files = {&request.csv, &request.markdown, &request.trace, &request.stacks, &request.annotated};
+  const bool has_files = request.reference_columns || std::ranges::any_of(files, [](const std::string* file) { return !file->empty(); });
+  if (is_sweep && !request.html.empty()) fail(ErrorKind::usage, "--html is of one setting of --threads and --dim");
   if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
   if (!is_pair && (!request.slowdown.empty() || !request.clock.empty())) {
     fail(ErrorKind::usage, "--fail-on-slowdown and --clock are of two models");
@@ -239,6 +249,8 @@ void declare_table(OptionSet& options, Request& request) {
   options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others");
   options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
   options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");
+  options.text("--html", "FILE", request.html,
+               "a page: time by operator and by scope as pictures, the table of all lines; of two, what differs");
   options.group("Files for other tools");
   options.text("--trace", "FILE", request.trace,
                "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis");

@@ -89,15 +89,21 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
 }
 
 std::string verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate, const ReportStyle& style) {
-  const std::string word = gate ? gate_text(comparison, *gate) : answer(comparison.ratio);
-  const bool is_bad = exit_code(comparison, gate) != 0;
-  std::string out = paint(word, is_bad ? Style::bad : Style::strong, style.color) + "   B takes " + ratio_text(comparison.ratio) +
-                    " the time of A · " + counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round") + ", " +
-                    (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
-  return gate ? out + "   exit " + std::to_string(exit_code(comparison, gate)) + "\n" : out + "\n";
+  const int code = exit_code(comparison, gate);
+  return paint(comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong, style.color) + "   " +
+         comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "") + "\n";
 }
 
 }  // namespace
+
+std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
+  return gate ? gate_text(comparison, *gate) : answer(comparison.ratio);
+}
+
+std::string comparison_basis(const ProfileComparison& comparison) {
+  return "B takes " + ratio_text(comparison.ratio) + " the time of A · " + counted(comparison.pairs, "pair") + " in " +
+         counted(comparison.rounds, "round") + ", " + (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
+}
 
 int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
   if (!gate) return 0;

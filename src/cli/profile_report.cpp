@@ -58,13 +58,6 @@ std::string rate(const std::optional<double>& value) {
   return value ? three_digits(*value) : "–";
 }
 
-std::string inputs_text(const Profile& profile) {
-  std::string out;
-  for (const auto& [name, dims] : profile.inputs) out += (out.empty() ? "" : ", ") + escape(name) + " " + to_string(dims);
-  for (std::size_t i = 0; i < profile.assumed.size(); ++i) out += (i == 0 ? " at " : ", ") + escape(profile.assumed[i]);
-  return out;
-}
-
 std::string heading(const Profile& profile, const ReportStyle& style) {
   std::string out = paint(escape(profile.model), Style::strong, style.color) + "   " + std::string(to_string(profile.mode));
   if (!profile.precision.empty()) out += " · " + profile.precision;
@@ -75,13 +68,6 @@ std::string heading(const Profile& profile, const ReportStyle& style) {
 /// p90, p95, p99.
 std::string tail_text(const Latency& latency) {
   return "p90 " + duration_text(latency.p90_us) + " · p95 " + duration_text(latency.p95_us) + " · p99 " + duration_text(latency.p99_us);
-}
-
-std::string memory_text(const Profile& profile) {
-  std::string out = "arena " + format_bytes(profile.arena_bytes);
-  if (!profile.peak_node.empty()) out += ", most in use " + format_bytes(profile.peak_bytes) + " at " + escape(profile.peak_node);
-  if (profile.packed_bytes > 0) out += " · packed weights " + format_bytes(profile.packed_bytes);
-  return out;
 }
 
 std::string head_text(const Profile& profile, const ReportStyle& style) {
@@ -171,7 +157,7 @@ std::string table_text(const ProfileTable& table, const ReportStyle& style) {
 }
 
 /// "1 reorder, 45.2 µs, 0.6 %"
-std::string copies_text(const Profile& profile, StepKind kind, const char* noun) {
+std::string copies_of(const Profile& profile, StepKind kind, const char* noun) {
   double us = 0, share = 0;
   int64_t count = 0;
   for (const ProfileRow& row : profile.rows) {
@@ -183,12 +169,26 @@ std::string copies_text(const Profile& profile, StepKind kind, const char* noun)
   return counted(count, noun) + (count == 0 ? "" : ", " + duration_text(us) + ", " + percent(share));
 }
 
-std::string sums_text(const Profile& profile) {
-  return "all rows " + duration_text(profile.latency.us.median) + " · " + copies_text(profile, StepKind::reorder, "reorder") + " · " +
-         copies_text(profile, StepKind::pack, "pack") + (profile.views == 0 ? "" : " · " + counted(profile.views, "view") + " at no cost");
+}  // namespace
+
+std::string inputs_text(const Profile& profile) {
+  std::string out;
+  for (const auto& [name, dims] : profile.inputs) out += (out.empty() ? "" : ", ") + escape(name) + " " + to_string(dims);
+  for (std::size_t i = 0; i < profile.assumed.size(); ++i) out += (i == 0 ? " at " : ", ") + escape(profile.assumed[i]);
+  return out;
 }
 
-}  // namespace
+std::string memory_text(const Profile& profile) {
+  std::string out = "arena " + format_bytes(profile.arena_bytes);
+  if (!profile.peak_node.empty()) out += ", most in use " + format_bytes(profile.peak_bytes) + " at " + escape(profile.peak_node);
+  if (profile.packed_bytes > 0) out += " · packed weights " + format_bytes(profile.packed_bytes);
+  return out;
+}
+
+std::string copies_text(const Profile& profile) {
+  return copies_of(profile, StepKind::reorder, "reorder") + " · " + copies_of(profile, StepKind::pack, "pack") +
+         (profile.views == 0 ? "" : " · " + counted(profile.views, "view") + " at no cost");
+}
 
 std::string microseconds_text(double us) {
   const auto tenths = static_cast<int64_t>(std::llround(std::abs(us) * 10));
@@ -266,7 +266,8 @@ std::string latency_line(const Profile& profile) {
 
 std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style) {
   if (style.quiet) return latency_line(profile);
-  return heading(profile, style) + head_text(profile, style) + "\n" + table_text(table, style) + "\n" + sums_text(profile) + "\n" +
+  return heading(profile, style) + head_text(profile, style) + "\n" + table_text(table, style) + "\n" + "all rows " +
+         duration_text(profile.latency.us.median) + " · " + copies_text(profile) + "\n" +
          paint(context_text(profile.context), Style::faint, style.color) + "\n" + doubts_text(profile.latency, style);
 }
 

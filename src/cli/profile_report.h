@@ -38,6 +38,16 @@ struct SlowdownGate {
 // What several reports of profiles say alike.
 /// "1 thread on 2 of 2 processors, AMD EPYC …"
 [[nodiscard]] std::string context_text(const ProfileContext& context);
+/// "input [1, 3, 224, 224] at N = 1"
+[[nodiscard]] std::string inputs_text(const Profile& profile);
+/// "arena 6.0 MB, most in use 5.1 MB at NODE · packed weights 14.1 MB"
+[[nodiscard]] std::string memory_text(const Profile& profile);
+/// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
+[[nodiscard]] std::string copies_text(const Profile& profile);
+/// "1.630 × faster", "no difference shown"; what the gate says where there is one.
+[[nodiscard]] std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
+/// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
+[[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
 /// What makes the figures less certain, a line each.
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
 /// A node's name in a line of `width` columns: in narrow ones, parts of its path that the next part repeats give way to "…".

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "profile/scopes.h"
 #include "relayout/profile.h"
 
 namespace relayout {

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "profile/scopes.h"
 #include "relayout/profile.h"
 
 namespace relayout {

@@ -148,13 +148,13 @@ int64_t Subject::warm_up() {
   return wall_clock() - begin;
 }
 
-Subject::Time Subject::measure(bool steps) {
+Subject::Time Subject::measure(Noting noting) {
   check_interrupt();
   const int64_t processor = processor_clock(), begin = wall_clock();
-  const Outputs outputs = executor_->run(inputs_, steps ? &times_ : nullptr);
+  const Outputs outputs = executor_->run(inputs_, noting == Noting::steps ? &times_ : nullptr);
   const int64_t end = wall_clock();
   const Time time{end - begin, processor_clock() - processor};
-  if (!steps) return time;
+  if (noting == Noting::nothing) return time;
   if (times_.begins.size() != recorder_->steps()) {
     fail(ErrorKind::unsupported, escape(name_) + ": each run takes other steps: its nodes depend on random values");
   }

@@ -26,8 +26,9 @@ class Subject {
     int64_t wall = 0, processor = 0;  ///< nanoseconds
     [[nodiscard]] double of(TimeKind kind) const { return static_cast<double>(kind == TimeKind::wall ? wall : processor); }
   };
-  /// One measured run. `steps` false: the run alone, as a caller of the library has it.
-  Time measure(bool steps = true);
+  enum class Noting : uint8_t { steps, nothing };
+  /// One measured run. `nothing`: as a caller of the library runs it, and not recorded.
+  Time measure(Noting noting = Noting::steps);
   /// An executor of its own again, in other memory.
   void renew();
   /// Everything that was measured, its rows by this clock.

@@ -1,0 +1,204 @@
+// Pages of profiles: one look says how long a run takes and where the time goes; the table has all of it.
+#include "cli/profile_html.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/profile_report.h"
+#include "cli/profile_table.h"
+#include "cli/report.h"
+#include "relayout/profile.h"
+#include "report/shares.h"
+#include "report/table.h"
+#include "report/verdict_page.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 2000;  ///< of a table; the data below the page has all
+constexpr std::size_t kBarSigns = 10;    ///< of the largest bar
+
+Cell right(std::string text) {
+  return {std::move(text), Style::plain, Align::right};
+}
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> out{};
+  std::snprintf(out.data(), out.size(), "%.*f", digits, value);
+  return out.data();
+}
+
+std::string rate(const std::optional<double>& value) {
+  return value ? fixed(*value, *value < 10 ? 2 : *value < 100 ? 1 : 0) : "–";
+}
+
+/// A bar of text: it prints, and shows without colours.
+std::string bar(double part, double most) {
+  constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<std::size_t>(std::llround(8 * kBarSigns * std::clamp(most > 0 ? part / most : 0, 0.0, 1.0)));
+  std::string out;
+  for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
+  return out + std::string(kEighths[eighths % 8]);
+}
+
+/// Lines of a grouping as parts, the largest first.
+Share parts_by(const Profile& profile, Grouping by, const std::string& name) {
+  Share whole{name, profile.total_us, duration_text(profile.total_us), {}};
+  for (const ProfileGroup& group : group_rows(profile, by)) {
+    whole.parts.push_back({group.name, group.us, duration_text(group.us) + " in " + counted(group.rows, "line"), {}});
+  }
+  std::ranges::stable_sort(whole.parts, std::greater{}, &Share::value);
+  return whole;
+}
+
+/// The tree of the nodes' paths, in the order they run.
+class ScopeTree {
+ public:
+  void add(const ProfileRow& row) {
+    std::size_t at = 0;
+    std::size_t level = 0;
+    for (const std::string_view part : path_of(row.node)) {
+      if (level++ == kLevels) break;
+      const auto [entry, is_new] = numbers_.try_emplace(std::to_string(at) + "/" + std::string(part), nodes_.size());
+      const std::size_t number = entry->second;
+      if (is_new) {
+        nodes_.push_back({std::string(part), 0, {}});
+        nodes_[at].children.push_back(number);
+      }
+      nodes_[number].us += row.us;
+      at = number;
+    }
+  }
+  [[nodiscard]] Share share(std::size_t number = 0) const {
+    const Node& node = nodes_[number];
+    Share out{escape(node.name), node.us, duration_text(node.us), {}};
+    for (const std::size_t child : node.children) out.parts.push_back(share(child));
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kLevels = 12;
+  struct Node {
+    std::string name;
+    double us = 0;
+    std::vector<std::size_t> children;
+  };
+  std::vector<Node> nodes_{{"", 0, {}}};
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+Share scopes_of(const Profile& profile) {
+  ScopeTree tree;
+  for (const ProfileRow& row : profile.rows) tree.add(row);
+  Share whole = tree.share();
+  whole.name = escape(profile.model);
+  whole.value = profile.total_us;
+  whole.note = duration_text(profile.total_us);
+  return whole;
+}
+
+VerdictPage::Section facts(const Profile& profile) {
+  const Latency& latency = profile.latency;
+  std::vector<std::vector<Cell>> rows = {
+      {"median", duration_text(latency.us.median) + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "")},
+      {"p90, p95, p99", duration_text(latency.p90_us) + ", " + duration_text(latency.p95_us) + ", " + duration_text(latency.p99_us)},
+      {"runs", format_count(latency.runs)},
+      {"apart", "load " + duration_text(latency.load_us) + ", plan " + duration_text(latency.plan_us) + ", first run " +
+                    duration_text(latency.first_us)},
+      {"memory", memory_text(profile)},
+      {"copies", copies_text(profile)},
+      {"machine", context_text(profile.context)},
+      {"share of peak", "n/a: the machine's peak is not measured"}};
+  return {"", html_table({"", ""}, rows)};
+}
+
+VerdictPage::Section doubts(const Latency& latency) {
+  const std::string text = doubts_text(latency, {});
+  return {"", text.empty() ? "" : html_lines({{text.substr(0, text.size() - 1), Style::warning}})};
+}
+
+VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice) {
+  TableChoice all = choice;
+  all.top = std::min(choice.top == 0 ? kMostRows : choice.top, kMostRows);
+  const ProfileTable table = make_table(profile, all);
+  const double most = table.lines.empty() ? 0 : std::ranges::max(table.lines, {}, &TableLine::us).us;
+  std::vector<std::vector<Cell>> rows;
+  const auto add = [&](const TableLine& line) {
+    std::string how = line.implementation;
+    for (const std::string& absorbed : line.absorbed) how += (absorbed == line.absorbed.front() ? ", with " : ", ") + escape(absorbed);
+    rows.push_back({escape(line.name), right(microseconds_text(line.us)), bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
+                    right(fixed(100 * line.cumulative, 1) + " %"), right(rate(line.gflops())), right(rate(line.gigabytes())), line.op,
+                    line.layout, line.shape, std::move(how)});
+  };
+  for (const TableLine& line : table.lines) add(line);
+  if (table.others) add(*table.others);
+  add(table.executor);
+  return {"Lines add up to the latency", html_table({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"),
+                                                     right("GFLOP/s"), right("GB/s"), "op", "layout", "shape", "implementation"},
+                                                    rows)};
+}
+
+VerdictPage::Section differences(const ProfileComparison& comparison, const TableChoice& choice) {
+  TableChoice all = choice;
+  all.top = kMostRows;
+  const std::vector<PairedLine> lines = pair_tables(comparison.a, comparison.b, all);
+  double most = 0;
+  for (const PairedLine& line : lines) most = std::max(most, std::abs(line.difference()));
+  std::vector<std::vector<Cell>> rows;
+  for (const PairedLine& line : lines) {
+    const auto time = [](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
+    const double difference = line.difference();
+    rows.push_back({escape(line.name), line.op, time(line.a_us), time(line.b_us),
+                    right((difference > 0 ? "+" : "") + microseconds_text(difference)),
+                    (difference < 0 ? "− " : "+ ") + bar(std::abs(difference), most)});
+  }
+  return {"Differences, the largest first",
+          html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), ""}, rows)};
+}
+
+}  // namespace
+
+std::string profile_html(const Profile& profile, const TableChoice& choice) {
+  VerdictPage page;
+  page.verdict = duration_text(profile.latency.us.median);
+  page.style = is_busy(profile.latency) ? Style::warning : Style::plain;
+  page.title = page.verdict + ": " + profile.model;
+  page.subject = profile.model + "   " + std::string(to_string(profile.mode)) + " · " + profile.precision + " · " + inputs_text(profile);
+  page.footer = "relayout profile · relayout " + profile.context.relayout + ", oneDNN " + profile.context.onednn;
+  page.sections = {doubts(profile.latency),
+                   facts(profile),
+                   {"Time by operator", svg_stacks({parts_by(profile, Grouping::op, "all")})},
+                   {"Time by scope: parts of the nodes' paths", svg_icicle(scopes_of(profile))},
+                   table_of(profile, choice)};
+  page.data = profile_json(profile, make_table(profile, choice));
+  return html_page(page);
+}
+
+std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
+  VerdictPage page;
+  page.verdict = comparison_answer(comparison, gate);
+  page.style = exit_code(comparison, gate) != 0 ? Style::bad : gate ? Style::good : Style::plain;
+  page.title = page.verdict + ": " + comparison.b.model;
+  page.subject = comparison.a.model + " → " + comparison.b.model;
+  page.footer = "relayout profile · " + context_text(comparison.a.context);
+  page.sections = {doubts(comparison.a.latency),
+                   {"", html_lines({comparison_basis(comparison)})},
+                   {"Time by operator", svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
+                                                    parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})},
+                   differences(comparison, choice)};
+  page.data = comparison_json(comparison, choice, gate);
+  return html_page(page);
+}
+
+}  // namespace relayout::cli
