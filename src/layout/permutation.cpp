@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "model/attributes.h"
 #include "relayout/graph.h"
@@ -36,6 +37,11 @@ bool is_both_layouts(std::span<const int64_t> dims) {
 }
 
 std::optional<std::size_t> weight_input(const Node& node) {
+  if (node.domain() == "com.microsoft") {
+    const std::string& op = node.op_type();
+    if (op == "FusedConv" || op == "NhwcConv" || op == "NhwcFusedConv") return 1;
+    return op == "QLinearConv" ? std::optional<std::size_t>(3) : std::nullopt;
+  }
   if (node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger")) return 1;
   if (node.is("QLinearConv")) return 3;
   return std::nullopt;

@@ -84,16 +84,22 @@ class Rules {
     if (output != 0) return std::nullopt;
     if (op_.traits.has(Trait::same_dims)) return operands_.dims(0);
     if (op_.traits.has(Trait::broadcasts)) return broadcast();
+    if (op_.name.starts_with("Reduce")) return reduce();
     struct Entry {
       std::string_view op_type;
       PartialDims (Rules::*rule)();
     };
     static constexpr auto kEntries = std::to_array<Entry>({
+        {"Attention", &Rules::attention},
         {"AveragePool", &Rules::by_axis},
         {"Concat", &Rules::concat},
+        {"ConstantOfShape", &Rules::constant_of_shape},
         {"Conv", &Rules::by_axis},
         {"ConvTranspose", &Rules::by_axis},
+        {"Expand", &Rules::expand},
         {"Flatten", &Rules::flatten},
+        {"Gather", &Rules::gather},
+        {"GatherElements", &Rules::indices},
         {"Gemm", &Rules::gemm},
         {"GlobalAveragePool", &Rules::by_axis},
         {"GlobalLpPool", &Rules::by_axis},
@@ -104,6 +110,8 @@ class Rules {
         {"Pad", &Rules::by_axis},
         {"Reshape", &Rules::reshape},
         {"Resize", &Rules::same_rank},
+        {"Shape", &Rules::shape},
+        {"Slice", &Rules::same_rank},
         {"Squeeze", &Rules::squeeze},
         {"Transpose", &Rules::transpose},
         {"Unsqueeze", &Rules::unsqueeze},
@@ -270,6 +278,74 @@ class Rules {
   [[nodiscard]] std::optional<std::vector<int64_t>> axes() {
     if (call_.opset < kAxesInputOpset) return call_.attributes.integers("axes");
     return operands_.has(1) ? integers(1) : std::optional(std::vector<int64_t>());
+  }
+
+  /// Of the queries, as long in the last dim as a value is.
+  [[nodiscard]] PartialDims attention() {
+    const PartialDims query = operands_.dims(0), value = operands_.dims(2);
+    if (!query || query->size() != 4) return all_unknown(query);
+    Dims out = *query;
+    out.back() = size_at(value, 3);
+    return out;
+  }
+
+  /// As many dims as the shape has elements.
+  [[nodiscard]] PartialDims constant_of_shape() {
+    const PartialDims shape = operands_.dims(0);
+    if (!shape || shape->size() != 1 || shape->front() < 0 || shape->front() > kMostContents) return std::nullopt;
+    return Dims(static_cast<std::size_t>(shape->front()), -1);
+  }
+
+  [[nodiscard]] PartialDims indices() { return operands_.dims(1); }
+
+  /// As many dims as the longer of the tensor and the shape.
+  [[nodiscard]] PartialDims expand() {
+    const PartialDims dims = operands_.dims(0), shape = operands_.dims(1);
+    if (!dims || !shape || shape->size() != 1 || shape->front() < 0 || shape->front() > kMostContents) return std::nullopt;
+    return Dims(std::max(dims->size(), static_cast<std::size_t>(shape->front())), -1);
+  }
+
+  /// The dims of the indices in place of the axis.
+  [[nodiscard]] PartialDims gather() {
+    const PartialDims dims = operands_.dims(0), indices = operands_.dims(1);
+    const int64_t axis = call_.attributes.integer("axis", 0);
+    if (!dims || !indices) return std::nullopt;
+    const auto rank = static_cast<int64_t>(dims->size()), place = axis < 0 ? axis + rank : axis;
+    if (place < 0 || place >= rank) return std::nullopt;
+    Dims out(dims->begin(), dims->begin() + place);
+    out.insert(out.end(), indices->begin(), indices->end());
+    out.insert(out.end(), dims->begin() + place + 1, dims->end());
+    return out;
+  }
+
+  /// Named axes are 1, or gone; without any, all are.
+  [[nodiscard]] PartialDims reduce() {
+    const PartialDims dims = operands_.dims(0);
+    const bool keeps = call_.attributes.integer("keepdims", 1) != 0;
+    std::optional<Dims> given = call_.attributes.integers("axes");
+    if (given->empty() && operands_.has(1)) given = integers(1);
+    if (!dims || !given) return keeps ? all_unknown(dims) : std::nullopt;
+    if (given->empty() && call_.attributes.integer("noop_with_empty_axes", 0) != 0) return dims;
+    const auto named = named_axes(given, dims->size());
+    if (!named) return std::nullopt;
+    Dims out;
+    for (std::size_t i = 0; i < dims->size(); ++i) {
+      const bool goes = given->empty() || (*named)[i];
+      if (!goes || keeps) out.push_back(goes ? 1 : (*dims)[i]);
+    }
+    return out;
+  }
+
+  /// As many as the operand has dims, from `start` to `end`.
+  [[nodiscard]] PartialDims shape() {
+    const PartialDims dims = operands_.dims(0);
+    if (!dims) return Dims{-1};
+    const auto rank = static_cast<int64_t>(dims->size());
+    const auto bound = [&](const char* name, int64_t otherwise) {
+      const int64_t given = call_.attributes.integer(name, otherwise);
+      return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
+    };
+    return Dims{std::max<int64_t>(bound("end", rank) - bound("start", 0), 0)};
   }
 
   [[nodiscard]] PartialDims squeeze() {

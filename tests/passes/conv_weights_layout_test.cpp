@@ -269,9 +269,14 @@ TEST(WeightsLayout, L27And28OtherTensorsStay) {
 }
 
 TEST(WeightsLayout, L29OtherDomains) {
-  const TextModel model("g (float[1,7,5,6] x) => (y) <float[5,7,3,2] W> { y = com.microsoft.FusedConv (x, W) }",
-                        R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>)");
-  EXPECT_TRUE(run({kPass}, model).bytes == model.bytes());
+  const char* const head = R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "own" : 1]>)";
+  const TextModel unknown("g (float[1,7,5,6] x) => (y) <float[5,7,3,2] W> { y = own.Conv (x, W) }", head);
+  EXPECT_TRUE(run({kPass}, unknown).bytes == unknown.bytes());
+  // ONNX Runtime's convolutions have weights as Conv has them, whatever is fused into them.
+  for (const char* const op : {"FusedConv <activation = \"Relu\">", "NhwcFusedConv"}) {
+    const TextModel fused("g (float[1,7,5,6] x) => (y) <float[5,7,3,2] W> { y = com.microsoft." + std::string(op) + " (x, W) }", head);
+    EXPECT_THAT(dims_of(run({kPass}, fused), "W.channels_last"), ElementsAre(5, 3, 2, 7)) << op;
+  }
 }
 
 TEST(WeightsLayout, L30ComputedWeight) {

@@ -134,9 +134,10 @@ void multi_head_attention(Body& body) {
   constexpr std::size_t kKey = 1, kValue = 2, kBias = 3, kMask = 4, kScores = 5, kPastKey = 6, kPastValue = 7, kPastLength = 8, kBeams = 9;
   if (body.has(kPastLength) || body.has(kBeams)) body.refuse("past and present in one buffer");
   if (!body.has(kKey) || !body.has(kValue)) body.refuse("packed queries, keys and values");
-  const auto query_rank = body.rank(0), key_rank = body.rank(kKey);
-  if (!query_rank || !key_rank) body.refuse("the rank of its queries or keys is not known");
-  if (*query_rank != 3 || (*key_rank != 3 && *key_rank != 4)) body.refuse("packed queries, keys or values");
+  // Queries of five dims hold keys and values too, keys of five dims hold values.
+  const auto key_rank = body.rank(kKey);
+  if (!key_rank) body.refuse("the rank of its keys is not known");
+  if (*key_rank != 3 && *key_rank != 4) body.refuse("packed keys and values");
   const bool is_by_heads = *key_rank == 4;
   const int64_t count = head_count(body);
   Body::Name query = body.input(0), key = body.input(kKey), value = body.input(kValue);
