@@ -44,6 +44,8 @@ class Query {
   [[nodiscard]] const Dims& dims() const {
     return graph_.value(port_.is_output ? node_.output(port_.index) : node_.input(port_.index))->dims;
   }
+  /// The same question of another port.
+  [[nodiscard]] Query at(NodePort port) const { return {graph_, node_, port, order_}; }
   [[nodiscard]] bool is_first_input() const { return !port_.is_output && port_.index == 0; }
   [[nodiscard]] bool is_first_output() const { return port_.is_output && port_.index == 0; }
 
@@ -118,6 +120,18 @@ Answer convolution(const Query& query) {
   out.outputs[0] = order_of(axes, query.output(0)->dims);
   if ((query.is_first_input() ? out.inputs[0] : out.outputs[0]) != query.order()) return "wants channels-last";
   return out;
+}
+
+/// As convolution; what is added to the result lies as the result does.
+Answer fused_convolution(const Query& query) {
+  constexpr std::size_t kAdded = 3;
+  const LayoutValue *const added = query.input(kAdded), *const out = query.output(0);
+  if (added == nullptr) return convolution(query);
+  if (out == nullptr || added->dims != out->dims) return "what is added has other dims";
+  const bool asks_for_added = !query.port().is_output && query.port().index == kAdded;
+  Answer answer = asks_for_added ? convolution(query.at({true, 0})) : convolution(query);
+  if (auto* const ports = std::get_if<Ports>(&answer)) ports->inputs[kAdded] = ports->outputs[0];
+  return answer;
 }
 
 Answer max_pool(const Query& query) {
@@ -285,6 +299,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"DynamicQuantizeLinear", first_to_first},
     {"Expand", first_to_first},
     {"Flatten", reshape},
+    {"FusedConv", fused_convolution},
     {"Gather", gather},
     {"GlobalAveragePool", first_to_first},
     {"GlobalLpPool", first_to_first},
@@ -331,6 +346,8 @@ constexpr auto kEntries = std::to_array<Entry>({
 static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
 
 Rule rule_of(const Op& op) {
+  // Of another domain; some have names that ONNX's have too.
+  if (!op.domain.empty() && op.layout == LayoutRule::barrier) return nullptr;
   const auto* const entry = std::ranges::lower_bound(kEntries, op.name, {}, &Entry::op_type);
   if (entry != kEntries.end() && entry->op_type == op.name) return entry->rule;
   if (op.layout == LayoutRule::agnostic) return elementwise;

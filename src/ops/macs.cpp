@@ -2,10 +2,14 @@
 
 #include "ops/macs.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/checked.h"
 #include "model/attributes.h"
@@ -13,25 +17,63 @@
 #include "relayout/types.h"
 
 namespace relayout {
+namespace {
+
+/// How an operator that adds up products is counted.
+struct Product {
+  std::string_view domain, name;
+  bool is_convolution;
+  std::size_t weight;  ///< the input that is multiplied with input 0
+};
+
+constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr auto kProducts = std::to_array<Product>({
+    {"", "Conv", true, 1},
+    {"", "ConvTranspose", true, 1},
+    {"", "ConvInteger", true, 1},
+    {"", "QLinearConv", true, 3},
+    {"", "Gemm", false, 1},
+    {"", "MatMul", false, 1},
+    {"", "MatMulInteger", false, 1},
+    {"", "QLinearMatMul", false, 3},
+    {kMicrosoft, "FusedConv", true, 1},
+    {kMicrosoft, "NhwcConv", true, 1},
+    {kMicrosoft, "NhwcFusedConv", true, 1},
+    {kMicrosoft, "QLinearConv", true, 3},
+    {kMicrosoft, "DynamicQuantizeMatMul", false, 1},
+    {kMicrosoft, "FusedGemm", false, 1},
+    {kMicrosoft, "FusedMatMul", false, 1},
+    {kMicrosoft, "MatMulBnb4", false, 1},
+    {kMicrosoft, "MatMulIntegerToFloat", false, 1},
+    {kMicrosoft, "MatMulNBits", false, 1},
+    {kMicrosoft, "QGemm", false, 3},
+});
+
+/// How long the sums of a product of matrices are: a dim of operand `a`.
+int64_t depth_of(const Node& node, const Dims& a) {
+  const Attributes attributes(node);
+  const std::string& op = node.op_type();
+  const bool takes_transposed = op == "Gemm" || op == "FusedGemm" || op == "QGemm" || op == "FusedMatMul";
+  if (!takes_transposed || attributes.integer("transA", 0) == 0) return a.back();
+  const bool moves_batch = op != "FusedMatMul" || attributes.integer("transBatchA", 0) != 0;
+  return moves_batch || a.size() < 2 ? a.front() : a[a.size() - 2];
+}
+
+}  // namespace
 
 std::optional<int64_t> macs_of(const Node& node, const std::function<const Dims*(const Value*)>& dims_of) {
-  const bool is_convolution = node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger") || node.is("QLinearConv");
-  const bool is_product = node.is("Gemm") || node.is("MatMul") || node.is("MatMulInteger") || node.is("QLinearMatMul");
-  if (!is_convolution && !is_product) return 0;
-  // Quantized operators have scale and zero point of `a` between the two.
-  const std::size_t second = node.is("QLinearConv") || node.is("QLinearMatMul") ? 3 : 1;
+  const auto is_it = [&](const Product& product) { return product.name == node.op_type() && product.domain == node.domain(); };
+  const auto* const product = std::ranges::find_if(kProducts, is_it);
+  if (product == kProducts.end()) return 0;
   const Dims* a = dims_of(node.input(0));
-  const Dims* b = dims_of(node.input(second));
+  const Dims* b = dims_of(node.input(product->weight));
   const Dims* out = dims_of(node.output(0));
   if (a == nullptr || b == nullptr || out == nullptr || a->empty() || b->empty()) return std::nullopt;
-  if (is_convolution) {
-    // Each element of the result (of the operand when transposed) meets all of a filter but its first dim.
-    if (b->front() == 0) return 0;
-    const int64_t elements = element_count(node.is("ConvTranspose") ? *a : *out);
-    return checked_mul(elements, element_count(*b) / b->front());
-  }
-  const bool is_transposed = node.is("Gemm") && Attributes(node).integer("transA", 0) != 0;
-  return checked_mul(element_count(*out), is_transposed ? a->front() : a->back());
+  if (!product->is_convolution) return checked_mul(element_count(*out), depth_of(node, *a));
+  // Each element of the result (of the operand when transposed) meets all of a filter but its first dim.
+  if (b->front() == 0) return 0;
+  const int64_t elements = element_count(node.is("ConvTranspose") ? *a : *out);
+  return checked_mul(elements, element_count(*b) / b->front());
 }
 
 }  // namespace relayout

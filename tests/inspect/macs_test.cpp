@@ -11,7 +11,7 @@
 namespace relayout {
 namespace {
 
-constexpr char kHead[] = "<ir_version: 8, opset_import: [\"\": 17]>\n";
+constexpr char kHead[] = "<ir_version: 8, opset_import: [\"\": 17, \"com.microsoft\": 1]>\n";
 
 std::optional<int64_t> macs_of(const std::string& graph) {
   const auto model = Model::from_text(kHead + graph);
@@ -43,6 +43,18 @@ TEST(CountMacs, QuantizedAndIntegerOperators) {
             2 * 3 * 5 * 7);
   EXPECT_EQ(macs_of("g (uint8[3,5] a, uint8[5,7] b) => (int32[] y) { y = MatMulInteger (a, b) }"), 3 * 5 * 7);
   EXPECT_EQ(macs_of("g (uint8[1,4,8,8] x, uint8[8,4,3,3] w) => (int32[] y) { y = ConvInteger (x, w) }"), 8 * 36 * 4 * 9);
+}
+
+TEST(CountMacs, OperatorsOfOtherDomains) {
+  EXPECT_EQ(macs_of("g (float[1,4,8,8] x, float[8,2,3,3] w) => (float[] y) { y = com.microsoft.FusedConv <group = 2> (x, w) }"),
+            8 * 36 * 2 * 9);
+  EXPECT_EQ(macs_of("g (float[1,8,8,4] x, float[8,2,3,3] w) => (float[] y) { y = com.microsoft.NhwcConv <group = 2> (x, w) }"),
+            8 * 36 * 2 * 9);
+  EXPECT_EQ(macs_of("g (float[2,5,3] a, float[5,7] b) => (float[] y) { y = com.microsoft.FusedMatMul <transA = 1> (a, b) }"),
+            2 * 3 * 5 * 7);
+  EXPECT_EQ(
+      macs_of("g (float[5,2,3] a, float[2,5,7] b) => (float[] y) { y = com.microsoft.FusedMatMul <transA = 1, transBatchA = 1> (a, b) }"),
+      2 * 3 * 5 * 7);
 }
 
 TEST(CountMacs, ShapeArithmeticIsFollowed) {

@@ -39,7 +39,7 @@ class Planned {
  public:
   explicit Planned(const std::string& text, LayoutChoice choice = LayoutChoice::automatic, int opset = 17,
                    InstructionSet set = InstructionSet::avx512)
-      : model_(TextModel(text, "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>").load()),
+      : model_(TextModel(text, "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + ", \"com.microsoft\" : 1]>").load()),
         shapes_(model_->graph()),
         graph_(layout_graph(model_->graph(), shapes_)),
         plan_(plan_layout(graph_, {choice, &default_costs(set)})) {
@@ -212,6 +212,16 @@ TEST(LayoutPlan, L82And83ChannelShuffle) {
   EXPECT_THAT(planned.copied(), ElementsAre("x"));
   EXPECT_THAT(planned.packed(), UnorderedElementsAre("r", "r2"));
   EXPECT_EQ(planned.layout("s"), "channels-last");
+}
+
+/// The executor runs their bodies: the plan that it makes of those is the one for the nodes of the file.
+TEST(LayoutPlan, ConvolutionsWithWhatIsFusedIntoThem) {
+  const Planned planned("g (" + kInput + ") => (float[1,16,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " + kStem +
+                        R"(b = com.microsoft.FusedConv <activation = "Relu", pads = [1,1,1,1], group = 16> (a, V)
+                           c = com.microsoft.FusedConv <pads = [1,1,1,1], group = 16> (b, V, , a)
+                           d = com.microsoft.QuickGelu (c)  y = GlobalAveragePool (d) })");
+  EXPECT_THAT(planned.copied(), ElementsAre("x"));
+  for (const char* const name : {"b", "c", "d"}) EXPECT_EQ(planned.layout(name), "channels-last") << name;
 }
 
 TEST(LayoutPlan, L84ConvNeXtBlock) {
