@@ -16,14 +16,15 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
-#include "verify/nodes/layers.h"
+#include "verify/nodes/fed_runs.h"
+#include "verify/nodes/layer_comparison.h"
 #include "verify/nodes/suspects.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
+#include "verify/session.h"
 
 namespace relayout {
 namespace {
@@ -57,17 +58,28 @@ void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
   }
 }
 
+LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample) {
+  LayerTask task;
+  task.a = &a;
+  task.b = &b;
+  task.options = pair.options;
+  task.open = pair.open;
+  task.progress = [&pair] { pair.steps->next("node by node"); };
+  task.inputs = [&reference, sample] { return reference.inputs_of(sample); };
+  task.sample = reference.samples()[sample].number;
+  return task;
+}
+
 }  // namespace
 
 std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult* proof,
                                        Feeding feeding) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  LayerComparison comparison(pair.a, pair.b, *pair.options, pair.grain, [&] { pair.steps->next("node by node"); }, pair.open);
   const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
-  if (suspects) comparison.suspect(&*suspects);
-  if (feeding == Feeding::shaken) comparison.shake();
-  auto layers =
-      comparison.run([&] { return reference.inputs_of(sample); }, reference.samples()[sample].number, feeding == Feeding::by_depth);
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
+  task.grain = pair.grain;
+  task.shaken = feeding == Feeding::shaken;
+  auto layers = compare_layers(task, suspects ? &*suspects : nullptr, feeding == Feeding::by_depth);
   for (LayerResult& layer : layers) {
     if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
   }
@@ -75,8 +87,7 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
 }
 
 std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
-  LayerComparison nodes(side, side, *pair.options, DataType::undefined, [&] { pair.steps->next("node by node"); }, pair.open);
-  for (LayerResult& layer : nodes.run_alone([&] { return reference.inputs_of(sample); }, reference.samples()[sample].number, mode)) {
+  for (LayerResult& layer : compare_modes(task_of(pair, side, side, reference, sample), mode)) {
     if (!may_choose(*side.model->graph().find(layer.tensor)->producer()) && errs_alone(layer)) return std::move(layer);
   }
   return std::nullopt;

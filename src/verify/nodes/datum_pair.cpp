@@ -1,0 +1,113 @@
+// Two values of one node of two models, side by side: in one type, in one another's place, and how they go together.
+#include "verify/nodes/datum_pair.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/loops/dtypes.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "verify/compare.h"
+#include "verify/elements.h"
+#include "verify/precision.h"
+
+namespace relayout {
+namespace {
+
+bool is_narrow(const Tensor& tensor) {
+  return tensor && is_narrow(tensor.type());
+}
+
+/// The elements as another floating-point type.
+Tensor in_type(const Tensor& tensor, DataType type) {
+  const Tensor dense = contiguous(tensor);
+  Tensor out(type, dense.dims());
+  std::vector<double> values(static_cast<std::size_t>(dense.element_count()));
+  load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
+  store(type, out.bytes(), 1, dense.element_count(), values.data());
+  return out;
+}
+
+/// Whether two values differ in that one is held in 16 bits: that is no difference by itself.
+bool is_other_precision(const Datum& a, const Datum& b) {
+  const bool tensors = a.kind == Datum::Kind::tensor && b.kind == Datum::Kind::tensor && a.tensor && b.tensor;
+  return tensors && a.tensor.type() != b.tensor.type() && kRealTypes.has(a.tensor.type()) && kRealTypes.has(b.tensor.type()) &&
+         (is_narrow(a.tensor) || is_narrow(b.tensor));
+}
+
+}  // namespace
+
+Datum copy_of(const Datum& datum) {
+  Datum out;
+  out.kind = datum.kind;
+  for (const Datum& element : datum.elements) out.elements.push_back(copy_of(element));
+  if (!datum.tensor) return out;
+  const Tensor dense = contiguous(datum.tensor);
+  out.tensor = Tensor(dense.type(), dense.dims());
+  if (dense.type() == DataType::string) {
+    std::copy_n(dense.data<std::string>(), dense.element_count(), out.tensor.data<std::string>());
+  } else {
+    std::memcpy(out.tensor.bytes(), dense.bytes(), static_cast<std::size_t>(dense.element_count()) * memory_size(dense.type()));
+  }
+  return out;
+}
+
+Datum like(const Datum& value, const Datum& other) {
+  return is_other_precision(value, other) ? Datum(in_type(value.tensor, other.tensor.type())) : value;
+}
+
+std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {
+  if (!is_other_precision(a, b)) return {a, b};
+  return is_narrow(a.tensor) ? std::pair{like(a, b), b} : std::pair{a, like(b, a)};
+}
+
+void overwrite(const Datum& to, const Datum& from) {
+  const std::vector<Tensor> targets = leaves(to), sources = leaves(like(from, to));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i] || !targets[i].is_contiguous()) continue;
+    const int64_t count = targets[i].element_count();
+    if (targets[i].type() == DataType::string) {
+      std::copy_n(sources[i].data<std::string>(), count, targets[i].data<std::string>());
+    } else {
+      std::memcpy(targets[i].bytes(), sources[i].bytes(), static_cast<std::size_t>(count) * memory_size(targets[i].type()));
+    }
+  }
+}
+
+DataType type_of(const Datum& datum) {
+  const std::vector<Tensor> tensors = leaves(datum);
+  return tensors.empty() ? DataType::undefined : tensors.front().type();
+}
+
+Agreement agreement(const Datum& a, const Datum& b) {
+  double count = 0, sum_a = 0, sum_b = 0, square_a = 0, square_b = 0, dot = 0;
+  const std::vector<Tensor> left = leaves(a), right = leaves(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!left[i] || !is_measured(left[i].type())) continue;
+    for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        if (!std::isfinite(x[k]) || !std::isfinite(y[k])) continue;
+        ++count;
+        sum_a += x[k];
+        sum_b += y[k];
+        square_a += x[k] * x[k];
+        square_b += y[k] * y[k];
+        dot += x[k] * y[k];
+      }
+    });
+  }
+  const double variance_a = count * square_a - sum_a * sum_a, variance_b = count * square_b - sum_b * sum_b;
+  if (!(variance_a > 0) || !(variance_b > 0)) return {1, 0, count};
+  const double covariance = count * dot - sum_a * sum_b;
+  return {covariance / std::sqrt(variance_a * variance_b), covariance / variance_a - 1, count};
+}
+
+}  // namespace relayout

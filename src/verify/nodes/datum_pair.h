@@ -1,0 +1,33 @@
+#pragma once
+
+#include <utility>
+
+#include "relayout/datum.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// A copy that owns its elements; contiguous.
+[[nodiscard]] Datum copy_of(const Datum& datum);
+
+/// The type of the first tensor; undefined where there is none.
+[[nodiscard]] DataType type_of(const Datum& datum);
+
+/// `value` in the type of `other` where one of both is held in 16 bits; exact when the other type is wider.
+[[nodiscard]] Datum like(const Datum& value, const Datum& other);
+
+/// Both in the wider of their types, where they differ in that one is held in 16 bits.
+[[nodiscard]] std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b);
+
+/// Puts the elements of `from` where those of `to` lie; the structures are equal and both contiguous.
+void overwrite(const Datum& to, const Datum& from);
+
+/// How two values of one structure go together, over the elements that are finite in both.
+struct Agreement {
+  double correlation = 1;  ///< Pearson's; 1 where either is constant
+  double gain = 0;         ///< slope of b over a, minus one: what they differ by as by a factor
+  double count = 0;
+};
+[[nodiscard]] Agreement agreement(const Datum& a, const Datum& b);
+
+}  // namespace relayout

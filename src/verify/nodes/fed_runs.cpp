@@ -1,0 +1,225 @@
+// Runs two models with a's values in front of every node, measures what each node of b makes of them, and how far rounding alone may move
+// it.
+#include "verify/nodes/fed_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "ops/loops/dtypes.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
+#include "verify/nodes/datum_pair.h"
+#include "verify/nodes/layers.h"
+#include "verify/noise.h"
+#include "verify/precision.h"
+#include "verify/rules.h"
+#include "verify/session.h"
+
+namespace relayout {
+namespace {
+
+/// Error/range of `datum`; nothing when the structures differ.
+std::optional<double> error_of(const Layer& layer, const Datum& reference, const Datum& datum) {
+  if (!structural_difference(reference, datum).empty()) return std::nullopt;
+  return distance(reference, datum).max_abs / layer.yardstick.range();
+}
+
+/// Element by element the error of a factor may lie within the floor; all elements together tell it.
+void decide_gain(Layer& layer, DataType type) {
+  const double bound = std::max(rules::kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type));
+  if (layer.differs() || !(std::fabs(layer.gain) > bound)) return;
+  layer.metrics.outcome = Outcome::different;
+  layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
+                         ", where " + short_number(bound) + " may be rounding";
+}
+
+}  // namespace
+
+FedRuns::FedRuns(const LayerTask& task, Layers& layers) : task_(&task), layers_(&layers) {
+  capture();
+}
+
+DataType FedRuns::type_of_floor(DataType type) const {
+  return is_measured(type) && unit_roundoff(task_->grain) > unit_roundoff(type) ? task_->grain : type;
+}
+
+Layer* FedRuns::captured(const Value& value_of_a) {
+  Layer* const layer = layers_->of_a(value_of_a);
+  return layer == nullptr || !layer->reference ? nullptr : layer;
+}
+
+Layer* FedRuns::fed(const Value& value_of_b) {
+  Layer* const layer = layers_->of_b(value_of_b);
+  return layer == nullptr || !layer->reference || layer->apart ? nullptr : layer;
+}
+
+void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mode mode) const {
+  if (task_->progress) task_->progress();
+  ExecuteOptions options;
+  options.mode = mode;
+  options.threads = task_->options->threads;
+  options.seed = task_->options->seed;
+  options.edit_constant = std::move(edit);
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (node.output(k) != nullptr) observer(*node.output(k), outputs[k]);
+    }
+  };
+  const auto session = task_->open(side, std::move(options));
+  // Values are written over in place, and some are views of the inputs.
+  Inputs copies = task_->inputs();
+  for (auto& [name, datum] : copies) datum = copy_of(datum);
+  // What a node refuses ends the run: what came before has been seen.
+  (void)session->run(copies);
+}
+
+void FedRuns::reset() {
+  for (Layer& layer : layers_->all()) {
+    layer.candidate.reset();
+    layer.metrics = {};
+    layer.depth_error.reset();
+    layer.depth_floor.reset();
+    layer.flips = 0;
+    layer.compared = false;
+    layer.apart = layer.before_jump;
+    layer.gain = layer.gain_floor = 0;
+    layer.floor = layer.reference ? least_floor(type_of_floor(layer.type), layer.yardstick) : Floor{};
+  }
+}
+
+void FedRuns::capture() {
+  execute(*task_->a, [&](const Value& value, const Datum& datum) {
+    coarsest_ = std::max(coarsest_, unit_roundoff(type_of_floor(type_of(datum))));
+    Layer* const layer = layers_->of_a(value);
+    if (layer == nullptr) return;
+    layer->reference = spill_.write(datum);
+    layer->type = type_of(datum);
+    layer->yardstick.add(datum);
+    if (task_->shaken) feed(*layer, datum, datum);
+  });
+  reset();
+}
+
+void FedRuns::move(const Value& value, const Datum& datum, int draw) const {
+  for (const Tensor& tensor : leaves(datum)) {
+    if (!tensor || unit_roundoff(tensor.type()) == 0 || unit_roundoff(tensor.type()) > coarsest_) continue;
+    const Tensor moved = moved_by_one_ulp(tensor, task_->options->seed, "value " + value.name(), draw, task_->grain);
+    if (moved.bytes() != tensor.bytes()) overwrite(tensor, moved);
+  }
+}
+
+void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& reference) const {
+  if (&datum != &reference) overwrite(datum, reference);
+  if (!task_->shaken || datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
+  const Tensor& tensor = datum.tensor;
+  if (!tensor.is_contiguous()) return;
+  const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
+  const double deviation = rules::kShake * layer.yardstick.sigma();
+  std::vector<double> values(static_cast<std::size_t>(tensor.element_count()));
+  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += deviation * random.normal(i);
+  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+}
+
+void FedRuns::measure_floors(int first_draw, int count) {
+  const WeightNoise noise(task_->a->model->graph());
+  for (int draw = first_draw; draw < first_draw + count; ++draw) {
+    execute(
+        *task_->a,
+        [&](const Value& value, const Datum& datum) {
+          Layer* const layer = captured(value);
+          if (layer == nullptr) return move(value, datum, draw);
+          const Datum reference = spill_.read(*layer->reference);
+          if (!structural_difference(reference, datum).empty()) return;
+          widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
+          if (is_narrow(type_of_floor(type_of(datum)))) {
+            layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(reference, datum).gain));
+          }
+          if (layer->apart) return move(value, datum, draw);
+          feed(*layer, datum, reference);
+        },
+        noise.draw(task_->options->seed, draw, task_->grain));
+  }
+}
+
+void FedRuns::decide(Layer& layer) const {
+  const DataType type = type_of_floor(layer.type);
+  relayout::decide(layer.metrics, type, layer.floor);
+  if (is_narrow(type)) decide_gain(layer, type);
+}
+
+void FedRuns::compare(Layer& layer, const Datum& datum) {
+  const auto [reference, candidate] = comparable(spill_.read(*layer.reference), datum);
+  const std::string structural = structural_difference(reference, candidate);
+  layer.compared = true;
+  if (!structural.empty()) {
+    layer.metrics.outcome = Outcome::different;
+    layer.metrics.reason = structural;
+    return;
+  }
+  if (bit_equal(reference, candidate)) return feed(layer, datum, reference);
+  layer.metrics = measure(reference, candidate, layer.yardstick);
+  if (is_narrow(type_of_floor(layer.type))) {
+    const Agreement together = agreement(reference, candidate);
+    layer.gain = together.count < rules::kElementsForGain ? 0 : together.gain;
+  }
+  decide(layer);
+  if (layer.differs()) layer.candidate = spill_.write(datum);
+  feed(layer, datum, reference);
+}
+
+void FedRuns::feed_candidate(Mode mode) {
+  const auto observer = [&](const Value& value, const Datum& datum) {
+    if (Layer* const layer = fed(value)) compare(*layer, datum);
+  };
+  execute(*task_->b, observer, {}, mode);
+}
+
+void FedRuns::widen_by_candidate(int draw) {
+  execute(*task_->b, [&](const Value& value, const Datum& datum) {
+    Layer* const layer = fed(value);
+    if (layer == nullptr) return move(value, datum, draw);
+    const Datum reference = like(spill_.read(*layer->reference), datum);
+    if (!structural_difference(reference, datum).empty()) return;
+    if (layer->candidate) {
+      const Datum candidate = spill_.read(*layer->candidate);
+      widen(layer->floor, relative(distance(candidate, datum), layer->yardstick));
+      if (is_narrow(type_of(datum))) layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(candidate, datum).gain));
+    }
+    feed(*layer, datum, reference);
+  });
+}
+
+void FedRuns::run_unfed(bool by_depth) {
+  execute(*task_->b, [&](const Value& value, const Datum& datum) {
+    Layer* const layer = fed(value);
+    if (layer == nullptr) return;
+    const auto [reference, candidate] = comparable(spill_.read(*layer->reference), datum);
+    layer->depth_error = error_of(*layer, reference, candidate);
+    layer->correlation = layer->depth_error ? agreement(reference, candidate).correlation : 0;
+  });
+  if (!by_depth) return;
+  const WeightNoise noise(task_->a->model->graph());
+  execute(
+      *task_->a,
+      [&](const Value& value, const Datum& datum) {
+        Layer* const layer = captured(value);
+        if (layer == nullptr) return;
+        layer->depth_floor = std::max(error_of(*layer, spill_.read(*layer->reference), datum).value_or(0), layer->floor.max);
+      },
+      noise.draw(task_->options->seed, 0, task_->grain));
+}
+
+}  // namespace relayout

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "relayout/execute.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/nodes/layers.h"
+#include "verify/session.h"
+#include "verify/spill.h"
+
+namespace relayout {
+
+/// What two models are compared on, node by node.
+struct LayerTask {
+  const Side* a = nullptr;
+  const Side* b = nullptr;
+  const VerifyOptions* options = nullptr;
+  DataType grain = DataType::undefined;  ///< the 16-bit type that b computes in where a does not
+  OpenSession open = open_session;
+  std::function<void()> progress;  ///< called before each run, if set
+  std::function<Inputs()> inputs;
+  int sample = 0;
+  /// Feeds every node values that lie a little beside a's, the same for both models: constants that a's values of zero keep from being
+  /// felt are felt then.
+  bool shaken = false;
+};
+
+/// Runs of the two models in which nodes are fed the values that a has in their place. a's values lie in a temporary file; of a model
+/// never more than a value at a time is held besides the running Session, and Sessions live one after the other.
+class FedRuns {
+ public:
+  /// Captures a's values.
+  FedRuns(const LayerTask& task, Layers& layers);
+
+  /// Every layer as before any run of b; its floor is one rounding of a's value.
+  void reset();
+  /// Widens the floors by runs of a with moved constants; values without a partner, and those apart, are moved as well: they are rounded
+  /// in one of the two models and not in the other.
+  void measure_floors(int first_draw, int count);
+  /// Runs b and compares what its nodes make of a's values.
+  void feed_candidate(Mode mode = Mode::as_written);
+  /// Widens the floors of layers that differ by how far b's own values move when those without a partner do: b's rounding is as honest as
+  /// a's.
+  void widen_by_candidate(int draw);
+  /// Runs b on its own values: how they go together with a's. `by_depth`: also how far a's values lie apart when its constants move.
+  void run_unfed(bool by_depth);
+  /// Same or different, by the metrics and the floor at hand.
+  void decide(Layer& layer) const;
+  /// The coarser of a value's own type and what b computes in.
+  [[nodiscard]] DataType type_of_floor(DataType type) const;
+
+ private:
+  using Observer = std::function<void(const Value& value, const Datum& datum)>;
+  using Edit = std::function<void(const std::string&, Tensor&)>;
+
+  void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
+  void capture();
+  void compare(Layer& layer, const Datum& datum);
+  /// Layers of values whose a's value is captured; of b those that are fed.
+  [[nodiscard]] Layer* captured(const Value& value_of_a);
+  [[nodiscard]] Layer* fed(const Value& value_of_b);
+  void move(const Value& value, const Datum& datum, int draw) const;
+  /// Puts the value that readers of a layer are fed in the place of `datum`.
+  void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
+
+  const LayerTask* task_;
+  Layers* layers_;
+  Spill spill_;
+  double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
+};
+
+}  // namespace relayout

@@ -1,0 +1,277 @@
+// Judges two models node by node: which node of b, fed a's values, makes others than a.
+#include "verify/nodes/layer_comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
+#include "verify/nodes/fed_runs.h"
+#include "verify/nodes/layers.h"
+#include "verify/nodes/suspects.h"
+#include "verify/rules.h"
+
+namespace relayout {
+namespace {
+
+/// Lets results that jump, and differ, be fed a's operands: rounding upstream of them may be the reason. Whether there are any.
+bool feed_before_flips(Layers& layers) {
+  bool found_any = false;
+  for (const Layer& layer : layers.all()) {
+    if (!layer.differs() || !has_trait(*layer.b->producer(), Trait::jumps)) continue;
+    for (const Value* const input : layer.b->producer()->inputs()) {
+      Layer* const upstream = input == nullptr ? nullptr : layers.of_b(*input);
+      if (upstream == nullptr || !upstream->before_jump) continue;
+      upstream->before_jump = false;
+      found_any = true;
+    }
+  }
+  return found_any;
+}
+
+/// Once more, with a's operands in front of every jump: elements that fell to the neighbouring step are right then, and counted.
+void compare_before_jumps(FedRuns& runs, Layers& layers) {
+  std::vector<int64_t> mismatches;
+  for (const Layer& layer : layers.all()) mismatches.push_back(layer.differs() ? layer.metrics.mismatches : 0);
+  runs.reset();
+  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.feed_candidate();
+  for (std::size_t i = 0; i < mismatches.size(); ++i) {
+    Layer& layer = layers.all()[i];
+    if (!layer.differs()) layer.flips = mismatches[i];
+  }
+}
+
+/// Whether more draws may still make a difference rounding.
+bool is_in_doubt(const Layer& layer) {
+  const SampleMetrics& metrics = layer.metrics;
+  return layer.candidate && layer.differs() && is_measured(layer.type) &&
+         metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0 && metrics.max_error < rules::kNearBound * metrics.bound_max &&
+         metrics.rms_error < rules::kNearBound * metrics.bound_rms;
+}
+
+void look_closer(FedRuns& runs, Layers& layers) {
+  if (std::ranges::none_of(layers.all(), is_in_doubt)) return;
+  runs.measure_floors(rules::kNoiseDraws, rules::kMoreDraws);
+  for (int draw = 0; draw < rules::kNoiseDraws; ++draw) runs.widen_by_candidate(draw);
+  for (Layer& layer : layers.all()) {
+    if (is_in_doubt(layer)) runs.decide(layer);
+  }
+}
+
+/// Layers that differ, each with those that differ behind it, and the equal ones between that only move its elements.
+struct Chains {
+  std::map<std::size_t, std::vector<std::size_t>> followed;  ///< by the first: those behind
+  std::set<std::size_t> between;
+};
+
+/// In the order of the nodes: what lies behind a first one is no first one, what lies behind that may be one again.
+void keep_first_ones(Chains& chains) {
+  std::set<std::size_t> later;
+  for (auto at = chains.followed.begin(); at != chains.followed.end();) {
+    if (later.contains(at->first)) {
+      at = chains.followed.erase(at);
+    } else {
+      later.insert(at->second.begin(), at->second.end());
+      ++at;
+    }
+  }
+}
+
+Chains find_chains(const Layers& layers) {
+  Chains chains;
+  const std::vector<Layer>& all = layers.all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].differs() && !(all[i].metrics.rms_error > 0)) continue;
+    for (std::size_t before : layers.upstream(all[i])) {
+      std::vector<std::size_t> moved;
+      while (!all[before].differs() && traits_of(*all[before].b->producer()).moves_input(0)) {
+        const auto upstream = layers.upstream(all[before]);
+        if (upstream.size() != 1) break;
+        moved.push_back(before);
+        before = upstream.front();
+      }
+      if (!all[before].differs() || all[before].b->is_output()) continue;
+      chains.followed[before].push_back(i);
+      chains.between.insert(moved.begin(), moved.end());
+    }
+  }
+  keep_first_ones(chains);
+  return chains;
+}
+
+void acquit(Layer& layer) {
+  layer.metrics.outcome = Outcome::same;
+  layer.metrics.reason.clear();
+  layer.candidate.reset();
+}
+
+/// A value may be another thing under an old name: a convolution whose bias is a node of its own now. Then what reads it is worse when it
+/// is given a's value than with b's own. So of layers that differ one behind the other, the first lets b go on from its own value once;
+/// where what follows is right and better by that, both were right; where it is much better, the first was.
+void confirm(FedRuns& runs, Layers& layers) {
+  const Chains chains = find_chains(layers);
+  if (chains.followed.empty()) return;
+  std::vector<Layer>& all = layers.all();
+  std::vector<Layer> found = all;
+  runs.reset();
+  for (const auto& [first, behind] : chains.followed) all[first].apart = true;
+  for (const std::size_t i : chains.between) all[i].apart = true;
+  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.feed_candidate();
+  look_closer(runs, layers);
+  for (const auto& [first, behind] : chains.followed) {
+    for (const std::size_t i : behind) {
+      const double before = found[i].metrics.rms_error, after = all[i].metrics.rms_error;
+      if (!all[i].compared || !(after < before)) continue;
+      if (!all[i].differs()) {
+        acquit(found[first]);
+        acquit(found[i]);
+      } else if (after < rules::kMuchBetter * before) {
+        acquit(found[first]);  // the second is wrong on its own
+        found[i].metrics = all[i].metrics;
+        found[i].floor = all[i].floor;
+      }
+    }
+  }
+  all = std::move(found);
+}
+
+/// Where nodes read a value, and every node downstream makes a's results when it is fed a's values, both models mean the same by it,
+/// however far apart its values lie. (Elements in another order, or a value under an old name, show in a node downstream.)
+std::vector<bool> with_right_readers(const Layers& layers) {
+  const std::vector<Layer>& all = layers.all();
+  std::vector<bool> read(all.size(), false), wrong(all.size(), false), trusted(all.size(), false);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (!all[i].compared) continue;
+    const bool bad = wrong[i] || all[i].differs();
+    for (const std::size_t upstream : layers.upstream(all[i])) {
+      read[upstream] = true;
+      wrong[upstream] = wrong[upstream] || bad;
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) trusted[i] = read[i] && !wrong[i] && all[i].metrics.bound_max > 0;
+  return trusted;
+}
+
+/// What a report says of a layer.
+LayerResult describe(const Layer& layer, int sample) {
+  LayerResult result;
+  const Node& node = *layer.b->producer();
+  result.sample = sample;
+  result.node = node.name().empty() ? layer.b->name() : node.name();
+  result.op_type = node.op_type();
+  result.tensor = layer.b->name();
+  result.reference = layer.a->name();
+  result.by_structure = layer.by_structure;
+  result.type = layer.type;
+  result.dims = layer.reference->dims;
+  result.constant = layer.yardstick.is_constant() && layer.yardstick.count() > 1;
+  result.error = layer.metrics.max_error;
+  result.rms = layer.metrics.rms_error;
+  result.floor = layer.floor.max;
+  result.floor_rms = layer.floor.rms;
+  result.bound = layer.metrics.bound_max;
+  result.ratio = layer.metrics.ratio;
+  result.outcome = layer.metrics.outcome;
+  result.reason = layer.metrics.reason;
+  result.flips = layer.flips;
+  result.depth_error = layer.depth_error;
+  result.depth_floor = layer.depth_floor;
+  return result;
+}
+
+/// The parts of a result that other layers decide.
+void place(LayerResult& result, const Layer& layer, const Layers& layers, bool trusted, const Suspects* suspects) {
+  const auto region = layers.region_in_a(layer);
+  if (suspects != nullptr) {
+    auto nodes = layers.region_in_b(layer);
+    nodes.insert(nodes.end(), region.begin(), region.end());
+    result.unexplained = suspects->of(nodes);
+  }
+  if (!layer.differs()) return;
+  result.correlation = trusted ? 1 : layer.correlation;
+  for (const std::size_t before : layers.upstream(layer))
+    result.correlation = std::min(result.correlation, layers.all()[before].correlation);
+  for (const Node* const part : region) result.replaces.push_back(part->label());
+  // The very same node by name is no region.
+  if (region.size() == 1 && region.front()->op_type() == layer.b->producer()->op_type()) result.replaces.clear();
+}
+
+/// So few elements that three draws may agree by chance.
+bool differs_by_chance(const Layer& layer) {
+  return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) &&
+         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max;
+}
+
+/// Operators that carry a difference on no larger than it was: their results lie closer together than their operands, or as close.
+bool contracts(const Node& node) {
+  constexpr auto kContractions =
+      std::to_array<std::string_view>({"Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "Softsign", "Softplus", "Identity"});
+  return node.domain().empty() && std::ranges::find(kContractions, node.op_type()) != kContractions.end();
+}
+
+/// Where most elements saturate, few carry the rounding of the sums in front, and the draws may miss it: those sums' own floor counts.
+void widen_through_contraction(Layer& layer, Layers& layers) {
+  const Node* const node = layer.a->producer();
+  if (node == nullptr || !contracts(*node) || node->input(0) == nullptr) return;
+  Layer* const upstream = layers.of_a(*node->input(0));
+  if (upstream == nullptr || !upstream->reference || !upstream->apart) return;
+  widen_through_contraction(*upstream, layers);
+  widen(layer.floor, {upstream->floor.max * upstream->yardstick.range() / layer.yardstick.range(),
+                      upstream->floor.rms * upstream->yardstick.sigma() / layer.yardstick.sigma()});
+}
+
+}  // namespace
+
+std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects, bool by_depth) {
+  Layers layers(task.a->model->graph(), task.b->model->graph());
+  FedRuns runs(task, layers);
+  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.feed_candidate();
+  if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
+  look_closer(runs, layers);
+  confirm(runs, layers);
+  const auto differs = [](const Layer& layer) { return layer.differs(); };
+  if (by_depth || (!task.shaken && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);
+  const std::vector<bool> trusted = with_right_readers(layers);
+  std::vector<LayerResult> results;
+  for (std::size_t i = 0; i < layers.all().size(); ++i) {
+    Layer& layer = layers.all()[i];
+    if (!layer.compared) continue;
+    if (differs_by_chance(layer)) layer.metrics.outcome = Outcome::same;
+    place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted[i], suspects);
+  }
+  return results;
+}
+
+std::vector<LayerResult> compare_modes(const LayerTask& task, Mode mode) {
+  Layers layers(task.a->model->graph(), task.b->model->graph());
+  for (Layer& layer : layers.all()) layer.before_jump = false;
+  FedRuns runs(task, layers);
+  runs.feed_candidate(mode);
+  for (Layer& layer : layers.all()) layer.apart = !layer.compared;
+  runs.measure_floors(0, rules::kNoiseDraws);
+  std::vector<LayerResult> results;
+  for (Layer& layer : layers.all()) {
+    if (!layer.compared) continue;
+    widen_through_contraction(layer, layers);
+    if (layer.metrics.bound_max > 0) runs.decide(layer);
+    results.push_back(describe(layer, task.sample));
+  }
+  return results;
+}
+
+}  // namespace relayout
