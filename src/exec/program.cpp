@@ -67,15 +67,17 @@ std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFa
     (void)facts.shapes.compose(op, node, facts.constants);
     return std::nullopt;
   } catch (const Error& error) {
-    return error.what();
+    // The node is named beside the reason.
+    const std::string_view what = error.what();
+    const std::string place = node.label() + ": ";
+    return std::string(what.starts_with(place) ? what.substr(place.size()) : what);
   }
 }
 
 std::string why_unknown(std::string_view domain) {
   if (domain != "com.microsoft.nchwc") return "operator of domain " + std::string(domain);
-  // The size of its blocks of channels is that of the processor on which it was saved, and is not in the file.
-  return "operator of domain com.microsoft.nchwc, whose layout belongs to one processor and is not in the file: save the model with "
-         "ORT_ENABLE_EXTENDED";
+  // The size of its blocks of channels is not in the file.
+  return "layout of the one processor that it was saved for; save the model with ORT_ENABLE_EXTENDED";
 }
 
 /// Why the op table does not take a node, or nothing.

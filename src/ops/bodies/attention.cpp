@@ -124,8 +124,10 @@ void attention(Body& body) {
 void qattention(Body& body) {
   constexpr std::size_t kBias = 2, kInputScale = 3, kWeightScale = 4, kMask = 5, kInputZero = 6, kWeightZero = 7, kPast = 8;
   const Body::Name sums = body.make("MatMulInteger", {body.input(0), body.input(1), body.input(kInputZero), body.input(kWeightZero)});
-  const Body::Name factor = body.make("Mul", {body.input(kInputScale), body.input(kWeightScale)});
-  const Body::Name product = body.make("Mul", {body.cast_like(sums, factor), factor});
+  // In f32: sums are beyond f16.
+  const auto wide = [&](const Body::Name& value) { return body.cast(value, DataType::float32); };
+  const Body::Name factor = body.make("Mul", {wide(body.input(kInputScale)), wide(body.input(kWeightScale))});
+  const Body::Name product = body.cast_like(body.make("Mul", {wide(sums), factor}), body.input(kBias));
   self_attention(body, body.make("Add", {product, body.input(kBias)}), kMask, kPast, {});
 }
 

@@ -99,7 +99,8 @@ class Groups {
     const Body::Name is_inside = body_.make("Less", {positions, unsqueezed(body_, lengths_, {1})});
     const Body::Name ids = body_.make("Where", {is_inside, positions, body_.integer(1)});
     Body::NamedAttributes attributes = {{"interleaved", int64_t{has_flag(body_, "rotary_interleaved")}}};
-    if (const auto width = body_.dim(kCos, 1)) attributes.emplace_back("rotary_embedding_dim", 2 * *width);
+    constexpr int64_t kMost = int64_t{1} << 31;
+    if (const auto width = body_.dim(kCos, 1); width && *width < kMost) attributes.emplace_back("rotary_embedding_dim", 2 * *width);
     const auto rotated = [&](const Body::Name& value) {
       return body_.make("RotaryEmbedding", {value, body_.input(kCos), body_.input(kSin), ids}, attributes);
     };

@@ -38,6 +38,8 @@ void simplified_layer_normalization(Body& body) {
   if (!body.wants(1)) return;
   const int64_t axis = body.attributes().integer("axis", -1);
   if (axis >= 0) body.refuse("inv_std_var with an axis that is counted from the front");
+  constexpr int64_t kMostDims = 64;
+  if (axis < -kMostDims) body.reject("axis is " + std::to_string(axis));
   body.give(1, inverse_root_mean_square(body, body.input(0), -axis, body.attributes().real("epsilon", 1e-5F)));
 }
 

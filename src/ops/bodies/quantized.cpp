@@ -172,8 +172,9 @@ void dynamic_quantize_matmul(Body& body) {
 
 void matmul_integer_to_float(Body& body) {
   const Body::Name sums = body.make("MatMulInteger", {body.input(0), body.input(1), body.input(4), body.input(5)});
-  const Body::Name factor = body.make("Mul", {scalar(body, 2), scalar(body, 3)});
-  Body::Name product = body.make("Mul", {body.cast_like(sums, factor), factor});
+  // In f32: sums are beyond f16.
+  const auto wide = [&](std::size_t input) { return body.cast(scalar(body, input), DataType::float32); };
+  Body::Name product = body.cast_like(scaled(body, sums, body.make("Mul", {wide(2), wide(3)})), body.input(2));
   if (body.has(6)) product = body.make("Add", {product, body.input(6)});
   body.give(0, product);
 }
