@@ -64,8 +64,10 @@ struct ProfileRow {
   int64_t live_bytes = 0;       ///< of activations while it runs
   int threads = 1;
   Estimate measured_us;  ///< microseconds of one run
-  double us = 0;         ///< its part of Profile::total_us: `measured_us.median` × Profile::scale
-  double share = 0;      ///< the same over the total
+  double quartile_us =
+      0;             ///< a quarter of the runs took no longer: other processes' time slices, which fall on single steps, hardly reach it
+  double us = 0;     ///< its part of Profile::total_us: `quartile_us` × Profile::scale
+  double share = 0;  ///< the same over the total
   [[nodiscard]] bool is_executor() const noexcept { return steps == 0; }
 };
 
@@ -101,7 +103,7 @@ struct Profile {
   TimeKind clock = TimeKind::wall;  ///< whose time the rows part
   double total_us = 0;              ///< median of a run by that clock
   std::vector<ProfileRow> rows;     ///< in the order they run, the executor last: `us` of all add up to the total
-  double scale = 1;                 ///< the total over the sum of the rows' medians
+  double scale = 1;                 ///< the total over the sum of the rows' quartiles
   int64_t views = 0;                ///< nodes that only look at their input in another way: nothing runs
   int64_t reorders = 0, packs = 0;
   int64_t macs = 0;

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/diff_report.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"

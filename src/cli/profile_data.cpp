@@ -58,7 +58,7 @@ Json row_json(const ProfileRow& row) {
   for (const Dims& dims : row.inputs) inputs.add(dims);
   out.set("input_dims", std::move(inputs)).set("dims", row.dims).set("steps", row.steps).set("threads", row.threads);
   out.set("bytes", row.bytes).set("flop", 2 * row.macs).set("live_bytes", row.live_bytes);
-  out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median);
+  out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median).set("quartile_us", row.quartile_us);
   set_interval(out, row.measured_us);
   const double us = row.us;
   out.set("gflops", row.macs > 0 && us > 0 ? Json(2 * static_cast<double>(row.macs) / us / 1e3) : Json());

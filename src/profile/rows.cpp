@@ -105,6 +105,13 @@ std::vector<double> times_outside(const Recorder& recorder) {
   return out;
 }
 
+void measure(ProfileRow& row, std::vector<double> times) {
+  constexpr double kQuartile = 0.25;
+  std::ranges::sort(times);
+  row.quartile_us = quantile(times, kQuartile);
+  row.measured_us = estimate(std::move(times));
+}
+
 void fill_latency(Latency& latency, const Recorder& recorder) {
   std::vector<double> us = recorder.walls();
   for (double& time : us) time /= kNanosecondsPerMicrosecond;
@@ -121,16 +128,17 @@ void fill_latency(Latency& latency, const Recorder& recorder) {
   latency.cpu_per_wall = recorder.wall_total() > 0 ? recorder.processor_total() / recorder.wall_total() : 0;
 }
 
-/// Each row's median, brought to a common scale: medians of parts do not add up to the median of the whole, these do.
+/// Each row's lower quartile, brought to the scale on which all add up to the median of the whole. On a busy machine a run is interrupted
+/// somewhere, often at the same step again and again; the median of that step would hold the interruption, its quartile hardly does.
 void balance(Profile& profile) {
   double sum = 0;
-  for (const ProfileRow& row : profile.rows) sum += row.measured_us.median;
+  for (const ProfileRow& row : profile.rows) sum += row.quartile_us;
   const Latency& latency = profile.latency;
   profile.total_us = (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median;
   profile.scale = sum > 0 ? profile.total_us / sum : 1;
   double expected = 0;
   for (ProfileRow& row : profile.rows) {
-    row.us = row.measured_us.median * profile.scale;
+    row.us = row.quartile_us * profile.scale;
     row.share = profile.total_us > 0 ? row.us / profile.total_us : 0;
     expected += row.share * row.threads;
   }
@@ -166,12 +174,12 @@ void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   fill_latency(profile.latency, recorder);
   for (Gathered& gathered : gather(plan)) {
-    gathered.row.measured_us = estimate(times_of(recorder, gathered.steps));
+    measure(gathered.row, times_of(recorder, gathered.steps));
     profile.rows.push_back(std::move(gathered.row));
   }
   ProfileRow executor;
   executor.node = "(executor)";
-  executor.measured_us = estimate(times_outside(recorder));
+  measure(executor, times_outside(recorder));
   profile.rows.push_back(std::move(executor));
   balance(profile);
   count_plan(profile, plan);

@@ -44,15 +44,16 @@ TEST(Rows, StepsOfOneNodeAreOneRow) {
   EXPECT_EQ(profile.peak_node, "/net/conv/Conv");
 }
 
-/// Runs of 1000 … 1010 ns per step: medians by hand.
+/// Runs of 1000 … 1010 ns per step: medians and quartiles (the third of eleven) by hand.
 TEST(Rows, AddUpToTheLatency) {
   const Profile profile = example_profile(11);
   EXPECT_THAT(profile.latency.us.median, DoubleNear(5.525, 1e-9));
   EXPECT_THAT(profile.rows[1].measured_us.median, DoubleNear(3.015, 1e-9));
+  EXPECT_THAT(profile.rows[1].quartile_us, DoubleNear(3.006, 1e-9));
   EXPECT_THAT(profile.rows.back().measured_us.median, DoubleNear(0.5, 1e-9));
   EXPECT_TRUE(profile.rows.back().is_executor());
   EXPECT_THAT(sum_of(profile), DoubleNear(profile.latency.us.median, 1e-9));
-  EXPECT_THAT(profile.scale, DoubleNear(1, 1e-9));
+  EXPECT_THAT(profile.scale, DoubleNear(5.525 / 5.51, 1e-9));
   EXPECT_THAT(profile.latency.cpu_per_wall, DoubleNear(1, 1e-9));
   EXPECT_FALSE(is_busy(profile.latency));
 }
@@ -86,6 +87,22 @@ TEST(Rows, AddUpWhenEveryRunIsDisturbed) {
     EXPECT_THAT(profile.scale, DoubleNear(clock == TimeKind::wall ? 3 : 1, 1e-9));
     EXPECT_TRUE(is_busy(profile.latency));
   }
+}
+
+/// Interrupted at the same step in two runs of three: that step does not look longer than it is.
+TEST(Rows, InterruptionsAtOneStepDoNotShow) {
+  PlanInfo plan;
+  for (const char* name : {"a", "b"}) plan.steps.push_back(step(name, "Relu"));
+  Recorder recorder(2, 0);
+  for (int64_t run = 0; run < 30; ++run) {
+    const int64_t at = run * 100'000, long_step = run % 3 == 0 ? 1000 : 50'000;
+    recorder.add(at, at + 1000 + long_step, 2000, {{at, at + 1000}, {at + 1000, at + 1000 + long_step}});
+  }
+  Profile profile;
+  fill_profile(profile, plan, recorder);
+  EXPECT_THAT(profile.rows[0].share, DoubleNear(0.5, 1e-9));
+  EXPECT_THAT(profile.rows[1].share, DoubleNear(0.5, 1e-9));
+  EXPECT_THAT(sum_of(profile), DoubleNear(profile.total_us, 1e-9));
 }
 
 /// A hundred thousand runs: what is kept of the steps stays below the bound, and is spread over all of them.

@@ -113,9 +113,9 @@ TEST(Stacks, FramesAreThePath) {
   profile.rows[2].node = "/net/a;b/MaxPool";
   EXPECT_EQ(collapsed_stacks(profile),
             "net.onnx;net;conv;Conv;Reorder 1005\n"
-            "net.onnx;net;conv;Conv;Conv + Relu 3015\n"
+            "net.onnx;net;conv;Conv;Conv + Relu 3014\n"
             "net.onnx;net;a:b;MaxPool;MaxPool 1005\n"
-            "net.onnx;(executor) 500\n");
+            "net.onnx;(executor) 501\n");
 }
 
 }  // namespace
