@@ -13,12 +13,14 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/destinations.h"
 #include "cli/diff_report.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {
@@ -26,7 +28,7 @@ namespace {
 struct Request {
   std::vector<std::string> files, steps, fail_on;
   std::optional<double> least_us;
-  std::string names = "op";
+  std::string names = "op", junit;
   int64_t top = 20;
   bool short_names = false, exit_code = false, any_machine = false;
   DiffChoice choice;
@@ -57,21 +59,29 @@ int run(Request& request, const Common& common) {
   request.choice.least_us = request.least_us.value_or(0);
   request.choice.top = static_cast<std::size_t>(common.verbose ? 0 : request.top);
   const DiffGate gate = gate_of(request);
+  Destinations destinations;
+  destinations.add("--junit", request.junit);
+  destinations.check(common.json);
+  const bool to_error = destinations.take_output();
 
   const Trace control = read_trace(request.files.front(), options);
   std::vector<std::string> failed;
   Json comparisons = Json::array();
+  std::vector<JunitSuite> suites;
   std::string text;
-  const ReportStyle style{.verbose = common.verbose, .color = output_has_colors(), .quiet = common.quiet, .width = output_width()};
+  const ReportStyle style{
+      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
   for (std::size_t i = 1; i < request.files.size(); ++i) {
     const Trace test = read_trace(request.files[i], options);
     check_machines(control, test, request, gate);
     const TracePair pair = pair_traces(control, test, request.choice);
     for (std::string& name : failures(pair, gate)) failed.push_back(std::move(name));
     comparisons.add(diff_json(pair));
+    suites.push_back(diff_junit(pair, gate));
     text += (i > 1 ? "\n" : "") + diff_text(pair, request.choice, style);
   }
   const int code = failed.empty() ? 0 : 1;
+  write_destination(request.junit, junit_text(suites));
   if (common.json) {
     Json out = Json::object();
     out.set("schema", "relayout.diff/1").set("comparisons", std::move(comparisons)).set("failed", failed).set("exit_code", code);
@@ -80,7 +90,7 @@ int run(Request& request, const Common& common) {
     if (code != 0 && !request.fail_on.empty())
       text += "fails " + quote(failed.front()) +
               (failed.size() > 1 ? " and " + format_count(static_cast<int64_t>(failed.size()) - 1) + " more" : "") + "   exit 1\n";
-    write_report(text);
+    (to_error ? write_error : write_report)(text);
   }
   return code;
 }
@@ -96,6 +106,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--exit-code", request->exit_code, "exit 1 when any count differs");
   options.list("--fail-on", "WHAT,…", request->fail_on,
                "exit 1 where an operation is added, removed, increased, decreased, slower:P% or faster:P% (beyond the interval)", ',');
+  options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it");
   options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines");
   options.group("Table");
   options.integer("--top", "N", 0, request->top, "the N largest differences, the rest as one (default: 20; 0 and -v: all)");
@@ -104,6 +115,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.list("--exclude", "GLOB", request->choice.exclude, "no operation whose name matches; may be given several times");
   options.excludes({"--exit-code"}, {"--fail-on"});
   options.needs({"--allow-different-machine"}, {"--fail-on"});
+  options.needs({"--junit"}, {"--fail-on", "--exit-code"});
   return [request, &common] { return run(*request, common); };
 }
 

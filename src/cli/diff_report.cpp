@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,9 @@
 #include "cli/report.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
+#include "relayout/version.h"
 #include "report/json.h"
+#include "report/junit.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -166,6 +169,29 @@ std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate) {
     if (by_count || by_time) out.push_back(row.name);
   }
   return out;
+}
+
+JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate) {
+  JunitSuite suite;
+  suite.name = "relayout diff " + pair.control->path + " " + pair.test->path;
+  suite.timestamp = junit_now();
+  suite.properties = {{"relayout", std::string(kVersion)}};
+  const auto add = [&](const std::string& name, const DiffGate& part) {
+    JunitCase& one = suite.cases.emplace_back();
+    one.class_name = "relayout.diff." + std::filesystem::path(pair.test->path).stem().string();
+    one.name = name;
+    one.file = pair.test->path;
+    const std::vector<std::string> names = failures(pair, part);
+    if (names.empty()) return;
+    one.status = JunitCase::Status::failed;
+    one.message = counted(static_cast<int64_t>(names.size()), "operation") + ": " + escape(names.front()) + (names.size() > 1 ? " …" : "");
+    for (const std::string& operation : names) one.details += escape(operation) + "\n";
+  };
+  for (const CountClass kind : gate.classes) add(std::string(to_string(kind)), {.classes = {kind}, .slower = {}, .faster = {}});
+  if (gate.slower) add("slower", {.classes = {}, .slower = gate.slower, .faster = {}});
+  if (gate.faster) add("faster", {.classes = {}, .slower = {}, .faster = gate.faster});
+  add("whole", gate);
+  return suite;
 }
 
 DiffGate read_gate(const std::vector<std::string>& words) {

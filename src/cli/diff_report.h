@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "relayout/diff.h"
 #include "report/json.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 
@@ -41,5 +42,7 @@ struct TracePair {
 
 [[nodiscard]] std::string diff_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style);
 [[nodiscard]] Json diff_json(const TracePair& pair);
+/// A case per class that the gate names, which fails with the operations that it does not let pass, and one of the whole.
+[[nodiscard]] JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate);
 
 }  // namespace relayout::cli

@@ -60,6 +60,14 @@ TEST_F(DiffCommand, Gates) {
   EXPECT_EQ(run({"diff", "b.json", "a.json", "--fail-on", "faster:5%"}).code, 1);
 }
 
+TEST_F(DiffCommand, JunitHasACasePerClass) {
+  EXPECT_EQ(run({"diff", "a.json", "b.json", "--fail-on", "added,decreased,slower:50%", "--junit", "d.xml"}).code, 1);
+  const std::string xml = read_file(folder_ / "d.xml");
+  EXPECT_THAT(xml, AllOf(HasSubstr("name=\"added\""), HasSubstr("name=\"decreased\""), HasSubstr("name=\"slower\""),
+                         HasSubstr("name=\"whole\""), HasSubstr("failures=\"3\""), HasSubstr("1 operation: Reorder")));
+  expect_refusal(run({"diff", "a.json", "b.json", "--junit", "d.xml"}), 2, "no effect");
+}
+
 TEST_F(DiffCommand, TheFirstOfSeveralIsTheBaseline) {
   const Json report = Json::parse(run({"diff", "a.json", "b.json", "a.json", "--json", "--exit-code"}).out, "report");
   ASSERT_EQ(report.find("comparisons")->size(), 2U);
