@@ -42,7 +42,7 @@ set(libraries
 set(inner_rooms
   "^src/ops/loops/" "^ops/loops/"
   "^src/ops/(kernels/|table\\.cpp$)" "^ops/"
-  "^src/ops/bodies/" "^ops/(bodies/|[a-z_]+\\.h$)"
+  "^src/ops/bodies/" "^ops/(bodies/|kernels/kernels\\.h$|[a-z_]+\\.h$)"
   "^src/ops/" "^ops/(loops/|[a-z_]+\\.h$)"
   "^src/exec/onednn/" "^exec/(onednn/|primitives\\.h$)"
   "^src/exec/kernels/" "^exec/(kernels/|(ids|primitives|program)\\.h$)"

@@ -46,6 +46,9 @@ void set(onnx::AttributeProto& attribute, const Body::Number& value) {
         } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
           attribute.set_type(onnx::AttributeProto_AttributeType_INTS);
           for (const int64_t one : given) attribute.add_ints(one);
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          attribute.set_type(onnx::AttributeProto_AttributeType_STRINGS);
+          for (const std::string& one : given) attribute.add_strings(one);
         } else {
           attribute.set_type(onnx::AttributeProto_AttributeType_FLOATS);
           for (const float one : given) attribute.add_floats(one);
@@ -99,6 +102,12 @@ Body::NamedAttributes Body::given(std::initializer_list<std::string_view> names)
       case onnx::AttributeProto_AttributeType_INTS:
         out.emplace_back(name, attributes_.integers(name));
         break;
+      case onnx::AttributeProto_AttributeType_FLOATS:
+        out.emplace_back(name, attributes_.reals(name));
+        break;
+      case onnx::AttributeProto_AttributeType_STRINGS:
+        out.emplace_back(name, attributes_.texts(name));
+        break;
       case onnx::AttributeProto_AttributeType_STRING:
         out.emplace_back(name, attributes_.text(name, ""));
         break;
@@ -136,6 +145,17 @@ Body::Names Body::make(std::string_view op, const Names& inputs, std::size_t out
     onnx::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name(name);
     set(attribute, value);
+  }
+  return out;
+}
+
+Body::Names Body::make_own(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes) {
+  Names out = make(op, inputs, outputs, attributes);
+  message_.mutable_node(message_.node_size() - 1)->set_domain(std::string(kOwnDomain));
+  if (message_.opset_import_size() == 1) {
+    auto& import = *message_.add_opset_import();
+    import.set_domain(std::string(kOwnDomain));
+    import.set_version(1);
   }
   return out;
 }

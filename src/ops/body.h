@@ -24,10 +24,11 @@ class Body {
  public:
   using Name = std::string;
   using Names = std::vector<Name>;
-  using Number = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>>;
+  using Number = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
   using NamedAttributes = std::vector<std::pair<std::string, Number>>;
 
   static constexpr int64_t kOpset = 24;
+  static constexpr std::string_view kOwnDomain = "relayout";
 
   Body(const Node& call, PartialOperands& operands);
 
@@ -48,6 +49,8 @@ class Body {
   // Nodes.
   Name make(std::string_view op, const Names& inputs, const NamedAttributes& attributes = {});
   Names make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes = {});
+  /// The same of an operator that only bodies have: of domain `kOwnDomain`.
+  Names make_own(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes);
   Name integers(const std::vector<int64_t>& values);  ///< a vector
   Name integer(int64_t value);                        ///< a scalar
   Name real(double value);                            ///< a scalar, f32

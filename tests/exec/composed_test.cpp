@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "ops/body.h"
 #include "ops/call.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -136,14 +137,17 @@ TEST(ComposedTable, EveryOperatorHasACase) {
     const auto model = Model::load(file);
     for (const Node& node : model->graph().nodes()) seen.insert(std::string(node.domain()) + ":" + node.op_type());
   }
-  for (const Op& op : composed_table()) EXPECT_TRUE(seen.contains(std::string(op.domain) + ":" + std::string(op.name))) << op.name;
+  for (const Op& op : composed_table()) {
+    if (op.body == nullptr) continue;  // of those that have one
+    EXPECT_TRUE(seen.contains(std::string(op.domain) + ":" + std::string(op.name))) << op.name;
+  }
 }
 
 TEST(ComposedTable, EveryLineIsComplete) {
   ASSERT_FALSE(composed_table().empty());
   for (const Op& op : composed_table()) {
     EXPECT_EQ(find_composed(op.domain, op.name), &op);
-    EXPECT_NE(op.body, nullptr) << op.name;
+    EXPECT_EQ(op.body == nullptr, op.domain == Body::kOwnDomain) << op.name;
     EXPECT_NE(op.infer, nullptr) << op.name;
     EXPECT_NE(op.compute, nullptr) << op.name;
     EXPECT_GE(op.reviewed, op.since) << op.name;

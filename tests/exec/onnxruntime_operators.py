@@ -353,6 +353,27 @@ def DynamicQuantizeMatMul(rng):
 
 
 @operator
+def DynamicQuantizeLSTM(rng):
+    steps, batch, width, hidden = *dims(rng, 3, 4), int(rng.integers(2, 6))
+    direction = str(rng.choice(["forward", "reverse", "bidirectional"]))
+    both = 2 if direction == "bidirectional" else 1
+    kind = eight_bits(rng)
+    per_column = rng.random() < 0.5
+    shape = [both, 4 * hidden] if per_column else [both]
+
+    def weight(rows):
+        zero = np.full(shape, 0 if kind == np.int8 else 128, kind) if per_column else np.array([zero_point(rng, kind) for _ in range(both)], kind)
+        return codes(rng, [both, rows, 4 * hidden], kind), np.float32(rng.uniform(0.003, 0.01, shape)), zero
+
+    w, w_scale, w_zero = weight(width)
+    r, r_scale, r_zero = weight(hidden)
+    state = lambda: maybe(rng, normal(rng, [both, batch, hidden]), 0.4)
+    return Case("DynamicQuantizeLSTM", [normal(rng, [steps, batch, width]), w, r, maybe(rng, normal(rng, [both, 8 * hidden])), None, state(), state(),
+                                        maybe(rng, normal(rng, [both, 3 * hidden]), 0.3), w_scale, w_zero, r_scale, r_zero], outputs=3, direction=direction, hidden_size=hidden,
+                input_forget=maybe(rng, 1, 0.2), clip=maybe(rng, 2.0, 0.2))
+
+
+@operator
 def MatMulIntegerToFloat(rng):
     a, b, n = batched(rng)
     a_type, dtype = [np.dtype(t) for t in rng.choice([("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")])]
@@ -694,6 +715,7 @@ def run(case):
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return session.run(None, {})
 

@@ -27,8 +27,8 @@ WriteFunction matmul_nbits, matmul_bnb4, gather_block_quantized;
 
 // quantized.cpp
 WriteFunction qlinear_add, qlinear_mul, qlinear_sigmoid, qlinear_leaky_relu, qlinear_reduce_mean, qlinear_where, qlinear_concat,
-    qlinear_average_pool, qlinear_global_average_pool, qlinear_softmax, qgemm, dynamic_quantize_matmul, matmul_integer_to_float,
-    qlinear_conv, nhwc_max_pool, quantize_linear, dequantize_linear;
+    qlinear_average_pool, qlinear_global_average_pool, qlinear_softmax, qgemm, dynamic_quantize_matmul, dynamic_quantize_lstm,
+    matmul_integer_to_float, qlinear_conv, nhwc_max_pool, quantize_linear, dequantize_linear;
 
 // normalization.cpp
 WriteFunction simplified_layer_normalization, skip_layer_normalization, skip_simplified_layer_normalization;

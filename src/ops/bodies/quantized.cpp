@@ -179,6 +179,41 @@ void matmul_integer_to_float(Body& body) {
   body.give(0, product);
 }
 
+/// Weights are [directions, inputs, gates · hidden]; what comes in is quantized as a whole, the state at each step
+/// (onnxruntime/contrib_ops/cpu/quantization/dynamic_quantize_lstm.cc, with one thread: more may quantize parts of the batch).
+void dynamic_quantize_lstm(Body& body) {
+  constexpr std::size_t kWeight = 1, kRecurrence = 2, kLengths = 4, kWeightScale = 8, kRecurrenceScale = 10;
+  // What lies behind the end of a sequence would take part in the ranges.
+  if (body.has(kLengths)) body.refuse("input sequence_lens");
+  const int64_t directions = body.attributes().text("direction", "forward") == "bidirectional" ? 2 : 1;
+  const auto weight = [&](std::size_t codes, std::size_t scale) {
+    const auto per_direction = [&](std::size_t input) {
+      const Body::Name wide = body.cast(body.input(input), DataType::float32);
+      return body.make("Reshape", {wide, body.integers({directions, 1, -1})});
+    };
+    Body::Name real = body.cast(body.input(codes), DataType::float32);
+    if (body.has(scale + 1)) real = body.make("Sub", {real, per_direction(scale + 1)});
+    real = body.make("Mul", {real, per_direction(scale)});
+    return body.make("Transpose", {real}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  };
+  const auto parts = body.make("DynamicQuantizeLinear", {body.input(0)}, 3);
+  const Body::Name x = body.make("DequantizeLinear", {parts[0], parts[1], parts[2]});
+  const Body::Names inputs = {x,
+                              weight(kWeight, kWeightScale),
+                              weight(kRecurrence, kRecurrenceScale),
+                              body.input(3),
+                              {},
+                              body.input(5),
+                              body.input(6),
+                              body.input(7)};
+  const auto attributes =
+      body.given({"activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size", "input_forget"});
+  const Body::Names made = body.make_own("QuantizedStateLSTM", inputs, 3, attributes);
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    if (body.wants(k)) body.give(k, made[k]);
+  }
+}
+
 void qlinear_conv(Body& body) {
   const std::size_t rank = is_channels_last(body) ? image_rank(body, 3) : 0;
   Body::Names inputs;

@@ -10,7 +10,9 @@
 #include <tuple>
 
 #include "ops/bodies/bodies.h"
+#include "ops/body.h"
 #include "ops/composed.h"
+#include "ops/kernels/kernels.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 
@@ -52,7 +54,7 @@ constexpr Op standard(std::string_view name, LayoutRule layout, Traits traits, W
   return of("", kNewest, name, layout, traits, body);
 }
 
-/// One line per operator, sorted by domain and name.
+/// One line per operator, sorted by domain and name. Of domain `relayout` are kernels for what only bodies do.
 constexpr auto kTable = std::to_array<Op>({
     standard("SimplifiedLayerNormalization", barrier, same_dims, simplified_layer_normalization),
     microsoft("Attention", barrier, same_type | kProduct, attention),
@@ -60,6 +62,7 @@ constexpr auto kTable = std::to_array<Op>({
     microsoft("BiasGelu", agnostic, same_type, bias_gelu),
     microsoft("BiasSoftmax", barrier, kElementwise, bias_softmax),
     microsoft("DequantizeLinear", barrier, same_dims | quantizes, dequantize_linear),
+    microsoft("DynamicQuantizeLSTM", barrier, same_type | kProduct | quantized, dynamic_quantize_lstm),
     microsoft("DynamicQuantizeMatMul", barrier, same_type | kProduct | quantized | kDecision, dynamic_quantize_matmul),
     microsoft("EmbedLayerNormalization", barrier, kNone, embed_layer_normalization),
     microsoft("FastGelu", agnostic, kElementwise, fast_gelu),
@@ -94,6 +97,14 @@ constexpr auto kTable = std::to_array<Op>({
     microsoft("RotaryEmbedding", barrier, kElementwise, rotary_embedding),
     microsoft("SkipLayerNormalization", barrier, kElementwise, skip_layer_normalization),
     microsoft("SkipSimplifiedLayerNormalization", barrier, kElementwise, skip_simplified_layer_normalization),
+    {.name = "QuantizedStateLSTM",
+     .since = 1,
+     .reviewed = 1,
+     .layout = barrier,
+     .traits = same_type | kProduct | quantized,
+     .infer = kernels::infer_recurrent,
+     .compute = kernels::recurrent,
+     .domain = Body::kOwnDomain},
 });
 
 constexpr bool is_sorted_and_unique() {

@@ -30,8 +30,13 @@ struct Kind {
   std::vector<std::string> activations;  ///< default ones of one direction
 };
 
+/// An LSTM whose state is quantized to 8 bits before each product, as DynamicQuantizeLinear does (the body of DynamicQuantizeLSTM).
+bool quantizes_state(const OpCall& call) {
+  return call.node.op_type() == "QuantizedStateLSTM";
+}
+
 Kind kind_of(const OpCall& call) {
-  if (call.node.op_type() == "LSTM") return {4, {"Sigmoid", "Tanh", "Tanh"}};
+  if (call.node.op_type() == "LSTM" || quantizes_state(call)) return {4, {"Sigmoid", "Tanh", "Tanh"}};
   if (call.node.op_type() == "GRU") return {3, {"Sigmoid", "Tanh"}};
   return {1, {"Tanh"}};
 }
@@ -161,6 +166,25 @@ Values times_transposed(int threads, const Values& a, const Values& b, int64_t r
   return result;
 }
 
+/// What DynamicQuantizeLinear and DequantizeLinear make of all values together, in f32.
+Values through_eight_bits(const Values& values) {
+  constexpr float kLevels = 255;
+  float low = 0, high = 0;
+  for (const double value : values) {
+    low = std::min(low, static_cast<float>(value));
+    high = std::max(high, static_cast<float>(value));
+  }
+  const float scale = high == low ? 1 : (high - low) / kLevels;
+  const float zero = std::nearbyint(std::clamp(-low / scale, 0.0F, kLevels));
+  Values out;
+  out.reserve(values.size());
+  for (const double value : values) {
+    const float code = std::clamp(std::nearbyint(static_cast<float>(value) / scale) + zero, 0.0F, kLevels);
+    out.push_back(double{code - zero} * double{scale});
+  }
+  return out;
+}
+
 /// One direction: weights, and states [batch][hidden] that steps change.
 struct Layer {
   int threads = 1;
@@ -168,12 +192,12 @@ struct Layer {
   int64_t gates = 1;
   Values recurrent, input_bias, recurrent_bias, peepholes;  ///< R, Wb, Rb, P
   std::vector<Activation> activations;
-  bool linear_before_reset = false, input_forget = false;
+  bool linear_before_reset = false, input_forget = false, quantizes_state = false;
   Values h, c;
 
   [[nodiscard]] int64_t rows() const { return gates * sizes.hidden; }
   [[nodiscard]] Values recur(const Values& state) const {
-    return times_transposed(threads, state, recurrent, sizes.batch, rows(), sizes.hidden);
+    return times_transposed(threads, quantizes_state ? through_eight_bits(state) : state, recurrent, sizes.batch, rows(), sizes.hidden);
   }
 };
 
@@ -277,6 +301,7 @@ Layer layer_of(const OpCall& call, InputData inputs, const Sizes& sizes, int64_t
   }
   if (present(inputs, 7)) layer.peepholes = part(tensor_at(inputs, 7), direction);
   layer.linear_before_reset = call.attributes.integer("linear_before_reset", 0) != 0;
+  layer.quantizes_state = quantizes_state(call);
   layer.input_forget = call.attributes.integer("input_forget", 0) != 0;
   layer.h = initial_state(call, inputs, 5, sizes, direction);
   layer.c = initial_state(call, inputs, 6, sizes, direction);
@@ -330,7 +355,7 @@ void run_direction(const OpCall& call, InputData inputs, OutputData outputs, con
 }  // namespace
 
 Inferred infer_recurrent(const OpCall& call, InputInfos inputs) {
-  require_inputs(call, inputs, 3, call.node.op_type() == "LSTM" ? 8 : 6);
+  require_inputs(call, inputs, 3, kind_of(call).gates == 4 ? 8 : 6);
   const Sizes sizes = sizes_of(call, inputs);
   (void)activations_of(call, sizes.directions);
   const DataType type = inputs[0]->type;
