@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "base/text_file.h"
@@ -86,7 +87,7 @@ std::shared_ptr<File> File::from_standard_input() {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_at(file->name_, system_message());
     if (got == 0) break;
-    const int error = write_all(file->descriptor_, {buffer.data(), static_cast<std::size_t>(got)});
+    const int error = write_all(file->descriptor_, {buffer.data(), as_size(got)});
     if (error != 0) fail_at(file->name_, "cannot write a temporary file: " + std::generic_category().message(error));
   }
   file->note_state();
@@ -120,7 +121,7 @@ void File::read(int64_t offset, std::span<std::byte> out) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_at(name_, system_message());
     if (got == 0) fail_at(name_, "the file shrank while it was read");
-    out = out.subspan(static_cast<std::size_t>(got));
+    out = out.subspan(as_size(got));
     offset += got;
   }
 }

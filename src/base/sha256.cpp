@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/positions.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -120,7 +121,7 @@ void Sha256::compress_accelerated(State& state, const std::byte* blocks, std::si
 #endif
 
 void Sha256::update(std::span<const std::byte> bytes) {
-  const auto filled = static_cast<std::size_t>(size_ % kBlock);
+  const auto filled = as_size(size_ % kBlock);
   size_ += bytes.size();
   if (filled > 0) {
     const std::size_t take = std::min(kBlock - filled, bytes.size());
@@ -138,7 +139,7 @@ void Sha256::update(std::span<const std::byte> bytes) {
 Sha256::Digest Sha256::finish() {
   const uint64_t bits = size_ * 8;
   std::array<std::byte, kBlock + 8> padding{std::byte{0x80}};
-  const auto filled = static_cast<std::size_t>(size_ % kBlock);
+  const auto filled = as_size(size_ % kBlock);
   const std::size_t zeros = (filled < 56 ? 56 : 120) - filled;
   std::array<std::byte, 8> length{};
   for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(bits >> (56 - 8 * i));
@@ -161,11 +162,11 @@ std::string to_hex(const Sha256::Digest& digest) {
 
 std::string sha256_of(const File& file) {
   constexpr int64_t kPiece = 256 << 10;
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(kPiece, file.size())));
+  std::vector<std::byte> buffer(as_size(std::min(kPiece, file.size())));
   Sha256 hash;
   for (int64_t offset = 0; offset < file.size(); offset += kPiece) {
     check_interrupt();
-    const std::span<std::byte> piece = std::span(buffer).first(static_cast<std::size_t>(std::min(kPiece, file.size() - offset)));
+    const std::span<std::byte> piece = std::span(buffer).first(as_size(std::min(kPiece, file.size() - offset)));
     file.read(offset, piece);
     hash.update(piece);
   }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -54,7 +55,7 @@ int write_all(int descriptor, std::string_view text) noexcept {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
+    text.remove_prefix(as_size(written));
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "base/positions.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -26,7 +27,7 @@ class Timeline {
  public:
   explicit Timeline(int64_t steps) {
     while (leaves_ < steps) leaves_ *= 2;
-    here_.resize(static_cast<std::size_t>(2 * leaves_));
+    here_.resize(as_size(2 * leaves_));
     below_.resize(here_.size());
   }
 
@@ -85,27 +86,26 @@ ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
   for (const Lifetime& lifetime : lifetimes) steps = std::max(steps, lifetime.last + 1);
   std::vector<int> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(
-      order, [&](int a, int b) { return lifetimes[static_cast<std::size_t>(a)].bytes > lifetimes[static_cast<std::size_t>(b)].bytes; });
+  std::ranges::stable_sort(order, [&](int a, int b) { return element_at(lifetimes, a).bytes > element_at(lifetimes, b).bytes; });
 
   Timeline timeline(steps);
   std::vector<int> neighbours;
   for (const int buffer : order) {
-    const Lifetime& lifetime = lifetimes[static_cast<std::size_t>(buffer)];
+    const Lifetime& lifetime = element_at(lifetimes, buffer);
     const int64_t bytes = aligned(std::max<int64_t>(lifetime.bytes, 1));
     timeline.find(lifetime.first, lifetime.last, neighbours);
     int64_t offset = 0;
     if (neighbours.size() > kMostNeighbours) {
       offset = layout.bytes;
     } else {
-      std::ranges::sort(neighbours, {}, [&](int other) { return layout.offsets[static_cast<std::size_t>(other)]; });
+      std::ranges::sort(neighbours, {}, [&](int other) { return element_at(layout.offsets, other); });
       for (const int other : neighbours) {
-        const auto index = static_cast<std::size_t>(other);
+        const auto index = as_size(other);
         if (layout.offsets[index] >= offset + bytes) break;
         offset = std::max(offset, layout.offsets[index] + aligned(std::max<int64_t>(lifetimes[index].bytes, 1)));
       }
     }
-    layout.offsets[static_cast<std::size_t>(buffer)] = offset;
+    element_at(layout.offsets, buffer) = offset;
     const auto end = checked_add(offset, bytes);
     if (!end) fail(ErrorKind::unsupported, "activations are beyond 2^63 bytes");
     layout.bytes = std::max(layout.bytes, *end);
@@ -116,7 +116,7 @@ ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
 
 ArenaMemory::ArenaMemory(int64_t bytes) {
   require_memory(bytes);
-  const std::size_t size = static_cast<std::size_t>(std::max<int64_t>(bytes, 1));
+  const std::size_t size = as_size(std::max<int64_t>(bytes, 1));
   data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{kPage}, std::nothrow)));
   if (!data_) fail(ErrorKind::io, "out of memory: " + std::to_string(bytes) + " bytes for activations");
 }

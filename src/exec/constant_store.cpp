@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/positions.h"
 #include "exec/arena.h"
 #include "model/attributes.h"
 #include "model/origin.h"
@@ -32,7 +33,7 @@ Tensor load_as_stored(const TensorData& data) {
 std::shared_ptr<KnownConstant> KnownConstant::transposed(const Dims& permutation) const {
   auto out = std::make_shared<KnownConstant>(*this);
   for (std::size_t i = 0; i < permutation.size(); ++i) {
-    const auto from = static_cast<std::size_t>(permutation[i]);
+    const auto from = as_size(permutation[i]);
     out->dims_[i] = dims_[from];
     out->permutation_.resize(permutation.size());
     out->permutation_[i] = permutation_.empty() ? permutation[i] : permutation_[from];

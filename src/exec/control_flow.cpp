@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "ops/loops/strided.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
@@ -40,7 +41,7 @@ const Graph& body_of(const OpCall& call, std::string_view name) {
       if (!attribute.has_g() || index >= call.node.subgraphs().size()) break;
       return *call.node.subgraphs()[index];
     }
-    index += attribute.has_g() ? 1 : static_cast<std::size_t>(attribute.graphs_size());
+    index += attribute.has_g() ? 1 : as_size(attribute.graphs_size());
   }
   reject(call, "attribute " + std::string(name) + " is no graph");
 }
@@ -70,7 +71,7 @@ Tensor scalar(bool value) {
 std::size_t axis_in(const OpCall& call, int64_t axis, std::size_t rank) {
   const int64_t normal = axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
   if (normal < 0 || normal >= static_cast<int64_t>(rank)) reject(call, "axis " + std::to_string(axis) + " is out of range");
-  return static_cast<std::size_t>(normal);
+  return as_size(normal);
 }
 
 /// Part number `index` along an axis, which goes.
@@ -93,7 +94,7 @@ std::optional<Tensor> zeros_like_part(const Tensor& tensor, std::size_t axis) {
     count *= dim;
   }
   Tensor part(tensor.type(), dims);
-  if (part.type() != DataType::string) std::memset(part.bytes(), 0, static_cast<std::size_t>(count) * memory_size(part.type()));
+  if (part.type() != DataType::string) std::memset(part.bytes(), 0, as_size(count) * memory_size(part.type()));
   return part;
 }
 
@@ -237,7 +238,7 @@ std::vector<int64_t> list_or_zeros(const OpCall& call, std::string_view name, st
 
 /// Steps of each row of the batch (sequence_lens of Scan 8): all that there are where nothing is said.
 std::vector<int64_t> row_lengths(const OpCall& call, const Datum* lengths, int64_t batch, int64_t longest) {
-  if (lengths == nullptr) return std::vector<int64_t>(static_cast<std::size_t>(batch), longest);
+  if (lengths == nullptr) return std::vector<int64_t>(as_size(batch), longest);
   const bool fits =
       lengths->kind == Datum::Kind::tensor && lengths->tensor.type() == DataType::int64 && lengths->tensor.dims() == Dims{batch};
   if (!fits) reject(call, "sequence_lens is not one int64 per row of the batch");
@@ -261,7 +262,7 @@ Tensor filled_up(const Tensor& tensor, int64_t length) {
   Dims dims = tensor.dims();
   dims[0] = length;
   Tensor out(tensor.type(), dims);
-  std::memset(out.bytes(), 0, static_cast<std::size_t>(out.element_count()) * memory_size(out.type()));
+  std::memset(out.bytes(), 0, as_size(out.element_count()) * memory_size(out.type()));
   copy_elements(1, beginning_of(out, tensor.dims()[0]), tensor);
   return out;
 }
@@ -282,7 +283,7 @@ std::vector<Datum> scan_batch(const OpCall& call, const Graph& body, const std::
   }
   std::vector<std::vector<Tensor>> results(body.outputs().size());
   for (int64_t b = 0; b < first[0]; ++b) {
-    const int64_t length = steps[static_cast<std::size_t>(b)];
+    const int64_t length = element_at(steps, b);
     std::vector<Datum> one_state;
     std::vector<Tensor> one;
     for (const Datum& datum : state) one_state.emplace_back(part_of(datum.tensor, 0, b));
@@ -310,7 +311,7 @@ std::vector<Datum> run_scan(const OpCall& call, std::vector<const Datum*> inputs
   if (scanned < 1 || scanned > static_cast<int64_t>(inputs.size()) || std::ranges::find(inputs, nullptr) != inputs.end()) {
     reject(call, "num_scan_inputs does not fit its inputs");
   }
-  const std::size_t states = inputs.size() - static_cast<std::size_t>(scanned);
+  const std::size_t states = inputs.size() - as_size(scanned);
   if (body.inputs().size() != inputs.size() || body.outputs().size() < states) reject(call, "its body has other inputs or outputs");
   const std::size_t scans = body.outputs().size() - states;
   std::vector<Datum> state;

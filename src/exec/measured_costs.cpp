@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/random.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"
@@ -151,7 +152,7 @@ class Bench {
     const std::string given = last ? name + ".nhwc" : name;
     if (last) {
       const Dims permutation = to_channels_last(dims.size());
-      for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = value.dims[static_cast<std::size_t>(permutation[i])];
+      for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = element_at(value.dims, permutation[i]);
       add_transpose(given, name, from_channels_last(dims.size()));
     }
     add_port(*graph.add_input(), given, value.type, dims);
@@ -162,7 +163,7 @@ class Bench {
 
   static std::vector<float> numbers(int64_t count) {
     const RandomStream random(1, "bench");
-    std::vector<float> out(static_cast<std::size_t>(count));
+    std::vector<float> out(as_size(count));
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(random.below(i, 17)) / 16 - 0.5F;
     return out;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "exec/constant_store.h"
@@ -68,7 +69,7 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
   if (constant.leaf() != nullptr) return std::to_string(reinterpret_cast<uintptr_t>(constant.leaf())) + to_string(constant.permutation());
   if (constant.type() == DataType::string || constant.element_count() > kKeyElements) return std::nullopt;
   const Tensor tensor = contiguous(constant.tensor());
-  const auto bytes = static_cast<std::size_t>(tensor.element_count()) * memory_size(tensor.type());
+  const auto bytes = as_size(tensor.element_count()) * memory_size(tensor.type());
   return std::string(reinterpret_cast<const char*>(tensor.bytes()), bytes);
 }
 

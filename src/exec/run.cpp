@@ -9,6 +9,7 @@
 
 #include "base/indexed.h"
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/plan.h"
@@ -45,7 +46,7 @@ void point(Plan& plan, const Place& place, std::byte* data) {
   buffer.data = data;
   const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives until behind the last step
   for (int64_t number = buffer.first; number < end; ++number) {
-    Step& step = plan.steps[static_cast<std::size_t>(number)];
+    Step& step = element_at(plan.steps, number);
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
       if (step.operands[i].buffer == place.buffer) step.kernel->bind(i, data + step.operands[i].offset);
     }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/positions.h"
 #include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -17,7 +18,7 @@ namespace relayout {
 namespace {
 
 std::size_t at(int64_t axis) {
-  return static_cast<std::size_t>(axis);
+  return as_size(axis);
 }
 
 }  // namespace

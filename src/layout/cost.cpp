@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/instruction_set.h"
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
@@ -92,7 +93,7 @@ class DefaultCosts : public CostModel {
     for (const LayoutValueId output : node.outputs) {
       const LayoutValue* const part = graph.value(output);
       if (part == nullptr || !part->is_known() || part->dims.size() != whole_dims.size() || axes.empty()) continue;
-      const auto outermost = static_cast<std::size_t>(axes.front());
+      const auto outermost = as_size(axes.front());
       bool gaps = false;
       for (std::size_t i = 0; i < whole_dims.size(); ++i) gaps |= i != outermost && part->dims[i] != whole_dims[i];
       if (gaps) out += move_nanoseconds(*part);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/layout_graph.h"
@@ -82,7 +83,7 @@ class Gaps {
     const auto permutation = permutation_of(*node.node, x.dims.size());
     if (!permutation) return std::nullopt;
     Dims out;
-    for (const int64_t axis : *permutation) out.push_back(strides[static_cast<std::size_t>(axis)]);
+    for (const int64_t axis : *permutation) out.push_back(element_at(strides, axis));
     return out;
   }
 

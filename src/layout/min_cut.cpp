@@ -8,12 +8,14 @@
 #include <span>
 #include <vector>
 
+#include "base/positions.h"
+
 namespace relayout {
 namespace {
 
 /// The place of a number that is not negative.
 std::size_t at(int number) {
-  return static_cast<std::size_t>(number);
+  return as_size(number);
 }
 
 class PushRelabel {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/fusion.h"
@@ -157,7 +158,7 @@ class Spread {
       if (reader == LayoutNodeId::none || out_.op_of[reader] != OperatorId::none) return;
       const LayoutNode& node = graph_.nodes[reader];
       if (!fuses(graph_, node, value, is_first)) return;
-      const auto input = static_cast<std::size_t>(std::ranges::find(node.inputs, value) - node.inputs.begin());
+      const auto input = find_position(node.inputs, value);
       auto answer = ports_of(graph_, node, {false, input}, order);
       auto* const ports = std::get_if<Ports>(&answer);
       if (ports == nullptr) return;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -27,7 +28,7 @@ Dims from_channels_last(std::size_t rank) {
 
 Dims inverse(std::span<const int64_t> permutation) {
   Dims out(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i) out[static_cast<std::size_t>(permutation[i])] = static_cast<int64_t>(i);
+  for (std::size_t i = 0; i < permutation.size(); ++i) element_at(out, permutation[i]) = static_cast<int64_t>(i);
   return out;
 }
 

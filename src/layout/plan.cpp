@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/cost.h"
@@ -121,7 +122,7 @@ class Planner {
     const Labelling::Value& entry = problem_.values[taken];
     const Dims& dims = graph_.values[index].dims;
     const auto order_at = [&](int number) {
-      return number == 0 ? order_of(contiguous_axes(dims.size()), dims) : orders[static_cast<std::size_t>(number) - 1];
+      return number == 0 ? order_of(contiguous_axes(dims.size()), dims) : element_at(orders, number - 1);
     };
     const auto order_in_mode = [&](OperatorId op, int order) { return op == OperatorId::none || modes[op] ? order : 0; };
     const int held = order_in_mode(entry.op, entry.order);

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
@@ -162,8 +163,8 @@ Answer softmax(const Query& query) {
   const std::size_t rank = query.dims().size();
   if (query.node().node->opset() < kSoftmaxOneAxis) {
     // Dims from the axis on are one.
-    const auto axis = static_cast<std::size_t>(
-        std::clamp<int64_t>(counted_from_front(query.attributes().integer("axis", 1), rank), 0, static_cast<int64_t>(rank)));
+    const auto axis =
+        as_size(std::clamp<int64_t>(counted_from_front(query.attributes().integer("axis", 1), rank), 0, static_cast<int64_t>(rank)));
     const auto large = std::ranges::count_if(query.dims().begin() + static_cast<std::ptrdiff_t>(axis), query.dims().end(),
                                              [](int64_t dim) { return dim != 1; });
     if (large > 1) return "several dims are one axis below opset 13";
@@ -179,7 +180,7 @@ Answer layer_normalization(const Query& query) {
   const AxisOrder& order = query.order();
   const auto normalized = std::ranges::count_if(order, [&](int64_t dim) { return dim >= axis; });
   for (auto i = static_cast<std::ptrdiff_t>(order.size()) - normalized; i < static_cast<std::ptrdiff_t>(order.size()); ++i) {
-    if (order[static_cast<std::size_t>(i)] < axis) return "normalizes dims that are not innermost";
+    if (element_at(order, i) < axis) return "normalizes dims that are not innermost";
   }
   return first_to_first(query);
 }
@@ -212,7 +213,7 @@ std::optional<std::vector<bool>> reduced_axes(const Query& query, std::size_t ra
   for (const int64_t axis : axes) {
     const int64_t from_front = counted_from_front(axis, rank);
     if (from_front < 0 || from_front >= static_cast<int64_t>(rank)) return std::nullopt;
-    out[static_cast<std::size_t>(from_front)] = true;
+    element_at(out, from_front) = true;
   }
   return out;
 }
@@ -226,7 +227,7 @@ Answer reduce(const Query& query) {
   out.inputs[0] = query.order();
   AxisOrder rest;
   for (const int64_t axis : query.order()) {
-    if (!(*reduced)[static_cast<std::size_t>(axis)]) rest.push_back(axis - std::count(reduced->begin(), reduced->begin() + axis, true));
+    if (!element_at(*reduced, axis)) rest.push_back(axis - std::count(reduced->begin(), reduced->begin() + axis, true));
   }
   out.outputs[0] = std::move(rest);
   return out;

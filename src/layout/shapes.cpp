@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "layout/layout_graph.h"
 #include "model/attributes.h"
@@ -184,7 +185,7 @@ ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes,
   const bool is_loop = node.is("Loop"), is_scan = node.is("Scan") && node.opset() >= 9;
   if (!is_loop && !is_scan) return out;
   const Attributes attributes(node);
-  const std::size_t scanned = is_scan ? static_cast<std::size_t>(std::max<int64_t>(attributes.integer("num_scan_inputs", 0), 0)) : 0;
+  const std::size_t scanned = is_scan ? as_size(std::max<int64_t>(attributes.integer("num_scan_inputs", 0), 0)) : 0;
   const std::size_t states = node.inputs().size() - std::min(scanned, node.inputs().size());
   const std::vector<int64_t> axes = is_scan ? attributes.integers("scan_input_axes") : std::vector<int64_t>{};
   for (std::size_t i = is_loop ? 2 : 0; i < std::min(node.inputs().size(), nested.inputs().size()); ++i) {

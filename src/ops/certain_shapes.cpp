@@ -8,7 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/tensor_data.h"
+#include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
@@ -74,7 +76,7 @@ PartialDims CertainShapes::of(const Value& value, Constants& constants) {
       if (input != nullptr) open.push_back({input});
     } else {
       Operands operands(*node, known_, constants);
-      known_.emplace(&at, partial_dims(OpCall(*node, node->opset()), static_cast<std::size_t>(at.output_index()), operands));
+      known_.emplace(&at, partial_dims(OpCall(*node, node->opset()), as_size(at.output_index()), operands));
     }
   }
   return known_.at(&value);

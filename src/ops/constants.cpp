@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
 #include "model/bytes.h"
@@ -63,7 +64,7 @@ Constant constant_of(const Tensor& tensor) {
     return out;
   }
   const Tensor dense = contiguous(tensor);
-  const auto size = static_cast<std::size_t>(dense.element_count()) * memory_size(dense.type());
+  const auto size = as_size(dense.element_count()) * memory_size(dense.type());
   out.data = TensorData(dense.type(), dense.dims(), Bytes::owned(std::vector<std::byte>(dense.bytes(), dense.bytes() + size)));
   return out;
 }
@@ -109,12 +110,12 @@ Tensor dense_of(const Model& model, const onnx::SparseTensorProto& sparse) {
   }
   Tensor out(values.type(), dims);
   const std::size_t size = memory_size(values.type());
-  std::fill_n(out.bytes(), static_cast<std::size_t>(count) * size, std::byte{0});
+  std::fill_n(out.bytes(), as_size(count) * size, std::byte{0});
   int64_t previous = -1;
   for (int64_t i = 0; i < given; ++i) {
     const int64_t position = position_of(indices, i, dims);
     if (position <= previous || position >= count) fail(ErrorKind::invalid, where + "indices are out of range or not in ascending order");
-    std::copy_n(values.bytes() + static_cast<std::size_t>(i) * size, size, out.bytes() + static_cast<std::size_t>(position) * size);
+    std::copy_n(values.bytes() + as_size(i) * size, size, out.bytes() + as_size(position) * size);
     previous = position;
   }
   return out;
@@ -262,7 +263,7 @@ Constants::Answer Constants::seen_through(const Node& node) {
   Dims sorted = permutation;
   std::ranges::sort(sorted);
   for (int64_t d = 0; d < rank; ++d) {
-    if (static_cast<int64_t>(sorted.size()) != rank || sorted[static_cast<std::size_t>(d)] != d) return Reason::not_constant;
+    if (static_cast<int64_t>(sorted.size()) != rank || element_at(sorted, d) != d) return Reason::not_constant;
   }
   return constant_of(operand.data.permuted(permutation));
 }
@@ -290,11 +291,9 @@ Constants::Answer Constants::constant_node(const Node& node) const {
     if (name == "value_int") return constant_of(DataType::int64, {}, std::array{attribute.i()}.data(), 1);
     if (name == "value_string") return constant_of(DataType::string, {}, &attribute.s(), 1);
     if (name == "value_floats")
-      return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(),
-                         static_cast<std::size_t>(attribute.floats_size()));
+      return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(), as_size(attribute.floats_size()));
     if (name == "value_ints")
-      return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(),
-                         static_cast<std::size_t>(attribute.ints_size()));
+      return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(), as_size(attribute.ints_size()));
     if (name == "value_strings") {
       const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
       return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
@@ -64,12 +65,12 @@ DataType ElementTypes::output_type(const Node& node, int index) {
   if (!node.subgraphs().empty()) {
     // Loop's body makes a condition first; Scan's and If's outputs are the node's.
     const auto& made = node.subgraphs().front()->outputs();
-    const std::size_t place = static_cast<std::size_t>(index) + (node.is("Loop") ? 1 : 0);
+    const std::size_t place = as_size(index) + (node.is("Loop") ? 1 : 0);
     return place < made.size() ? of(*made[place]) : DataType::undefined;
   }
   if (const OpSignature* const signature = signatures_.find(node)) {
     // A sequence or an optional is not a tensor of what it holds.
-    const int variable = signature->output(static_cast<std::size_t>(index)).variable;
+    const int variable = signature->output(as_size(index)).variable;
     if (variable >= 0 && signature->allowed(variable).empty()) return DataType::undefined;
   }
   const auto rule = type_rule(node, index);
@@ -81,7 +82,7 @@ DataType ElementTypes::output_type(const Node& node, int index) {
 DataType ElementTypes::by_signature(const Node& node, int index) {
   const OpSignature* const signature = signatures_.find(node);
   if (signature == nullptr) return DataType::undefined;
-  const OpSignature::Port port = signature->output(static_cast<std::size_t>(index));
+  const OpSignature::Port port = signature->output(as_size(index));
   if (port.variable < 0) return port.fixed;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     if (node.input(i) != nullptr && signature->input(i).variable == port.variable) return of(*node.input(i));

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -24,7 +25,7 @@ class OpSignature {
   [[nodiscard]] Port input(std::size_t index) const { return port(inputs_, index, repeats_input_); }
   [[nodiscard]] Port output(std::size_t index) const { return port(outputs_, index, repeats_output_); }
   /// Tensor element types that variable number `variable` may be.
-  [[nodiscard]] TypeSet allowed(int variable) const { return allowed_[static_cast<std::size_t>(variable)]; }
+  [[nodiscard]] TypeSet allowed(int variable) const { return element_at(allowed_, variable); }
   /// First version of the operator that this signature belongs to.
   [[nodiscard]] int since() const noexcept { return since_; }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
 #include "ops/op.h"
@@ -102,14 +103,14 @@ std::vector<int64_t> integers_of(const OpCall& call, const Tensor& tensor) {
 
 std::vector<int64_t> truncated_integers_of(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
-  std::vector<int64_t> values(static_cast<std::size_t>(dense.element_count()));
+  std::vector<int64_t> values(as_size(dense.element_count()));
   load(dense.type(), dense.bytes(), 1, static_cast<int64_t>(values.size()), values.data());
   return values;
 }
 
 std::vector<double> reals_of(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
-  std::vector<double> values(static_cast<std::size_t>(dense.element_count()));
+  std::vector<double> values(as_size(dense.element_count()));
   load(dense.type(), dense.bytes(), 1, static_cast<int64_t>(values.size()), values.data());
   return values;
 }
@@ -130,7 +131,7 @@ std::size_t normal_axis(const OpCall& call, int64_t axis, std::size_t rank) {
   if (axis < -signed_rank || axis >= signed_rank) {
     reject(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
   }
-  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+  return as_size(axis < 0 ? axis + signed_rank : axis);
 }
 
 std::vector<std::size_t> normal_axes(const OpCall& call, std::span<const int64_t> axes, std::size_t rank) {

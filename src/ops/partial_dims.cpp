@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "ops/call.h"
 #include "ops/certain_shapes.h"
 #include "ops/composed.h"
@@ -227,7 +228,7 @@ class Rules {
     Dims out = {1, 1};
     for (int64_t i = 0; i < rank; ++i) {
       int64_t& part = out[i < axis ? 0 : 1];
-      part = times(part, (*dims)[static_cast<std::size_t>(i)]);
+      part = times(part, element_at(*dims, i));
     }
     return out;
   }
@@ -242,7 +243,7 @@ class Rules {
       const bool keeps = (*wanted)[i] == 0 && !zero_is_zero;
       out.push_back(keeps ? size_at(dims, i) : std::max<int64_t>((*wanted)[i], -1));
     }
-    const auto rest = static_cast<std::size_t>(std::ranges::find(*wanted, -1) - wanted->begin());
+    const auto rest = find_position(*wanted, -1);
     if (dims && rest < out.size()) out[rest] = remaining(*dims, out, rest);
     return out;
   }
@@ -252,7 +253,7 @@ class Rules {
     const PartialDims request = operands_.has(1) ? operands_.dims(1) : std::nullopt;
     constexpr int64_t kMostDims = 64;
     if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
-    return Dims(static_cast<std::size_t>((*request)[0]), -1);
+    return Dims(as_size((*request)[0]), -1);
   }
 
   /// The size of axis `rest` when all elements of `dims` are to fit; −1 when it is not certain.
@@ -270,7 +271,7 @@ class Rules {
     for (int64_t axis : *axes) {
       if (axis < 0) axis += static_cast<int64_t>(rank);
       if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-      named[static_cast<std::size_t>(axis)] = true;
+      element_at(named, axis) = true;
     }
     return named;
   }
@@ -381,7 +382,7 @@ class Rules {
     const Dims permutation = call_.attributes.integers("perm");
     if (permutation.empty()) return dims ? PartialDims(Dims(dims->rbegin(), dims->rend())) : std::nullopt;
     Dims out;
-    for (const int64_t from : permutation) out.push_back(from >= 0 ? size_at(dims, static_cast<std::size_t>(from)) : -1);
+    for (const int64_t from : permutation) out.push_back(from >= 0 ? size_at(dims, as_size(from)) : -1);
     return out;
   }
 
@@ -398,12 +399,12 @@ class Rules {
     int64_t sum = 0;
     for (const PartialDims& part : parts) {
       const bool fits = part && std::ssize(*part) == rank;
-      const int64_t size = fits ? (*part)[static_cast<std::size_t>(axis)] : -1;
+      const int64_t size = fits ? element_at(*part, axis) : -1;
       sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
       // What one operand leaves open another may tell.
       for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
     }
-    out[static_cast<std::size_t>(axis)] = sum;
+    element_at(out, axis) = sum;
     return out;
   }
 

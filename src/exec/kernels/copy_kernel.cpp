@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/positions.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/loops.h"
 #include "relayout/tensor.h"
@@ -26,7 +27,7 @@ constexpr int64_t kShortRow = 16;
 template <class T>
 void copy_row(const T* source, T* destination, int64_t length) {
   if (length >= 16) {
-    std::memcpy(destination, source, static_cast<std::size_t>(length) * sizeof(T));
+    std::memcpy(destination, source, as_size(length) * sizeof(T));
   } else {
     for (int64_t i = 0; i < length; ++i) destination[i] = source[i];
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
@@ -335,7 +336,7 @@ class ElementwiseKernel : public Kernel {
     float* const work = direct ? target : buffer.data();
     const float* in = data_[0] + offsets[0];
     if (column_stride(0) != 1) {
-      for (int64_t i = 0; i < count; ++i) buffer[static_cast<std::size_t>(i)] = in[i * column_stride(0)];
+      for (int64_t i = 0; i < count; ++i) element_at(buffer, i) = in[i * column_stride(0)];
       in = buffer.data();
     }
     for (const ElementwiseStage& stage : stages_) {
@@ -344,7 +345,7 @@ class ElementwiseKernel : public Kernel {
         const float* operand = data_[which] + offsets[which];
         const int64_t stride = column_stride(which);
         if (stride != 0 && stride != 1) {
-          for (int64_t i = 0; i < count; ++i) gathered[static_cast<std::size_t>(i)] = operand[i * stride];
+          for (int64_t i = 0; i < count; ++i) element_at(gathered, i) = operand[i * stride];
           operand = gathered.data();
         }
         apply_binary(stage, work, in, operand, stride == 0 ? 0 : 1, count);
@@ -354,7 +355,7 @@ class ElementwiseKernel : public Kernel {
       in = work;
     }
     if (!direct) {
-      for (int64_t i = 0; i < count; ++i) target[i * column_stride(out)] = buffer[static_cast<std::size_t>(i)];
+      for (int64_t i = 0; i < count; ++i) target[i * column_stride(out)] = element_at(buffer, i);
     }
   }
 

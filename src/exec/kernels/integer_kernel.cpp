@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
@@ -105,7 +106,7 @@ int32_t byte_at(const std::byte* data, DataType type, int64_t index) {
 class IntegerKernel : public Kernel {
  public:
   IntegerKernel(const IntegerParameters& parameters, int64_t columns, Team team)
-      : parameters_(parameters), team_(team), columns_(columns), zeros_(static_cast<std::size_t>(columns)), bias_(zeros_.size()) {
+      : parameters_(parameters), team_(team), columns_(columns), zeros_(as_size(columns)), bias_(zeros_.size()) {
     slots_ = {&source_, &weights_};
     if (parameters.source_zero) slots_.push_back(&source_zero_);
     if (parameters.weights_zeros > 0) slots_.push_back(&weights_zeros_);
@@ -149,7 +150,7 @@ class IntegerKernel : public Kernel {
     if (parameters_.requantizes) {
       quantize(sums, factors_.data() + column, range_, reinterpret_cast<uint8_t*>(out), count);
     } else {
-      std::memcpy(out, sums, static_cast<std::size_t>(count) * sizeof(int32_t));
+      std::memcpy(out, sums, as_size(count) * sizeof(int32_t));
     }
   }
 
@@ -235,7 +236,7 @@ class ProductKernel : public IntegerKernel {
       bool has_zeros = false;
       const int32_t za = source_zero_point_ + (parameters_.source_type == DataType::int8 ? kShift : 0);
       for (int64_t n = 0; n < count; ++n) {
-        const auto at = static_cast<std::size_t>(product.first_column + column + n), i = static_cast<std::size_t>(n);
+        const auto at = as_size(product.first_column + column + n), i = as_size(n);
         const int32_t zb = zeros_[at] - (parameters_.weights_type == DataType::uint8 ? kShift : 0);
         has_zeros = has_zeros || zb != 0;
         zeros[i] = static_cast<uint32_t>(zb);
@@ -246,13 +247,13 @@ class ProductKernel : public IntegerKernel {
       if (has_zeros && !has_row_sums) {
         has_row_sums = true;
         for (int64_t r = 0; r < rows; ++r) {
-          for (int64_t k = 0; k < product.depth; ++k) row_sums[static_cast<std::size_t>(r)] += block[r * padded + k];
+          for (int64_t k = 0; k < product.depth; ++k) element_at(row_sums, r) += block[r * padded + k];
         }
       }
       for (int64_t r = 0; r < rows; ++r) {
         auto* const row_of_sums = reinterpret_cast<uint32_t*>(sums + r * kColumns);
         add_to(row_of_sums, offsets.data(), count);
-        if (has_zeros) subtract_multiple(row_of_sums, zeros.data(), static_cast<uint32_t>(row_sums[static_cast<std::size_t>(r)]), count);
+        if (has_zeros) subtract_multiple(row_of_sums, zeros.data(), static_cast<uint32_t>(element_at(row_sums, r)), count);
         store(sums + r * kColumns, product.first_column + column, count, product.destination + (row + r) * product.row_stride + column);
       }
     }
@@ -290,10 +291,9 @@ class IntegerMatmulKernel : public ProductKernel {
   }
 
   void load_rows(int64_t source, int64_t row, int64_t count, uint8_t* out) const override {
-    const std::byte* const first = source_ + product_.pairs[static_cast<std::size_t>(source)].source;
+    const std::byte* const first = source_ + element_at(product_.pairs, source).source;
     for (int64_t r = 0; r < count; ++r) {
-      std::memcpy(out + r * padded_depth(product_.depth), first + (row + r) * product_.source_row_stride,
-                  static_cast<std::size_t>(product_.depth));
+      std::memcpy(out + r * padded_depth(product_.depth), first + (row + r) * product_.source_row_stride, as_size(product_.depth));
     }
   }
 
@@ -375,9 +375,9 @@ class IntegerConvolutionKernel : public ProductKernel {
       geometry_.for_each_tap([&](int64_t number, const std::array<int64_t, 3>& tap) {
         const int64_t offset = geometry_.offset(position, tap);
         if (offset < 0) {
-          std::memset(out + number * run, source_zero_point_, static_cast<std::size_t>(run));
+          std::memset(out + number * run, source_zero_point_, as_size(run));
         } else {
-          std::memcpy(out + number * run, image + offset, static_cast<std::size_t>(run));
+          std::memcpy(out + number * run, image + offset, as_size(run));
         }
       });
     }
@@ -405,7 +405,7 @@ class DepthwiseKernel : public IntegerKernel {
     prepare();
     auto* const weights = reinterpret_cast<float*>(scratch_);
     for (int64_t i = 0; i < geometry_.taps * columns_; ++i) {
-      weights[i] = static_cast<float>(byte_at(weights_, parameters_.weights_type, i) - zeros_[static_cast<std::size_t>(i % columns_)]);
+      weights[i] = static_cast<float>(byte_at(weights_, parameters_.weights_type, i) - element_at(zeros_, i % columns_));
     }
     auto* const image = reinterpret_cast<float*>(scratch_ + weights_bytes());
     auto* const padding = reinterpret_cast<float*>(scratch_ + weights_bytes() + image_bytes());
@@ -439,7 +439,7 @@ class DepthwiseKernel : public IntegerKernel {
       const auto position = geometry_.position(i);
       geometry_.for_each_tap([&](int64_t tap_number, const std::array<int64_t, 3>& tap) {
         const int64_t offset = geometry_.offset(position, tap);
-        sources[static_cast<std::size_t>(tap_number)] = offset < 0 ? centered.padding : centered.image + offset;
+        element_at(sources, tap_number) = offset < 0 ? centered.padding : centered.image + offset;
       });
       sum_taps(sums, sources.data(), centered.weights, geometry_.taps, columns_);
       add_to(reinterpret_cast<uint32_t*>(sums), reinterpret_cast<const uint32_t*>(bias_.data()), columns_);

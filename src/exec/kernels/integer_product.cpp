@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -181,7 +182,7 @@ RELAYOUT_VECTORIZE void pack_group(const uint8_t* rows, int64_t stride, uint8_t 
     const auto word = static_cast<int32_t>(words[n]);
     sums[n] += (word << 24 >> 24) + (word << 16 >> 24) + (word << 8 >> 24) + (word >> 24);
   }
-  std::memcpy(out, words, static_cast<std::size_t>(columns) * sizeof(uint32_t));
+  std::memcpy(out, words, as_size(columns) * sizeof(uint32_t));
 }
 
 }  // namespace
@@ -192,7 +193,7 @@ void pack_panels(const ByteMatrix& matrix, std::byte* packed) {
   for (int64_t begin = 0; begin < matrix.columns; begin += kColumns, packed += panel_bytes(matrix.depth)) {
     const int64_t count = std::min(kColumns, matrix.columns - begin);
     int32_t sums[kColumns] = {};
-    if (count < kColumns || depth != matrix.depth) std::memset(packed, 0, static_cast<std::size_t>(kColumns * depth));
+    if (count < kColumns || depth != matrix.depth) std::memset(packed, 0, as_size(kColumns * depth));
     auto* out = reinterpret_cast<uint8_t*>(packed);
     for (int64_t k = 0; k < matrix.depth; k += kGroup, out += kColumns * kGroup) {
       const std::byte* const rows = matrix.data + k * matrix.depth_stride + begin * matrix.column_stride;

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/line_math.h"
@@ -137,8 +138,8 @@ class PoolKernel : public FloatKernel {
     } else {
       const int64_t rows = batch_ * channels_ * output_[0] * output_[1];
       team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
-        std::vector<float> line(static_cast<std::size_t>(padded_width_), window_.average ? 0.0F : -std::numeric_limits<float>::infinity());
-        std::vector<const float*> lines(static_cast<std::size_t>(window_.kernel[0] * window_.kernel[1]));
+        std::vector<float> line(as_size(padded_width_), window_.average ? 0.0F : -std::numeric_limits<float>::infinity());
+        std::vector<const float*> lines(as_size(window_.kernel[0] * window_.kernel[1]));
         for (int64_t row = begin; row < end; ++row) pool_line(row, line, lines);
       });
     }
@@ -172,11 +173,11 @@ class PoolKernel : public FloatKernel {
   void pool_pixels(int64_t row) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2] * channels_;
-    const Reach& d = reach_[0][static_cast<std::size_t>(row % plane / output_[1])];
-    const Reach& h = reach_[1][static_cast<std::size_t>(row % output_[1])];
+    const Reach& d = element_at(reach_[0], row % plane / output_[1]);
+    const Reach& h = element_at(reach_[1], row % output_[1]);
     float* out = destination_ + row * output_[2] * channels_;
     for (int64_t o = 0; o < output_[2]; ++o, out += channels_) {
-      const Reach& w = reach_[2][static_cast<std::size_t>(o)];
+      const Reach& w = element_at(reach_[2], o);
       bool is_first = true;
       for (int64_t kd = d.first; kd < d.last; ++kd) {
         for (int64_t kh = h.first; kh < h.last; ++kh) {
@@ -203,13 +204,13 @@ class PoolKernel : public FloatKernel {
   void pool_line(int64_t row, std::vector<float>& line, std::vector<const float*>& lines) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2];
-    const Reach& d = reach_[0][static_cast<std::size_t>(row % plane / output_[1])];
-    const Reach& h = reach_[1][static_cast<std::size_t>(row % output_[1])];
+    const Reach& d = element_at(reach_[0], row % plane / output_[1]);
+    const Reach& h = element_at(reach_[1], row % output_[1]);
     float* const out = destination_ + row * output_[2];
     int64_t count = 0;
     for (int64_t kd = d.first; kd < d.last; ++kd) {
       for (int64_t kh = h.first; kh < h.last; ++kh) {
-        lines[static_cast<std::size_t>(count++)] =
+        element_at(lines, count++) =
             image + ((d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1]) * input_[2];
       }
     }

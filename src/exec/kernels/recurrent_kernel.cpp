@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
@@ -153,16 +154,16 @@ class RecurrentKernel : public Kernel {
     add(spec.y, &y_);
     add(spec.y_h, &y_h_);
     add(spec.y_c, &y_c_);
-    const auto states = static_cast<std::size_t>(spec.batch * spec.hidden);
+    const auto states = as_size(spec.batch * spec.hidden);
     h_.resize(states);
     c_.resize(states);
     update_.resize(states);
     reset_state_.resize(states);
     product_stride_ = padded(first_columns(spec)) + padded(spec.columns() - first_columns(spec));
-    products_.resize(static_cast<std::size_t>(spec.batch * product_stride_));
-    bias_.resize(static_cast<std::size_t>(spec.columns()));
+    products_.resize(as_size(spec.batch * product_stride_));
+    bias_.resize(as_size(spec.columns()));
     bias_r_.resize(bias_.size());
-    lengths_.assign(static_cast<std::size_t>(spec.batch), spec.steps);
+    lengths_.assign(as_size(spec.batch), spec.steps);
   }
 
   void bind(std::size_t operand, std::byte* data) override { *slots_[operand] = data; }
@@ -236,7 +237,7 @@ class RecurrentKernel : public Kernel {
     const float* const weights = floats(weights_) + direction * packed_floats(spec_);
     for (int64_t step = 0; step < spec_.steps; ++step) {
       // Each row of the batch runs through its own length, backwards from its own end.
-      const auto length = [&](int64_t b) { return lengths_[static_cast<std::size_t>(b)]; };
+      const auto length = [&](int64_t b) { return element_at(lengths_, b); };
       const auto time = [&](int64_t b) { return reverse && step < length(b) ? length(b) - 1 - step : step; };
       const auto row = [&](int64_t b) {
         const int64_t number = spec_.batch_first ? b * spec_.steps + time(b) : time(b) * spec_.batch + b;
@@ -321,7 +322,7 @@ int64_t packed_bytes(const Recurrence& recurrence) {
 void pack_weights(const Recurrence& recurrence, const Tensor& weights, std::byte* packed) {
   const Tensor plain = contiguous(weights);
   const int64_t depth = recurrence.hidden, columns = recurrence.columns(), first = first_columns(recurrence);
-  std::memset(packed, 0, static_cast<std::size_t>(packed_bytes(recurrence)));
+  std::memset(packed, 0, as_size(packed_bytes(recurrence)));
   auto* out = reinterpret_cast<float*>(packed);
   for (int64_t direction = 0; direction < recurrence.directions; ++direction, out += packed_floats(recurrence)) {
     const auto* const from = plain.data<float>() + direction * columns * depth;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
@@ -112,7 +113,7 @@ class AttentionSoftmaxKernel : public Kernel {
   void run() override {
     const int64_t keys = spec_.dims[3];
     team_.divide(spec_.dims[0] * spec_.dims[1] * spec_.dims[2], kElementsPerPart / keys + 1, [&](int64_t begin, int64_t end) {
-      std::vector<float> mask(static_cast<std::size_t>(keys));
+      std::vector<float> mask(as_size(keys));
       for (int64_t row = begin; row < end; ++row) soften(row, mask.data());
     });
   }
@@ -120,7 +121,7 @@ class AttentionSoftmaxKernel : public Kernel {
  private:
   void soften(int64_t row, float* mask) const {
     const int64_t keys = spec_.dims[3], query = row % spec_.dims[2];
-    const Span& seen = spec_.visible[static_cast<std::size_t>(query)];
+    const Span& seen = element_at(spec_.visible, query);
     float* const line = scores_ + row * keys;
     float* const scores = line + seen.begin;
     const int64_t end = spec_.mask ? std::min(seen.end, spec_.mask->dims[3]) : seen.end;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
@@ -191,7 +192,7 @@ void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<d
   int64_t offset = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t channel = spec.transposed ? index[0] / per_group * dims[1] + index[1] : index[0];
-    data[offset] = static_cast<float>(static_cast<double>(data[offset]) * scale[static_cast<std::size_t>(channel)]);
+    data[offset] = static_cast<float>(static_cast<double>(data[offset]) * element_at(scale, channel));
     for (std::size_t axis = dims.size(); axis-- > 0;) {
       offset += strides[axis];
       if (++index[axis] < dims[axis]) break;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/ids.h"
 #include "exec/kernels/elementwise_kernel.h"
 #include "exec/kernels/kernel.h"
@@ -95,7 +96,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
 
 bool are_own(const std::vector<Stage>& stages) {
   const auto operands = std::ranges::count_if(stages, [](const Stage& stage) { return stage.is_binary; });
-  return static_cast<std::size_t>(operands) <= kMostElementwiseOperands;
+  return as_size(operands) <= kMostElementwiseOperands;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/kernels/integer_kernel.h"
@@ -106,7 +107,7 @@ Place packed_place(Lowering& lowering, ValueId value, int64_t bytes, std::string
 /// Offsets of all pairs of matrices, in elements; operands are contiguous but for the last two dims of the weights.
 std::vector<IntegerMatmul::Pair> pairs_of(const MatmulShape& shape, const Dims& a, const Dims& b) {
   const int64_t count = element_count(shape.batch);
-  std::vector<IntegerMatmul::Pair> pairs(static_cast<std::size_t>(count));
+  std::vector<IntegerMatmul::Pair> pairs(as_size(count));
   const auto offset = [&](int64_t index, const Dims& dims, int64_t matrix) {
     int64_t at = 0, step = matrix;
     for (std::size_t i = shape.batch.size(), k = dims.size() < 2 ? 0 : dims.size() - 2; i-- > 0;) {
@@ -120,8 +121,8 @@ std::vector<IntegerMatmul::Pair> pairs_of(const MatmulShape& shape, const Dims& 
     return at;
   };
   for (int64_t i = 0; i < count; ++i) {
-    pairs[static_cast<std::size_t>(i)] = {offset(i, a, shape.rows * shape.depth), offset(i, b, shape.depth * shape.columns),
-                                          i * shape.rows * shape.columns};
+    element_at(pairs, i) = {offset(i, a, shape.rows * shape.depth), offset(i, b, shape.depth * shape.columns),
+                            i * shape.rows * shape.columns};
   }
   return pairs;
 }

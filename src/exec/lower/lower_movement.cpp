@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
@@ -76,8 +77,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   for (const Place& place : places) sources.push_back(place.desc);
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, order));
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(result.dims)) / rates::kMovedPerNanosecond);
-  auto kernel =
-      std::make_unique<ConcatKernel>(sources, destination.desc, static_cast<std::size_t>(axis), Team{lowering.settings.library, threads});
+  auto kernel = std::make_unique<ConcatKernel>(sources, destination.desc, as_size(axis), Team{lowering.settings.library, threads});
   places.push_back(destination);
   lowering.steps.emit(std::move(kernel), places, threads);
   lowering.places.define(node.outputs[0], destination);
@@ -146,7 +146,7 @@ bool lower_transpose(Lowering& lowering, const Group& group) {
     for (auto i = static_cast<int64_t>(result.dims.size()); i-- > 0;) permutation.push_back(i);
   }
   TensorDesc view{result.type, result.dims, {}};
-  for (const int64_t from : permutation) view.strides.push_back(source.desc.strides[static_cast<std::size_t>(from)]);
+  for (const int64_t from : permutation) view.strides.push_back(element_at(source.desc.strides, from));
   const Place permuted = view_of(source, view, 0);
   if (define_view(lowering, node, permuted)) lowering.steps.note_view(view);
   return true;

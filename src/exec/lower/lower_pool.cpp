@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/positions.h"
 #include "exec/ids.h"
 #include "exec/kernels/pool_kernel.h"
 #include "exec/lower/group.h"
@@ -102,7 +103,7 @@ std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& 
   std::ranges::sort(axes);
   const auto count = static_cast<int64_t>(axes.size());
   for (int64_t i = 0; i < count; ++i) {
-    if (axes[static_cast<std::size_t>(i)] != rank - count + i) return std::nullopt;
+    if (element_at(axes, i) != rank - count + i) return std::nullopt;
   }
   return axes.empty() ? std::nullopt : std::optional(axes.size());
 }

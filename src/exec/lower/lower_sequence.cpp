@@ -1,9 +1,9 @@
 // Lowers sequences whose elements are asked for at known positions to views of the tensor that they come from.
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
@@ -53,7 +53,7 @@ bool lower_split_to_sequence(Lowering& lowering, const Group& group) {
   const auto rank = static_cast<int64_t>(source.desc.dims.size());
   int64_t axis = node.call.attributes.integer("axis", 0);
   if (axis < 0) axis += rank;
-  const auto along = static_cast<std::size_t>(axis);
+  const auto along = as_size(axis);
   std::vector<Place> places;
   int64_t start = 0;
   for (const DatumInfo& element : elements) {
@@ -86,7 +86,7 @@ bool lower_sequence_at(Lowering& lowering, const Group& group) {
   const auto count = static_cast<int64_t>(elements->size());
   auto index = static_cast<int64_t>(position->front());
   if (index < 0) index += count;
-  const Place place = (*elements)[static_cast<std::size_t>(index)];  // in range: the op table has looked
+  const Place place = element_at(*elements, index);  // in range: the op table has looked
   lowering.places.define(node.outputs[0], place);
   lowering.steps.note_view(place.desc);
   return true;

@@ -1,9 +1,9 @@
 // Lowers Softmax and LogSoftmax.
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "base/positions.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/softmax_kernel.h"
 #include "exec/lower/group.h"
@@ -51,8 +51,8 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   if (!made.primitive) return false;
   const Place destination = lowering.steps.new_place(source.desc);
   auto softmax = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
-  const int64_t length = x.dims[static_cast<std::size_t>(*axis)];
-  const int64_t stride = length == 1 ? 1 : source.desc.strides[static_cast<std::size_t>(*axis)];
+  const int64_t length = element_at(x.dims, *axis);
+  const int64_t stride = length == 1 ? 1 : element_at(source.desc.strides, *axis);
   lowering.steps.emit(
       make_guarded_softmax_kernel(std::move(softmax), length, stride, element_count(x.dims), {lowering.settings.library, threads}),
       {source, destination}, threads);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "exec/arena.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
@@ -126,8 +127,8 @@ void count_live_bytes(Plan& plan) {
   std::vector<int64_t> changes(plan.steps.size() + 2, 0);
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind != Buffer::Kind::arena || buffer.last < 0) continue;
-    changes[static_cast<std::size_t>(buffer.first)] += buffer.bytes;
-    changes[static_cast<std::size_t>(buffer.last) + 1] -= buffer.bytes;
+    element_at(changes, buffer.first) += buffer.bytes;
+    element_at(changes, buffer.last + 1) -= buffer.bytes;
   }
   int64_t live = 0;
   std::size_t step = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -40,10 +41,10 @@ bool is_ordered(const TensorDesc& desc, Order order) {
 bool follows(const TensorDesc& desc, const AxisOrder& order) {
   int64_t inner = 0;  // elements from the first to the last of what lies inside
   for (std::size_t i = order.size(); i-- > 0;) {
-    const int64_t stride = std::abs(desc.strides[static_cast<std::size_t>(order[i])]);
+    const int64_t stride = std::abs(element_at(desc.strides, order[i]));
     if (stride == 0) continue;
     if (stride < inner) return false;
-    inner = stride * (desc.dims[static_cast<std::size_t>(order[i])] - 1) + std::max<int64_t>(inner, 1);
+    inner = stride * (element_at(desc.dims, order[i]) - 1) + std::max<int64_t>(inner, 1);
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
@@ -61,7 +62,7 @@ void Places::choose(ValueId value, const AxisOrder& wanted) {
   const auto& places = where(value).places;
   const auto found = std::ranges::find_if(places, [&](const Place& candidate) { return follows(candidate.desc, wanted); });
   if (found != places.end()) {
-    where(value).chosen = static_cast<std::size_t>(found - places.begin());
+    where(value).chosen = as_size(found - places.begin());
   } else {
     (void)dense(value, wanted);
     where(value).chosen = where(value).places.size() - 1;
@@ -113,7 +114,7 @@ Place Places::dense_as(ValueId value, const AxisOrder& order, bool inside) {
   const auto is_wanted = [&](const TensorDesc& desc) {
     if (std::ranges::find(desc.dims, 0) != desc.dims.end()) return true;
     for (const int64_t axis : order) {
-      if (desc.strides[static_cast<std::size_t>(axis)] != wanted.strides[static_cast<std::size_t>(axis)]) return false;
+      if (element_at(desc.strides, axis) != element_at(wanted.strides, axis)) return false;
     }
     return true;
   };
@@ -169,7 +170,7 @@ void Places::hand_over(ValueId value) {
   const auto& places = where(value).places;
   const auto found = std::ranges::find_if(
       places, [&](const Place& candidate) { return candidate.buffer == contiguous.buffer && candidate.offset == contiguous.offset; });
-  where(value).chosen = static_cast<std::size_t>(found - places.begin());
+  where(value).chosen = as_size(found - places.begin());
 }
 
 std::vector<ValueId> Places::made_for_later() const {

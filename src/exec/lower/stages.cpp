@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
@@ -199,7 +200,7 @@ std::optional<std::vector<double>> small_constant(const ValueFacts& facts, Value
   KnownConstant* const known = facts.state(value).constant.get();
   if (known == nullptr || known->element_count() > 65536) return std::nullopt;
   const Tensor tensor = contiguous(facts.store.load(*known));
-  std::vector<double> out(static_cast<std::size_t>(tensor.element_count()));
+  std::vector<double> out(as_size(tensor.element_count()));
   const auto convert = [&](const auto* elements) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(elements[i]);
   };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
@@ -155,7 +156,7 @@ class Attention {
   /// Rows of keys or values of one head, those of the past first.
   [[nodiscard]] std::vector<double> rows_of(const Tensor& past, const Tensor& now, int64_t batch, int64_t head) const {
     const int64_t size = now.dims()[3];
-    std::vector<double> out(static_cast<std::size_t>(shape_.total() * size));
+    std::vector<double> out(as_size(shape_.total() * size));
     double* to = out.data();
     for (const Tensor* part : {&past, &now}) {
       if (!*part) continue;
@@ -185,8 +186,8 @@ class Attention {
   }
 
   void run_query(int64_t batch, int64_t head, int64_t i, const std::vector<double>& keys, const std::vector<double>& values) const {
-    const auto total = static_cast<std::size_t>(shape_.total());
-    std::vector<double> query(static_cast<std::size_t>(shape_.size)), scores(total), out(static_cast<std::size_t>(shape_.value_size), 0.0);
+    const auto total = as_size(shape_.total());
+    std::vector<double> query(as_size(shape_.size)), scores(total), out(as_size(shape_.value_size), 0.0);
     read_row(query_, batch, head, i, query.data());
     for (std::size_t j = 0; j < total; ++j) {
       double sum = 0;
@@ -217,14 +218,14 @@ class Attention {
   void add_mask(int64_t batch, int64_t head, int64_t i, std::vector<double>& scores) const {
     if (mask_) {
       const bool is_choice = mask_->type() == DataType::boolean;
-      std::vector<double> row(static_cast<std::size_t>(mask_->dims()[3]));
+      std::vector<double> row(as_size(mask_->dims()[3]));
       read_row(*mask_, batch, head, i, row.data());
       for (std::size_t j = 0; j < scores.size(); ++j) {
         const double added = j >= row.size() ? kMasked : !is_choice ? row[j] : row[j] != 0 ? 0 : kMasked;
         scores[j] = added == kMasked ? kMasked : scores[j] + added;
       }
     }
-    const auto [begin, end] = shape_.visible(i, valid_.empty() ? std::nullopt : std::optional(valid_[static_cast<std::size_t>(batch)]));
+    const auto [begin, end] = shape_.visible(i, valid_.empty() ? std::nullopt : std::optional(element_at(valid_, batch)));
     std::fill(scores.begin(), scores.begin() + begin, kMasked);
     std::fill(scores.begin() + end, scores.end(), kMasked);
   }
@@ -323,8 +324,8 @@ struct Pairs {
 
 void turn(const Pairs& pairs, const std::vector<double>& cosines, const std::vector<double>& sines, std::vector<double>& row) {
   for (std::size_t d = 0; d < cosines.size(); ++d) {
-    double& a = row[static_cast<std::size_t>(pairs.first + static_cast<int64_t>(d) * pairs.stride)];
-    double& b = row[static_cast<std::size_t>(pairs.second + static_cast<int64_t>(d) * pairs.stride)];
+    double& a = element_at(row, pairs.first + static_cast<int64_t>(d) * pairs.stride);
+    double& b = element_at(row, pairs.second + static_cast<int64_t>(d) * pairs.stride);
     const double real = cosines[d] * a - sines[d] * b;
     b = sines[d] * a + cosines[d] * b;
     a = real;
@@ -344,7 +345,7 @@ void rotary_embedding(const OpCall& call, InputData inputs, OutputData outputs) 
   const Tensor positions = present(inputs, RotaryInput::positions) ? contiguous(tensor_at(inputs, RotaryInput::positions)) : Tensor();
   const bool interleaved = call.attributes.integer("interleaved", 0) != 0;
   const Pairs pairs = interleaved ? Pairs{0, 1, 2} : Pairs{0, shape.turned / 2, 1};
-  std::vector<double> row(static_cast<std::size_t>(shape.dims[3])), cosines(static_cast<std::size_t>(shape.turned / 2)), sines(cosines);
+  std::vector<double> row(as_size(shape.dims[3])), cosines(as_size(shape.turned / 2)), sines(cosines);
   const auto read_cache = [&](const Tensor& cache, int64_t batch, int64_t token, std::vector<double>& out) {
     int64_t offset = 0;
     if (positions) {
@@ -396,12 +397,12 @@ void tensor_scatter(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::string mode = call.attributes.text("mode", "linear");
   if (mode != "linear" && mode != "circular") reject(call, "mode is none of linear, circular");
   const std::vector<int64_t> starts =
-      present(inputs, 2) ? integers_of(call, tensor_at(inputs, 2)) : std::vector<int64_t>(static_cast<std::size_t>(cache.dims()[0]), 0);
+      present(inputs, 2) ? integers_of(call, tensor_at(inputs, 2)) : std::vector<int64_t>(as_size(cache.dims()[0]), 0);
   const int64_t size = cache.dims()[axis], length = update.dims()[axis];
   Dims slice = update.dims();
   slice[0] = slice[axis] = 1;
   for (int64_t batch = 0; batch < cache.dims()[0]; ++batch) {
-    const int64_t start = starts[static_cast<std::size_t>(batch)];
+    const int64_t start = element_at(starts, batch);
     if (start < 0 || (mode == "linear" && start > size - length)) reject(call, "write index " + std::to_string(start) + " is out of range");
     for (int64_t i = 0; i < length; ++i) {
       const int64_t to = (start % size + i) % size;

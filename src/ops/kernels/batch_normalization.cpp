@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -125,11 +126,10 @@ void batch_normalization(const OpCall& call, InputData inputs, OutputData output
       const int64_t length = std::min(kChunk, count - begin);
       load(x.type(), data[1] + begin * strides[1] * element_stride(x.type()), strides[1], length, values.data());
       if (strides[2] == 0) {
-        for (int64_t i = 0; i < length; ++i) values[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i)] * *f + *o;
+        for (int64_t i = 0; i < length; ++i) element_at(values, i) = element_at(values, i) * *f + *o;
       } else {
         for (int64_t i = 0; i < length; ++i) {
-          values[static_cast<std::size_t>(i)] =
-              values[static_cast<std::size_t>(i)] * f[(begin + i) * strides[2]] + o[(begin + i) * strides[3]];
+          element_at(values, i) = element_at(values, i) * f[(begin + i) * strides[2]] + o[(begin + i) * strides[3]];
         }
       }
       store(out->type(), data[0] + begin * strides[0] * element_stride(out->type()), strides[0], length, values.data());

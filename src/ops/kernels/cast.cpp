@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/element_conversion.h"
@@ -128,7 +129,7 @@ void cast_to_small_float(const OpCall& call, const Tensor& from, const Tensor& t
       const int64_t length = std::min(kChunk, count - begin);
       load(from.type(), data[1] + begin * strides[1] * element_stride(from.type()), strides[1], length, values.data());
       for (int64_t i = 0; i < length; ++i) {
-        const uint16_t code = encode_small_float(type, to_power_of_two(values[static_cast<std::size_t>(i)], rounding), saturate);
+        const uint16_t code = encode_small_float(type, to_power_of_two(element_at(values, i), rounding), saturate);
         data[0][(begin + i) * strides[0]] = static_cast<std::byte>(code);
       }
     }

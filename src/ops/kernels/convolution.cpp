@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "ops/kernels/correlation.h"
 #include "ops/kernels/kernels.h"
@@ -159,7 +160,7 @@ namespace {
 std::function<void(int64_t, int64_t, double*)> add_bias(InputData inputs) {
   if (!present(inputs, 2)) return [](int64_t, int64_t, double*) {};
   return [bias = reals_of(tensor_at(inputs, 2))](int64_t channel, int64_t count, double* values) {
-    for (int64_t i = 0; i < count; ++i) values[i] += bias[static_cast<std::size_t>(channel)];
+    for (int64_t i = 0; i < count; ++i) values[i] += element_at(bias, channel);
   };
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/product.h"
@@ -69,11 +70,11 @@ void load_line(const Correlation& correlation, const Tap& tap, const Line& line,
 std::vector<double> pack_weights(const CorrelationWeights& weights, const std::vector<Tap>& taps) {
   const auto tap_count = static_cast<int64_t>(taps.size());
   const int64_t depth = weights.channels * tap_count;
-  std::vector<double> packed(static_cast<std::size_t>(weights.rows * depth));
-  std::vector<double> channels(static_cast<std::size_t>(weights.channels));
+  std::vector<double> packed(as_size(weights.rows * depth));
+  std::vector<double> channels(as_size(weights.channels));
   const int64_t size = element_stride(weights.type);
   bool in_order = weights.channel_stride == tap_count;
-  for (int64_t t = 0; t < tap_count; ++t) in_order = in_order && taps[static_cast<std::size_t>(t)].weight == t;
+  for (int64_t t = 0; t < tap_count; ++t) in_order = in_order && element_at(taps, t).weight == t;
   for (int64_t row = 0; row < weights.rows; ++row) {
     double* const to = packed.data() + row * depth;
     const std::byte* const from = weights.data + row * weights.row_stride * size;
@@ -81,9 +82,8 @@ std::vector<double> pack_weights(const CorrelationWeights& weights, const std::v
       load(weights.type, from, 1, depth, to);
     } else {
       for (int64_t t = 0; t < tap_count; ++t) {
-        load(weights.type, from + taps[static_cast<std::size_t>(t)].weight * size, weights.channel_stride, weights.channels,
-             channels.data());
-        for (int64_t c = 0; c < weights.channels; ++c) to[c * tap_count + t] = channels[static_cast<std::size_t>(c)];
+        load(weights.type, from + element_at(taps, t).weight * size, weights.channel_stride, weights.channels, channels.data());
+        for (int64_t c = 0; c < weights.channels; ++c) to[c * tap_count + t] = element_at(channels, c);
       }
     }
     if (!weights.zero_point) continue;
@@ -106,7 +106,7 @@ void correlate(int threads, const Correlation& correlation, const std::vector<do
   const auto load_panel = [&](int64_t k, int64_t count, int64_t column, int64_t columns, double* panel) {
     const std::vector<Line> lines = lines_of(correlation.output_dims, column, columns);
     for (int64_t i = 0; i < count; ++i) {
-      const Tap& tap = correlation.taps[static_cast<std::size_t>((k + i) % tap_count)];
+      const Tap& tap = element_at(correlation.taps, (k + i) % tap_count);
       const std::byte* const channel = x + (k + i) / tap_count * channel_bytes;
       for (const Line& line : lines) load_line(correlation, tap, line, channel, panel + i * ProductBlock::kColumns + line.column);
     }

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/axis_lines.h"
@@ -57,7 +58,7 @@ void accumulate_lines(const OpCall& call, const Cumulation& how, const Tensor& x
   along[how.axis] = true;
   const AxisLines lines(x.dims(), along);
   lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<Domain> values(static_cast<std::size_t>(lines.length()));
+    std::vector<Domain> values(as_size(lines.length()));
     line[1].read(x.type(), data[1], values.data());
     if (how.reverse) std::ranges::reverse(values);
     auto total = static_cast<Domain>(how.is_product ? 1 : 0);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
@@ -61,7 +62,7 @@ void det(const OpCall&, InputData inputs, OutputData outputs) {
       from += index[i] * x.strides()[i];
       to += index[i] * out.strides()[i];
     }
-    const double value = determinant(reals_of(x.view(matrix, strides, from)), static_cast<std::size_t>(matrix[0]));
+    const double value = determinant(reals_of(x.view(matrix, strides, from)), as_size(matrix[0]));
     store_one(out.type(), out.bytes() + to * element_stride(out.type()), value);
   });
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/matrix.h"
 #include "ops/loops/dtypes.h"
@@ -136,7 +137,7 @@ Labelled diagonal(const Tensor& tensor, const Labels& labels, const std::map<Lab
     const auto found = std::ranges::find(distinct, labels[i]);
     const int64_t stride = tensor.dims()[i] == 1 ? 0 : tensor.strides()[i];
     if (found != distinct.end()) {
-      strides[static_cast<std::size_t>(found - distinct.begin())] += stride;
+      element_at(strides, found - distinct.begin()) += stride;
       continue;
     }
     distinct.push_back(labels[i]);
@@ -150,7 +151,7 @@ Labelled diagonal(const Tensor& tensor, const Labels& labels, const std::map<Lab
 Tensor ordered(const Labelled& value, const Labels& order) {
   Dims dims, strides;
   for (const Label label : order) {
-    const auto at = static_cast<std::size_t>(std::ranges::find(value.labels, label) - value.labels.begin());
+    const auto at = find_position(value.labels, label);
     dims.push_back(value.tensor.dims()[at]);
     strides.push_back(value.tensor.strides()[at]);
   }
@@ -246,7 +247,7 @@ class Contraction {
   [[nodiscard]] Tensor spread(const Labelled& value, const Labels& order) const {
     Dims strides;
     for (const Label label : order) {
-      const auto at = static_cast<std::size_t>(std::ranges::find(value.labels, label) - value.labels.begin());
+      const auto at = find_position(value.labels, label);
       strides.push_back(at < value.labels.size() ? value.tensor.strides()[at] : 0);
     }
     return value.tensor.view(dims_of(order, sizes_), std::move(strides));
@@ -333,7 +334,7 @@ std::optional<EinsumProduct> einsum_product(const OpCall& call, const TensorDesc
                         dims_of(labels.made(), plan.sizes),
                         {}};
   const Labels made = labels.made();
-  for (const Label label : plan.output) product.output.push_back(static_cast<std::size_t>(std::ranges::find(made, label) - made.begin()));
+  for (const Label label : plan.output) product.output.push_back(find_position(made, label));
   return product;
 }
 

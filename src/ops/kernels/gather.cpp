@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
@@ -44,7 +45,7 @@ void gather_along(const OpCall& call, const Tensor& out, const Operand& data, co
         const int64_t length = std::min(kChunk, count - begin);
         load(index_type, operands[2] + begin * strides[2] * index_size, strides[2], length, chosen.data());
         for (int64_t i = 0; i < length; ++i) {
-          const int64_t at = checked_index(call, chosen[static_cast<std::size_t>(i)], along.size) * along.stride;
+          const int64_t at = checked_index(call, element_at(chosen, i), along.size) * along.stride;
           to[(begin + i) * strides[0]] = from[(begin + i) * strides[1] + at];
         }
       }
@@ -133,7 +134,7 @@ std::size_t batch_dims(const OpCall& call, const Dims& data, const Dims& indices
   if (count < 0 || count >= static_cast<int64_t>(std::min(data.size(), indices.size()))) {
     reject(call, "batch_dims is " + std::to_string(count));
   }
-  return static_cast<std::size_t>(count);
+  return as_size(count);
 }
 
 }  // namespace
@@ -144,7 +145,7 @@ Inferred infer_gather_nd(const OpCall& call, InputInfos inputs) {
   const DatumInfo& indices = tensor_info(call, inputs, 1, {DataType::int64});
   const std::size_t batch = batch_dims(call, data.dims, indices.dims);
   const int64_t depth = indices.dims.back();
-  if (depth < 1 || static_cast<std::size_t>(depth) + batch > data.dims.size() ||
+  if (depth < 1 || as_size(depth) + batch > data.dims.size() ||
       !std::equal(data.dims.begin(), data.dims.begin() + static_cast<std::ptrdiff_t>(batch), indices.dims.begin())) {
     reject(call, "indices " + to_string(indices.dims) + " do not fit data " + to_string(data.dims));
   }
@@ -159,7 +160,7 @@ void gather_nd(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
   const std::size_t batch = batch_dims(call, data.dims(), indices.dims());
-  const auto depth = static_cast<std::size_t>(indices.dims().back());
+  const auto depth = as_size(indices.dims().back());
   const std::size_t lead = indices.dims().size() - 1;
   const auto skip = static_cast<std::ptrdiff_t>(batch + depth), head = static_cast<std::ptrdiff_t>(lead);
   const Dims slice_dims(data.dims().begin() + skip, data.dims().end());

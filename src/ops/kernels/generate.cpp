@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "model/origin.h"
 #include "ops/kernels/kernels.h"
@@ -63,7 +64,7 @@ Tensor densified(const OpCall& call, const onnx::SparseTensorProto& sparse) {
     if (flat && (at < 0 || at >= dense.element_count())) reject(call, "an index of a sparse tensor is out of range");
     for (int64_t d = 0; rows && d < rank; ++d) {
       const int64_t position = indices.data<int64_t>()[i * rank + d];
-      const auto axis = static_cast<std::size_t>(d);
+      const auto axis = as_size(d);
       if (position < 0 || position >= dims[axis]) reject(call, "an index of a sparse tensor is out of range");
       at += position * strides[axis];
     }
@@ -179,8 +180,7 @@ void range(const OpCall&, InputData inputs, OutputData outputs) {
     std::array<Domain, kChunk> values;
     for (int64_t begin = 0; begin < out.dims()[0]; begin += kChunk) {
       const int64_t count = std::min(kChunk, out.dims()[0] - begin);
-      for (int64_t i = 0; i < count; ++i)
-        values[static_cast<std::size_t>(i)] = static_cast<Domain>(start + static_cast<Step>(begin + i) * step);
+      for (int64_t i = 0; i < count; ++i) element_at(values, i) = static_cast<Domain>(start + static_cast<Step>(begin + i) * step);
       store(out.type(), out.bytes() + begin * out.strides()[0] * element_stride(out.type()), out.strides()[0], count, values.data());
     }
   };
@@ -283,8 +283,8 @@ void mel_weight_matrix(const OpCall& call, InputData inputs, OutputData outputs)
     store_one(out.type(), out.bytes() + (row * out.strides()[0] + column * out.strides()[1]) * element_stride(out.type()), value);
   };
   for (int64_t i = 0; i < bins; ++i) {
-    const int64_t left = edges[static_cast<std::size_t>(i)], center = edges[static_cast<std::size_t>(i) + 1];
-    const int64_t right = edges[static_cast<std::size_t>(i) + 2];
+    const int64_t left = element_at(edges, i), center = element_at(edges, i + 1);
+    const int64_t right = element_at(edges, i + 2);
     if (left == center) set(center, i, 1);
     for (int64_t j = left; left != center && j <= center; ++j)
       set(j, i, static_cast<double>(j - left) / static_cast<double>(center - left));

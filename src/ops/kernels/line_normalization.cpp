@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
@@ -80,7 +81,7 @@ void normalize_lines(int threads, const LineNormalization& work) {
   for (Operand& each : operands) each.strides.resize(work.dims.size(), 0);
   lines.for_each(threads, std::move(operands), [&](std::byte* const* data, const std::vector<AxisLine>& line) {
     thread_local std::vector<double> values, factors;
-    values.resize(static_cast<std::size_t>(lines.length()));
+    values.resize(as_size(lines.length()));
     factors.resize(values.size());
     line[1].read(work.x.type(), data[1], values.data());
     const auto [mean, inverse] = line_statistics(values, work.centers, work.epsilon);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -44,7 +45,7 @@ void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const s
   const Tensor& out = outputs[0]->tensor;
   const AxisLines lines(x.dims(), along);
   lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<double> values(static_cast<std::size_t>(lines.length()));
+    std::vector<double> values(as_size(lines.length()));
     line[1].read(x.type(), data[1], values.data());
     transform(values);
     line[0].write(out.type(), data[0], values.data());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
@@ -24,7 +25,7 @@ constexpr TypeSet kNarrowTypes{DataType::float32, DataType::float16, DataType::b
 /// All elements as doubles, in row-major order.
 std::vector<double> doubles_of(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
-  std::vector<double> out(static_cast<std::size_t>(dense.element_count()));
+  std::vector<double> out(as_size(dense.element_count()));
   load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data());
   return out;
 }
@@ -86,12 +87,11 @@ LinearShape linear_shape(const OpCall& call, InputInfos inputs) {
 /// One head of keys and values with its state, which goes from token to token.
 class LinearHead {
  public:
-  LinearHead(const LinearShape& shape, double* state)
-      : shape_(shape), state_(state), recalled_(static_cast<std::size_t>(shape.value_size)) {}
+  LinearHead(const LinearShape& shape, double* state) : shape_(shape), state_(state), recalled_(as_size(shape.value_size)) {}
 
   /// `decay` has one element per element of the key, or one for all; null without.
   void update(const double* key, const double* value, const double* decay, bool decay_is_scalar, double rate) {
-    const auto rows = static_cast<std::size_t>(shape_.key_size), columns = static_cast<std::size_t>(shape_.value_size);
+    const auto rows = as_size(shape_.key_size), columns = as_size(shape_.value_size);
     if (decay != nullptr) {
       for (std::size_t i = 0; i < rows; ++i) {
         const double factor = std::exp(decay[decay_is_scalar ? 0 : i]);
@@ -110,9 +110,9 @@ class LinearHead {
   }
 
   void read(const double* query, double scale, double* out) const {
-    const auto columns = static_cast<std::size_t>(shape_.value_size);
+    const auto columns = as_size(shape_.value_size);
     std::fill_n(out, columns, 0.0);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(shape_.key_size); ++i) {
+    for (std::size_t i = 0; i < as_size(shape_.key_size); ++i) {
       for (std::size_t j = 0; j < columns; ++j) out[j] += scale * query[i] * state_[i * columns + j];
     }
   }
@@ -140,9 +140,9 @@ void linear_attention(const OpCall& call, InputData inputs, OutputData outputs) 
                             value = doubles_of(tensor_at(inputs, kValue));
   const std::vector<double> decay = shape.decays ? doubles_of(tensor_at(inputs, kDecay)) : std::vector<double>{};
   const std::vector<double> beta = shape.deltas ? doubles_of(tensor_at(inputs, kBeta)) : std::vector<double>{};
-  std::vector<double> state(static_cast<std::size_t>(element_count(shape.state())), 0.0);
+  std::vector<double> state(as_size(element_count(shape.state())), 0.0);
   if (present(inputs, kPastState)) state = doubles_of(tensor_at(inputs, kPastState));
-  std::vector<double> out(static_cast<std::size_t>(shape.batch * shape.length * shape.heads * shape.value_size));
+  std::vector<double> out(as_size(shape.batch * shape.length * shape.heads * shape.value_size));
   const float given = call.attributes.real("scale", 0);
   const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(shape.key_size));
   const bool decay_is_scalar = shape.decays && tensor_at(inputs, kDecay).dims()[2] == shape.kv_heads;
@@ -156,7 +156,7 @@ void linear_attention(const OpCall& call, InputData inputs, OutputData outputs) 
     for (int64_t t = 0; t < shape.length; ++t) {
       const int64_t token = batch * shape.length + t;
       const int64_t at = token * shape.kv_heads + head;
-      const double rate = shape.deltas ? beta[static_cast<std::size_t>(token * beta_heads + (beta_heads == 1 ? 0 : head))] : 1;
+      const double rate = shape.deltas ? element_at(beta, token * beta_heads + (beta_heads == 1 ? 0 : head)) : 1;
       memory.update(key.data() + at * shape.key_size, value.data() + at * shape.value_size,
                     shape.decays ? decay.data() + at * decay_size : nullptr, decay_is_scalar, rate);
       for (int64_t reader = head * share; reader < (head + 1) * share; ++reader) {
@@ -190,12 +190,12 @@ void causal_conv_with_state(const OpCall& call, InputData inputs, OutputData out
   const std::string activation = call.attributes.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish") reject(call, "activation is none of silu, swish, none");
   const Dims& dims = tensor_at(inputs, 0).dims();
-  const auto channels = static_cast<std::size_t>(dims[1]), length = static_cast<std::size_t>(dims[2]);
-  const auto kernel = static_cast<std::size_t>(tensor_at(inputs, 1).dims()[2]);
+  const auto channels = as_size(dims[1]), length = as_size(dims[2]);
+  const auto kernel = as_size(tensor_at(inputs, 1).dims()[2]);
   const std::size_t before = kernel - 1;
   const std::vector<double> x = doubles_of(tensor_at(inputs, 0)), weight = doubles_of(tensor_at(inputs, 1));
   const std::vector<double> bias = present(inputs, 2) ? doubles_of(tensor_at(inputs, 2)) : std::vector<double>(channels, 0.0);
-  const std::size_t lines = static_cast<std::size_t>(dims[0]) * channels;
+  const std::size_t lines = as_size(dims[0]) * channels;
   const std::vector<double> past = present(inputs, 3) ? doubles_of(tensor_at(inputs, 3)) : std::vector<double>(lines * before, 0.0);
   std::vector<double> out(x.size()), state(past.size());
   std::vector<double> line(before + length);

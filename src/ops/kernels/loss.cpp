@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/axis_lines.h"
@@ -66,7 +67,7 @@ void negative_likelihood(const OpCall& call, const Tensor& x, InputData inputs, 
     double loss = 0, weight = 0;
     if (!ignored || label != *ignored) {
       if (label < 0 || label >= x.dims()[1]) reject(call, "target " + std::to_string(label) + " is out of range");
-      weight = weights.empty() ? 1 : weights[static_cast<std::size_t>(label)];
+      weight = weights.empty() ? 1 : element_at(weights, label);
       const int64_t offset = dot(index, x_strides) + label * x.strides()[1];
       loss = -weight * load_one<double>(x.type(), x.bytes() + offset * element_stride(x.type()));
     }
@@ -87,7 +88,7 @@ Tensor log_probabilities(const OpCall& call, const Tensor& x) {
   along[1] = true;
   const AxisLines lines(x.dims(), along);
   lines.for_each(call.threads, {operand(result), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<double> values(static_cast<std::size_t>(lines.length()));
+    std::vector<double> values(as_size(lines.length()));
     line[1].read(x.type(), data[1], values.data());
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     for (const double value : values) largest = std::fmax(largest, value);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/line_normalization.h"
 #include "ops/op.h"
@@ -28,9 +28,8 @@ void lrn(const OpCall& call, InputData inputs, OutputData outputs) {
     for (int64_t c = 0; c < count; ++c) {
       const int64_t first = std::max<int64_t>(0, c - (*size - 1) / 2), last = *size / 2 < count - 1 - c ? c + *size / 2 : count - 1;
       double squares = 0;
-      for (int64_t i = first; i <= last; ++i) squares += x[static_cast<std::size_t>(i)] * x[static_cast<std::size_t>(i)];
-      values[static_cast<std::size_t>(c)] =
-          x[static_cast<std::size_t>(c)] / std::pow(bias + alpha / static_cast<double>(*size) * squares, beta);
+      for (int64_t i = first; i <= last; ++i) squares += element_at(x, i) * element_at(x, i);
+      element_at(values, c) = element_at(x, c) / std::pow(bias + alpha / static_cast<double>(*size) * squares, beta);
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/matrix.h"
 #include "ops/loops/dtypes.h"
@@ -36,7 +37,7 @@ void multiply_matrices(int threads, const Matrix& a, const Matrix& b, const Matr
       std::array<Accumulator, ProductBlock::kDepth> one_column;
       for (int64_t j = 0; j < columns; ++j) {
         load(b.type, b.at(k, column + j), b.row_stride, depth, one_column.data());
-        for (int64_t i = 0; i < depth; ++i) panel[i * kWidth + j] = one_column[static_cast<std::size_t>(i)];
+        for (int64_t i = 0; i < depth; ++i) panel[i * kWidth + j] = element_at(one_column, i);
       }
     };
     const auto store = [&](int64_t row, int64_t column, int64_t columns, const Accumulator* values) {
@@ -175,7 +176,7 @@ void gemm(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto scale_reals = [&](int64_t row, int64_t column, int64_t columns, const double* values) {
     std::array<double, ProductBlock::kColumns> addend{}, total;
     if (c.data != nullptr) load(type, c_at(row, column), c.strides[1], columns, addend.data());
-    for (std::size_t j = 0; j < static_cast<std::size_t>(columns); ++j) {
+    for (std::size_t j = 0; j < as_size(columns); ++j) {
       total[j] = c.data == nullptr ? alpha * values[j] : alpha * values[j] + beta * addend[j];
     }
     store(type, target(row, column), out.strides()[1], columns, total.data());
@@ -187,7 +188,7 @@ void gemm(const OpCall& call, InputData inputs, OutputData outputs) {
     const auto whole = [](double factor) {
       return static_cast<uint64_t>(static_cast<int64_t>(std::fmax(std::fmin(factor, 0x1p62), -0x1p62)));
     };
-    for (std::size_t j = 0; j < static_cast<std::size_t>(columns); ++j) total[j] = whole(alpha) * values[j] + whole(beta) * addend[j];
+    for (std::size_t j = 0; j < as_size(columns); ++j) total[j] = whole(alpha) * values[j] + whole(beta) * addend[j];
     store(type, target(row, column), out.strides()[1], columns, total.data());
   };
   const Matrix a = matrix_of(tensor_at(inputs, 0), call.attributes.integer("transA", 0) != 0);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
 #include "ops/kernels/gather.h"
@@ -51,7 +52,7 @@ struct PickedRun {
 bool is_whole(const PickedDim& dim, int64_t source_size) {
   if (dim.size() != source_size) return false;
   for (int64_t i = 0; i < source_size; ++i) {
-    if (dim.positions[static_cast<std::size_t>(i)] != i) return false;
+    if (element_at(dim.positions, i) != i) return false;
   }
   return true;
 }
@@ -94,9 +95,9 @@ PickPlan plan_of(const Tensor& x, const std::vector<std::vector<int64_t>>& posit
   constexpr int64_t kLongRun = 8;
   bool doubles = plan.block == 1 && inner.from_stride == 1 && inner.size() % 2 == 0;
   for (int64_t i = 0; i < inner.size(); ++i) {
-    const int64_t from = inner.positions[static_cast<std::size_t>(i)];
+    const int64_t from = element_at(inner.positions, i);
     doubles = doubles && from == i / 2;
-    const bool goes_on = i > 0 && from == inner.positions[static_cast<std::size_t>(i - 1)] + 1 && inner.from_stride == plan.block;
+    const bool goes_on = i > 0 && from == element_at(inner.positions, i - 1) + 1 && inner.from_stride == plan.block;
     if (goes_on) {
       plan.runs.back().length += plan.block;
     } else {
@@ -116,7 +117,7 @@ void pick_inner(const PickPlan& plan, const T* source, T* target) {
   if (!plan.runs.empty()) return;
   if (plan.block == 1) return pick_row(source, inner.from_stride, inner.positions.data(), inner.size(), target);
   for (int64_t i = 0; i < inner.size(); ++i) {
-    const T* const from = source + inner.positions[static_cast<std::size_t>(i)] * inner.from_stride;
+    const T* const from = source + element_at(inner.positions, i) * inner.from_stride;
     T* const to = target + i * inner.to_stride;
     for (int64_t k = 0; k < plan.block; ++k) to[k] = from[k];
   }
@@ -134,15 +135,15 @@ void pick_numbers(int threads, const PickPlan& plan, const Tensor& x, const Tens
       T* last = nullptr;
       const int64_t first = rows * task / tasks;
       std::vector<int64_t> index(plan.outer.size());  // of the row, counted on from here
-      for (std::size_t k = plan.outer.size(), rest = static_cast<std::size_t>(first); k-- > 0;) {
-        const auto dim = static_cast<std::size_t>(plan.outer[k].size());
+      for (std::size_t k = plan.outer.size(), rest = as_size(first); k-- > 0;) {
+        const auto dim = as_size(plan.outer[k].size());
         index[k] = static_cast<int64_t>(rest % dim);
         rest /= dim;
       }
       for (int64_t row = first; row < rows * (task + 1) / tasks; ++row) {
         int64_t from = 0, to = 0;
         for (std::size_t k = 0; k < plan.outer.size(); ++k) {
-          from += plan.outer[k].positions[static_cast<std::size_t>(index[k])] * plan.outer[k].from_stride;
+          from += element_at(plan.outer[k].positions, index[k]) * plan.outer[k].from_stride;
           to += index[k] * plan.outer[k].to_stride;
         }
         for (std::size_t k = plan.outer.size(); k-- > 0;) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -56,15 +57,14 @@ std::vector<int64_t> remaining_boxes(const std::vector<Box>& boxes, const std::v
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (!rule.score || scores[i] > *rule.score) candidates.push_back(static_cast<int64_t>(i));
   }
-  const auto score = [&](int64_t i) { return scores[static_cast<std::size_t>(i)]; };
+  const auto score = [&](int64_t i) { return element_at(scores, i); };
   std::ranges::stable_sort(candidates,
                            [&](int64_t a, int64_t b) { return score(a) > score(b) || (!std::isnan(score(a)) && std::isnan(score(b))); });
   std::vector<int64_t> kept;
   for (const int64_t candidate : candidates) {
     if (static_cast<int64_t>(kept.size()) >= rule.limit) break;
-    const Box& box = boxes[static_cast<std::size_t>(candidate)];
-    const bool hidden =
-        std::ranges::any_of(kept, [&](int64_t other) { return overlaps(box, boxes[static_cast<std::size_t>(other)], rule.overlap); });
+    const Box& box = element_at(boxes, candidate);
+    const bool hidden = std::ranges::any_of(kept, [&](int64_t other) { return overlaps(box, element_at(boxes, other), rule.overlap); });
     if (!hidden) kept.push_back(candidate);
   }
   return kept;
@@ -83,7 +83,7 @@ std::vector<std::array<int64_t, 3>> suppress(const Tensor& boxes, const Tensor& 
       here.push_back(box_from(numbers, rule.center));
     }
     for (int64_t c = 0; c < classes; ++c) {
-      std::vector<float> values(static_cast<std::size_t>(count));
+      std::vector<float> values(as_size(count));
       load(scores.type(), dense_scores.bytes() + (image * classes + c) * count * element_stride(scores.type()), 1, count, values.data());
       for (const int64_t box : remaining_boxes(here, values, rule)) rows.push_back({image, c, box});
     }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
@@ -174,7 +175,7 @@ void pool_sums(const OpCall& call, const Pool& pool, const F& f, const Finish& f
       const int64_t count = tap.end - tap.begin;
       load(type, from + tap.offset * size, tap.step, count, values.data());
       double* const to = sums.data() + tap.begin;
-      for (int64_t i = 0; i < count; ++i) to[i] += f(values[static_cast<std::size_t>(i)]);
+      for (int64_t i = 0; i < count; ++i) to[i] += f(element_at(values, i));
     });
     finish(run, sums.data());
     store(type, pool.out.bytes() + output_offset(pool.out, run) * size, output_step(pool.out, run), run.count, sums.data());
@@ -188,7 +189,7 @@ void pool_means(const OpCall& call, const Pool& pool, bool with_pads) {
       [&](const Run& run, double* sums) {
         std::array<double, kChunk> counts;
         count_taps(pool, run, with_pads, counts.data());
-        for (int64_t i = 0; i < run.count; ++i) sums[i] /= counts[static_cast<std::size_t>(i)];
+        for (int64_t i = 0; i < run.count; ++i) sums[i] /= element_at(counts, i);
       });
 }
 
@@ -223,14 +224,14 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
       Domain* const to = best.data() + tap.begin;
       if (positions == nullptr) {
         for (int64_t i = 0; i < count; ++i) {
-          const Domain value = values[static_cast<std::size_t>(i)];
+          const Domain value = element_at(values, i);
           to[i] = value > to[i] || value != value ? value : to[i];
         }
         return;
       }
       int64_t* const at = where.data() + tap.begin;
       for (int64_t i = 0; i < count; ++i) {
-        const Domain value = values[static_cast<std::size_t>(i)];
+        const Domain value = element_at(values, i);
         if (at[i] >= 0 && !(value > to[i]) && (value == value || to[i] != to[i])) continue;
         to[i] = value;
         at[i] = tap.flat + i * tap.flat_step;
@@ -241,7 +242,7 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
     int64_t* const to = positions->data<int64_t>() + output_offset(*positions, run);
     const int64_t plane = element_count(pool.input);
     for (int64_t i = 0; i < run.count; ++i) {
-      const int64_t flat = std::max<int64_t>(where[static_cast<std::size_t>(i)], 0);
+      const int64_t flat = std::max<int64_t>(element_at(where, i), 0);
       const int64_t channel = run.n * pool.x.dims()[1] + run.c + (run.channels ? i : 0);
       to[i * output_step(*positions, run)] = channel * plane + (column_major ? column_major_position(pool.input, flat) : flat);
     }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/gather.h"
@@ -370,7 +371,7 @@ void check_per_channel(const OpCall& call, const DatumInfo* parameter, int64_t c
 
 /// Values of a parameter that is one for all channels or one per channel.
 std::function<double(int64_t)> per_channel(const Tensor& parameter) {
-  return [values = reals_of(parameter)](int64_t channel) { return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)]; };
+  return [values = reals_of(parameter)](int64_t channel) { return values[values.size() == 1 ? 0 : as_size(channel)]; };
 }
 
 }  // namespace
@@ -426,7 +427,7 @@ void qlinear_conv(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto range = range_of(out.type());
   parts.finish = [&](int64_t m, int64_t count, double* values) {
     const float factor = x_scale * static_cast<float>(w_scale(m)) / y_scale;
-    const double addend = bias.empty() ? 0 : bias[static_cast<std::size_t>(m)];
+    const double addend = bias.empty() ? 0 : element_at(bias, m);
     for (int64_t i = 0; i < count; ++i) {
       const float scaled = static_cast<float>(wrapped(values[i] + addend)) * factor;
       values[i] = saturated(double{std::nearbyint(scaled)} + zero, range);

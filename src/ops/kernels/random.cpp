@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -45,7 +46,7 @@ void generate(const Tensor& out, const F& f) {
   std::array<double, kChunk> values;
   for (int64_t begin = 0; begin < count; begin += kChunk) {
     const int64_t length = std::min(kChunk, count - begin);
-    for (int64_t i = 0; i < length; ++i) values[static_cast<std::size_t>(i)] = f(static_cast<uint64_t>(begin + i));
+    for (int64_t i = 0; i < length; ++i) element_at(values, i) = f(static_cast<uint64_t>(begin + i));
     store(out.type(), dense.tensor().bytes() + begin * element_stride(out.type()), 1, length, values.data());
   }
   dense.finish();
@@ -82,9 +83,7 @@ Inferred infer_bernoulli(const OpCall& call, InputInfos inputs) {
 
 void bernoulli(const OpCall& call, InputData inputs, OutputData outputs) {
   const std::vector<double> probabilities = reals_of(tensor_at(inputs, 0));
-  generate(outputs[0]->tensor, [&, stream = stream_of(call)](uint64_t i) {
-    return stream.uniform(i) < probabilities[static_cast<std::size_t>(i)] ? 1.0 : 0.0;
-  });
+  generate(outputs[0]->tensor, [&, stream = stream_of(call)](uint64_t i) { return stream.uniform(i) < probabilities[i] ? 1.0 : 0.0; });
 }
 
 Inferred infer_multinomial(const OpCall& call, InputInfos inputs) {
@@ -100,7 +99,7 @@ void multinomial(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;
   const std::vector<double> logs = reals_of(x);
-  const auto classes = static_cast<std::size_t>(x.dims()[1]);
+  const auto classes = as_size(x.dims()[1]);
   const auto samples = static_cast<uint64_t>(out.dims()[1]);
   std::vector<double> totals(logs.size());
   for (std::size_t row = 0; row < logs.size(); row += classes) {
@@ -109,7 +108,7 @@ void multinomial(const OpCall& call, InputData inputs, OutputData outputs) {
     for (std::size_t i = 0; i < classes; ++i) totals[row + i] = total += std::exp(logs[row + i] - largest);
   }
   generate(out, [&, stream = stream_of(call)](uint64_t i) {
-    const std::size_t row = static_cast<std::size_t>(i / samples) * classes;
+    const std::size_t row = as_size(i / samples) * classes;
     const double drawn = stream.uniform(i) * totals[row + classes - 1];
     std::size_t chosen = 0;
     while (chosen + 1 < classes && totals[row + chosen] <= drawn) ++chosen;

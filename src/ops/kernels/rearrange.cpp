@@ -3,13 +3,13 @@
 #include "ops/kernels/rearrange.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
@@ -82,7 +82,7 @@ Inferred infer_reverse_sequence(const OpCall& call, InputInfos inputs) {
   const DatumInfo& lengths = tensor_info(call, inputs, 1, {DataType::int64});
   const int64_t batch = call.attributes.integer("batch_axis", 1), time = call.attributes.integer("time_axis", 0);
   if (x.dims.size() < 2 || batch + time != 1 || batch * time != 0) reject(call, "batch_axis and time_axis are not 0 and 1");
-  if (lengths.dims != Dims{x.dims[static_cast<std::size_t>(batch)]}) reject(call, "sequence_lens has dims " + to_string(lengths.dims));
+  if (lengths.dims != Dims{element_at(x.dims, batch)}) reject(call, "sequence_lens has dims " + to_string(lengths.dims));
   return results(call, tensor_of(x.type, x.dims));
 }
 
@@ -91,14 +91,14 @@ void reverse_sequence(const OpCall& call, InputData inputs, OutputData outputs) 
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
-  const auto batch = static_cast<std::size_t>(call.attributes.integer("batch_axis", 1)), time = 1 - batch;
+  const auto batch = as_size(call.attributes.integer("batch_axis", 1)), time = 1 - batch;
   const std::vector<int64_t> lengths = integers_of(call, tensor_at(inputs, 1));
   Dims dims = x.dims();
   dims[batch] = 1;
   for (int64_t b = 0; b < x.dims()[batch]; ++b) {
-    const int64_t length = lengths[static_cast<std::size_t>(b)];
+    const int64_t length = element_at(lengths, b);
     if (length < 0 || length > x.dims()[time]) reject(call, "a sequence length is " + std::to_string(length));
-    std::vector<int64_t> positions(static_cast<std::size_t>(x.dims()[time]));
+    std::vector<int64_t> positions(as_size(x.dims()[time]));
     std::iota(positions.begin(), positions.end(), int64_t{0});
     std::reverse(positions.begin(), positions.begin() + length);
     const Tensor row = x.view(dims, x.strides(), b * x.strides()[batch]);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/matrix.h"
 #include "ops/loops/dtypes.h"
@@ -135,14 +136,14 @@ Activation activation_named(const OpCall& call, std::string name, ActivationPara
 std::vector<std::vector<Activation>> activations_of(const OpCall& call, int64_t directions) {
   const std::vector<std::string> defaults = kind_of(call).activations;
   std::vector<std::string> names = call.attributes.texts("activations");
-  const std::size_t wanted_names = defaults.size() * static_cast<std::size_t>(directions);
+  const std::size_t wanted_names = defaults.size() * as_size(directions);
   if (names.empty()) {
     for (int64_t i = 0; i < directions; ++i) names.insert(names.end(), defaults.begin(), defaults.end());
   }
   if (names.size() != wanted_names) reject(call, std::to_string(names.size()) + " activations, expected " + std::to_string(wanted_names));
   const auto clip = call.attributes.real("clip");
   ActivationParameters parameters(call);
-  std::vector<std::vector<Activation>> all(static_cast<std::size_t>(directions));
+  std::vector<std::vector<Activation>> all(as_size(directions));
   for (std::size_t i = 0; i < names.size(); ++i) {
     Activation plain = activation_named(call, names[i], parameters);
     if (clip && *clip > 0) {
@@ -155,7 +156,7 @@ std::vector<std::vector<Activation>> activations_of(const OpCall& call, int64_t 
 
 /// a [rows × depth] · bᵀ [columns × depth], dense.
 Values times_transposed(int threads, const Values& a, const Values& b, int64_t rows, int64_t columns, int64_t depth) {
-  Values result(static_cast<std::size_t>(rows * columns));
+  Values result(as_size(rows * columns));
   const auto bytes = [](const Values& values) { return reinterpret_cast<const std::byte*>(values.data()); };
   const Matrix left{DataType::float64, bytes(a), rows, depth, depth, 1};
   const Matrix right{DataType::float64, bytes(b), depth, columns, 1, depth};
@@ -203,14 +204,14 @@ struct Layer {
 
 /// One step for one row of the batch: `x` holds W·x of all gates, `r` R·h.
 void rnn_row(Layer& layer, std::size_t at, const double* x, const double* r) {
-  for (std::size_t j = 0; j < static_cast<std::size_t>(layer.sizes.hidden); ++j) {
+  for (std::size_t j = 0; j < as_size(layer.sizes.hidden); ++j) {
     layer.h[at + j] = layer.activations[0](x[j] + r[j] + layer.input_bias[j] + layer.recurrent_bias[j]);
   }
 }
 
 /// Gates i, o, f, c; peepholes i, o, f.
 void lstm_row(Layer& layer, std::size_t at, const double* x, const double* r) {
-  const auto hidden = static_cast<std::size_t>(layer.sizes.hidden);
+  const auto hidden = as_size(layer.sizes.hidden);
   const auto& f = layer.activations;
   for (std::size_t j = 0; j < hidden; ++j) {
     const auto gate = [&](std::size_t g) {
@@ -229,7 +230,7 @@ void lstm_row(Layer& layer, std::size_t at, const double* x, const double* r) {
 
 /// Gates z, r, h. `reset` takes r ∘ h for the second product; with linear_before_reset there is none.
 void gru_gates(const Layer& layer, std::size_t at, const double* x, const double* r, double* update, double* reset) {
-  const auto hidden = static_cast<std::size_t>(layer.sizes.hidden);
+  const auto hidden = as_size(layer.sizes.hidden);
   for (std::size_t j = 0; j < hidden; ++j) {
     const auto gate = [&](std::size_t g) {
       return x[g * hidden + j] + r[g * hidden + j] + layer.input_bias[g * hidden + j] + layer.recurrent_bias[g * hidden + j];
@@ -241,7 +242,7 @@ void gru_gates(const Layer& layer, std::size_t at, const double* x, const double
 }
 
 void gru_row(Layer& layer, std::size_t at, const double* x, const double* r, const double* update, const double* reset) {
-  const auto hidden = static_cast<std::size_t>(layer.sizes.hidden);
+  const auto hidden = as_size(layer.sizes.hidden);
   for (std::size_t j = 0; j < hidden; ++j) {
     const std::size_t k = 2 * hidden + j;
     const double inner = r[k] + layer.recurrent_bias[k];
@@ -252,12 +253,12 @@ void gru_row(Layer& layer, std::size_t at, const double* x, const double* r, con
 
 /// Advances all rows of the batch that `x_of` gives an input for (nullptr: the row's sequence is over).
 void advance(Layer& layer, const std::function<const double*(int64_t)>& x_of) {
-  const auto hidden = static_cast<std::size_t>(layer.sizes.hidden), rows = static_cast<std::size_t>(layer.rows());
+  const auto hidden = as_size(layer.sizes.hidden), rows = as_size(layer.rows());
   const Values r = layer.recur(layer.h);
   Values update(layer.h.size()), reset(layer.h.size()), second;
   const auto each_row = [&](const auto& step) {
     for (int64_t b = 0; b < layer.sizes.batch; ++b) {
-      if (const double* x = x_of(b)) step(static_cast<std::size_t>(b), x);
+      if (const double* x = x_of(b)) step(as_size(b), x);
     }
   };
   if (layer.gates == 1) return each_row([&](std::size_t b, const double* x) { rnn_row(layer, b * hidden, x, r.data() + b * rows); });
@@ -281,7 +282,7 @@ Values part(const Tensor& tensor, int64_t index) {
 
 /// A state operand [directions, batch, hidden] (batch first with layout 1) of one direction; zeros when absent.
 Values initial_state(const OpCall& call, InputData inputs, std::size_t index, const Sizes& sizes, int64_t direction) {
-  if (!present(inputs, index)) return Values(static_cast<std::size_t>(sizes.batch * sizes.hidden), 0.0);
+  if (!present(inputs, index)) return Values(as_size(sizes.batch * sizes.hidden), 0.0);
   const Tensor& state = tensor_at(inputs, index);
   return part(batch_first(call) ? state.transposed(std::vector<int64_t>{1, 0, 2}) : state, direction);
 }
@@ -292,7 +293,7 @@ Layer layer_of(const OpCall& call, InputData inputs, const Sizes& sizes, int64_t
   layer.sizes = sizes;
   layer.gates = kind_of(call).gates;
   layer.recurrent = part(tensor_at(inputs, 2), direction);
-  layer.input_bias.assign(static_cast<std::size_t>(layer.rows()), 0.0);
+  layer.input_bias.assign(as_size(layer.rows()), 0.0);
   layer.recurrent_bias = layer.input_bias;
   if (present(inputs, 3)) {
     const Values both = part(tensor_at(inputs, 3), direction);
@@ -334,14 +335,14 @@ void run_direction(const OpCall& call, InputData inputs, OutputData outputs, con
   const auto y = ordered_output(call, outputs, 0);
   for (int64_t step = 0; step < sizes.steps; ++step) {
     // Each row of the batch runs through its own length, backwards from its own end.
-    const auto time_of = [&](int64_t b) { return reverse ? lengths[static_cast<std::size_t>(b)] - 1 - step : step; };
+    const auto time_of = [&](int64_t b) { return reverse ? element_at(lengths, b) - 1 - step : step; };
     advance(layer, [&](int64_t b) -> const double* {
-      if (step >= lengths[static_cast<std::size_t>(b)]) return nullptr;
+      if (step >= element_at(lengths, b)) return nullptr;
       return projected.data() + (time_of(b) * sizes.batch + b) * layer.rows();
     });
     for (int64_t b = 0; y && b < sizes.batch; ++b) {
-      const bool over = step >= lengths[static_cast<std::size_t>(b)];
-      const Values zeros(static_cast<std::size_t>(over ? sizes.hidden : 0), 0.0);
+      const bool over = step >= element_at(lengths, b);
+      const Values zeros(as_size(over ? sizes.hidden : 0), 0.0);
       const int64_t time = over ? step : time_of(b);
       const int64_t at = time * y->strides()[0] + direction * y->strides()[1] + b * y->strides()[2];
       store(y->type(), y->bytes() + at * element_stride(y->type()), y->strides()[3], sizes.hidden,
@@ -372,7 +373,7 @@ Inferred infer_recurrent(const OpCall& call, InputInfos inputs) {
 /// RNN, GRU and LSTM, in double throughout.
 void recurrent(const OpCall& call, InputData inputs, OutputData outputs) {
   const Sizes sizes = sizes_of(call, KnownInfos(inputs).get());
-  std::vector<int64_t> lengths(static_cast<std::size_t>(sizes.batch), sizes.steps);
+  std::vector<int64_t> lengths(as_size(sizes.batch), sizes.steps);
   if (present(inputs, 4)) lengths = integers_of(call, tensor_at(inputs, 4));
   for (const int64_t length : lengths) {
     if (length < 0 || length > sizes.steps) reject(call, "a sequence length is " + std::to_string(length));
@@ -380,7 +381,7 @@ void recurrent(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto activations = activations_of(call, sizes.directions);
   for (int64_t direction = 0; direction < sizes.directions; ++direction) {
     Layer layer = layer_of(call, inputs, sizes, direction);
-    layer.activations = activations[static_cast<std::size_t>(direction)];
+    layer.activations = element_at(activations, direction);
     run_direction(call, inputs, outputs, sizes, direction, std::move(layer), lengths);
   }
 }

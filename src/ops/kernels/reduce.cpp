@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
 #include "ops/kernels/kernels.h"
@@ -290,7 +291,7 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
       else
         fold_along(reduction, loops, reduced_outer, from, count, totals.data(), rule);
     }
-    for (int64_t i = 0; i < count; ++i) totals[static_cast<std::size_t>(i)] = finish(totals[static_cast<std::size_t>(i)]);
+    for (int64_t i = 0; i < count; ++i) element_at(totals, i) = finish(element_at(totals, i));
     store_chunk(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count,
                 totals.data());
   };
@@ -415,7 +416,7 @@ void reduce_log_sum_exp(const OpCall& call, InputData inputs, OutputData outputs
   const AxisLines lines(reduction.x.dims(), reduction.reduced);
   lines.for_each(call.threads, {reduction.out_operand, operand(reduction.x)},
                  [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-                   std::vector<double> values(static_cast<std::size_t>(lines.length()));
+                   std::vector<double> values(as_size(lines.length()));
                    if (!values.empty()) line[1].read(reduction.x.type(), data[1], values.data());
                    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
                    for (const double value : values) largest = value > largest || std::isnan(value) ? value : largest;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
 #include "ops/kernels/kernels.h"
@@ -215,7 +216,7 @@ Rounding nearest_rounding(const OpCall& call) {
 std::vector<int64_t> nearest_positions(const ResizePlan& plan, const Axis& axis, Rounding rounding) {
   const bool stays = is_identity(plan, axis);
   std::vector<int64_t> positions;
-  positions.reserve(static_cast<std::size_t>(axis.out));
+  positions.reserve(as_size(axis.out));
   for (int64_t p = 0; p < axis.out; ++p) {
     const double nearest = stays ? static_cast<double>(p) : rounding(source_coordinate(plan.coordinates, axis, p));
     positions.push_back(static_cast<int64_t>(std::clamp(nearest, 0.0, static_cast<double>(axis.in - 1))));
@@ -251,9 +252,9 @@ Taps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
   const double limit = static_cast<double>(axis.in) + 1;             // farther out the edge is all there is
   const bool normalizes = filter.antialias || filter.exclude_outside;
   Taps taps{axis.in, axis.out, static_cast<int64_t>(2 * reach), {}, {}};
-  taps.at.assign(static_cast<std::size_t>(taps.count * axis.out), axis.in);
+  taps.at.assign(as_size(taps.count * axis.out), axis.in);
   taps.weights.assign(taps.at.size(), 0.0);
-  std::vector<double> weights(static_cast<std::size_t>(taps.count));
+  std::vector<double> weights(as_size(taps.count));
   for (int64_t p = 0; p < axis.out; ++p) {
     const double coordinate = std::clamp(source_coordinate(plan.coordinates, axis, p), -limit, 2 * limit);
     const auto first = static_cast<int64_t>(std::ceil(coordinate) - reach);
@@ -262,13 +263,13 @@ Taps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
       const double distance = (static_cast<double>(first + t) - coordinate) * stretch;
       double weight = filter.cubic ? cubic_weight(filter.a, distance) : std::max(0.0, 1 - std::abs(distance));
       if (filter.exclude_outside && (first + t < 0 || first + t >= axis.in)) weight = 0;
-      weights[static_cast<std::size_t>(t)] = weight;
+      element_at(weights, t) = weight;
       sum += weight;
     }
     for (int64_t t = 0; t < taps.count; ++t) {
-      const double weight = weights[static_cast<std::size_t>(t)] / (normalizes && sum != 0 ? sum : 1);
+      const double weight = element_at(weights, t) / (normalizes && sum != 0 ? sum : 1);
       if (weight == 0) continue;
-      const auto place = static_cast<std::size_t>(t * axis.out + p);
+      const auto place = as_size(t * axis.out + p);
       taps.at[place] = std::clamp<int64_t>(first + t, 0, axis.in - 1);
       taps.weights[place] = weight;
     }
@@ -323,7 +324,7 @@ struct Pass {
     for (int64_t p = 0; p < taps.out; ++p) {
       double* const row = begin(p * inner);
       for (int64_t t = 0; t < taps.count; t += 2) {
-        const auto here = static_cast<std::size_t>(t * taps.out + p), next = here + static_cast<std::size_t>(taps.out);
+        const auto here = as_size(t * taps.out + p), next = here + as_size(taps.out);
         add_two_rows(t == 0, input(here), taps.weights[here], input(next), taps.weights[next], inner, row);
       }
       finish(p * inner, row);
@@ -364,12 +365,12 @@ class BlockResampler {
 
  private:
   static void fit(std::vector<double>& values, int64_t count) {
-    if (static_cast<std::size_t>(count) > values.size()) values.resize(static_cast<std::size_t>(count), 0.0);
+    if (as_size(count) > values.size()) values.resize(as_size(count), 0.0);
   }
 
   const double* loaded(const Pass& pass, const std::byte* x) {
     load(type_, x, 1, pass.source_length(), line_.data());
-    line_[static_cast<std::size_t>(pass.source_length())] = 0;
+    element_at(line_, pass.source_length()) = 0;
     return line_.data();
   }
 
@@ -377,7 +378,7 @@ class BlockResampler {
   const double* kept(const Pass& pass, const double* values) {
     if (pass.inner > 1) return values;
     std::copy_n(values, pass.source_length(), line_.data());
-    line_[static_cast<std::size_t>(pass.source_length())] = 0;
+    element_at(line_, pass.source_length()) = 0;
     return line_.data();
   }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
@@ -181,7 +182,7 @@ void store_channels(const Tensor& x, int64_t image_offset, const std::vector<Wei
     std::fill_n(sums.begin(), count, 0.0);
     for (const WeightedOffset& input : inputs) {
       load(x.type(), x.bytes() + (image_offset + first * x.strides()[1] + input.offset) * size, x.strides()[1], count, values.data());
-      for (std::size_t c = 0; c < static_cast<std::size_t>(count); ++c) sums[c] += input.weight * values[c];
+      for (std::size_t c = 0; c < as_size(count); ++c) sums[c] += input.weight * values[c];
     }
     store(out.type(), out.bytes() + (out_offset + first * out.strides()[1]) * element_stride(out.type()), out.strides()[1], count,
           sums.data());
@@ -347,7 +348,7 @@ void roi_align(const OpCall& call, InputData inputs, OutputData outputs) {
     const double* const roi = rois.data() + 4 * n;
     const RoiAxis vertical = roi_axis(call, roi[1], roi[3], rows, x.dims()[2], half_pixel);
     const RoiAxis horizontal = roi_axis(call, roi[0], roi[2], columns, x.dims()[3], half_pixel);
-    const int64_t image = images[static_cast<std::size_t>(n)] * x.strides()[0];
+    const int64_t image = element_at(images, n) * x.strides()[0];
     const double count = static_cast<double>(std::max<int64_t>(vertical.samples * horizontal.samples, 1));
     const std::array<int64_t, 2> strides{x.strides()[2], x.strides()[3]};
     std::vector<WeightedOffset> corners;
@@ -436,8 +437,7 @@ void max_roi_pool(const OpCall& call, InputData inputs, OutputData outputs) {
   const int64_t channels = x.dims()[1], plane = x.dims()[2] * x.dims()[3], bins = out.dims()[2] * out.dims()[3];
   const Dims channel_dims{channels, out.dims()[2], out.dims()[3]}, channel_strides{out.strides()[1], out.strides()[2], out.strides()[3]};
   const auto pool = [&]<class Domain>(Domain, DataType domain) {
-    std::vector<Domain> image(static_cast<std::size_t>(channels * plane)), pooled(static_cast<std::size_t>(channels * bins)),
-        line(static_cast<std::size_t>(x.dims()[3]));
+    std::vector<Domain> image(as_size(channels * plane)), pooled(as_size(channels * bins)), line(as_size(x.dims()[3]));
     int64_t loaded = -1;
     for (int64_t n = 0; n < out.dims()[0]; ++n) {
       const double* const roi = rois.data() + 5 * n;

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/positions.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
@@ -153,7 +154,7 @@ void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
   if (updates.element_count() == 0) return;
   const Combine how = combine_of(call);
   const int64_t size = element_stride(out.type());
-  const std::size_t depth = static_cast<std::size_t>(indices.dims().back()), lead = indices.dims().size() - 1;
+  const std::size_t depth = as_size(indices.dims().back()), lead = indices.dims().size() - 1;
   const auto split = static_cast<std::ptrdiff_t>(depth);
   const Dims slice_dims(out.dims().begin() + split, out.dims().end());
   const Dims to_strides(out.strides().begin() + split, out.strides().end());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
@@ -69,7 +70,7 @@ namespace {
 std::vector<int64_t> chosen_positions(const Tensor& condition, int64_t size) {
   const Tensor dense = contiguous(condition);
   const int64_t length = std::min(size, dense.element_count());
-  std::vector<int64_t> positions(static_cast<std::size_t>(length));
+  std::vector<int64_t> positions(as_size(length));
   std::size_t count = 0;
   for (int64_t i = 0; i < length; ++i) {
     positions[count] = i;
@@ -130,12 +131,12 @@ bool is_less(const T& a, const T& b) {
 /// Numbers of slices of `length` elements each in the order of their elements, equal ones in their own order.
 template <class T>
 std::vector<int64_t> sorted_slices(const std::vector<T>& elements, int64_t slices, int64_t length) {
-  std::vector<int64_t> order(static_cast<std::size_t>(slices));
+  std::vector<int64_t> order(as_size(slices));
   std::iota(order.begin(), order.end(), int64_t{0});
   if (length == 1) {  // close by each other, elements sort several times faster
     std::vector<std::pair<T, int64_t>> pairs;
     pairs.reserve(elements.size());
-    for (const int64_t i : order) pairs.emplace_back(elements[static_cast<std::size_t>(i)], i);
+    for (const int64_t i : order) pairs.emplace_back(element_at(elements, i), i);
     std::ranges::sort(pairs, [](const auto& a, const auto& b) {
       return is_less(a.first, b.first) || (a.second < b.second && !is_less(b.first, a.first));
     });
@@ -161,7 +162,7 @@ Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t
   std::vector<std::size_t> run(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i == 0 || less(order[i - 1], order[i])) leaders.push_back(order[i]);
-    run[static_cast<std::size_t>(order[i])] = leaders.size() - 1;
+    element_at(run, order[i]) = leaders.size() - 1;
   }
   std::vector<std::size_t> ranks(leaders.size());
   std::iota(ranks.begin(), ranks.end(), std::size_t{0});
@@ -175,7 +176,7 @@ Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t
   result.counts.assign(ranks.size(), 0);
   for (const std::size_t each : run) {
     result.inverse.push_back(place[each]);
-    ++result.counts[static_cast<std::size_t>(place[each])];
+    ++element_at(result.counts, place[each]);
   }
   return result;
 }
@@ -195,7 +196,7 @@ Distinct distinct_of(const OpCall& call, const Tensor& x) {
   const Tensor dense = slices_of(call, x);
   const bool sorted = call.attributes.integer("sorted", 1) != 0;
   const int64_t slices = dense.dims()[0], length = slices == 0 ? 0 : dense.element_count() / slices;
-  const auto total = static_cast<std::size_t>(dense.element_count());
+  const auto total = as_size(dense.element_count());
   if (x.type() == DataType::string) {
     const auto* texts = dense.data<std::string>();
     return distinct_slices(std::vector<std::string>(texts, texts + total), slices, length, sorted);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -37,7 +38,7 @@ DatumInfo sequence_of(DataType type, std::vector<DatumInfo> elements) {
 /// Sizes of the parts of SplitToSequence, or nothing when `split` is not known.
 std::optional<std::vector<int64_t>> part_sizes(const OpCall& call, InputInfos inputs, int64_t dim) {
   const DatumInfo* info = optional_tensor_info(call, inputs, 1, kIndexTypes);
-  if (info == nullptr) return std::vector<int64_t>(static_cast<std::size_t>(dim), 1);
+  if (info == nullptr) return std::vector<int64_t>(as_size(dim), 1);
   const auto values = known_integers(call, *info);
   if (!values) return std::nullopt;
   if (!info->dims.empty()) {
@@ -66,7 +67,7 @@ std::size_t position_in(const OpCall& call, int64_t position, std::size_t size) 
   if (position < -count || position >= count) {
     reject(call, "position " + std::to_string(position) + " is out of range for a sequence of " + std::to_string(count));
   }
-  return static_cast<std::size_t>(position < 0 ? position + count : position);
+  return as_size(position < 0 ? position + count : position);
 }
 
 }  // namespace
@@ -234,7 +235,7 @@ std::optional<std::size_t> insert_position(const OpCall& call, InputInfos inputs
   const auto count = static_cast<int64_t>(size);
   if (value < -count || value > count)
     reject(call, "position " + std::to_string(value) + " is out of range for a sequence of " + std::to_string(count));
-  return static_cast<std::size_t>(value < 0 ? value + count : value);
+  return as_size(value < 0 ? value + count : value);
 }
 
 }  // namespace

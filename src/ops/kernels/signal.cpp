@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
@@ -58,15 +59,15 @@ class Fourier {
     for (int64_t r = 0; r < prime; ++r) transform(in + r * stride, stride * prime, part, out + r * part);
     if (prime == 2) {
       for (int64_t k = 0; k < part; ++k) {
-        const Complex even = out[k], odd = product(out[part + k], roots_[static_cast<std::size_t>(k * step)]);
+        const Complex even = out[k], odd = product(out[part + k], element_at(roots_, k * step));
         out[k] = even + odd;
         out[part + k] = even - odd;
       }
       return;
     }
-    std::vector<Complex> column(static_cast<std::size_t>(prime));
+    std::vector<Complex> column(as_size(prime));
     for (int64_t k = 0; k < part; ++k) {
-      for (int64_t r = 0; r < prime; ++r) column[static_cast<std::size_t>(r)] = out[r * part + k];
+      for (int64_t r = 0; r < prime; ++r) element_at(column, r) = out[r * part + k];
       for (int64_t q = 0; q < prime; ++q) {
         const int64_t frequency = k + q * part;
         Complex sum = column[0];
@@ -74,7 +75,7 @@ class Fourier {
         for (int64_t r = 1; r < prime; ++r) {
           turn += frequency;
           if (turn >= count) turn -= count;
-          sum += product(column[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(turn * step)]);
+          sum += product(element_at(column, r), element_at(roots_, turn * step));
         }
         out[frequency] = sum;
       }
@@ -87,7 +88,7 @@ class Fourier {
 /// A tensor [.., 1 or 2]: real or complex numbers, read and written by their offset and the stride of one axis.
 void read_line(const Tensor& x, int64_t offset, int64_t stride, int64_t count, std::vector<Complex>& line) {
   const std::byte* const from = x.bytes() + offset * element_stride(x.type());
-  std::vector<double> part(static_cast<std::size_t>(count));
+  std::vector<double> part(as_size(count));
   load(x.type(), from, stride, count, part.data());
   for (std::size_t i = 0; i < part.size(); ++i) line[i] = part[i];
   if (x.dims().back() < 2) return;
@@ -96,7 +97,7 @@ void read_line(const Tensor& x, int64_t offset, int64_t stride, int64_t count, s
 }
 
 void write_line(const Tensor& out, int64_t offset, int64_t stride, int64_t count, const std::vector<Complex>& line) {
-  std::vector<double> part(static_cast<std::size_t>(count));
+  std::vector<double> part(as_size(count));
   for (int64_t component = 0; component < out.dims().back(); ++component) {
     for (std::size_t i = 0; i < part.size(); ++i) part[i] = component == 0 ? line[i].real() : line[i].imag();
     store(out.type(), out.bytes() + (offset + component * out.strides().back()) * element_stride(out.type()), stride, count, part.data());
@@ -165,7 +166,7 @@ void dft(const OpCall& call, InputData inputs, OutputData outputs) {
       from += index[i] * x.strides()[i];
       to += index[i] * out.strides()[i];
     }
-    std::vector<Complex> line(static_cast<std::size_t>(transform.length));
+    std::vector<Complex> line(as_size(transform.length));
     read_line(x, from, x.strides()[transform.axis], taken, line);
     if (transform.inverse && transform.onesided) {
       const std::size_t length = line.size();
@@ -221,7 +222,7 @@ void stft(const OpCall& call, InputData inputs, OutputData outputs) {
   const Fourier fourier(frames.length, false);
   const std::vector<double> window = present(inputs, 2) ? reals_of(tensor_at(inputs, 2)) : std::vector<double>();
   for_each_index({out.dims()[0], frames.count}, [&](const Dims& at) {
-    std::vector<Complex> line(static_cast<std::size_t>(frames.length));
+    std::vector<Complex> line(as_size(frames.length));
     read_line(signal, at[0] * signal.strides()[0] + at[1] * frames.step * signal.strides()[1], signal.strides()[1], frames.length, line);
     for (std::size_t i = 0; i < window.size(); ++i) line[i] *= window[i];
     write_line(out, at[0] * out.strides()[0] + at[1] * out.strides()[1], out.strides()[2], out.dims()[2], fourier(line));

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
@@ -48,7 +49,7 @@ void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const T
   const AxisLines lines(x.dims(), line_dims(call, x.dims().size()));
   if (lines.length() == 0) return;
   lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<double> values(static_cast<std::size_t>(lines.length()));
+    std::vector<double> values(as_size(lines.length()));
     line[1].read(x.type(), data[1], values.data());
     transform(values.data(), lines.length());
     line[0].write(out.type(), data[0], values.data());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/regex.h"
 #include "ops/kernels/unicode.h"
@@ -26,7 +27,7 @@ namespace relayout::kernels {
 namespace {
 
 std::span<const std::string> texts_of(const Tensor& dense) {
-  return {dense.data<std::string>(), static_cast<std::size_t>(dense.element_count())};
+  return {dense.data<std::string>(), as_size(dense.element_count())};
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ void string_split(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto all = split_all(call, dense);
   if (const Tensor* const parts = wanted(outputs, 0)) {
     const DenseOutput target(*parts);
-    const auto width = static_cast<std::size_t>(parts->dims().back());
+    const auto width = as_size(parts->dims().back());
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t k = 0; k < width; ++k) {
         target.tensor().data<std::string>()[i * width + k] = k < all[i].size() ? std::string(all[i][k]) : std::string();
@@ -232,7 +233,7 @@ class NgramPool {
   struct GramHash {
     std::size_t operator()(const Gram& gram) const {
       std::size_t out = gram.size();
-      for (const int64_t token : gram) out = out * 1000003 + static_cast<std::size_t>(token);
+      for (const int64_t token : gram) out = out * 1000003 + as_size(token);
       return out;
     }
   };
@@ -260,7 +261,7 @@ class NgramPool {
       }
       for (int64_t at = begin; at < end; at += static_cast<int64_t>(n), ++id) {
         Gram gram;
-        for (std::size_t k = 0; k < n; ++k) gram.push_back(number_token(static_cast<std::size_t>(at) + k));
+        for (std::size_t k = 0; k < n; ++k) gram.push_back(number_token(as_size(at) + k));
         grams_.try_emplace(std::move(gram), id);
       }
     }
@@ -271,7 +272,7 @@ class NgramPool {
   void count_one(const std::vector<int64_t>& tokens, int64_t start, int64_t n, int64_t step, std::vector<int64_t>& counts) const {
     Gram gram;
     for (int64_t k = 0; k < n; ++k) {
-      gram.push_back(tokens[static_cast<std::size_t>(start + k * step)]);
+      gram.push_back(element_at(tokens, start + k * step));
       if (gram.back() < 0) return;
     }
     const auto found = grams_.find(gram);
@@ -308,12 +309,12 @@ void tf_idf_vectorizer(const OpCall& call, InputData inputs, OutputData outputs)
   const int64_t rows = dense.rank() == 1 ? 1 : dense.dims()[0];
   std::fill_n(target.tensor().data<float>(), rows * pool.width(), 0.0F);
   for (int64_t row = 0; row < rows; ++row) {
-    std::vector<int64_t> tokens(static_cast<std::size_t>(columns));
+    std::vector<int64_t> tokens(as_size(columns));
     for (int64_t i = 0; i < columns; ++i) {
       const int64_t at = row * columns + i;
-      tokens[static_cast<std::size_t>(i)] = pool.takes_strings()              ? pool.token(dense.data<std::string>()[at])
-                                            : dense.type() == DataType::int32 ? pool.token(int64_t{dense.data<int32_t>()[at]})
-                                                                              : pool.token(dense.data<int64_t>()[at]);
+      element_at(tokens, i) = pool.takes_strings()              ? pool.token(dense.data<std::string>()[at])
+                              : dense.type() == DataType::int32 ? pool.token(int64_t{dense.data<int32_t>()[at]})
+                                                                : pool.token(dense.data<int64_t>()[at]);
     }
     pool.count(tokens, target.tensor().data<float>() + row * pool.width());
   }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
@@ -40,7 +41,7 @@ template <class T>
 class LineBuffer {
  public:
   explicit LineBuffer(int64_t count) {
-    if (count > kChunk) far_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+    if (count > kChunk) far_ = std::make_unique_for_overwrite<T[]>(as_size(count));
   }
   [[nodiscard]] T* data() noexcept { return far_ ? far_.get() : near_.data(); }
 
@@ -99,7 +100,7 @@ RELAYOUT_VECTORIZE void select_row(const T* row, int32_t k, bool largest, bool l
   const auto run = [&](const auto& is_better) {
     RELAYOUT_INDEPENDENT for (int64_t i = 0; i < lines; ++i) {
       const T value = row[i], before = best[i];
-      const bool taken = (is_better(value, before) | is_nan(value)) & !is_nan(before);
+      const bool taken = (is_better(value, before) || is_nan(value)) && !is_nan(before);
       best[i] = taken ? value : before;
       at[i] = taken ? k : at[i];
     }
@@ -131,7 +132,7 @@ void select_across(int threads, const Tensor& x, std::size_t axis, const Operand
       std::fill_n(at.data(), lines, 0);
       for (int32_t k = 1; k < length; ++k) select_row(row(k), k, largest, last, lines, best.data(), at.data());
       auto* const to = reinterpret_cast<int64_t*>(data[1]) + begin * strides[1];
-      for (int64_t i = 0; i < lines; ++i) to[i * strides[1]] = at[static_cast<std::size_t>(i)];
+      for (int64_t i = 0; i < lines; ++i) to[i * strides[1]] = element_at(at, i);
     }
   });
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
 #include "ops/kernels/convolution.h"
@@ -115,8 +116,8 @@ void col2im(const OpCall& call, InputData inputs, OutputData outputs) {
   const int64_t taps = element_count(folding.window.kernel), channels = out.dims()[1];
   parallel_for(out.dims()[0] * channels, threads_for(static_cast<double>(x.element_count()), call.threads), [&](int64_t task) {
     const int64_t image = task / channels, channel = task % channels;
-    std::vector<double> sums(static_cast<std::size_t>(element_count(folding.image)), 0.0);
-    std::vector<double> row(static_cast<std::size_t>(x.dims()[2]));
+    std::vector<double> sums(as_size(element_count(folding.image)), 0.0);
+    std::vector<double> row(as_size(x.dims()[2]));
     int64_t tap = channel * taps;
     for_each_index(folding.window.kernel, [&](const Dims& k) {
       const int64_t from = image * x.strides()[0] + tap++ * x.strides()[1];
@@ -212,8 +213,8 @@ struct Corners {
   std::array<std::vector<double>, 4> weights;
 
   explicit Corners(int64_t positions) {
-    for (auto& list : offsets) list.reserve(static_cast<std::size_t>(positions));
-    for (auto& list : weights) list.reserve(static_cast<std::size_t>(positions));
+    for (auto& list : offsets) list.reserve(as_size(positions));
+    for (auto& list : weights) list.reserve(as_size(positions));
   }
 
   void add(double y, double x, int64_t height, int64_t width, double factor) {
@@ -279,7 +280,7 @@ Corners image_corners(const Deformation& deformation, const Tensor& x, const Ten
 std::vector<double> image_planes(const Tensor& x, int64_t image) {
   const Dims dims{x.dims()[1], x.dims()[2], x.dims()[3]};
   const int64_t plane = dims[1] * dims[2] + 1;
-  std::vector<double> planes(static_cast<std::size_t>(dims[0] * plane), 0.0);
+  std::vector<double> planes(as_size(dims[0] * plane), 0.0);
   const Tensor target(TensorDesc{DataType::float64, dims, {plane, dims[2], 1}}, reinterpret_cast<std::byte*>(planes.data()), nullptr);
   map_elements<double, double>(
       1, target, [](double value) { return value; },
@@ -339,7 +340,7 @@ void deform_conv(const OpCall& call, InputData inputs, OutputData outputs) {
         const int64_t channel = group * rows + row;
         std::array<double, ProductBlock::kColumns> values;
         for (int64_t j = 0; j < columns; ++j) {
-          values[static_cast<std::size_t>(j)] = sums[j] + (bias.empty() ? 0 : bias[static_cast<std::size_t>(channel)]);
+          element_at(values, j) = sums[j] + (bias.empty() ? 0 : element_at(bias, channel));
         }
         std::byte* const to = out.bytes() + (image * out.strides()[0] + channel * out.strides()[1]) * element_stride(out.type());
         writer.write(to, column, columns, values.data());

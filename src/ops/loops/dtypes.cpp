@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/half.h"
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/loops/element_conversion.h"
 #include "relayout/types.h"
@@ -337,7 +338,7 @@ void load_narrow(const uint16_t* from, int64_t stride, int64_t count, Domain* ou
     const int64_t here = std::min(kRun, count - first);
     const uint16_t* run = from + first;
     if (stride != 1) {
-      for (int64_t i = 0; i < here; ++i) codes[static_cast<std::size_t>(i)] = from[(first + i) * stride];
+      for (int64_t i = 0; i < here; ++i) element_at(codes, i) = from[(first + i) * stride];
       run = codes.data();
     }
     float* to = values.data();
@@ -364,7 +365,7 @@ void store_narrow(uint16_t* to, int64_t stride, int64_t count, const Domain* fro
     uint16_t* const out = stride == 1 ? to + first : codes.data();
     kType == DataType::float16 ? encode_halves(run, out, here) : encode_bfloats(run, out, here);
     if (stride == 1) continue;
-    for (int64_t i = 0; i < here; ++i) to[(first + i) * stride] = codes[static_cast<std::size_t>(i)];
+    for (int64_t i = 0; i < here; ++i) to[(first + i) * stride] = element_at(codes, i);
   }
 }
 

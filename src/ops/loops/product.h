@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 
 namespace relayout {
@@ -34,9 +35,9 @@ void multiply_block(int64_t row, int64_t rows, int64_t depth, int64_t column, in
                     const LoadPanel& load_panel, const StoreRow& store_row) {
   using Block = ProductBlock;
   constexpr int64_t kRowsAtOnce = 32;
-  std::vector<Accumulator> c(static_cast<std::size_t>(rows * Block::kColumns), Accumulator{});
-  std::vector<Accumulator> panel(static_cast<std::size_t>(std::min(depth, Block::kDepth) * Block::kColumns), Accumulator{});
-  std::vector<Accumulator> buffer(static_cast<std::size_t>(std::min(rows, kRowsAtOnce) * std::min(depth, Block::kDepth)));
+  std::vector<Accumulator> c(as_size(rows * Block::kColumns), Accumulator{});
+  std::vector<Accumulator> panel(as_size(std::min(depth, Block::kDepth) * Block::kColumns), Accumulator{});
+  std::vector<Accumulator> buffer(as_size(std::min(rows, kRowsAtOnce) * std::min(depth, Block::kDepth)));
   for (int64_t k = 0; k < depth; k += Block::kDepth) {
     const int64_t here = std::min(Block::kDepth, depth - k);
     load_panel(k, here, column, columns, panel.data());

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
@@ -51,7 +52,7 @@ void copy_run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t f
   const auto* source = reinterpret_cast<const T*>(from);
   if constexpr (std::is_trivially_copyable_v<T>) {
     if (to_stride == 1 && from_stride == 1) {
-      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+      std::memcpy(to, from, as_size(count) * sizeof(T));
       return;
     }
   }
@@ -188,8 +189,8 @@ void StridedLoop::run_joined(int threads, const Run& work) const {
         const Operand& each = operands_[k];
         const int64_t row_stride = each.strides[outer], stride = each.strides.back();
         int64_t offset = first * row_stride;
-        for (std::size_t axis = outer, rest = static_cast<std::size_t>(piece / pieces); axis-- > 0;) {
-          const auto dim = static_cast<std::size_t>(dims_[axis]);
+        for (std::size_t axis = outer, rest = as_size(piece / pieces); axis-- > 0;) {
+          const auto dim = as_size(dims_[axis]);
           offset += static_cast<int64_t>(rest % dim) * each.strides[axis];
           rest /= dim;
         }
@@ -258,7 +259,7 @@ void SliceCopier::copy(std::byte* to, const std::byte* from) const {
       std::memcpy(to, from, 8);
       return;
     default:
-      std::memcpy(to, from, static_cast<std::size_t>(dense_bytes_));
+      std::memcpy(to, from, as_size(dense_bytes_));
   }
 }
 

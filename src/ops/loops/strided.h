@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
@@ -83,7 +84,7 @@ class ChunkReader {
       if (stride == 0) {
         std::fill_n(buffer_.data(), count, *source);
       } else {
-        for (int64_t i = 0; i < count; ++i) buffer_[static_cast<std::size_t>(i)] = source[i * stride];
+        for (int64_t i = 0; i < count; ++i) element_at(buffer_, i) = source[i * stride];
       }
     } else if constexpr (kIsDomain<T>) {
       load(type, data, stride, count, buffer_.data());
