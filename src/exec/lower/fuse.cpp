@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,32 +17,15 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "layout/fusion.h"
 #include "relayout/types.h"
 
 namespace relayout {
 namespace {
 
-/// Functions that the library applies to a convolution's result as they are. Its exp turns NaN into infinity, its gelu infinity into
-/// NaN.
-bool is_post_op(Function function) {
-  switch (function) {
-    case Function::relu:
-    case Function::clip:
-    case Function::hard_sigmoid:
-    case Function::hard_swish:
-    case Function::sigmoid:
-    case Function::tanh:
-    case Function::elu:
-    case Function::swish:
-    case Function::softplus:
-    case Function::abs:
-    case Function::sqrt:
-    case Function::log:
-    case Function::linear:
-      return true;
-    default:
-      return false;
-  }
+/// Whether the library applies a function to a convolution's result; x to the power of 1 is one, too.
+bool is_applied_by_convolution(const Stage& stage, std::string_view op_type) {
+  return stage.function == Function::linear || is_post_op(op_type);
 }
 
 class Fuser {
@@ -116,7 +100,8 @@ class Fuser {
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
     const Stage& stage = stages->front();
-    return !stage.is_binary ? is_post_op(stage.function) : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+    return !stage.is_binary ? is_applied_by_convolution(stage, node_at(node).node->op_type())
+                            : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 
   [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {

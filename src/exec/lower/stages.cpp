@@ -62,6 +62,25 @@ std::optional<Stage> clip(const ValueFacts& facts, const ProgramNode& node) {
   return stage;
 }
 
+std::optional<Stage> one_parameter(Function which, const ProgramNode& node, float otherwise) {
+  return function(which, node.call.attributes.real("alpha", otherwise));
+}
+
+std::optional<Stage> hard_sigmoid(const ValueFacts& /*facts*/, const ProgramNode& node) {
+  return function(Function::hard_sigmoid, node.call.attributes.real("alpha", 0.2F), node.call.attributes.real("beta", 0.5F));
+}
+
+std::optional<Stage> gelu(const ValueFacts& /*facts*/, const ProgramNode& node) {
+  return function(node.call.attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
+}
+
+std::optional<Stage> selu(const ValueFacts& /*facts*/, const ProgramNode& node) {
+  if (node.call.opset < 6) return std::nullopt;
+  const Attributes& attributes = node.call.attributes;
+  return function(Function::scaled_elu, attributes.real("alpha", 1.67326319218681884765625F),
+                  attributes.real("gamma", 1.05070102214813232421875F));
+}
+
 /// Functions without parameters, by operator.
 struct PlainFunction {
   std::string_view op;
@@ -97,42 +116,59 @@ constexpr PlainFunction kPlainFunctions[] = {
     {"Tanh", Function::tanh},
 };
 
+/// Functions with parameters, by operator; they may decline.
+struct ReadFunction {
+  std::string_view op;
+  std::optional<Stage> (*read)(const ValueFacts& facts, const ProgramNode& node);
+};
+
+constexpr ReadFunction kReadFunctions[] = {
+    {"Celu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::continuous_elu, node, 1.0F); }},
+    {"Clip", clip},
+    {"Elu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::elu, node, 1.0F); }},
+    {"Gelu", gelu},
+    {"HardSigmoid", hard_sigmoid},
+    {"HardSwish", [](const ValueFacts&, const ProgramNode&) { return std::optional(function(Function::hard_swish, 1.0F / 6.0F, 0.5F)); }},
+    {"LeakyRelu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::relu, node, 0.01F); }},
+    {"Selu", selu},
+    {"Softplus", [](const ValueFacts&, const ProgramNode&) { return std::optional(function(Function::softplus, 1.0F)); }},
+    {"Swish", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::swish, node, 1.0F); }},
+    {"ThresholdedRelu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::thresholded, node, 1.0F); }},
+};
+
+/// Functions of two variables, by operator.
+struct PairFunction {
+  std::string_view op;
+  BinaryFunction function;
+  bool takes_many = false;  ///< any number of inputs, in any order
+};
+
+constexpr PairFunction kPairFunctions[] = {
+    {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract},      {"Mul", BinaryFunction::multiply},
+    {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum, true}, {"Max", BinaryFunction::maximum, true},
+    {"Sum", BinaryFunction::add},
+};
+
+constexpr std::string_view kPower = "Pow", kChannelAffine = "BatchNormalization";
+
+/// The entry of an operator, or null.
+template <class Entry, std::size_t kCount>
+const Entry* find_in(const Entry (&entries)[kCount], std::string_view op) {
+  const auto* const found = std::ranges::find(entries, op, &Entry::op);
+  return found == std::end(entries) ? nullptr : found;
+}
+
 std::optional<Stage> unary(const ValueFacts& facts, const ProgramNode& node) {
   const std::string& op = node.node->op_type();
-  const Attributes& attributes = node.call.attributes;
-  const auto* const plain = std::ranges::find(kPlainFunctions, std::string_view(op), &PlainFunction::op);
-  if (plain != std::end(kPlainFunctions)) return function(plain->function);
-  if (op == "Clip") return clip(facts, node);
-  if (op == "LeakyRelu") return function(Function::relu, attributes.real("alpha", 0.01F));
-  if (op == "HardSigmoid") return function(Function::hard_sigmoid, attributes.real("alpha", 0.2F), attributes.real("beta", 0.5F));
-  if (op == "HardSwish") return function(Function::hard_swish, 1.0F / 6.0F, 0.5F);
-  if (op == "Swish") return function(Function::swish, attributes.real("alpha", 1.0F));
-  if (op == "Gelu") return function(attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
-  if (op == "Elu") return function(Function::elu, attributes.real("alpha", 1.0F));
-  if (op == "Softplus") return function(Function::softplus, 1.0F);
-  if (op == "ThresholdedRelu") return function(Function::thresholded, attributes.real("alpha", 1.0F));
-  if (op == "Celu") return function(Function::continuous_elu, attributes.real("alpha", 1.0F));
-  if (op == "Selu" && node.call.opset >= 6) {
-    return function(Function::scaled_elu, attributes.real("alpha", 1.67326319217681884765625F),
-                    attributes.real("gamma", 1.05070102214813232421875F));
-  }
-  return std::nullopt;
+  if (const PlainFunction* const plain = find_in(kPlainFunctions, op)) return function(plain->function);
+  const ReadFunction* const entry = find_in(kReadFunctions, op);
+  return entry == nullptr ? std::nullopt : entry->read(facts, node);
 }
 
 /// The node's further inputs, each taken in by a function of two.
 std::vector<Stage> pairwise(const ProgramNode& node, ValueId through) {
-  struct Entry {
-    std::string_view op;
-    BinaryFunction function;
-    bool takes_many = false;  ///< any number of inputs, in any order
-  };
-  static constexpr Entry kEntries[] = {
-      {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract},      {"Mul", BinaryFunction::multiply},
-      {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum, true}, {"Max", BinaryFunction::maximum, true},
-      {"Sum", BinaryFunction::add},
-  };
-  const auto* const entry = std::ranges::find(kEntries, std::string_view(node.node->op_type()), &Entry::op);
-  if (entry == std::end(kEntries) || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
+  const PairFunction* const entry = find_in(kPairFunctions, node.node->op_type());
+  if (entry == nullptr || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
   if ((node.inputs.size() > 2 && !entry->takes_many) || std::ranges::count(node.inputs, ValueId::none) > 0) return {};
   const auto self = std::ranges::find(node.inputs, through);
   if (self == node.inputs.end()) return {};
@@ -150,7 +186,7 @@ std::vector<Stage> pairwise(const ProgramNode& node, ValueId through) {
 
 /// x to a constant power, or to one of x's type. Roots and reciprocals differ from powers at −0 and −∞.
 std::optional<Stage> power(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
-  if (node.node->op_type() != "Pow" || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
+  if (node.node->op_type() != kPower || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
   if (node.inputs[0] == through) {
     const auto exponent = small_constant(facts, node.inputs[1]);
     if (exponent && exponent->size() == 1) {
@@ -224,7 +260,7 @@ std::optional<std::vector<double>> small_constant(const ValueFacts& facts, Value
 }
 
 std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node) {
-  if (node.node->op_type() != "BatchNormalization" || node.inputs.size() != 5) return std::nullopt;
+  if (node.node->op_type() != kChannelAffine || node.inputs.size() != 5) return std::nullopt;
   for (std::size_t k = 1; k < node.outputs.size(); ++k) {
     if (node.outputs[k] != ValueId::none) return std::nullopt;
   }
@@ -242,6 +278,11 @@ std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const Pr
   ChannelAffine out{std::move(parameters[2]), std::move(parameters[0]), std::move(parameters[1])};
   for (std::size_t i = 0; i < out.scale.size(); ++i) out.scale[i] /= std::sqrt(parameters[3][i] + epsilon);
   return out;
+}
+
+bool may_be_stages(std::string_view op_type) {
+  return find_in(kPlainFunctions, op_type) != nullptr || find_in(kReadFunctions, op_type) != nullptr ||
+         find_in(kPairFunctions, op_type) != nullptr || op_type == kPower || op_type == kChannelAffine;
 }
 
 std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "exec/lower/value_facts.h"
@@ -30,6 +31,8 @@ struct ChannelAffine {
 /// that is none of f32, f64, i32, i64.
 [[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value);
 
+/// Whether there are nodes of this operator that stages_of reads.
+[[nodiscard]] bool may_be_stages(std::string_view op_type);
 /// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, ValueId through);
 /// The node as a function of its only input that has its type, or nothing.
