@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,67 @@ std::size_t at(int number) {
   return as_size(number);
 }
 
+/// Nodes by height, and those among them that have excess.
+class Levels {
+ public:
+  struct Active {
+    int node, height;
+  };
+
+  explicit Levels(int nodes) : all_(at(nodes) + 1), active_(at(nodes) + 1), place_(at(nodes)) {}
+
+  void enter(int node, int height) {
+    std::vector<int>& level = all_[at(height)];
+    place_[at(node)] = static_cast<int>(level.size());
+    level.push_back(node);
+    tallest_ = std::max(tallest_, height);
+  }
+
+  void leave(int node, int height) {
+    std::vector<int>& level = all_[at(height)];
+    const int last = level.back();
+    level[at(place_[at(node)])] = last;
+    place_[at(last)] = place_[at(node)];
+    level.pop_back();
+  }
+
+  [[nodiscard]] bool is_empty(int height) const { return all_[at(height)].empty(); }
+
+  void activate(int node, int height) {
+    active_[at(height)].push_back(node);
+    highest_ = std::max(highest_, height);
+  }
+
+  /// Takes out an active node of the greatest height. It may have moved or lost its excess since.
+  std::optional<Active> take_active() {
+    for (; highest_ >= 0; --highest_) {
+      std::vector<int>& waiting = active_[at(highest_)];
+      if (waiting.empty()) continue;
+      const int node = waiting.back();
+      waiting.pop_back();
+      return Active{node, highest_};
+    }
+    return std::nullopt;
+  }
+
+  /// Takes out all nodes above a height; drop(node) for each.
+  template <class Drop>
+  void clear_above(int limit, const Drop& drop) {
+    for (int height = limit + 1; height <= tallest_; ++height) {
+      std::ranges::for_each(all_[at(height)], drop);
+      all_[at(height)].clear();
+      active_[at(height)].clear();
+    }
+    tallest_ = limit;
+    highest_ = std::min(highest_, limit);
+  }
+
+ private:
+  std::vector<std::vector<int>> all_, active_;
+  std::vector<int> place_;  ///< of a node in its level
+  int highest_ = -1, tallest_ = 0;
+};
+
 class PushRelabel {
  public:
   struct Arc {
@@ -28,7 +90,7 @@ class PushRelabel {
 
   /// `most` is more than any flow can be.
   PushRelabel(int nodes, int source, int sink, int64_t most)
-      : nodes_(nodes), source_(source), sink_(sink), most_(most), first_(at(nodes) + 1) {}
+      : nodes_(nodes), source_(source), sink_(sink), most_(most), first_(at(nodes) + 1), levels_(nodes) {}
 
   /// `edges`: from, to, capacity; called once.
   template <class Edges>
@@ -55,15 +117,9 @@ class PushRelabel {
     current_.assign(first_.begin(), first_.end() - 1);
     saturate_source();
     label_from_sink();
-    while (highest_ >= 0) {
-      auto& waiting = active_[at(highest_)];
-      if (waiting.empty()) {
-        --highest_;
-        continue;
-      }
-      const int node = waiting.back();
-      waiting.pop_back();
-      if (height_[at(node)] != highest_ || excess_[at(node)] == 0) continue;  // moved since
+    while (const auto active = levels_.take_active()) {
+      const auto [node, height] = *active;
+      if (height_[at(node)] != height || excess_[at(node)] == 0) continue;
       discharge(node);
       if (work_ > kWorkPerLabelling * static_cast<int64_t>(count) + static_cast<int64_t>(arcs_.size())) label_from_sink();
     }
@@ -109,11 +165,7 @@ class PushRelabel {
   void label_from_sink() {
     work_ = 0;
     std::ranges::fill(height_, nodes_);
-    active_.assign(at(nodes_) + 1, {});
-    levels_.assign(at(nodes_) + 1, {});
-    place_.assign(at(nodes_), 0);
-    highest_ = -1;
-    tallest_ = 0;
+    levels_ = Levels(nodes_);
     height_[at(sink_)] = 0;
     std::vector<int> queue{sink_};
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -122,33 +174,11 @@ class PushRelabel {
         if (from == source_ || height_[at(from)] != nodes_ || from == sink_) return;
         height_[at(from)] = height_[at(to)] + 1;
         queue.push_back(from);
-        enter(from);
-        if (excess_[at(from)] > 0) activate(from);
+        levels_.enter(from, height_[at(from)]);
+        if (excess_[at(from)] > 0) levels_.activate(from, height_[at(from)]);
       });
     }
     std::ranges::copy(std::span(first_).first(at(nodes_)), current_.begin());
-  }
-
-  /// Puts a node into the list of its height.
-  void enter(int node) {
-    auto& level = levels_[at(height_[at(node)])];
-    place_[at(node)] = static_cast<int>(level.size());
-    level.push_back(node);
-    tallest_ = std::max(tallest_, height_[at(node)]);
-  }
-
-  void leave(int node) {
-    auto& level = levels_[at(height_[at(node)])];
-    const int last = level.back();
-    level[at(place_[at(node)])] = last;
-    place_[at(last)] = place_[at(node)];
-    level.pop_back();
-  }
-
-  void activate(int node) {
-    const int height = height_[at(node)];
-    active_[at(height)].push_back(node);
-    highest_ = std::max(highest_, height);
   }
 
   void discharge(int node) {
@@ -174,15 +204,16 @@ class PushRelabel {
     excess_[at(node)] -= amount;
     const bool wakes = out.to != sink_ && excess_[at(out.to)] == 0;
     add_excess(out.to, amount);
-    if (wakes) activate(out.to);
+    if (wakes) levels_.activate(out.to, height_[at(out.to)]);
   }
 
   void relabel(int node) {
     work_ += kWorkPerLabelling;
     const int old = height_[at(node)];
-    leave(node);
-    if (levels_[at(old)].empty()) {
-      retire_above(old);
+    levels_.leave(node, old);
+    if (levels_.is_empty(old)) {
+      // No node above can reach the sink any more.
+      levels_.clear_above(old, [this](int above) { height_[at(above)] = nodes_; });
       height_[at(node)] = nodes_;
       return;
     }
@@ -193,18 +224,7 @@ class PushRelabel {
     }
     height_[at(node)] = height;
     current_[at(node)] = first_[at(node)];
-    if (height < nodes_) enter(node);
-  }
-
-  /// Nobody is left at height `gap`: nobody above can reach the sink any more.
-  void retire_above(int gap) {
-    for (int height = gap + 1; height <= tallest_; ++height) {
-      for (const int node : levels_[at(height)]) height_[at(node)] = nodes_;
-      levels_[at(height)].clear();
-      active_[at(height)].clear();
-    }
-    tallest_ = gap;
-    highest_ = std::min(highest_, gap);
+    if (height < nodes_) levels_.enter(node, height);
   }
 
   /// More excess than any flow is as good as without end.
@@ -216,9 +236,7 @@ class PushRelabel {
   std::vector<Arc> arcs_;
   std::vector<int64_t> excess_;
   std::vector<int> height_, current_;
-  std::vector<std::vector<int>> levels_, active_;  ///< nodes by height; those with excess, perhaps stale
-  std::vector<int> place_;                         ///< in its level
-  int highest_ = -1, tallest_ = 0;
+  Levels levels_;
   int64_t work_ = 0;
 };
 

@@ -102,19 +102,26 @@ int32_t byte_at(const std::byte* data, DataType type, int64_t index) {
   return type == DataType::int8 ? static_cast<int8_t>(value) : value;
 }
 
+/// Where the parameters' operands lie; null: the node has none such.
+struct ParameterOperands {
+  std::byte *source_zero = nullptr, *weights_zeros = nullptr, *source_scale = nullptr, *weights_scales = nullptr;
+  std::byte *destination_scale = nullptr, *destination_zero = nullptr, *bias = nullptr;
+};
+
 /// What all integer kernels share: the parameters' operands, and what becomes of sums.
 class IntegerKernel : public Kernel {
  public:
   IntegerKernel(const IntegerParameters& parameters, int64_t columns, Team team)
       : parameters_(parameters), team_(team), columns_(columns), zeros_(as_size(columns)), bias_(zeros_.size()) {
     slots_ = {&source_, &weights_};
-    if (parameters.source_zero) slots_.push_back(&source_zero_);
-    if (parameters.weights_zeros > 0) slots_.push_back(&weights_zeros_);
+    if (parameters.source_zero) slots_.push_back(&given_.source_zero);
+    if (parameters.weights_zeros > 0) slots_.push_back(&given_.weights_zeros);
     if (parameters.requantizes) {
-      for (std::byte** slot : {&source_scale_, &weights_scales_, &destination_scale_, &destination_zero_}) slots_.push_back(slot);
+      for (std::byte** slot : {&given_.source_scale, &given_.weights_scales, &given_.destination_scale, &given_.destination_zero})
+        slots_.push_back(slot);
       factors_.resize(zeros_.size());
     }
-    if (parameters.bias) slots_.push_back(&given_bias_);
+    if (parameters.bias) slots_.push_back(&given_.bias);
     slots_.push_back(&destination_);
   }
 
@@ -125,19 +132,20 @@ class IntegerKernel : public Kernel {
  protected:
   /// Reads the parameters of this run.
   void prepare() {
-    source_zero_point_ = source_zero_ == nullptr ? 0 : byte_at(source_zero_, parameters_.source_type, 0);
+    source_zero_point_ = given_.source_zero == nullptr ? 0 : byte_at(given_.source_zero, parameters_.source_type, 0);
     for (std::size_t n = 0; n < zeros_.size(); ++n) {
       const auto each = [&](int64_t count) { return count == 1 ? 0 : static_cast<int64_t>(n); };
-      zeros_[n] = weights_zeros_ == nullptr ? 0 : byte_at(weights_zeros_, parameters_.weights_type, each(parameters_.weights_zeros));
-      bias_[n] = given_bias_ == nullptr ? 0 : reinterpret_cast<const int32_t*>(given_bias_)[n];
+      zeros_[n] =
+          given_.weights_zeros == nullptr ? 0 : byte_at(given_.weights_zeros, parameters_.weights_type, each(parameters_.weights_zeros));
+      bias_[n] = given_.bias == nullptr ? 0 : reinterpret_cast<const int32_t*>(given_.bias)[n];
       if (!parameters_.requantizes) continue;
-      const float weights_scale = as_floats(weights_scales_)[each(parameters_.weights_scales)];
-      factors_[n] = *as_floats(source_scale_) * weights_scale / *as_floats(destination_scale_);
+      const float weights_scale = as_floats(given_.weights_scales)[each(parameters_.weights_scales)];
+      factors_[n] = *as_floats(given_.source_scale) * weights_scale / *as_floats(given_.destination_scale);
     }
     if (!parameters_.requantizes) return;
     const bool is_signed = parameters_.destination_type == DataType::int8;
     const int32_t low = is_signed ? INT8_MIN : 0, high = is_signed ? INT8_MAX : UINT8_MAX;
-    range_.zero = byte_at(destination_zero_, parameters_.destination_type, 0);
+    range_.zero = byte_at(given_.destination_zero, parameters_.destination_type, 0);
     range_.low = static_cast<float>(low - range_.zero);
     range_.high = static_cast<float>(high - range_.zero);
   }
@@ -176,8 +184,7 @@ class IntegerKernel : public Kernel {
   QuantizedRange range_;
 
  private:
-  std::byte *source_zero_ = nullptr, *weights_zeros_ = nullptr, *source_scale_ = nullptr, *weights_scales_ = nullptr;
-  std::byte *destination_scale_ = nullptr, *destination_zero_ = nullptr, *given_bias_ = nullptr;
+  ParameterOperands given_;
   std::vector<std::byte**> slots_;
 };
 

@@ -139,21 +139,44 @@ int64_t packed_floats(const Recurrence& recurrence) {
   return (padded(first) + padded(recurrence.columns() - first)) * recurrence.hidden;
 }
 
+float* floats(std::byte* data) {
+  return reinterpret_cast<float*>(data);
+}
+
+/// Element [direction, b, 0] of a state operand.
+int64_t state_offset(const Recurrence& spec, int64_t direction, int64_t b) {
+  return (spec.batch_first ? b * spec.directions + direction : direction * spec.batch + b) * spec.hidden;
+}
+
+/// Element [time, direction, b, 0] of Y.
+int64_t y_offset(const Recurrence& spec, int64_t time, int64_t direction, int64_t b) {
+  const int64_t row =
+      spec.batch_first ? (b * spec.steps + time) * spec.directions + direction : (time * spec.directions + direction) * spec.batch + b;
+  return row * spec.hidden;
+}
+
+/// Where operands lie; null: the node has none such.
+struct RecurrentOperands {
+  std::byte *projected = nullptr, *weights = nullptr, *bias = nullptr, *lengths = nullptr;
+  std::byte *initial_h = nullptr, *initial_c = nullptr, *peepholes = nullptr;
+  std::byte *y = nullptr, *y_h = nullptr, *y_c = nullptr;
+};
+
 class RecurrentKernel : public Kernel {
  public:
   RecurrentKernel(const Recurrence& spec, const ProgramNode& node, Team team) : spec_(spec), node_(node), team_(team) {
-    slots_ = {&projected_, &weights_};
+    slots_ = {&operands_.projected, &operands_.weights};
     const auto add = [&](bool there, std::byte** slot) {
       if (there) slots_.push_back(slot);
     };
-    add(spec.bias, &given_bias_);
-    add(spec.lengths, &given_lengths_);
-    add(spec.initial_h, &initial_h_);
-    add(spec.initial_c, &initial_c_);
-    add(spec.peepholes, &peepholes_);
-    add(spec.y, &y_);
-    add(spec.y_h, &y_h_);
-    add(spec.y_c, &y_c_);
+    add(spec.bias, &operands_.bias);
+    add(spec.lengths, &operands_.lengths);
+    add(spec.initial_h, &operands_.initial_h);
+    add(spec.initial_c, &operands_.initial_c);
+    add(spec.peepholes, &operands_.peepholes);
+    add(spec.y, &operands_.y);
+    add(spec.y_h, &operands_.y_h);
+    add(spec.y_c, &operands_.y_c);
     const auto states = as_size(spec.batch * spec.hidden);
     h_.resize(states);
     c_.resize(states);
@@ -175,42 +198,30 @@ class RecurrentKernel : public Kernel {
   }
 
  private:
-  static float* floats(std::byte* data) { return reinterpret_cast<float*>(data); }
-
   void read_lengths() {
-    if (given_lengths_ == nullptr) return;
+    if (operands_.lengths == nullptr) return;
     for (std::size_t b = 0; b < lengths_.size(); ++b) {
-      lengths_[b] = reinterpret_cast<const int32_t*>(given_lengths_)[b];
+      lengths_[b] = reinterpret_cast<const int32_t*>(operands_.lengths)[b];
       if (lengths_[b] < 0 || lengths_[b] > spec_.steps) reject(node_.call, "a sequence length is " + std::to_string(lengths_[b]));
     }
-  }
-
-  /// Element [direction, b, 0] of a state operand.
-  [[nodiscard]] int64_t state_offset(int64_t direction, int64_t b) const {
-    return (spec_.batch_first ? b * spec_.directions + direction : direction * spec_.batch + b) * spec_.hidden;
-  }
-  [[nodiscard]] int64_t y_offset(int64_t time, int64_t direction, int64_t b) const {
-    const int64_t row = spec_.batch_first ? (b * spec_.steps + time) * spec_.directions + direction
-                                          : (time * spec_.directions + direction) * spec_.batch + b;
-    return row * spec_.hidden;
   }
 
   void load_state(std::byte* given, int64_t direction, std::vector<float>& state) const {
     std::ranges::fill(state, 0.0F);
     for (int64_t b = 0; given != nullptr && b < spec_.batch; ++b) {
-      std::copy_n(floats(given) + state_offset(direction, b), spec_.hidden, state.data() + b * spec_.hidden);
+      std::copy_n(floats(given) + state_offset(spec_, direction, b), spec_.hidden, state.data() + b * spec_.hidden);
     }
   }
   void store_state(std::byte* out, int64_t direction, const std::vector<float>& state) const {
     for (int64_t b = 0; out != nullptr && b < spec_.batch; ++b) {
-      std::copy_n(state.data() + b * spec_.hidden, spec_.hidden, floats(out) + state_offset(direction, b));
+      std::copy_n(state.data() + b * spec_.hidden, spec_.hidden, floats(out) + state_offset(spec_, direction, b));
     }
   }
 
   /// Biases of input and state are added to the same sum, but where a gate lies between.
   void load_bias(int64_t direction) {
     for (std::size_t i = 0; i < bias_.size(); ++i) {
-      const float* const given = given_bias_ == nullptr ? nullptr : floats(given_bias_) + direction * 2 * spec_.columns();
+      const float* const given = operands_.bias == nullptr ? nullptr : floats(operands_.bias) + direction * 2 * spec_.columns();
       const float of_input = given == nullptr ? 0 : given[i], of_state = given == nullptr ? 0 : given[bias_.size() + i];
       const bool apart = spec_.linear_before_reset && static_cast<int64_t>(i) >= 2 * spec_.hidden;
       bias_[i] = apart ? of_input : of_input + of_state;
@@ -232,17 +243,17 @@ class RecurrentKernel : public Kernel {
   void run_direction(int64_t direction) {
     const bool reverse = spec_.reverse || direction == 1;
     load_bias(direction);
-    load_state(initial_h_, direction, h_);
-    load_state(initial_c_, direction, c_);
-    const float* const weights = floats(weights_) + direction * packed_floats(spec_);
+    load_state(operands_.initial_h, direction, h_);
+    load_state(operands_.initial_c, direction, c_);
+    const float* const weights = floats(operands_.weights) + direction * packed_floats(spec_);
     for (int64_t step = 0; step < spec_.steps; ++step) {
       // Each row of the batch runs through its own length, backwards from its own end.
       const auto length = [&](int64_t b) { return element_at(lengths_, b); };
       const auto time = [&](int64_t b) { return reverse && step < length(b) ? length(b) - 1 - step : step; };
       const auto row = [&](int64_t b) {
         const int64_t number = spec_.batch_first ? b * spec_.steps + time(b) : time(b) * spec_.batch + b;
-        const float* const p = peepholes_ == nullptr ? nullptr : floats(peepholes_) + direction * 3 * spec_.hidden;
-        return Row{floats(projected_) + (number * spec_.directions + direction) * spec_.columns(),
+        const float* const p = operands_.peepholes == nullptr ? nullptr : floats(operands_.peepholes) + direction * 3 * spec_.hidden;
+        return Row{floats(operands_.projected) + (number * spec_.directions + direction) * spec_.columns(),
                    products_.data() + b * product_stride_,
                    bias_.data(),
                    bias_r_.data(),
@@ -251,8 +262,8 @@ class RecurrentKernel : public Kernel {
                    c_.data() + b * spec_.hidden};
       };
       advance(weights, row, [&](int64_t b) { return step < length(b); });
-      for (int64_t b = 0; y_ != nullptr && b < spec_.batch; ++b) {
-        float* const out = floats(y_) + y_offset(time(b), direction, b);
+      for (int64_t b = 0; operands_.y != nullptr && b < spec_.batch; ++b) {
+        float* const out = floats(operands_.y) + y_offset(spec_, time(b), direction, b);
         if (step < length(b)) {
           std::copy_n(h_.data() + b * spec_.hidden, spec_.hidden, out);
         } else {
@@ -260,8 +271,8 @@ class RecurrentKernel : public Kernel {
         }
       }
     }
-    store_state(y_h_, direction, h_);
-    store_state(y_c_, direction, c_);
+    store_state(operands_.y_h, direction, h_);
+    store_state(operands_.y_c, direction, c_);
   }
 
   template <class RowOf, class IsActive>
@@ -276,7 +287,7 @@ class RecurrentKernel : public Kernel {
           rnn_row(row(b), spec_.hidden);
           break;
         case Recurrence::Kind::lstm:
-          if (peepholes_ == nullptr) {
+          if (operands_.peepholes == nullptr) {
             lstm_row(row(b), spec_.hidden);
           } else {
             peephole_lstm_row(row(b), spec_.hidden);
@@ -303,9 +314,7 @@ class RecurrentKernel : public Kernel {
   const ProgramNode& node_;
   Team team_;
   std::vector<std::byte**> slots_;
-  std::byte *projected_ = nullptr, *weights_ = nullptr, *given_bias_ = nullptr, *given_lengths_ = nullptr;
-  std::byte *initial_h_ = nullptr, *initial_c_ = nullptr, *peepholes_ = nullptr;
-  std::byte *y_ = nullptr, *y_h_ = nullptr, *y_c_ = nullptr;
+  RecurrentOperands operands_;
   std::vector<int64_t> lengths_;
   std::vector<float> h_, c_, update_, reset_state_;  ///< [batch][hidden]
   std::vector<float> products_;                      ///< [batch][panels of columns]
