@@ -54,7 +54,8 @@ struct ProfileContext {
 struct ProfileRow {
   std::string node;  ///< as in StepInfo; "(executor)" is what no step accounts for
   std::vector<std::string> absorbed;
-  std::string op_type;  ///< "Conv + Relu", "Reorder", "Pack"; empty of the executor
+  std::vector<std::string> operators;  ///< of `node`, then of each of `absorbed`; none of the executor
+  std::string op_type;                 ///< "Conv + Relu", "Reorder", "Pack"; empty of the executor
   StepKind kind = StepKind::node;
   std::string layout, implementation;
   std::vector<Dims> inputs;
@@ -141,13 +142,35 @@ struct ProfileGroup {
 /// is in "layer1" at depth 1; depth 0: the whole path but its last part.
 [[nodiscard]] std::vector<ProfileGroup> group_rows(const Profile& profile, Grouping by, std::size_t depth = 1);
 
+/// Why a row of one model takes another time than that of the other.
+enum class Cause : uint8_t {
+  folded,       ///< a node of the first model is gone, and the second one's constants account for it
+  fused,        ///< nodes run together in one model and not in the other
+  layout,       ///< the same nodes, in another layout
+  kernel,       ///< the same nodes and layout, by another implementation
+  reorder,      ///< copies into other layouts, and dense ones
+  removed,      ///< a node of the first model is gone, and nothing accounts for it
+  added,        ///< a node that only the second model has
+  unexplained,  ///< nothing differs but the time; and the executor's own
+};
+[[nodiscard]] std::string_view to_string(Cause cause) noexcept;
+
+/// A row of each model, or of one.
+struct PairedRow {
+  std::optional<std::size_t> a, b;  ///< numbers of rows
+  Cause cause = Cause::unexplained;
+  double difference_us = 0;  ///< of their parts of the totals
+};
+
 /// Two models in turn on the same machine.
 struct ProfileComparison {
   Profile a, b;
   TimeKind clock = TimeKind::wall;
-  Estimate ratio;      ///< time of b over time of a: median over rounds of the median of paired ratios
-  int64_t pairs = 0;   ///< of runs: AB BA AB …
-  int64_t rounds = 0;  ///< each with executors of its own, so that where memory happens to lie evens out
+  Estimate ratio;               ///< time of b over time of a: median over rounds of the median of paired ratios
+  int64_t pairs = 0;            ///< of runs: AB BA AB …
+  int64_t rounds = 0;           ///< each with executors of its own, so that where memory happens to lie evens out
+  std::vector<PairedRow> rows;  ///< every row of both once: differences add up to that of the totals
+  bool proved = false;          ///< what the second model folded was recomputed, and nothing is unexplained
 };
 
 /// Profiles both and compares them pair by pair. The models get the same inputs where they have inputs of the same name.

@@ -401,7 +401,7 @@ void OptionSet::Impl::check_rules() const {
       for (const std::string& needed : rule.others) {
         list.append(list.empty() ? "" : needed == rule.others.back() ? " or " : ", ").append(needed);
       }
-      usage(name + " has no effect without " + list);
+      usage(std::string(name).append(" has no effect without ").append(list));
     }
   }
 }

@@ -1,6 +1,9 @@
 // The report of two models that were run in turn: the ratio of their times decides, lines of the table only explain it.
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +13,7 @@
 #include "cli/profile_report.h"
 #include "cli/profile_table.h"
 #include "cli/report.h"
+#include "relayout/estimate.h"
 #include "relayout/profile.h"
 #include "report/json.h"
 #include "report/table.h"
@@ -73,11 +77,14 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
   add({{std::string(to_string(choice.by)), Style::faint},
        right("A µs", Style::faint),
        right("B µs", Style::faint),
-       right("difference", Style::faint)},
+       right("difference", Style::faint),
+       {nodes ? "cause" : "", Style::faint}},
       "op", Style::faint);
-  for (const PairedLine& line : pair_tables(comparison.a, comparison.b, choice)) {
+  for (const PairedLine& line : pair_tables(comparison, choice)) {
     const auto time = [&](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
-    add({node_text(line.name, style.width), time(line.a_us), time(line.b_us), difference_cell(line)}, line.op, Style::plain);
+    add({node_text(line.name, style.width), time(line.a_us), time(line.b_us), difference_cell(line),
+         line.cause ? std::string(to_string(*line.cause)) : ""},
+        line.op, Style::plain);
   }
   const double a = comparison.a.total_us, b = comparison.b.total_us;
   add({{"all", Style::strong},
@@ -88,6 +95,21 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
   return table.text();
 }
 
+struct CauseSum {
+  int64_t rows = 0;
+  double us = 0;
+};
+
+/// By cause, those that there are.
+std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
+  std::map<Cause, CauseSum> out;
+  for (const PairedRow& pair : comparison.rows) {
+    ++out[pair.cause].rows;
+    out[pair.cause].us += pair.difference_us;
+  }
+  return out;
+}
+
 std::string verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate, const ReportStyle& style) {
   const int code = exit_code(comparison, gate);
   return paint(comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong, style.color) + "   " +
@@ -95,6 +117,22 @@ std::string verdict_line(const ProfileComparison& comparison, const std::optiona
 }
 
 }  // namespace
+
+std::string causes_text(const ProfileComparison& comparison) {
+  const double whole = comparison.b.total_us - comparison.a.total_us;
+  const auto& interval = comparison.ratio.interval;
+  const bool is_shown = interval && (interval->low > 1 || interval->high < 1) && whole != 0;
+  std::string out = "difference " + std::string(whole > 0 ? "+" : "") + microseconds_text(whole) + " µs";
+  const char* between = ": ";
+  for (const auto& [cause, sum] : sums_of(comparison)) {
+    out += between + std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
+           (sum.us > 0 ? "+" : "") + microseconds_text(sum.us);
+    if (is_shown) out += " (" + std::to_string(std::llround(100 * sum.us / whole)) + " %)";
+    out += " in " + counted(sum.rows, "line");
+    between = " · ";
+  }
+  return out + "\n";
+}
 
 std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
   return gate ? gate_text(comparison, *gate) : answer(comparison.ratio);
@@ -125,7 +163,7 @@ std::string comparison_text(const ProfileComparison& comparison, const TableChoi
   };
   add("A", comparison.a);
   add("B", comparison.b);
-  std::string out = head.text() + "\n" + table_text(comparison, choice, style) + "\n";
+  std::string out = head.text() + "\n" + table_text(comparison, choice, style) + "\n" + causes_text(comparison);
   out += paint(context_text(comparison.a.context), Style::faint, style.color) + "\n";
   const Latency& a = comparison.a.latency;
   out += doubts_text(is_busy(a) ? a : comparison.b.latency, style);
@@ -146,11 +184,17 @@ Json comparison_json(const ProfileComparison& comparison, const TableChoice& cho
     out.set("gate", std::move(limit.set("verdict", to_string(judge_slowdown(ratio, gate->limit)))));
   }
   Json lines = Json::array();
-  for (const PairedLine& line : pair_tables(comparison.a, comparison.b, choice)) {
+  for (const PairedLine& line : pair_tables(comparison, choice)) {
     Json entry = Json::object();
     entry.set("name", line.name).set("op", line.op).set("a_us", line.a_us).set("b_us", line.b_us);
+    entry.set("cause", line.cause ? Json(to_string(*line.cause)) : Json());
     lines.add(std::move(entry.set("difference_us", line.difference())));
   }
+  Json causes = Json::array();
+  for (const auto& [cause, sum] : sums_of(comparison)) {
+    causes.add(Json::object().set("cause", to_string(cause)).set("lines", sum.rows).set("difference_us", sum.us));
+  }
+  out.set("causes", std::move(causes)).set("proved", comparison.proved);
   out.set("differences", std::move(lines));
   TableChoice nodes = choice;
   nodes.by = Grouping::node;

@@ -14,6 +14,7 @@
 #include "cli/profile_report.h"
 #include "cli/profile_table.h"
 #include "cli/report.h"
+#include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"

@@ -152,19 +152,19 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
 VerdictPage::Section differences(const ProfileComparison& comparison, const TableChoice& choice) {
   TableChoice all = choice;
   all.top = kMostRows;
-  const std::vector<PairedLine> lines = pair_tables(comparison.a, comparison.b, all);
+  const std::vector<PairedLine> lines = pair_tables(comparison, all);
   double most = 0;
   for (const PairedLine& line : lines) most = std::max(most, std::abs(line.difference()));
   std::vector<std::vector<Cell>> rows;
   for (const PairedLine& line : lines) {
     const auto time = [](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
     const double difference = line.difference();
-    rows.push_back({escape(line.name), line.op, time(line.a_us), time(line.b_us),
-                    right((difference > 0 ? "+" : "") + microseconds_text(difference)),
-                    (difference < 0 ? "− " : "+ ") + bar(std::abs(difference), most)});
+    rows.push_back(
+        {escape(line.name), line.op, time(line.a_us), time(line.b_us), right((difference > 0 ? "+" : "") + microseconds_text(difference)),
+         (difference < 0 ? "− " : "+ ") + bar(std::abs(difference), most), line.cause ? std::string(to_string(*line.cause)) : ""});
   }
   return {"Differences, the largest first",
-          html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), ""}, rows)};
+          html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), "", "cause"}, rows)};
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ std::string comparison_html(const ProfileComparison& comparison, const TableChoi
   page.subject = comparison.a.model + " → " + comparison.b.model;
   page.footer = "relayout profile · " + context_text(comparison.a.context);
   page.sections = {doubts(comparison.a.latency),
-                   {"", html_lines({comparison_basis(comparison)})},
+                   {"", html_lines({comparison_basis(comparison), causes_text(comparison)})},
                    {"Time by operator", svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
                                                     parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})},
                    differences(comparison, choice)};

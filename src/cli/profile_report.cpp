@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "cli/report.h"
+#include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"

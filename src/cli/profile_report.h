@@ -48,6 +48,8 @@ struct SlowdownGate {
 [[nodiscard]] std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 /// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
 [[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
+/// "difference -1,234.5 µs: folded -1,000.2 (81 %) in 20 lines · unexplained …"; percent only where there is a difference.
+[[nodiscard]] std::string causes_text(const ProfileComparison& comparison);
 /// What makes the figures less certain, a line each.
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
 /// A node's name in a line of `width` columns: in narrow ones, parts of its path that the next part repeats give way to "…".

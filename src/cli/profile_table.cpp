@@ -111,6 +111,42 @@ std::optional<TableLine> sum_of(const std::vector<TableLine>& lines) {
   return sum;
 }
 
+/// Rows of both models but the executor's.
+std::vector<PairedLine> paired_nodes(const ProfileComparison& comparison) {
+  std::vector<PairedLine> lines;
+  for (const PairedRow& pair : comparison.rows) {
+    const ProfileRow* const a = pair.a ? &comparison.a.rows[*pair.a] : nullptr;
+    const ProfileRow* const b = pair.b ? &comparison.b.rows[*pair.b] : nullptr;
+    const ProfileRow& either = a != nullptr ? *a : *b;
+    if (either.is_executor()) continue;
+    PairedLine line{either.node, either.op_type, std::nullopt, std::nullopt, pair.cause};
+    if (a != nullptr) line.a_us = a->us;
+    if (b != nullptr) line.b_us = b->us;
+    if (a != nullptr && b != nullptr && a->op_type != b->op_type) line.op += " → " + b->op_type;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// Groups of both by name.
+std::vector<PairedLine> paired_groups(const ProfileComparison& comparison, const TableChoice& choice) {
+  std::vector<PairedLine> lines;
+  std::unordered_map<std::string, std::size_t> numbers;
+  for (const TableLine& line : all_lines(comparison.a, choice)) {
+    numbers.emplace(line.name, lines.size());
+    lines.push_back({line.name, "", line.us, std::nullopt, std::nullopt});
+  }
+  for (const TableLine& line : all_lines(comparison.b, choice)) {
+    const auto known = numbers.find(line.name);
+    if (known != numbers.end()) {
+      lines[known->second].b_us = line.us;
+    } else {
+      lines.push_back({line.name, "", std::nullopt, line.us, std::nullopt});
+    }
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::optional<double> TableLine::gflops() const {
@@ -146,26 +182,12 @@ ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   return table;
 }
 
-std::vector<PairedLine> pair_tables(const Profile& a, const Profile& b, const TableChoice& choice) {
-  std::vector<PairedLine> lines;
-  std::unordered_map<std::string, std::vector<std::size_t>> numbers;  // several nodes may have one name: they pair in their order
-  std::unordered_map<std::string, std::size_t> taken;
-  for (const TableLine& line : all_lines(a, choice)) {
-    numbers[line.name + '\n' + line.kind].push_back(lines.size());
-    lines.push_back({line.name, line.op, line.us, std::nullopt});
-  }
-  for (const TableLine& line : all_lines(b, choice)) {
-    const std::string key = line.name + '\n' + line.kind;
-    const auto found = numbers.find(key);
-    if (found == numbers.end() || taken[key] == found->second.size()) {
-      lines.push_back({line.name, line.op, std::nullopt, line.us});
-    } else {
-      lines[found->second[taken[key]++]].b_us = line.us;
-    }
-  }
+std::vector<PairedLine> pair_tables(const ProfileComparison& comparison, const TableChoice& choice) {
+  const ProfileRow &executor_a = comparison.a.rows.back(), &executor_b = comparison.b.rows.back();
+  std::vector<PairedLine> lines = choice.by == Grouping::node ? paired_nodes(comparison) : paired_groups(comparison, choice);
   std::ranges::stable_sort(lines, std::greater{}, [](const PairedLine& line) { return std::abs(line.difference()); });
   if (choice.top > 0 && lines.size() > choice.top) {
-    PairedLine rest{"(others)", counted(static_cast<int64_t>(lines.size() - choice.top), "line"), 0.0, 0.0};
+    PairedLine rest{"(others)", counted(static_cast<int64_t>(lines.size() - choice.top), "line"), 0.0, 0.0, std::nullopt};
     for (std::size_t i = choice.top; i < lines.size(); ++i) {
       *rest.a_us += lines[i].a_us.value_or(0);
       *rest.b_us += lines[i].b_us.value_or(0);
@@ -173,7 +195,7 @@ std::vector<PairedLine> pair_tables(const Profile& a, const Profile& b, const Ta
     lines.resize(choice.top);
     lines.push_back(std::move(rest));
   }
-  lines.push_back({a.rows.back().node, "", a.rows.back().us, b.rows.back().us});
+  lines.push_back({executor_a.node, "", executor_a.us, executor_b.us, std::nullopt});
   return lines;
 }
 

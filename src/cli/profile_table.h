@@ -51,11 +51,12 @@ struct ProfileTable {
 struct PairedLine {
   std::string name, op;
   std::optional<double> a_us, b_us;
+  std::optional<Cause> cause;  ///< of a single row
   [[nodiscard]] double difference() const { return b_us.value_or(0) - a_us.value_or(0); }
 };
 
 /// Lines of both by name, the largest difference first; the executor and what the choice leaves out last.
-[[nodiscard]] std::vector<PairedLine> pair_tables(const Profile& a, const Profile& b, const TableChoice& choice);
+[[nodiscard]] std::vector<PairedLine> pair_tables(const ProfileComparison& comparison, const TableChoice& choice);
 
 /// "node", "op", "layout", "impl", "scope" or "scope:DEPTH" (DEPTH 0: whole paths).
 void read_grouping(const std::string& word, TableChoice& choice);

@@ -8,12 +8,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/statistics.h"
+#include "profile/causes.h"
 #include "profile/recorder.h"
 #include "profile/subject.h"
+#include "relayout/proof.h"
 
 namespace relayout {
 namespace {
@@ -167,8 +171,15 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
   }
   out.rounds = rounds;
   out.ratio = estimate_ratio(ratios);
+  const ProofResult proof = prove(subject_a.model(), subject_b.model(), {.digests = false, .threads = options.threads});
+  out.proved = proof.proved;
+  std::unordered_set<std::string> removed;
+  for (const Unexplained& entry : proof.unexplained) {
+    if (entry.in_first && entry.kind == Unexplained::Kind::node_removed) removed.insert(entry.name);
+  }
   out.a = subject_a.result(out.clock);
   out.b = subject_b.result(out.clock);
+  out.rows = pair_rows(out.a, out.b, removed);
   return out;
 }
 

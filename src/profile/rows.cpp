@@ -61,6 +61,7 @@ ProfileRow row_of(const StepInfo& step) {
   ProfileRow row;
   row.node = step.node;
   row.absorbed = step.absorbed;
+  row.operators = step.operators;
   row.inputs = step.inputs;
   row.kind = step.kind;
   return row;

@@ -34,7 +34,7 @@ class Subject {
   /// Everything that was measured, its rows by this clock.
   [[nodiscard]] Profile result(TimeKind clock = TimeKind::wall);
   [[nodiscard]] const Recorder& recorder() const noexcept { return *recorder_; }
-  [[nodiscard]] const PlanInfo& plan() const { return plan_; }
+  [[nodiscard]] const Model& model() const noexcept { return *model_; }
 
  private:
   void find_inputs();

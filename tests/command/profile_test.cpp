@@ -169,6 +169,13 @@ TEST_F(ProfileCommand, ComparesTwoModels) {
   const ProcessResult text = profile({"net.onnx", "net.cl.onnx", "--threads", "1"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("B takes"), HasSubstr("8 pairs in 8 rounds, processor time"), HasSubstr("(executor)")));
+  const Json causes = Json::parse(profile({"net.onnx", "net.cl.onnx", "--mode", "as-written", "--json"}).out, "report");
+  EXPECT_EQ(causes.find("causes")->at(0)->find("cause")->text(), "folded");
+  EXPECT_EQ(causes.find("proved")->dump(), "true");
+  double sum = 0;
+  for (std::size_t i = 0; i < causes.find("causes")->size(); ++i) sum += *causes.find("causes")->at(i)->find("difference_us")->number();
+  const double whole = *causes.find("b")->find("total_us")->number() - *causes.find("a")->find("total_us")->number();
+  EXPECT_NEAR(sum, whole, 1e-9 * *causes.find("a")->find("total_us")->number());
   const ProcessResult gate = profile({"net.onnx", "net.onnx", "--fail-on-slowdown", "900%", "--json"});
   EXPECT_EQ(gate.code, 0) << gate.out;
   const Json report = Json::parse(gate.out, "report");

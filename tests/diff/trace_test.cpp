@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+#include "diff/trace_reader.h"
 #include "diff/trace_sums.h"
 #include "diff/traces.h"
 #include "relayout/diff.h"
@@ -134,6 +136,37 @@ TEST(ReadTrace, RefusesWhatIsWrong) {
   std::string damaged = packed;
   damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
   EXPECT_THROW((void)read_text(damaged), Error);
+}
+
+/// Thirty thousand damaged traces of every kind: read or refused, never anything else, and a trace differs from itself in nothing.
+TEST(ReadTrace, RandomDamageIsReadOrRefused) {
+  const std::vector<std::string> seeds = {
+      trace_object(span(5, 0, 100) + "," + event("conv", 1, 10) + "," + event("relu", 12, 1)),
+      R"([{"cat": "Node", "dur": 30, "ts": 5, "ph": "X", "name": "c_kernel_time", "args": {"op_name": "Conv"}}])",
+      R"([{"count": 1}, {"name": "conv1", "averageMs": 0.5}])",
+      R"({"schema": "relayout.profile/1", "context": {"cpu": "X"}, "rows": [{"node": "c", "op": "Conv", "kind": "node", "time_us": 1}]})",
+      "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\nc;EXECUTED;Conv;x;0.5;0.5;\n",
+      gzipped(trace_object(event("conv", 1, 10)))};
+  std::mt19937 random(11);
+  int read = 0;
+  for (int i = 0; i < 30'000; ++i) {
+    std::string text = seeds[random() % seeds.size()];
+    for (auto change = random() % 3 + 1; change > 0 && !text.empty(); --change) {
+      const std::size_t at = random() % text.size();
+      const auto kind = random() % 3;
+      if (kind == 0) text[at] = static_cast<char>(random());
+      if (kind == 1) text.erase(at, random() % 4);
+      if (kind == 2) text.insert(at, 1, "{}[]\",:0-e\\"[random() % 11]);
+    }
+    try {
+      const Trace trace = read_trace_file(File::from_bytes(text, "trace"), {});
+      ++read;
+      for (const OperationDifference& row : diff_traces(trace, trace)) ASSERT_EQ(row.counts, CountClass::unchanged) << text;
+    } catch (const Error& error) {
+      ASSERT_TRUE(error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported) << error.what() << "\n" << text;
+    }
+  }
+  EXPECT_GT(read, 3000);
 }
 
 /// What is nested where a plain value belongs does not disturb what stands beside it.

@@ -1,0 +1,135 @@
+// Which row of one model is which of the other, and what makes their times differ: every microsecond of the difference has one cause.
+#include "profile/causes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+
+namespace relayout {
+namespace {
+
+bool is_copy(const ProfileRow& row) {
+  return !row.is_executor() && (row.kind == StepKind::reorder || row.kind == StepKind::pack);
+}
+
+template <class Visit>
+void for_each_node(const ProfileRow& row, const Visit& visit) {
+  visit(row.node);
+  for (const std::string& name : row.absorbed) visit(name);
+}
+
+/// Names of all nodes that run, alone or within others.
+std::unordered_set<std::string_view> nodes_of(const Profile& profile) {
+  std::unordered_set<std::string_view> out;
+  for (const ProfileRow& row : profile.rows) {
+    if (!row.is_executor() && !is_copy(row)) for_each_node(row, [&](const std::string& name) { out.insert(name); });
+  }
+  return out;
+}
+
+class Causes {
+ public:
+  Causes(const Profile& a, const Profile& b, const std::unordered_set<std::string>& removed)
+      : in_a_(nodes_of(a)), in_b_(nodes_of(b)), removed_(removed) {}
+
+  [[nodiscard]] Cause of_both(const ProfileRow& a, const ProfileRow& b) const {
+    if (a.is_executor()) return Cause::unexplained;
+    if (is_copy(a)) return Cause::reorder;
+    if (const auto cause = of_nodes(a, b)) return *cause;
+    if (a.layout != b.layout) return Cause::layout;
+    return a.implementation != b.implementation ? Cause::kernel : Cause::unexplained;
+  }
+  [[nodiscard]] Cause of_first(const ProfileRow& row) const {
+    if (is_copy(row)) return Cause::reorder;
+    if (in_b_.contains(row.node)) return Cause::fused;
+    return removed_.contains(row.node) ? Cause::removed : Cause::folded;
+  }
+  [[nodiscard]] Cause of_second(const ProfileRow& row) const {
+    if (is_copy(row)) return Cause::reorder;
+    return in_a_.contains(row.node) ? Cause::fused : Cause::added;
+  }
+
+ private:
+  /// What the first of the two rows' nodes that the other does not have says; of several causes the one that changes the model.
+  [[nodiscard]] std::optional<Cause> of_nodes(const ProfileRow& a, const ProfileRow& b) const {
+    std::optional<Cause> found;
+    const auto take = [&](Cause cause) { found = found ? std::min(*found, cause) : cause; };
+    const auto has = [](const ProfileRow& row, const std::string& name) {
+      return row.node == name || std::ranges::find(row.absorbed, name) != row.absorbed.end();
+    };
+    for_each_node(a, [&](const std::string& name) {
+      if (has(b, name)) return;
+      take(in_b_.contains(name) ? Cause::fused : removed_.contains(name) ? Cause::removed : Cause::folded);
+    });
+    for_each_node(b, [&](const std::string& name) {
+      if (!has(a, name)) take(in_a_.contains(name) ? Cause::fused : Cause::added);
+    });
+    return found;
+  }
+
+  std::unordered_set<std::string_view> in_a_, in_b_;
+  const std::unordered_set<std::string>& removed_;
+};
+
+/// Rows that may be the same: copies pair with copies.
+std::string key_of(const ProfileRow& row) {
+  return row.node + "\n" + (row.is_executor() ? "executor" : is_copy(row) ? row.op_type : "node");
+}
+
+}  // namespace
+
+std::string_view to_string(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::folded:
+      return "folded";
+    case Cause::fused:
+      return "fused";
+    case Cause::layout:
+      return "layout";
+    case Cause::kernel:
+      return "kernel";
+    case Cause::reorder:
+      return "reorder";
+    case Cause::removed:
+      return "removed";
+    case Cause::added:
+      return "added";
+    case Cause::unexplained:
+      return "unexplained";
+  }
+  return "";
+}
+
+std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const std::unordered_set<std::string>& removed) {
+  const Causes causes(a, b, removed);
+  std::unordered_map<std::string, std::vector<std::size_t>> open;  // rows of b by key, the first last
+  for (std::size_t i = b.rows.size(); i-- > 0;) open[key_of(b.rows[i])].push_back(i);
+  std::vector<PairedRow> out;
+  std::vector<bool> is_paired(b.rows.size(), false);
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    const ProfileRow& row = a.rows[i];
+    const auto others = open.find(key_of(row));
+    if (others == open.end() || others->second.empty()) {
+      out.push_back({i, std::nullopt, causes.of_first(row), -row.us});
+      continue;
+    }
+    const std::size_t other = others->second.back();
+    others->second.pop_back();
+    is_paired[other] = true;
+    out.push_back({i, other, causes.of_both(row, b.rows[other]), b.rows[other].us - row.us});
+  }
+  for (std::size_t i = 0; i < b.rows.size(); ++i) {
+    if (!is_paired[i]) out.push_back({std::nullopt, i, causes.of_second(b.rows[i]), b.rows[i].us});
+  }
+  return out;
+}
+
+}  // namespace relayout

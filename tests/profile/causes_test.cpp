@@ -1,0 +1,138 @@
+// Why two models take different times: each cause by an example, and all of them add up.
+#include "profile/causes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "relayout/execute.h"
+#include "relayout/profile.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::DoubleNear;
+
+ProfileRow row(const std::string& node, double us, const std::vector<std::string>& absorbed = {}) {
+  ProfileRow out;
+  out.node = node;
+  out.op_type = "Conv";
+  out.absorbed = absorbed;
+  out.layout = "contiguous";
+  out.implementation = "own";
+  out.steps = 1;
+  out.us = us;
+  return out;
+}
+
+Profile with(std::vector<ProfileRow> rows) {
+  ProfileRow executor = row("(executor)", 1);
+  executor.steps = 0;
+  rows.push_back(executor);
+  Profile out;
+  for (const ProfileRow& each : rows) out.total_us += each.us;
+  out.rows = std::move(rows);
+  return out;
+}
+
+/// Causes by the name of the node, and the sum of all differences.
+std::map<std::string, Cause> causes_of(const Profile& a, const Profile& b, const std::unordered_set<std::string>& removed = {}) {
+  std::map<std::string, Cause> out;
+  double sum = 0;
+  std::vector<int> seen_a(a.rows.size()), seen_b(b.rows.size());
+  for (const PairedRow& pair : pair_rows(a, b, removed)) {
+    out[pair.a ? a.rows[*pair.a].node : b.rows[*pair.b].node] = pair.cause;
+    sum += pair.difference_us;
+    if (pair.a) ++seen_a[*pair.a];
+    if (pair.b) ++seen_b[*pair.b];
+  }
+  EXPECT_THAT(sum, DoubleNear(b.total_us - a.total_us, 1e-9));
+  EXPECT_THAT(seen_a, testing::Each(1));
+  EXPECT_THAT(seen_b, testing::Each(1));
+  return out;
+}
+
+TEST(Causes, NodesThatAreGone) {
+  const Profile a = with({row("conv", 10), row("bn", 5), row("relu", 3), row("lost", 2)});
+  const Profile b = with({row("conv", 9, {"relu"}), row("new", 4)});
+  const auto causes = causes_of(a, b, {"lost"});
+  EXPECT_EQ(causes.at("conv"), Cause::fused);
+  EXPECT_EQ(causes.at("bn"), Cause::folded);
+  EXPECT_EQ(causes.at("relu"), Cause::fused);
+  EXPECT_EQ(causes.at("lost"), Cause::removed);
+  EXPECT_EQ(causes.at("new"), Cause::added);
+  EXPECT_EQ(causes.at("(executor)"), Cause::unexplained);
+}
+
+/// A normalization that ran within its convolution, and is not in the second model at all.
+TEST(Causes, AbsorbedNodesCount) {
+  EXPECT_EQ(causes_of(with({row("conv", 10, {"bn", "relu"})}), with({row("conv", 8, {"relu"})})).at("conv"), Cause::folded);
+  EXPECT_EQ(causes_of(with({row("conv", 10, {"relu"})}), with({row("conv", 8, {"relu", "add"})})).at("conv"), Cause::added);
+}
+
+TEST(Causes, LayoutKernelAndCopies) {
+  ProfileRow last = row("conv", 8), fast = row("conv", 8), reorder = row("conv", 2);
+  last.layout = "channels-last";
+  fast.implementation = "jit";
+  reorder.kind = StepKind::reorder;
+  reorder.op_type = "Reorder";
+  EXPECT_EQ(causes_of(with({row("conv", 10)}), with({last})).at("conv"), Cause::layout);
+  EXPECT_EQ(causes_of(with({row("conv", 10)}), with({fast})).at("conv"), Cause::kernel);
+  EXPECT_EQ(causes_of(with({row("conv", 10)}), with({row("conv", 8)})).at("conv"), Cause::unexplained);
+  const Profile a = with({row("conv", 10)}), b = with({reorder, row("conv", 7)});
+  const std::vector<PairedRow> pairs = pair_rows(a, b, {});
+  ASSERT_EQ(pairs.size(), 3U);
+  EXPECT_EQ(pairs.back().cause, Cause::reorder);
+  EXPECT_THAT(pairs.back().difference_us, DoubleNear(2, 1e-9));
+}
+
+/// Nodes of one name pair in their order.
+TEST(Causes, NamesMayRepeat) {
+  const Profile a = with({row("call", 1), row("call", 2)}), b = with({row("call", 10), row("call", 20), row("call", 30)});
+  std::vector<double> differences;
+  for (const PairedRow& pair : pair_rows(a, b, {})) differences.push_back(pair.difference_us);
+  EXPECT_THAT(differences, testing::ElementsAre(9, 18, 0, 30));
+}
+
+/// Real files: what convert folds is folded and proved; what is cut out of a model is removed.
+TEST(Causes, OfRealModels) {
+  const TemporaryFolder folder;
+  const std::string body = R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,8,3,3] w> {
+    c = Conv <pads = [1, 1, 1, 1]> (x, w)
+    r = Relu (c)
+    y = Sigmoid (r)
+  })";
+  write_file(folder / "a.onnx", TextModel(body).name_nodes().bytes());
+  std::string shorter = body;
+  shorter.replace(shorter.find("    r = Relu (c)\n"), 17, "");
+  shorter.replace(shorter.find("Sigmoid (r)"), 11, "Sigmoid (c)");
+  auto cut = TextModel(shorter);
+  write_file(folder / "b.onnx", cut.edit([](onnx::ModelProto& model) {
+                                     model.mutable_graph()->mutable_node(0)->set_name("Conv_0");
+                                     model.mutable_graph()->mutable_node(1)->set_name("Sigmoid_2");
+                                   })
+                                    .bytes());
+  ProfileOptions options;
+  options.repeat = 6;
+  options.threads = 1;
+  options.mode = Mode::as_written;
+  const ProfileComparison comparison = profile(folder / "a.onnx", folder / "b.onnx", options);
+  EXPECT_FALSE(comparison.proved);
+  bool found = false;
+  for (const PairedRow& pair : comparison.rows) {
+    if (!pair.a || comparison.a.rows[*pair.a].op_type != "Relu") continue;
+    EXPECT_EQ(pair.cause, Cause::removed);
+    found = true;
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace relayout::test
