@@ -162,9 +162,11 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
       (round % 2 == 0 ? subject_a : subject_b).renew();
       (round % 2 == 0 ? subject_b : subject_a).renew();
     }
-    warm_up(subject_a);
-    warm_up(subject_b);
     const int64_t begin = wanted * round / rounds, end = wanted * (round + 1) / rounds;
+    // Who goes first in a pair has run just before it, here as in all further pairs: that is turn about.
+    const bool a_first = begin % 2 == 0;
+    warm_up(a_first ? subject_b : subject_a);
+    warm_up(a_first ? subject_a : subject_b);
     const double seconds = options.repeat > 0 ? kUnlimited : options.max_seconds / static_cast<double>(rounds);
     ratios.push_back(measure_pairs(subject_a, subject_b, {begin, end - begin, seconds, out.clock}));
     out.pairs += static_cast<int64_t>(ratios.back().size());
