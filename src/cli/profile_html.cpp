@@ -18,6 +18,7 @@
 #include "cli/profile_report.h"
 #include "cli/profile_table.h"
 #include "cli/report.h"
+#include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "report/shares.h"
 #include "report/table.h"
