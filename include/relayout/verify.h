@@ -113,9 +113,10 @@ struct LayerResult {
                            ///< node's operands, with b running on its own values; of this tensor 1 where all nodes downstream
                            ///< make a's results when they are fed a's value
   std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
-  int64_t flips = 0;      ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
-  bool constant = false;  ///< all elements of a's value are equal: so may those of another node be
-  std::string inside;     ///< of a node that holds graphs: what is unexplained inside
+  int64_t flips = 0;             ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
+  bool constant = false;         ///< all elements of a's value are equal: so may those of another node be
+  bool other_structure = false;  ///< b's value has other dims or another type than a's: same where what reads it makes a's results of it
+  std::string inside;            ///< of a node that holds graphs: what is unexplained inside
   Outcome outcome = Outcome::same;
   std::string reason;
 };

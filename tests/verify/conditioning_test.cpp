@@ -134,6 +134,22 @@ TEST(Conditioning, V94AHeadThatStartsAtZeroIsTheSameWhereItsNodesAre) {
   EXPECT_NE(verified(a, written_out("0.2", "another")).outcome, Outcome::same);
 }
 
+TEST(Conditioning, V94OtherDimsInsideAreTheSameWhereTheirReadersAre) {
+  const auto make = [](const std::vector<int64_t>& inner, float slope) {
+    Network n(3);
+    n.input("x", {"N", "16"}).output("y", {"N", "40"});
+    n.normal("w1", {16, 32}, 0.3).node("MatMul", {"x", "w1"}, {"h"});
+    n.integers("inner", {3}, inner).node("Reshape", {"h", "inner"}, {"r"});
+    n.floats("slope", {}, {slope}).node("Mul", {"r", "slope"}, {"scaled"}), n.node("Tanh", {"scaled"}, {"t"});
+    n.integers("outer", {2}, {-1, 32}).node("Reshape", {"t", "outer"}, {"back"});
+    n.floats("head", {32, 40}, std::vector<float>(1280, 0)).node("MatMul", {"back", "head"}, {"y"});
+    return n;
+  };
+  const VerifyResult same = verified(make({-1, 4, 8}, 0.7F), make({-1, 8, 4}, 0.7F));
+  EXPECT_EQ(exit_code(same, false), 0) << summary(same);
+  EXPECT_EQ(verified(make({-1, 4, 8}, 0.7F), make({-1, 8, 4}, 0.701F)).outcome, Outcome::different);
+}
+
 TEST(Conditioning, V24OneWeightOfAWideLayerIsJudgedAtItsNode) {
   Network a(1);
   a.input("x", {"N", "512"}).output("y", {"N", "64"});

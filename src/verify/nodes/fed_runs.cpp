@@ -47,9 +47,7 @@ void decide_gain(Layer& layer, DataType type) {
 
 }  // namespace
 
-FedRuns::FedRuns(const LayerTask& task, Layers& layers) : task_(&task), layers_(&layers) {
-  capture();
-}
+FedRuns::FedRuns(const LayerTask& task, Layers& layers) : task_(&task), layers_(&layers) {}
 
 DataType FedRuns::type_of_floor(DataType type) const {
   return is_measured(type) && unit_roundoff(task_->grain) > unit_roundoff(type) ? task_->grain : type;
@@ -87,19 +85,21 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
 
 void FedRuns::reset() {
   for (Layer& layer : layers_->all()) {
+    layer.apart = layer.before_jump || layer.other_structure;
+    layer.floor = layer.reference ? least_floor(type_of_floor(layer.type), layer.yardstick) : Floor{};
+    if (layer.other_structure) continue;
     layer.candidate.reset();
     layer.metrics = {};
     layer.depth_error.reset();
     layer.depth_floor.reset();
     layer.flips = 0;
     layer.compared = false;
-    layer.apart = layer.before_jump;
     layer.gain = layer.gain_floor = 0;
-    layer.floor = layer.reference ? least_floor(type_of_floor(layer.type), layer.yardstick) : Floor{};
   }
 }
 
 void FedRuns::capture() {
+  for (Layer& layer : layers_->all()) layer.yardstick = {};
   execute(*task_->a, [&](const Value& value, const Datum& datum) {
     coarsest_ = std::max(coarsest_, unit_roundoff(type_of_floor(type_of(datum))));
     Layer* const layer = layers_->of_a(value);
@@ -107,7 +107,7 @@ void FedRuns::capture() {
     layer->reference = spill_.write(datum);
     layer->type = type_of(datum);
     layer->yardstick.add(datum);
-    if (task_->shaken) feed(*layer, datum, datum);
+    if (!layer->apart) feed(*layer, datum, datum);
   });
   reset();
 }
@@ -164,7 +164,8 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
   const auto [reference, candidate] = comparable(spill_.read(*layer.reference), datum);
   const std::string structural = structural_difference(reference, candidate);
   layer.compared = true;
-  if (!structural.empty()) {
+  layer.other_structure = !structural.empty();
+  if (layer.other_structure) {
     layer.metrics.outcome = Outcome::different;
     layer.metrics.reason = structural;
     return;

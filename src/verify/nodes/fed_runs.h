@@ -32,10 +32,11 @@ struct LayerTask {
 /// never more than a value at a time is held besides the running Session, and Sessions live one after the other.
 class FedRuns {
  public:
-  /// Captures a's values.
   FedRuns(const LayerTask& task, Layers& layers);
 
-  /// Every layer as before any run of b; its floor is one rounding of a's value.
+  /// Captures a's values; every layer is as before any run of b.
+  void capture();
+  /// Every layer as before any run of b, but those of another structure; its floor is one rounding of a's value.
   void reset();
   /// Widens the floors by runs of a with moved constants; values without a partner, and those apart, are moved as well: they are rounded
   /// in one of the two models and not in the other.
@@ -57,7 +58,6 @@ class FedRuns {
   using Edit = std::function<void(const std::string&, Tensor&)>;
 
   void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
-  void capture();
   void compare(Layer& layer, const Datum& datum);
   /// Layers of values whose a's value is captured; of b those that are fed.
   [[nodiscard]] Layer* captured(const Value& value_of_a);

@@ -41,6 +41,15 @@ bool feed_before_flips(Layers& layers) {
   return found_any;
 }
 
+/// Once more, without a's values where b's have another structure: the nodes that read them make results of the same structure again, out
+/// of b's own, and their floors reach as far upstream.
+void compare_behind_other_structures(FedRuns& runs, Layers& layers) {
+  for (Layer& layer : layers.all()) layer.apart = layer.apart || layer.other_structure;
+  runs.capture();
+  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.feed_candidate();
+}
+
 /// Once more, with a's operands in front of every jump: elements that fell to the neighbouring step are right then, and counted.
 void compare_before_jumps(FedRuns& runs, Layers& layers) {
   std::vector<int64_t> mismatches;
@@ -149,21 +158,26 @@ void confirm(FedRuns& runs, Layers& layers) {
   all = std::move(found);
 }
 
+bool is_constant(const Layer& layer) {
+  return layer.yardstick.is_constant() && layer.yardstick.count() > 1;
+}
+
 /// Where nodes read a value, and every node downstream makes a's results when it is fed a's values, both models mean the same by it,
-/// however far apart its values lie. (Elements in another order, or a value under an old name, show in a node downstream.)
+/// however far apart its values lie. (Elements in another order, or a value under an old name, show in a node downstream; in one whose
+/// result is constant nothing shows.)
 std::vector<bool> with_right_readers(const Layers& layers) {
   const std::vector<Layer>& all = layers.all();
-  std::vector<bool> read(all.size(), false), wrong(all.size(), false), trusted(all.size(), false);
+  std::vector<bool> read(all.size(), false), wrong(all.size(), false), right(all.size(), false);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (!all[i].compared) continue;
-    const bool bad = wrong[i] || all[i].differs();
+    const bool bad = wrong[i] || (all[i].other_structure ? !read[i] : all[i].differs());
     for (const std::size_t upstream : layers.upstream(all[i])) {
-      read[upstream] = true;
+      read[upstream] = read[upstream] || !is_constant(all[i]);
       wrong[upstream] = wrong[upstream] || bad;
     }
   }
-  for (std::size_t i = 0; i < all.size(); ++i) trusted[i] = read[i] && !wrong[i] && all[i].metrics.bound_max > 0;
-  return trusted;
+  for (std::size_t i = 0; i < all.size(); ++i) right[i] = read[i] && !wrong[i];
+  return right;
 }
 
 /// What a report says of a layer.
@@ -178,7 +192,8 @@ LayerResult describe(const Layer& layer, int sample) {
   result.by_structure = layer.by_structure;
   result.type = layer.type;
   result.dims = layer.reference->dims;
-  result.constant = layer.yardstick.is_constant() && layer.yardstick.count() > 1;
+  result.constant = is_constant(layer);
+  result.other_structure = layer.other_structure;
   result.error = layer.metrics.max_error;
   result.rms = layer.metrics.rms_error;
   result.floor = layer.floor.max;
@@ -239,28 +254,34 @@ void widen_through_contraction(Layer& layer, Layers& layers) {
 std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects, bool by_depth) {
   Layers layers(task.a->model->graph(), task.b->model->graph());
   FedRuns runs(task, layers);
+  runs.capture();
   runs.measure_floors(0, rules::kNoiseDraws);
   runs.feed_candidate();
+  const auto has_other_structure = [](const Layer& layer) { return layer.other_structure; };
+  if (std::ranges::any_of(layers.all(), has_other_structure)) compare_behind_other_structures(runs, layers);
   if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
   look_closer(runs, layers);
   confirm(runs, layers);
   const auto differs = [](const Layer& layer) { return layer.differs(); };
   if (by_depth || (!task.shaken && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);
-  const std::vector<bool> trusted = with_right_readers(layers);
+  const std::vector<bool> right_readers = with_right_readers(layers);
   std::vector<LayerResult> results;
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     Layer& layer = layers.all()[i];
     if (!layer.compared) continue;
-    if (differs_by_chance(layer)) layer.metrics.outcome = Outcome::same;
-    place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted[i], suspects);
+    // The same elements in other dims: readers that are right decide, as they went on from b's value.
+    if (differs_by_chance(layer) || (layer.other_structure && right_readers[i])) acquit(layer);
+    const bool trusted = right_readers[i] && layer.metrics.bound_max > 0;
+    place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }
   return results;
 }
 
 std::vector<LayerResult> compare_modes(const LayerTask& task, Mode mode) {
   Layers layers(task.a->model->graph(), task.b->model->graph());
-  for (Layer& layer : layers.all()) layer.before_jump = false;
+  for (Layer& layer : layers.all()) layer.before_jump = layer.apart = false;
   FedRuns runs(task, layers);
+  runs.capture();
   runs.feed_candidate(mode);
   for (Layer& layer : layers.all()) layer.apart = !layer.compared;
   runs.measure_floors(0, rules::kNoiseDraws);

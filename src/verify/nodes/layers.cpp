@@ -21,7 +21,7 @@ Layers::Layers(const Graph& a, const Graph& b) {
       layer.a = partner->second.value;
       layer.b = output;
       layer.by_structure = partner->second.by_structure;
-      layer.before_jump = partner->second.before_jump;
+      layer.before_jump = layer.apart = partner->second.before_jump;
     }
   }
 }
@@ -58,7 +58,7 @@ std::vector<const Node*> Layers::region_in_b(const Layer& layer) const {
 std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_value) const {
   return region_of(value, [&](const Value& other) {
     const auto found = by_value.find(&other);
-    return found != by_value.end() && !layers_[found->second].before_jump;
+    return found != by_value.end() && !layers_[found->second].before_jump && !layers_[found->second].other_structure;
   });
 }
 

@@ -29,7 +29,8 @@ struct Layer {
   std::optional<double> depth_error, depth_floor;
   int64_t flips = 0;
   bool compared = false;
-  bool apart = false;  ///< for now not fed to anything
+  bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell
+  bool apart = false;            ///< for now not fed to anything
 
   [[nodiscard]] bool differs() const { return metrics.outcome == Outcome::different; }
 };
@@ -45,7 +46,7 @@ class Layers {
   [[nodiscard]] Layer* of_b(const Value& value);
   /// The layers that a layer's nodes in b read.
   [[nodiscard]] std::vector<std::size_t> upstream(const Layer& layer) const;
-  /// The nodes that make a layer's value out of the values of other layers, in a and in b.
+  /// The nodes that make a layer's value out of values that are fed, in a and in b.
   [[nodiscard]] std::vector<const Node*> region_in_a(const Layer& layer) const;
   [[nodiscard]] std::vector<const Node*> region_in_b(const Layer& layer) const;
 
