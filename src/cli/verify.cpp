@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
 #include "cli/failure.h"
