@@ -321,7 +321,7 @@ class Rules {
 
   /// Named axes are 1, or gone; without any, all are.
   [[nodiscard]] PartialDims reduce() {
-    const PartialDims dims = operands_.dims(0);
+    PartialDims dims = operands_.dims(0);
     const bool keeps = call_.attributes.integer("keepdims", 1) != 0;
     std::optional<Dims> given = call_.attributes.integers("axes");
     if (given->empty() && operands_.has(1)) given = integers(1);

@@ -1,5 +1,7 @@
 // The forms of GELU: by the error function, by tanh, by a logistic function; with a bias in front.
 
+#include <string>
+
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 

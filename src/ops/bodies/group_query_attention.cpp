@@ -14,23 +14,25 @@
 namespace relayout::bodies {
 namespace {
 
-enum Input : std::size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLengths,
-  kTotal,
-  kCos,
-  kSin,
-  kPositions,
-  kScores,
-  kSink,
-  kKeyScale,
-  kValueScale,
-  kQueryNorm,
-  kKeyNorm
+struct Input {
+  enum : std::size_t {
+    query,
+    key,
+    value,
+    past_key,
+    past_value,
+    lengths,
+    total,
+    cosines,
+    sines,
+    positions,
+    scores,
+    sink,
+    key_scale,
+    value_scale,
+    query_norm,
+    key_norm
+  };
 };
 
 void refuse_what_is_not_composed(const Body& body) {
@@ -40,11 +42,11 @@ void refuse_what_is_not_composed(const Body& body) {
   for (const char* const name : {"k_quant_type", "v_quant_type"}) {
     if (body.attributes().text(name, "NONE") != "NONE") body.refuse(name);
   }
-  if (body.has(kPositions)) body.refuse("input position_ids");
-  if (body.has(kQueryNorm) || body.has(kKeyNorm)) body.refuse("input q_norm_weight");
-  if (body.has(kKeyScale) || body.has(kValueScale)) body.refuse("a quantized cache");
+  if (body.has(Input::positions)) body.refuse("input position_ids");
+  if (body.has(Input::query_norm) || body.has(Input::key_norm)) body.refuse("input q_norm_weight");
+  if (body.has(Input::key_scale) || body.has(Input::value_scale)) body.refuse("a quantized cache");
   if (body.wants(3)) body.refuse("output output_qk");
-  if (body.has(kPastKey) != body.has(kPastValue)) body.reject("past_key and past_value go together");
+  if (body.has(Input::past_key) != body.has(Input::past_value)) body.reject("past_key and past_value go together");
 }
 
 /// Writes the body step by step; every member is a value of it.
@@ -58,23 +60,23 @@ class Groups {
     split_heads();
     find_lengths();
     if (has_flag(body_, "do_rotary")) rotate();
-    key_ = cached(key_, kPastKey);
-    value_ = cached(value_, kPastValue);
+    key_ = cached(key_, Input::past_key);
+    value_ = cached(value_, Input::past_value);
     body_.give(1, key_);
     body_.give(2, value_);
     const bool has_sink = body_.attributes().integer("smooth_softmax", -1) > 0;
-    body_.give(0, put_together(body_, has_sink || body_.has(kSink) ? attend_with_sink() : attend()));
+    body_.give(0, put_together(body_, has_sink || body_.has(Input::sink) ? attend_with_sink() : attend()));
   }
 
  private:
   void split_heads() {
-    if (body_.has(kKey)) {
-      query_ = by_heads(body_, body_.input(kQuery), heads_);
-      key_ = by_heads(body_, body_.input(kKey), kv_heads_);
-      value_ = by_heads(body_, body_.input(kValue), kv_heads_);
+    if (body_.has(Input::key)) {
+      query_ = by_heads(body_, body_.input(Input::query), heads_);
+      key_ = by_heads(body_, body_.input(Input::key), kv_heads_);
+      value_ = by_heads(body_, body_.input(Input::value), kv_heads_);
       return;
     }
-    const Body::Name all = by_heads(body_, body_.input(kQuery), heads_ + 2 * kv_heads_);
+    const Body::Name all = by_heads(body_, body_.input(Input::query), heads_ + 2 * kv_heads_);
     const Body::Names parts = body_.make("Split", {all, body_.integers({heads_, kv_heads_, kv_heads_})}, 3, {{"axis", int64_t{1}}});
     query_ = parts[0];
     key_ = parts[1];
@@ -84,8 +86,8 @@ class Groups {
   /// A first prompt is as long as the longest of the batch, and has no past.
   void find_lengths() {
     length_ = dim_of(body_, query_, 2);
-    total_ = body_.make("Reshape", {body_.cast(body_.input(kTotal), DataType::int64), body_.integers({1})});
-    const Body::Name last = body_.make("Reshape", {body_.cast(body_.input(kLengths), DataType::int64), body_.integers({-1})});
+    total_ = body_.make("Reshape", {body_.cast(body_.input(Input::total), DataType::int64), body_.integers({1})});
+    const Body::Name last = body_.make("Reshape", {body_.cast(body_.input(Input::lengths), DataType::int64), body_.integers({-1})});
     lengths_ = body_.make("Add", {last, body_.integer(1)});
     const Body::Name is_first = body_.make("Equal", {length_, total_});
     past_ = body_.make("Where", {is_first, body_.integer(0), body_.make("Sub", {lengths_, length_})});
@@ -93,16 +95,17 @@ class Groups {
 
   /// Positions behind the end of a sequence are 1 (group_query_attention_helper.h, GeneratePositionIds).
   void rotate() {
-    if (!body_.has(kCos) || !body_.has(kSin)) body_.reject("do_rotary without cos_cache and sin_cache");
+    if (!body_.has(Input::cosines) || !body_.has(Input::sines)) body_.reject("do_rotary without cos_cache and sin_cache");
     const Body::Name positions =
         body_.make("Add", {unsqueezed(body_, past_, {1}), unsqueezed(body_, positions_below(body_, length_), {0})});
     const Body::Name is_inside = body_.make("Less", {positions, unsqueezed(body_, lengths_, {1})});
     const Body::Name ids = body_.make("Where", {is_inside, positions, body_.integer(1)});
     Body::NamedAttributes attributes = {{"interleaved", int64_t{has_flag(body_, "rotary_interleaved")}}};
     constexpr int64_t kMost = int64_t{1} << 31;
-    if (const auto width = body_.dim(kCos, 1); width && *width < kMost) attributes.emplace_back("rotary_embedding_dim", 2 * *width);
+    if (const auto width = body_.dim(Input::cosines, 1); width && *width < kMost)
+      attributes.emplace_back("rotary_embedding_dim", 2 * *width);
     const auto rotated = [&](const Body::Name& value) {
-      return body_.make("RotaryEmbedding", {value, body_.input(kCos), body_.input(kSin), ids}, attributes);
+      return body_.make("RotaryEmbedding", {value, body_.input(Input::cosines), body_.input(Input::sines), ids}, attributes);
     };
     query_ = rotated(query_);
     key_ = rotated(key_);
@@ -134,11 +137,11 @@ class Groups {
       sees = body_.make("And", {sees, body_.make("Greater", {keys, first})});
     }
     const Body::Name lowest = body_.like(std::numeric_limits<float>::lowest(), query_);
-    const Body::Name mask = body_.make("Where", {sees, body_.like(0, query_), lowest});
-    if (!body_.has(kScores)) return mask;
-    const Body::Name missing = body_.make("Sub", {dim_of(body_, key_, 2), dim_of(body_, body_.input(kScores), 3)});
+    Body::Name mask = body_.make("Where", {sees, body_.like(0, query_), lowest});
+    if (!body_.has(Input::scores)) return mask;
+    const Body::Name missing = body_.make("Sub", {dim_of(body_, key_, 2), dim_of(body_, body_.input(Input::scores), 3)});
     const Body::Name pads = body_.make("Concat", {body_.integers({0, 0, 0, 0, 0, 0, 0}), missing}, {{"axis", int64_t{0}}});
-    return body_.make("Add", {mask, body_.make("Pad", {body_.input(kScores), pads})});
+    return body_.make("Add", {mask, body_.make("Pad", {body_.input(Input::scores), pads})});
   }
 
   Body::Name attend() {
@@ -170,8 +173,8 @@ class Groups {
       scores = body_.make("Mul", {body_.make("Tanh", {body_.make("Div", {scores, limit})}), limit});
     }
     scores = body_.make("Add", {scores, bias()});
-    const Body::Name sink = body_.has(kSink) ? body_.make("Reshape", {body_.input(kSink), body_.integers({1, -1, 1, 1})})
-                                             : body_.make("Reshape", {body_.like(0, query_), body_.integers({1, 1, 1, 1})});
+    const Body::Name sink = body_.has(Input::sink) ? body_.make("Reshape", {body_.input(Input::sink), body_.integers({1, -1, 1, 1})})
+                                                   : body_.make("Reshape", {body_.like(0, query_), body_.integers({1, 1, 1, 1})});
     const Body::Name front = body_.make("Shape", {scores}, {{"end", int64_t{-1}}});
     const Body::Name column = body_.make("Expand", {sink, body_.make("Concat", {front, body_.integers({1})}, {{"axis", int64_t{0}}})});
     const Body::Name shares =

@@ -1,5 +1,6 @@
 // Layer normalizations that ONNX Runtime fuses: by the root of the mean square, and of sums of an activation, what skips it, and a bias.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
