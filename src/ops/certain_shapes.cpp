@@ -1,4 +1,5 @@
-// Dims of values in a graph: finds what the shared rules (ops/partial_dims.h) ask of operands, without recursion.
+// Dims and small contents of values in a graph: finds what the shared rules (ops/partial_dims.h, ops/partial_contents.h) ask of operands,
+// without recursion: dims depend on contents (Reshape), contents on dims (Shape).
 
 #include "ops/certain_shapes.h"
 
@@ -13,6 +14,7 @@
 #include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/partial_contents.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
@@ -21,23 +23,19 @@
 namespace relayout {
 namespace {
 
-/// A node's operands, whose dims are known as far as they can be.
-class Operands : public PartialOperands {
- public:
-  Operands(const Node& node, const std::unordered_map<const Value*, PartialDims>& known, Constants& constants)
-      : node_(node), known_(known), constants_(constants) {}
-  [[nodiscard]] bool has(std::size_t input) override { return node_.input(input) != nullptr; }
-  [[nodiscard]] PartialDims dims(std::size_t input) override { return has(input) ? known_.at(node_.input(input)) : std::nullopt; }
-  [[nodiscard]] DataType type(std::size_t input) override { return constants_.type_of(*node_.input(input)); }
-  [[nodiscard]] std::optional<Tensor> contents(std::size_t input) override { return constants_.value(*node_.input(input)); }
+/// Made by no node, or by one that holds what it makes: found without a look at other values.
+bool is_source(const Value& value) {
+  return value.producer() == nullptr || value.producer()->is("Constant");
+}
 
- private:
-  const Node& node_;
-  const std::unordered_map<const Value*, PartialDims>& known_;
-  Constants& constants_;
-};
+std::optional<Constant> constant_source(const Value& value, Constants& constants) {
+  auto found = constants.find(value);
+  auto* const constant = std::get_if<Constant>(&found);
+  return constant != nullptr ? std::optional(std::move(*constant)) : std::nullopt;
+}
 
-PartialDims of_source(const Value& value) {
+PartialDims dims_of_source(const Value& value, Constants& constants) {
+  if (const auto constant = constant_source(value, constants)) return constant->dims;
   if (const Initializer* const initializer = value.initializer(); initializer != nullptr && initializer->data && !value.is_overridable())
     return initializer->data->dims();
   const bool is_contract = value.is_input() && value.graph().outer() == nullptr && !value.graph().is_function();
@@ -45,41 +43,119 @@ PartialDims of_source(const Value& value) {
   return declared && declared->has_shape ? PartialDims(declared->dims) : std::nullopt;
 }
 
-}  // namespace
-
-FunctionInstance CertainShapes::compose(const Op& op, const Node& call, Constants& constants) {
-  for (const Value* input : call.inputs()) {
-    if (input != nullptr) (void)of(*input, constants);
-  }
-  Operands operands(call, known_, constants);
-  return relayout::compose(op, call, operands);
+std::optional<PartialContents> contents_of_source(const Value& value, Constants& constants) {
+  const auto constant = constant_source(value, constants);
+  if (!constant || constant->strings || element_count(constant->dims) > kMostContents) return std::nullopt;
+  return PartialContents(constant->load());
 }
 
+}  // namespace
+
+/// A node's operands as far as they have been looked at; notes what is asked for and has not been.
+class CertainShapes::Operands : public PartialOperands {
+ public:
+  Operands(const Node& node, const CertainShapes& known, Constants& constants) : node_(node), known_(known), constants_(constants) {}
+  [[nodiscard]] bool has(std::size_t input) override { return node_.input(input) != nullptr; }
+  [[nodiscard]] PartialDims dims(std::size_t input) override {
+    if (!has(input)) return std::nullopt;
+    const auto found = known_.dims_.find(node_.input(input));
+    return found != known_.dims_.end() ? found->second : note<Dims>(input, Question::dims);
+  }
+  [[nodiscard]] DataType type(std::size_t input) override { return constants_.type_of(*node_.input(input)); }
+  [[nodiscard]] std::optional<PartialContents> contents(std::size_t input) override {
+    if (!has(input)) return std::nullopt;
+    const auto found = known_.contents_.find(node_.input(input));
+    return found != known_.contents_.end() ? found->second : note<PartialContents>(input, Question::contents);
+  }
+  [[nodiscard]] const std::vector<Open>& missing() const noexcept { return missing_; }
+  void start_again() { missing_.clear(); }
+
+ private:
+  template <class Answer>
+  std::optional<Answer> note(std::size_t input, Question question) {
+    missing_.push_back({node_.input(input), question});
+    return std::nullopt;
+  }
+
+  const Node& node_;
+  const CertainShapes& known_;
+  Constants& constants_;
+  std::vector<Open> missing_;
+};
+
 PartialDims CertainShapes::of(const Value& value, Constants& constants) {
-  struct Open {
-    const Value* value;
-    std::size_t next = 0;
-  };
-  std::vector<Open> open = {{&value}};
+  answer({&value, Question::dims}, constants);
+  return dims_.at(&value);
+}
+
+std::optional<PartialContents> CertainShapes::contents(const Value& value, Constants& constants) {
+  answer({&value, Question::contents}, constants);
+  return contents_.at(&value);
+}
+
+bool CertainShapes::is_answered(const Open& open) const {
+  return open.question == Question::dims ? dims_.contains(open.value) : contents_.contains(open.value);
+}
+
+void CertainShapes::answer(Open first, Constants& constants) {
+  std::vector<Open> open = {first};
   while (!open.empty()) {
-    Open& top = open.back();
-    const Value& at = *top.value;
-    const Node* const node = at.producer();
-    if (known_.contains(&at)) {
+    const Open top = open.back();
+    const Value& value = *top.value;
+    if (is_answered(top)) {
       open.pop_back();
-    } else if (const auto constant = constants.find(at); const auto* const found = std::get_if<Constant>(&constant)) {
-      known_.emplace(&at, found->dims);
-    } else if (node == nullptr) {
-      known_.emplace(&at, of_source(at));
-    } else if (top.next < node->inputs().size()) {
-      const Value* const input = node->input(top.next++);
-      if (input != nullptr) open.push_back({input});
+    } else if (is_source(value)) {
+      if (top.question == Question::dims) {
+        dims_.emplace(&value, dims_of_source(value, constants));
+      } else {
+        contents_.emplace(&value, contents_of_source(value, constants));
+      }
     } else {
-      Operands operands(*node, known_, constants);
-      known_.emplace(&at, partial_dims(OpCall(*node, node->opset()), as_size(at.output_index()), operands));
+      const Node& node = *value.producer();
+      const OpCall call(node, node.opset());
+      const auto output = as_size(value.output_index());
+      Operands operands(node, *this, constants);
+      // The dims of all operands first: of an operator of many, the rules may ask for one after the other.
+      for (std::size_t i = 0; top.question == Question::dims && i < node.inputs().size(); ++i) (void)operands.dims(i);
+      PartialDims dims;
+      std::optional<PartialContents> contents;
+      if (operands.missing().empty()) {
+        if (top.question == Question::dims) {
+          dims = partial_dims(call, output, operands);
+        } else {
+          contents = partial_contents(call, output, operands);
+        }
+      }
+      if (!operands.missing().empty()) {
+        for (const Open& missing : operands.missing()) open.push_back(missing);
+      } else if (top.question == Question::dims) {
+        dims_.emplace(&value, std::move(dims));
+      } else {
+        contents_.emplace(&value, std::move(contents));
+      }
     }
   }
-  return known_.at(&value);
+}
+
+FunctionInstance CertainShapes::compose(const Op& op, const Node& call, Constants& constants) {
+  Operands operands(call, *this, constants);
+  for (;;) {
+    FunctionInstance body = relayout::compose(op, call, operands);
+    const std::vector<Open> missing = operands.missing();
+    if (missing.empty()) return body;
+    operands.start_again();
+    for (const Open& asked : missing) answer(asked, constants);
+  }
+}
+
+void CertainShapes::forget(const Value& value) {
+  dims_.erase(&value);
+  contents_.erase(&value);
+}
+
+void CertainShapes::clear() {
+  dims_.clear();
+  contents_.clear();
 }
 
 }  // namespace relayout

@@ -39,7 +39,7 @@ class KnownOperands : public PartialOperands {
   [[nodiscard]] bool has(std::size_t input) override { return input < infos_.size() && infos_[input] != nullptr; }
   [[nodiscard]] PartialDims dims(std::size_t input) override { return has(input) ? PartialDims(infos_[input]->dims) : std::nullopt; }
   [[nodiscard]] DataType type(std::size_t input) override { return has(input) ? infos_[input]->type : DataType::undefined; }
-  [[nodiscard]] std::optional<Tensor> contents(std::size_t) override { return std::nullopt; }
+  [[nodiscard]] std::optional<PartialContents> contents(std::size_t) override { return std::nullopt; }
 
  private:
   std::span<const DatumInfo* const> infos_;

@@ -35,21 +35,8 @@
 namespace relayout {
 namespace {
 
-/// Operands from which dims are computed are small.
-constexpr int64_t kShapeElements = 1024;
-
 bool has_attribute_reference(const Node& node) {
   return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
-}
-
-/// Why a node is never evaluated, or nothing. Folding what quantizes would undo a quantization that is meant; sources of randomness stay,
-/// even those with a seed; costly operators are not run to see whether something is constant.
-std::optional<Reason> refused(const Node& node) {
-  const Op* const op = find_kernel(node);
-  if (op == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
-  if (op->traits.has(Trait::quantizes)) return Reason::quantized;
-  const bool draws = op->traits.has(Trait::random) || node.is("Dropout");
-  return draws || op->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
 }
 
 /// Answers without looking at operands' contents.
@@ -135,10 +122,25 @@ DataType source_type(const Value& value) {
 
 }  // namespace
 
+/// Folding what quantizes would undo a quantization that is meant; sources of randomness stay, even those with a seed; costly operators
+/// are not run to see whether something is constant.
+std::optional<Reason> why_never_evaluated(const Node& node) {
+  const Op* const op = find_kernel(node);
+  if (op == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
+  if (op->traits.has(Trait::quantizes)) return Reason::quantized;
+  const bool draws = op->traits.has(Trait::random) || node.is("Dropout");
+  return draws || op->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
+}
+
+void Constants::forget(const Value& value) {
+  known_.erase(&value);
+  certain_.forget(value);
+}
+
 void Constants::clear() {
   known_.clear();
   types_.clear();
-  shapes_.clear();
+  certain_.clear();
   trained_.reset();
 }
 
@@ -175,7 +177,7 @@ std::variant<Constant, Reason> Constants::find(const Value& value) {
 }
 
 const Value* Constants::next_unknown(const Node& node, std::size_t& next) const {
-  if (!is_seen_through(node) && refused(node)) return nullptr;
+  if (!is_seen_through(node) && why_never_evaluated(node)) return nullptr;
   const Traits traits = traits_of(node);
   for (; next < node.inputs().size(); ++next) {
     const Value* const input = node.input(next);
@@ -195,15 +197,12 @@ void Constants::answer_all(const Node& node, const Answer& answer) {
 
 void Constants::answer(const Node& node) {
   const bool seen_through = is_seen_through(node);
-  if (const auto reason = seen_through ? std::nullopt : refused(node)) return answer_all(node, *reason);
+  if (const auto reason = seen_through ? std::nullopt : why_never_evaluated(node)) return answer_all(node, *reason);
   const Traits traits = traits_of(node);
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const input = node.input(i);
     if (input == nullptr || traits.reads(i) == Reads::type) continue;
-    if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) {
-      const Reason why = *reason;
-      if (traits.reads(i) != Reads::dims || shape_of(*input) == nullptr) return answer_all(node, why);
-    }
+    if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) return answer_by_certain(node, *reason);
   }
   answer_all(node, Reason::not_constant);
   try {
@@ -216,6 +215,20 @@ void Constants::answer(const Node& node) {
     // Operands that do not fit each other: the node would fail at run time, which is not for this question to report.
     if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
   }
+}
+
+void Constants::answer_by_certain(const Node& node, Reason otherwise) {
+  for (const Value* const output : node.outputs()) {
+    if (output == nullptr) continue;
+    const auto found = certain_.contents(*output, *this);
+    known_.insert_or_assign(output, found && found->is_complete() ? Answer(constant_of(found->values)) : Answer(otherwise));
+  }
+}
+
+PartialDims Constants::dims(const Value& value) {
+  const Answer answer = find(value);
+  const auto* const constant = std::get_if<Constant>(&answer);
+  return constant != nullptr ? PartialDims(constant->dims) : certain_.of(value, *this);
 }
 
 bool Constants::is_trained(const Value& value) {
@@ -302,83 +315,13 @@ Constants::Answer Constants::constant_node(const Node& node) const {
   return Reason::not_constant;
 }
 
-const DatumInfo* Constants::shape_of(const Value& value) {
-  constexpr int kMostNested = 16;  // the answers to operands come first: more only where somebody wants to exhaust the stack
-  if (nesting_ >= kMostNested) return nullptr;
-  ++nesting_;
-  std::vector<const Value*> chain;
-  for (const Value* at = &value; at != nullptr && !shapes_.contains(at);) {
-    chain.push_back(at);
-    at = at->producer() != nullptr ? variable_of(*at->producer()) : nullptr;
-  }
-  for (; !chain.empty(); chain.pop_back()) {
-    const Value& at = *chain.back();
-    if (at.producer() != nullptr) {
-      shapes_.emplace(&at, inferred(*at.producer(), at));
-      continue;
-    }
-    const auto declared = at.graph().outer() == nullptr && !at.graph().is_function() && at.is_input() ? at.declared() : std::nullopt;
-    const bool is_known = declared && declared->type != DataType::undefined && declared->has_shape &&
-                          std::ranges::all_of(declared->dims, [](int64_t dim) { return dim >= 0; });
-    shapes_.emplace(&at,
-                    is_known ? std::optional(DatumInfo{Datum::Kind::tensor, declared->type, declared->dims, {}, nullptr}) : std::nullopt);
-  }
-  --nesting_;
-  const auto& shape = shapes_.at(&value);
-  return shape ? &*shape : nullptr;
-}
-
-const Value* Constants::variable_of(const Node& node) {
-  if (find_kernel(node) == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return nullptr;
-  const Value* variable = nullptr;
-  for (const Value* const input : node.inputs()) {
-    if (input == nullptr || std::holds_alternative<Constant>(find(*input))) continue;
-    if (variable != nullptr && variable != input) return nullptr;
-    variable = input;
-  }
-  return variable;
-}
-
-std::optional<DatumInfo> Constants::inferred(const Node& node, const Value& output) {
-  const Value* const variable = variable_of(node);
-  const auto known = shapes_.find(variable);
-  if (variable == nullptr || known == shapes_.end() || !known->second) return std::nullopt;
-  KnownInfos infos(node.inputs().size());
-  std::vector<Tensor> contents(node.inputs().size());
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    const Value* const input = node.input(i);
-    if (input == nullptr) continue;
-    if (input == variable) {
-      infos.set(i, *known->second);
-      continue;
-    }
-    const auto answer = find(*input);
-    const Constant& constant = std::get<Constant>(answer);
-    const bool is_small = element_count(constant.dims) <= kShapeElements;
-    if (const std::optional<Tensor> small = is_small ? this->value(*input) : std::nullopt) contents[i] = *small;
-    infos.set(i, {Datum::Kind::tensor, constant.type, constant.dims, {}, contents[i] ? &contents[i] : nullptr});
-  }
-  try {
-    const auto results = find_kernel(node)->infer(OpCall(node, node.opset()), infos.get());
-    for (std::size_t k = 0; results && k < node.outputs().size(); ++k) {
-      if (node.output(k) == &output && results->at(k).kind == Datum::Kind::tensor) return results->at(k);
-    }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
-  }
-  return std::nullopt;
-}
-
 std::optional<Tensor> Constants::operand(const Value& value, Reads reads) {
   if (reads == Reads::type) {
     const DataType type = type_of(value);
     return type == DataType::undefined ? std::nullopt : std::optional(without_elements(type, {0}));
   }
-  const auto* const constant = std::get_if<Constant>(&known_.at(&value));
-  if (reads == Reads::elements) return constant->load();
-  if (constant != nullptr) return without_elements(constant->type, constant->dims);
-  const DatumInfo& shape = *shape_of(value);
-  return without_elements(shape.type, shape.dims);
+  const Constant& constant = std::get<Constant>(known_.at(&value));
+  return reads == Reads::elements ? constant.load() : without_elements(constant.type, constant.dims);
 }
 
 void Constants::evaluate(const Node& node) {

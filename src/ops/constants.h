@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "ops/certain_shapes.h"
+#include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
@@ -27,9 +29,12 @@ struct Constant {
   [[nodiscard]] Tensor load() const { return strings ? strings : data.load(); }
 };
 
+/// Why a node's results are never evaluated, or nothing.
+[[nodiscard]] std::optional<Reason> why_never_evaluated(const Node& node);
+
 /// Answers what is constant: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of
 /// pure ops over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only
-/// type or dims of an operand; dims come from constants and from what the graph's inputs declare (a contract), never from value_info.
+/// type or dims of an operand, and of a Shape the dims that are certain may be all that is read: see certain_shapes.h.
 /// Answers are remembered by value; a pass that changes the contents of a value calls forget().
 class Constants {
  public:
@@ -46,7 +51,11 @@ class Constants {
   /// Element type of a value (of a sequence: of its elements), as far as it follows from constants, Casts and declared inputs of the
   /// graph (those are contracts) through operators that keep the type; or undefined.
   [[nodiscard]] DataType type_of(const Value& value);
-  void forget(const Value& value) { known_.erase(&value); }
+  /// Dims, −1 for each that is not certain; nothing when the rank is not.
+  [[nodiscard]] PartialDims dims(const Value& value);
+  /// Small contents as far as they are certain.
+  [[nodiscard]] std::optional<PartialContents> contents(const Value& value) { return certain_.contents(value, *this); }
+  void forget(const Value& value);
   void clear();
 
  private:
@@ -57,22 +66,18 @@ class Constants {
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
   void answer_all(const Node& node, const Answer& answer);
+  /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
+  void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
   [[nodiscard]] Answer constant_node(const Node& node) const;
   /// What a node gets as operand when it reads this much of `value`; nothing when the type is not known.
   [[nodiscard]] std::optional<Tensor> operand(const Value& value, Reads reads);
   void evaluate(const Node& node);
-  /// Type and dims that follow from one declared input and constants, node after node; nullptr when they do not.
-  [[nodiscard]] const DatumInfo* shape_of(const Value& value);
-  /// The only operand that is no constant, of a node whose result's dims can be told from its operands; nullptr when there is no such one.
-  [[nodiscard]] const Value* variable_of(const Node& node);
-  [[nodiscard]] std::optional<DatumInfo> inferred(const Node& node, const Value& output);
 
   Options options_;
   std::unordered_map<const Value*, Answer> known_;
   std::unordered_map<const Value*, DataType> types_;
-  std::unordered_map<const Value*, std::optional<DatumInfo>> shapes_;
-  int nesting_ = 0;                                         ///< of shape_of() in find()
+  CertainShapes certain_;
   std::optional<std::unordered_set<std::string>> trained_;  ///< initializers that training_info writes to
 };
 

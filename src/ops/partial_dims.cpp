@@ -38,7 +38,6 @@ namespace {
 constexpr int64_t kNumpyOpset = 7;       ///< binary operators broadcast by shape
 constexpr int64_t kShapeInputOpset = 5;  ///< of Reshape
 constexpr int64_t kAxesInputOpset = 13;  ///< of Squeeze and Unsqueeze
-constexpr int64_t kMostContents = 64;    ///< elements of a constant that dims are computed from
 /// Stands for an unknown dim of an operand whose axes do not depend on each other: large enough for windows, and small enough for the
 /// product of a few.
 constexpr int64_t kAnySize = 4096;
@@ -82,6 +81,7 @@ class Rules {
   [[nodiscard]] PartialDims find(std::size_t output) {
     if (auto dims = inferred(output, std::nullopt)) return dims;
     if (op_.body != nullptr) return of_body(output);
+    if (is("Split") || is("Slice")) return axis_by_axis(output);
     if (output != 0) return std::nullopt;
     if (op_.traits.has(Trait::same_dims)) return operands_.dims(0);
     if (op_.traits.has(Trait::broadcasts)) return broadcast();
@@ -112,7 +112,6 @@ class Rules {
         {"Reshape", &Rules::reshape},
         {"Resize", &Rules::same_rank},
         {"Shape", &Rules::shape},
-        {"Slice", &Rules::same_rank},
         {"Squeeze", &Rules::squeeze},
         {"Transpose", &Rules::transpose},
         {"Unsqueeze", &Rules::unsqueeze},
@@ -144,7 +143,7 @@ class Rules {
       if (!operands_.has(i)) continue;
       PartialDims dims = i == 0 && first ? first : operands_.dims(i);
       if (!dims || !is_certain(*dims)) return std::nullopt;
-      if (element_count(*dims) <= kMostContents) contents[i] = operands_.contents(i).value_or(Tensor());
+      if (element_count(*dims) <= kMostContents) contents[i] = whole_contents(i).value_or(Tensor());
       infos.set(i, {Datum::Kind::tensor, operands_.type(i), std::move(*dims), {}, contents[i] ? &contents[i] : nullptr});
     }
     try {
@@ -156,12 +155,42 @@ class Rules {
     }
   }
 
-  [[nodiscard]] std::optional<std::vector<int64_t>> integers(std::size_t input) {
+  /// Contents that are certain to the last element.
+  [[nodiscard]] std::optional<Tensor> whole_contents(std::size_t input) {
+    const auto contents = operands_.contents(input);
+    return contents && contents->is_complete() ? std::optional(contents->values) : std::nullopt;
+  }
+
+  /// Integers as far as they are certain.
+  [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> partial_integers(std::size_t input) {
     const PartialDims dims = operands_.has(input) ? operands_.dims(input) : std::nullopt;
     if (!dims || !is_certain(*dims) || element_count(*dims) > kMostContents) return std::nullopt;
-    const auto tensor = operands_.contents(input);
-    if (!tensor || !kIndexTypes.has(tensor->type()) || tensor->rank() > 1) return std::nullopt;
-    return truncated_integers_of(*tensor);
+    const auto contents = operands_.contents(input);
+    if (!contents || !kIndexTypes.has(contents->values.type()) || contents->values.rank() > 1) return std::nullopt;
+    const std::vector<int64_t> integers = truncated_integers_of(contents->values);
+    std::vector<std::optional<int64_t>> out;
+    for (std::size_t i = 0; i < integers.size(); ++i) out.push_back(contents->certain[i] ? std::optional(integers[i]) : std::nullopt);
+    return out;
+  }
+
+  [[nodiscard]] std::optional<std::vector<int64_t>> integers(std::size_t input) {
+    const auto partial = partial_integers(input);
+    if (!partial) return std::nullopt;
+    std::vector<int64_t> out;
+    for (const auto& one : *partial) {
+      if (!one) return std::nullopt;
+      out.push_back(*one);
+    }
+    return out;
+  }
+
+  /// Of a request for dims: −1 for each that is not certain.
+  [[nodiscard]] PartialDims requested(std::size_t input) {
+    const auto wanted = partial_integers(input);
+    if (!wanted) return std::nullopt;
+    Dims out;
+    for (const auto& dim : *wanted) out.push_back(std::max<int64_t>(dim.value_or(-1), -1));
+    return out;
   }
 
   [[nodiscard]] PartialDims broadcast() {
@@ -202,6 +231,18 @@ class Rules {
     return out;
   }
 
+  /// Slice and Split: the same, and nothing is said where the operator's own rule says nothing.
+  [[nodiscard]] PartialDims axis_by_axis(std::size_t output) {
+    const PartialDims data = operands_.dims(0);
+    if (!data) return std::nullopt;
+    Dims tried = *data;
+    for (int64_t& dim : tried) dim = dim < 0 ? kAnySize : dim;
+    const PartialDims found = inferred(output, tried);
+    Dims out(data->size(), -1);
+    for (std::size_t i = 0; found && found->size() == out.size() && i < out.size(); ++i) out[i] = (*data)[i] >= 0 ? (*found)[i] : -1;
+    return out;
+  }
+
   [[nodiscard]] PartialDims gemm() {
     const PartialDims a = operands_.dims(0), b = operands_.dims(1);
     const bool is_turned_a = call_.attributes.integer("transA", 0) != 0, is_turned_b = call_.attributes.integer("transB", 0) != 0;
@@ -234,23 +275,45 @@ class Rules {
   }
 
   [[nodiscard]] PartialDims reshape() {
-    const auto wanted = call_.opset < kShapeInputOpset ? std::optional(call_.attributes.integers("shape")) : integers(1);
+    std::optional<std::vector<std::optional<int64_t>>> wanted;
+    if (call_.opset < kShapeInputOpset) {
+      const std::vector<int64_t> given = call_.attributes.integers("shape");
+      wanted.emplace(given.begin(), given.end());
+    } else {
+      wanted = partial_integers(1);
+    }
     if (!wanted) return as_many_as_requested();
     const PartialDims dims = operands_.dims(0);
     const bool zero_is_zero = call_.attributes.integer("allowzero", 0) != 0;
     Dims out;
     for (std::size_t i = 0; i < wanted->size(); ++i) {
       const bool keeps = (*wanted)[i] == 0 && !zero_is_zero;
-      out.push_back(keeps ? size_at(dims, i) : std::max<int64_t>((*wanted)[i], -1));
+      out.push_back(keeps ? size_at(dims, i) : std::max<int64_t>((*wanted)[i].value_or(-1), -1));
     }
-    const auto rest = find_position(*wanted, -1);
+    const auto rest = find_position(*wanted, std::optional<int64_t>(-1));
     if (dims && rest < out.size()) out[rest] = remaining(*dims, out, rest);
     return out;
   }
 
+  [[nodiscard]] PartialDims constant_of_shape() {
+    const PartialDims wanted = requested(0);
+    return wanted ? wanted : as_many_as(operands_.dims(0));
+  }
+
+  [[nodiscard]] PartialDims expand() {
+    const PartialDims dims = operands_.dims(0);
+    PartialDims wanted = requested(1);
+    if (!wanted) wanted = as_many_as_requested();
+    if (!dims || !wanted) return std::nullopt;
+    Dims out = *dims;
+    broadcast_into(out, *wanted, 0);
+    return out;
+  }
+
   /// The rank is that of the request, whatever it says.
-  [[nodiscard]] PartialDims as_many_as_requested() {
-    const PartialDims request = operands_.has(1) ? operands_.dims(1) : std::nullopt;
+  [[nodiscard]] PartialDims as_many_as_requested() { return operands_.has(1) ? as_many_as(operands_.dims(1)) : std::nullopt; }
+
+  static PartialDims as_many_as(const PartialDims& request) {
     constexpr int64_t kMostDims = 64;
     if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
     return Dims(as_size((*request)[0]), -1);
@@ -290,21 +353,7 @@ class Rules {
     return out;
   }
 
-  /// As many dims as the shape has elements.
-  [[nodiscard]] PartialDims constant_of_shape() {
-    const PartialDims shape = operands_.dims(0);
-    if (!shape || shape->size() != 1 || shape->front() < 0 || shape->front() > kMostContents) return std::nullopt;
-    return Dims(static_cast<std::size_t>(shape->front()), -1);
-  }
-
   [[nodiscard]] PartialDims indices() { return operands_.dims(1); }
-
-  /// As many dims as the longer of the tensor and the shape.
-  [[nodiscard]] PartialDims expand() {
-    const PartialDims dims = operands_.dims(0), shape = operands_.dims(1);
-    if (!dims || !shape || shape->size() != 1 || shape->front() < 0 || shape->front() > kMostContents) return std::nullopt;
-    return Dims(std::max(dims->size(), static_cast<std::size_t>(shape->front())), -1);
-  }
 
   /// The dims of the indices in place of the axis.
   [[nodiscard]] PartialDims gather() {

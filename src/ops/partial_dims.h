@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ops/op.h"
 #include "relayout/tensor.h"
@@ -12,6 +15,21 @@ namespace relayout {
 /// Dims as far as they are certain: −1 for each that is not, nothing when the rank is not.
 using PartialDims = std::optional<Dims>;
 
+/// Elements of a tensor that is looked into for them.
+inline constexpr int64_t kMostContents = 64;
+
+/// Contents as far as they are certain.
+struct PartialContents {
+  Tensor values;              ///< contiguous; elements that are not certain may be anything
+  std::vector<bool> certain;  ///< of each element
+  /// Of elements that are all certain.
+  PartialContents(const Tensor& tensor)  // NOLINT(google-explicit-constructor): a tensor is one
+      : values(contiguous(tensor)), certain(static_cast<std::size_t>(values.element_count()), true) {}
+  [[nodiscard]] bool is_complete() const {
+    return std::ranges::all_of(certain, [](bool one) { return one; });
+  }
+};
+
 /// A node's operands, for whoever knows how to resolve them: in a graph, or in a function as one caller sees it.
 class PartialOperands {
  public:
@@ -20,8 +38,8 @@ class PartialOperands {
   [[nodiscard]] virtual PartialDims dims(std::size_t input) = 0;
   /// Undefined where it does not follow.
   [[nodiscard]] virtual DataType type(std::size_t input) = 0;
-  /// Contents of a constant of few elements; nothing for anything else.
-  [[nodiscard]] virtual std::optional<Tensor> contents(std::size_t input) = 0;
+  /// Contents of few elements, as far as they are certain; nothing for anything else.
+  [[nodiscard]] virtual std::optional<PartialContents> contents(std::size_t input) = 0;
 };
 
 /// What is certain about the dims of an output of `call.node` (whose attributes are those of the call). Where an operator is not known

@@ -203,7 +203,7 @@ Match<AffineNode> read_binary(Node& node, PassContext& context) {
   if (is_left && node.is("Div")) return Skip{Reason::not_affine, "divides " + name};
 
   AffineNode out{&node, 1 - at, {}, {}};
-  const auto data = context.shapes.of(*node.input(1 - at), context.constants);
+  const auto data = context.constants.dims(*node.input(1 - at));
   if (auto skip = Alignment(node, at, constant.dims, data).place(out, name)) return std::move(*skip);
   if (element_count(constant.dims) == 0) return Skip{out.misplaced, name};
   Affine affine = affine_of(node, at, to_doubles(constant.load()));

@@ -28,7 +28,7 @@ namespace relayout {
 namespace {
 
 std::optional<Dims> shape_of(const Value* value, PassContext& context) {
-  return value != nullptr ? context.shapes.of(*value, context.constants) : std::nullopt;
+  return value != nullptr ? context.constants.dims(*value) : std::nullopt;
 }
 
 /// Contents of a constant of integers, from an input of the node.

@@ -56,7 +56,7 @@ std::optional<Constant> constant_operand(const Node& node, std::size_t index, st
 /// Whether auto_pad = SAME_* adds nothing: max(0, (⌈H/s⌉ − 1)·s + extent − H) elements, none for every H only when the kernel is a point.
 bool same_pads_nothing(const Node& node, const Attributes& attributes, const Dims& kernel, PassContext& context) {
   if (all_are(kernel, 1)) return true;
-  const auto data = context.shapes.of(*node.input(0), context.constants);
+  const auto data = context.constants.dims(*node.input(0));
   if (!data || data->size() != kernel.size() + 2) return false;
   const auto strides = attributes.integers("strides");
   const auto dilations = attributes.integers("dilations");
@@ -121,7 +121,7 @@ std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
   const Dims& dims = out.weight.dims;
   const bool is_right = out.weight_input == 1;
   if (dims.size() < 2) return Skip{Reason::channel_axis_moved, "weight " + label_of(*out.node, out.weight_input) + " is a vector"};
-  const auto data = context.shapes.of(*out.node->input(out.data_input), context.constants);
+  const auto data = context.constants.dims(*out.node->input(out.data_input));
   if (!is_right && !data) return Skip{Reason::rank_unknown, quote(out.node->input(out.data_input)->name())};
   if (!is_right && data->size() < 2)
     return Skip{Reason::channel_axis_moved, quote(out.node->input(out.data_input)->name()) + " is a vector"};

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "model/tensor_data.h"
-#include "ops/certain_shapes.h"
 #include "ops/constants.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -73,7 +72,6 @@ struct ExactBias {
 struct PassContext {
   PassOptions options;
   Constants constants;
-  CertainShapes shapes;
   Findings findings;
   int64_t rewrites = 0;                                         ///< done so far, over all passes
   std::string_view pass;                                        ///< running now

@@ -31,9 +31,10 @@ class Operands : public PartialOperands {
     return found == known_.end() ? std::nullopt : found->second;
   }
   [[nodiscard]] DataType type(std::size_t input) override { return side_.type_of(side_.operand(output_, input)); }
-  [[nodiscard]] std::optional<Tensor> contents(std::size_t input) override {
-    const auto constant = side_.constant(side_.operand(output_, input));
-    return constant ? std::optional(constant->load()) : std::nullopt;
+  [[nodiscard]] std::optional<PartialContents> contents(std::size_t input) override {
+    const Ref operand = side_.operand(output_, input);
+    const auto constant = side_.constant(operand);
+    return constant ? std::optional<PartialContents>(constant->load()) : side_.partial_contents(operand);
   }
 
  private:

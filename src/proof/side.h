@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/constants.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
@@ -63,6 +64,8 @@ class Side {
   void freeze(const Value& value) { frozen_.insert(&value); }
   /// The constant, evaluated if need be; nothing when it is none.
   [[nodiscard]] std::optional<Constant> constant(Ref ref);
+  /// Small contents, as far as they are certain for all calls of the function that makes them.
+  [[nodiscard]] std::optional<PartialContents> partial_contents(Ref ref) { return constants_.contents(*ref.value); }
   /// The same for what is constant as long as nobody replaces it: overridable and trained initializers too.
   [[nodiscard]] std::optional<Constant> contents(Ref ref);
   /// Elements of a constant of a float type, widened; nothing when it is none or larger than `limit` elements.

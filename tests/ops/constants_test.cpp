@@ -106,14 +106,82 @@ TEST_F(ConstantsTest, F40ShapesFollowFromTheInputsThatTheGraphDeclares) {
   EXPECT_THAT(contents<int64_t>("c"), ElementsAre(5));
 }
 
+TEST_F(ConstantsTest, ShapesFollowThroughOperatorsOfSeveralActivations) {
+  parse("r = Relu (x)  p = Concat <axis = 1> (x, r, u)  q = Add (r, u)  a = Shape (p)  b = Shape (q)", "", ", float[2,3] u");
+  EXPECT_THAT(contents<int64_t>("a"), ElementsAre(2, 9));
+  EXPECT_THAT(contents<int64_t>("b"), ElementsAre(2, 3));
+}
+
 TEST_F(ConstantsTest, F40ShapesThatMayDifferAtRunTimeAreNone) {
-  parse("a = Shape (z)  n = NonZero (x)  b = Shape (n)  p = Add (x, u)  c = Shape (p)  l = Reshape (x, to)  d = Shape (l)", "",
-        ", float[N,3] z, float[2,3] u, int64[1] to");
+  parse("a = Shape (z)  n = NonZero (x)  b = Shape (n)  p = Add (z, u)  c = Shape (p)  l = Reshape (x, to)  d = Shape (l)", "",
+        ", float[N,3] z, float[N,3] u, int64[1] to");
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_EQ(reason(name), Reason::not_constant) << name;
   // What value_info says binds nobody.
   model_ = TextModel("g (float[N,3] x) => (y) <float[2,3] r> { y = Relu (x)  r = Neg (x)  s = Shape (r) }").load();
   constants_.clear();
   EXPECT_EQ(reason("s"), Reason::not_constant);
+}
+
+/// A convolution whose batch and image are free: [N, 4, ?, ?].
+const char* const kFreeInputs = ", float[N,3,H,L] z";
+const std::string kFreeListed =
+    "float[4,3,3,3] k, int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] second = {1}, int64[1] third = {2}, "
+    "int64[1] fourth = {3}, int64[1] least = {-3}, int64[1] before_last = {-2}, int64[1] down = {-1}, int64[1] far = {-9}, float half = "
+    "{0.5}";
+
+TEST_F(ConstantsTest, ChannelsOfAFreeBatchAreCertain) {
+  parse(
+      "c = Conv (z, k)  s = Shape (c)  part = Slice (s, second, third)  negative = Slice (s, least, before_last)"
+      "  backwards = Slice (s, second, far, first, down)  reversed = Slice (backwards, first, second)"
+      "  channel = Gather (s, one)  row = Gather (s, second)  vector = Unsqueeze (channel, first)  scalar = Squeeze (part)"
+      "  both = Concat <axis = 0> (vector, part)  as_float = Cast <to = 1> (s)  scaled = Mul (as_float, half)  back = Cast <to = 7> "
+      "(scaled)"
+      "  halved = Gather (back, one)  attribute = Shape <start = 1, end = 2> (c)  a, b, rest = Split <axis = 0> (s, lengths)"
+      "  filled = ConstantOfShape (part)  grown = Expand (half, both)",
+      kFreeListed + ", int64[3] lengths = {1, 1, 2}", kFreeInputs);
+  for (const char* name : {"part", "negative", "channel", "row", "vector", "scalar", "attribute", "b", "reversed"}) {
+    EXPECT_THAT(contents<int64_t>(name), ElementsAre(4)) << name;
+  }
+  EXPECT_THAT(contents<int64_t>("both"), ElementsAre(4, 4));
+  EXPECT_THAT(contents<int64_t>("halved"), ElementsAre(2));
+  EXPECT_THAT(contents<float>("filled"), ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(contents<float>("grown").size(), 16U);
+}
+
+TEST_F(ConstantsTest, WhatDependsOnAFreeDimIsNoConstant) {
+  parse(
+      "c = Conv (z, k)  s = Shape (c)  front = Slice (s, first, third)  behind = Slice (s, second, fourth)  batch = Gather (s, zero)"
+      "  half_known = Concat <axis = 0> (second, front)  a, rest = Split <axis = 0> (s, lengths)  sum = Add (s, second)  n = Size (c)"
+      "  where = Where (picked, s, second)  filled = ConstantOfShape (front)  chosen = Gather (lengths, batch)  last = Shape <start = -1> "
+      "(c)",
+      kFreeListed + ", int64[2] lengths = {1, 3}, bool[4] picked = {1, 0, 0, 0}", kFreeInputs);
+  for (const char* name : {"s", "front", "behind", "batch", "half_known", "a", "rest", "sum", "n", "where", "filled", "chosen", "last"}) {
+    EXPECT_EQ(reason(name), Reason::not_constant) << name;
+  }
+}
+
+TEST_F(ConstantsTest, CertainElementsPassThoseThatAreNot) {
+  parse(
+      "c = Conv (z, k)  s = Shape (c)  sum = Add (s, second)  channel = Gather (sum, one)  where = Where (picked, s, second)"
+      "  chosen = Gather (where, fourth)  wanted = Concat <axis = 0> (first, second, down)  r = Reshape (c, request)  t = Shape (r)"
+      "  groups = Gather (t, second)  request = Concat <axis = 0> (batch, two, two, down)  batch = Slice (s, first, second)",
+      kFreeListed + ", int64[1] two = {2}, bool[4] picked = {1, 1, 1, 0}", kFreeInputs);
+  EXPECT_THAT(contents<int64_t>("channel"), ElementsAre(5));
+  EXPECT_THAT(contents<int64_t>("chosen"), ElementsAre(1));
+  EXPECT_THAT(contents<int64_t>("groups"), ElementsAre(2));
+  EXPECT_EQ(constants_.dims(value("r")), std::optional(Dims{-1, 2, 2, -1}));
+}
+
+TEST_F(ConstantsTest, ShapesFollowOneAnotherWithoutRecursion) {
+  // Each Reshape takes the dims that the one before it made; asked from the end.
+  constexpr int kMany = 20'000;
+  std::string body = "r0 = Relu (z)  ";
+  for (int i = 0; i < kMany; ++i) {
+    const std::string at = std::to_string(i), next = std::to_string(i + 1);
+    body += "s" + at + " = Shape (r" + at + ")  r" + next + " = Reshape (r" + at + ", s" + at + ")  ";
+  }
+  parse(body + "s = Shape (r" + std::to_string(kMany) + ")  part = Slice (s, second, third)", kFreeListed, kFreeInputs);
+  EXPECT_THAT(contents<int64_t>("part"), ElementsAre(3));
 }
 
 TEST_F(ConstantsTest, F41ChainsAreEvaluated) {

@@ -67,6 +67,29 @@ TEST(FoldBatchNormConstants, F34ValueFloats) {
   EXPECT_EQ(result.count("Constant"), 0);
 }
 
+TEST(FoldBatchNormConstants, ParametersOfAsManyElementsAsTheConvolutionHasChannels) {
+  // Batch and image are free, the channels are those of the weight.
+  const auto model = [](const std::string& channels) {
+    return TextModel(
+        "g (float[N,3,H,L] x) => (float[N,4,P,Q] y) <float[4,3,3,3] W, float[4] B, int64[1] first = {1}, int64[1] end = {2}, "
+        "int64[1] least = {-3}, int64[1] last = {-2}, int64[1] none = {0}, int64 one = {1}, float two = {2}, float[4] m, "
+        "float[4] var> { c = Conv (x, W, B)  " +
+        channels +
+        "  s = Expand (two, n)  b = ConstantOfShape <value = float[1] {0.5}> (n)"
+        "  y = BatchNormalization (c, s, b, m, var) }");
+  };
+  for (const char* channels :
+       {"d = Shape (c)  n = Slice (d, first, end)", "d = Shape (c)  n = Slice (d, least, last)",
+        "d = Shape (c)  i = Gather (d, one)  n = Unsqueeze (i, none)",
+        "d = Shape (c)  f = Cast <to = 1> (d)  g = Cast <to = 7> (f)  n = Slice (g, first, end)", "n = Shape <start = 1, end = 2> (c)"}) {
+    SCOPED_TRACE(channels);
+    const auto result = expect_fold(model(channels), 1);
+    EXPECT_EQ(result.model->graph().nodes().size(), 1U) << to_text(*result.model);
+  }
+  // Of the batch nothing is certain.
+  expect_skip("fold-batch-norm", model("d = Shape (c)  n = Slice (d, none, first)"), Reason::not_constant);
+}
+
 onnx::SparseTensorProto sparse(const std::string& name, const std::vector<int64_t>& dims, const std::vector<std::vector<int64_t>>& indices,
                                const std::vector<float>& values) {
   onnx::SparseTensorProto out;

@@ -1,11 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "model/tensor_data.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"
 #include "support/text_model.h"
@@ -23,6 +28,11 @@ void expect_unchanged(const TextModel& model) {
   const auto result = run({kPass}, model);
   EXPECT_TRUE(result.bytes == model.bytes()) << to_text(*result.model);
   EXPECT_TRUE(result.findings.empty()) << result.details();
+}
+
+std::vector<int64_t> integers(const PassResult& result, const std::string& name) {
+  const Tensor tensor = result.model->graph().find(name)->initializer()->data->load();
+  return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.element_count()};
 }
 
 TEST(FoldConstants, ChainsGoAsAWhole) {
@@ -51,6 +61,36 @@ TEST(FoldConstants, TypeOfAnActivationIsEnough) {
                      " y = Min (r, c) }",
                      "g (float[3] x) => (float[3] y) <float c> { r = Relu (x)  y = Min (r, c) }");
   EXPECT_THAT(result.initializer("c"), ElementsAre(6));
+}
+
+TEST(FoldConstants, ChainsOverShapesOfFixedDims) {
+  // A shuffle of channels, as exported: the dims of its Reshapes are computed from those of what is shuffled.
+  const auto result = expect_rewrite(
+      kPass,
+      "g (float[1,4,5,6] x, float[1,4,5,6] z) => (float[1,8,5,6] y) <int64 i0 = {0}, int64 i1 = {1}, int64 i2 = {2}, int64 i3 = {3}, "
+      "int64 two = {2}, float half = {0.5}, int64[1] a = {0}> { c = Concat <axis = 1> (x, z)  s = Shape (c)  n = Gather (s, i0)  t = Shape "
+      "(c)  k = Gather (t, "
+      "i1)"
+      "  h = Gather (s, i2)  l = Gather (s, i3)  kf = Cast <to = 1> (k)  gf = Mul (kf, half)  g = Cast <to = 7> (gf)  u0 = Unsqueeze (n, "
+      "a)  u1 = Unsqueeze (two, a)  u2 = Unsqueeze (g, a)"
+      "  u3 = Unsqueeze (h, a)  u4 = Unsqueeze (l, a)  p = Concat <axis = 0> (u0, u1, u2, u3, u4)  r = Reshape (c, p)"
+      "  w = Transpose <perm = [0, 2, 1, 3, 4]> (r)  u5 = Unsqueeze (k, a)  q = Concat <axis = 0> (u0, u5, u3, u4)  y = Reshape (w, q) }",
+      "g (float[1,4,5,6] x, float[1,4,5,6] z) => (float[1,8,5,6] y) <int64[5] p, int64[4] q> { c = Concat <axis = 1> (x, z)"
+      "  r = Reshape (c, p)  w = Transpose <perm = [0, 2, 1, 3, 4]> (r)  y = Reshape (w, q) }");
+  EXPECT_THAT(integers(result, "p"), ElementsAre(1, 2, 4, 5, 6));
+  EXPECT_THAT(integers(result, "q"), ElementsAre(1, 8, 5, 6));
+}
+
+TEST(FoldConstants, WithAFreeBatchOnlyTheCertainDimsAreStored) {
+  expect_rewrite(
+      kPass,
+      "g (float[N,4,5,6] x) => (float[N,4,5,6] y) <int64 i0 = {0}, int64 i1 = {1}, float half = {0.5}, int64[1] a = {0}, "
+      "int64[1] rest = {-1}> { r = Relu (x)  s = Shape (r)  n = Gather (s, i0)  k = Gather (s, i1)  kf = Cast <to = 1> (k)  hf = Mul (kf, "
+      "half)  h = Cast <to = 7> (hf)"
+      "  u0 = Unsqueeze (n, a)  u1 = Unsqueeze (h, a)  q = Concat <axis = 0> (u0, u1, rest)  t = Reshape (r, q)  y = Reshape (t, s) }",
+      "g (float[N,4,5,6] x) => (float[N,4,5,6] y) <int64 i0 = {0}, int64[1] a = {0}, int64[1] rest = {-1}, int64[1] u1 = {2}> {"
+      "  r = Relu (x)  s = Shape (r)  n = Gather (s, i0)  u0 = Unsqueeze (n, a)  q = Concat <axis = 0> (u0, u1, rest)"
+      "  t = Reshape (r, q)  y = Reshape (t, s) }");
 }
 
 TEST(FoldConstants, SeveralOutputs) {

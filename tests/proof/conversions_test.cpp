@@ -136,6 +136,19 @@ TEST(ProofOfConversions, ReshapesBetweenConvolutionAndBatchNormalization) {
   EXPECT_TRUE(is_proved_conversion(with("parts"), 1));
 }
 
+TEST(ProofOfConversions, ParametersOfAsManyElementsAsThereAreChannels) {
+  const Example before = Example(
+                             "g (float[N,8,H,L] x) => (float[N,5,H,L] y) { c = Conv (x, k) d = Shape (c) n = Slice (d, first, end)"
+                             " r = Gather (scales, d0) s = Expand (bn_scale, n) y = BatchNormalization (c, s, bn_bias, bn_mean, bn_var) "
+                             " d0 = Gather (d, first) }")
+                             .add("k", normal("k", {5, 8, 1, 1}))
+                             .add("scales", normal("scales", {9}))
+                             .add("first", std::vector<int64_t>{1})
+                             .add("end", std::vector<int64_t>{2})
+                             .add("bn", BatchNorm("bn", 5));
+  EXPECT_TRUE(is_proved_conversion(before, 1));
+}
+
 TEST(ProofOfConversions, ShapesOfWhatWasFolded) {
   const std::string head = "g (float[1,8,6,6] x, float[5,36] z) => (float[1,5,6,6] y, float[1,5,6,6] u) {";
   Example before = Example(head +
