@@ -21,9 +21,7 @@
 namespace relayout::test {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 const std::string kPass = "conv-weights-layout";
 
