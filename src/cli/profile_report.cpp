@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/profile_table.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
@@ -227,7 +229,7 @@ std::string operator_text(const std::string& op, std::size_t width) {
 }
 
 std::string node_text(const std::string& name, std::size_t width) {
-  const std::string whole = escape(name);
+  std::string whole = escape(name);
   if (width == 0 || width >= kWide || name.find('/') == std::string::npos) return whole;
   // Exporters repeat the scope in each part of a path: "/features/features.2/conv/conv.0/Conv".
   std::string out;

@@ -117,7 +117,7 @@ std::vector<PairedLine> paired_nodes(const ProfileComparison& comparison) {
   for (const PairedRow& pair : comparison.rows) {
     const ProfileRow* const a = pair.a ? &comparison.a.rows[*pair.a] : nullptr;
     const ProfileRow* const b = pair.b ? &comparison.b.rows[*pair.b] : nullptr;
-    const ProfileRow& either = a != nullptr ? *a : *b;
+    const ProfileRow& either = pair.a ? comparison.a.rows[*pair.a] : comparison.b.rows[pair.b.value()];
     if (either.is_executor()) continue;
     PairedLine line{either.node, either.op_type, std::nullopt, std::nullopt, pair.cause};
     if (a != nullptr) line.a_us = a->us;

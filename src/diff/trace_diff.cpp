@@ -1,9 +1,7 @@
 // Two traces name by name: TraceDiff's classes on counts, and what intervals say of times.
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 #include <vector>

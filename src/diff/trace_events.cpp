@@ -1,6 +1,7 @@
 // JSON traces, read twice: the first time for the spans of steps, which may stand anywhere, the second time for what ran in them.
 #include "diff/trace_events.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

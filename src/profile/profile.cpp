@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>

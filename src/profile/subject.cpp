@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/interrupt.h"

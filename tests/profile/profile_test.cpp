@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <cmath>
-#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
