@@ -138,6 +138,10 @@ void CertainShapes::answer(Open first, Constants& constants) {
 }
 
 FunctionInstance CertainShapes::compose(const Op& op, const Node& call, Constants& constants) {
+  // The dims of all operands first: a body that needs what has not been looked at is refused at once.
+  for (const Value* input : call.inputs()) {
+    if (input != nullptr) answer({input, Question::dims}, constants);
+  }
   Operands operands(call, *this, constants);
   for (;;) {
     FunctionInstance body = relayout::compose(op, call, operands);
