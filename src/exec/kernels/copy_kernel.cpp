@@ -9,7 +9,7 @@
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/loops.h"
+#include "ops/loops/loops.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -15,10 +15,10 @@
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/loops.h"
 #include "exec/kernels/wide_math.h"
 #include "exec/primitives.h"
 #include "ops/loops/dtypes.h"
+#include "ops/loops/loops.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "model/attributes.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
+#include "ops/loops/loops.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -184,22 +186,22 @@ bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
 
 /// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
 void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<double>& scale) {
-  const Dims &dims = weights.dims(), &strides = weights.strides();
-  const int64_t per_group = dims[0] / spec.groups;
-  Dims index(dims.size(), 0);
-  float* const data = weights.data<float>();
-  const int64_t count = weights.element_count();
-  int64_t offset = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t channel = spec.transposed ? index[0] / per_group * dims[1] + index[1] : index[0];
-    data[offset] = static_cast<float>(static_cast<double>(data[offset]) * element_at(scale, channel));
-    for (std::size_t axis = dims.size(); axis-- > 0;) {
-      offset += strides[axis];
-      if (++index[axis] < dims[axis]) break;
-      offset -= index[axis] * strides[axis];
-      index[axis] = 0;
-    }
+  Dims dims = weights.dims(), places = weights.strides(), channels(dims.size(), 0);
+  channels[spec.transposed ? 1 : 0] = 1;
+  if (spec.transposed) {
+    // Dim 0 has the groups' inputs, group by group; each group has its own dims[1] outputs.
+    const int64_t inputs = dims[0] / spec.groups;
+    channels.insert(channels.begin(), dims[1]);
+    places.insert(places.begin(), places[0] * inputs);
+    dims[0] = inputs;
+    dims.insert(dims.begin(), spec.groups);
   }
+  const Loops loops = simplify(dims, {places, channels}, 0);
+  float* const data = weights.data<float>();
+  for_each_outer(loops, loops.dims.size(), 0, weights.element_count(), [&](std::span<const int64_t> offsets) {
+    float& weight = data[offsets[0]];
+    weight = static_cast<float>(static_cast<double>(weight) * element_at(scale, offsets[1]));
+  });
 }
 
 /// A tensor that may be written: the one given when nobody else holds it.

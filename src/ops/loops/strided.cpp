@@ -18,6 +18,7 @@
 #include "base/positions.h"
 #include "base/threads.h"
 #include "ops/loops/dtypes.h"
+#include "ops/loops/loops.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -81,34 +82,17 @@ Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims) {
 
 StridedLoop::StridedLoop(std::span<const int64_t> dims, std::vector<Operand> operands) : operands_(std::move(operands)) {
   const bool empty = std::ranges::find(dims, 0) != dims.end();
-  std::vector<Dims> merged(operands_.size());
-  if (!empty) {
-    for (const std::size_t axis : memory_order(dims, operands_)) {
-      const bool joins = !dims_.empty() && [&] {
-        for (std::size_t k = 0; k < operands_.size(); ++k) {
-          if (merged[k].back() != operands_[k].strides[axis] * dims[axis]) return false;
-        }
-        return true;
-      }();
-      if (joins)
-        dims_.back() *= dims[axis];
-      else
-        dims_.push_back(dims[axis]);
-      for (std::size_t k = 0; k < operands_.size(); ++k) {
-        if (joins)
-          merged[k].back() = operands_[k].strides[axis];
-        else
-          merged[k].push_back(operands_[k].strides[axis]);
-      }
-    }
+  std::vector<Dims> strides;
+  for (const Operand& each : operands_) strides.push_back(each.strides);
+  Loops merged = merge_dims(dims, strides, empty ? std::vector<std::size_t>{} : memory_order(dims, operands_));
+  if (merged.dims.empty()) {
+    merged.dims.push_back(empty ? 0 : 1);
+    for (Dims& each : merged.strides) each.push_back(1);
   }
-  if (dims_.empty()) {
-    dims_.push_back(empty ? 0 : 1);
-    for (Dims& strides : merged) strides.push_back(1);
-  }
+  dims_ = std::move(merged.dims);
   for (std::size_t k = 0; k < operands_.size(); ++k) {
-    run_strides_.push_back(merged[k].back());
-    operands_[k].strides = std::move(merged[k]);
+    run_strides_.push_back(merged.strides[k].back());
+    operands_[k].strides = std::move(merged.strides[k]);
   }
   rows_ = empty ? 0 : std::accumulate(dims_.begin(), dims_.end() - 1, int64_t{1}, std::multiplies<>());
 }

@@ -20,9 +20,12 @@ struct Loops {
 inline constexpr std::size_t kMostLoopDims = 32;
 inline constexpr std::size_t kMostLoopTensors = 12;
 
+/// Dims in the order given, outermost first; neighbours that every tensor walks as one are merged.
+[[nodiscard]] Loops merge_dims(std::span<const int64_t> dims, const std::vector<Dims>& strides, std::span<const std::size_t> order);
+
 /// Puts dims into the order of `leader`'s strides (largest outside), drops dims of size 1, and merges neighbours that every tensor
 /// walks as one. Error{unsupported} when more than kMostLoopDims are left.
-[[nodiscard]] Loops simplify(const Dims& dims, std::vector<Dims> strides, std::size_t leader);
+[[nodiscard]] Loops simplify(const Dims& dims, const std::vector<Dims>& strides, std::size_t leader);
 
 /// Calls work(offsets) for each combination of the outer `levels` dims with index in [begin, end) of their product, row-major;
 /// offsets are in elements, one per tensor.

@@ -1,11 +1,12 @@
 // Simplifies the dims that several strided tensors are walked over together.
-#include "exec/kernels/loops.h"
+#include "ops/loops/loops.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,7 @@
 
 namespace relayout {
 
-Loops simplify(const Dims& dims, std::vector<Dims> strides, std::size_t leader) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] != 1) order.push_back(i);
-  }
-  std::ranges::stable_sort(order,
-                           [&](std::size_t a, std::size_t b) { return std::abs(strides[leader][a]) > std::abs(strides[leader][b]); });
-
+Loops merge_dims(std::span<const int64_t> dims, const std::vector<Dims>& strides, std::span<const std::size_t> order) {
   Loops out;
   out.strides.resize(strides.size());
   for (const std::size_t dim : order) {
@@ -35,6 +29,17 @@ Loops simplify(const Dims& dims, std::vector<Dims> strides, std::size_t leader) 
       for (std::size_t t = 0; t < strides.size(); ++t) out.strides[t].push_back(strides[t][dim]);
     }
   }
+  return out;
+}
+
+Loops simplify(const Dims& dims, const std::vector<Dims>& strides, std::size_t leader) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1) order.push_back(i);
+  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return std::abs(strides[leader][a]) > std::abs(strides[leader][b]); });
+  Loops out = merge_dims(dims, strides, order);
   if (out.dims.empty()) {
     out.dims.push_back(1);
     for (Dims& tensor : out.strides) tensor.push_back(0);
