@@ -64,7 +64,7 @@ struct StepInfo {
   std::string layout;          ///< of the first output: "contiguous", "channels-last", "strided"
   int64_t output_bytes = 0;
   int64_t bytes = 0;       ///< of all operands as they are stored, each once
-  int64_t macs = 0;        ///< multiply-accumulates, counted at the last step of a node
+  int64_t macs = 0;        ///< multiply-accumulates
   int64_t live_bytes = 0;  ///< of activations in the arena while it runs
   int threads = 1;
   Dims dims;

@@ -311,7 +311,6 @@ class ConvolutionLowering {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
     }
-    lowering_.steps.count_macs(macs_);
     return true;
   }
 
@@ -360,6 +359,7 @@ class ConvolutionLowering {
     places.push_back(destination);
     roles.emplace_back(Argument::destination, 0);
     lowering_.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads_);
+    lowering_.steps.count_macs(macs_);
   }
 
   /// Products of unfolded windows apply post-ops element by element, in loops that are not widened: a pass of their own is faster.

@@ -82,7 +82,6 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
     if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
     throw Error(error.kind(), label + ": " + error.what(), error.hint());
   }
-  lowering.steps.end();
   if (!lowering.settings.observe) return;
   const ProgramNode& last = group.last();
   observe(lowering, *last.node, last.outputs, plan);

@@ -112,7 +112,6 @@ int StepWriter::use_threads(double nanoseconds) {
 
 void StepWriter::begin(const Group& group, const ValueFacts& facts) {
   about_ = {};
-  macs_ = 0;
   for (const ProgramNode* part : group.nodes) {
     const Node& node = *part->node;
     if (part == group.nodes.front()) {
@@ -131,12 +130,6 @@ void StepWriter::begin(const Group& group, const ValueFacts& facts) {
 void StepWriter::begin(const Value& output) {
   about_ = {};
   about_.node = output.name();
-}
-
-void StepWriter::end() {
-  plan_.info.macs += macs_;
-  if (!plan_.info.steps.empty()) plan_.info.steps.back().macs += macs_;
-  macs_ = 0;
 }
 
 StepInfo& StepWriter::record(const TensorDesc& output, std::string_view implementation) {

@@ -29,8 +29,6 @@ class StepWriter {
 
   /// Steps from here on are this group's.
   void begin(const Group& group, const ValueFacts& facts);
-  /// The group is done: what it counted is its last step's.
-  void end();
   /// Steps from here on are copies of this output of the graph.
   void begin(const Value& output);
 
@@ -52,7 +50,11 @@ class StepWriter {
   void note_view(const TensorDesc& desc) { record(desc, "view").kind = StepKind::view; }
   /// Copies between two places of the same dims: a reorder, a pack or a copy inside a node.
   void copy(const Place& from, const Place& to, StepKind kind);
-  void count_macs(int64_t macs) { macs_ += macs; }
+  /// Multiply-accumulates of the step appended last.
+  void count_macs(int64_t macs) {
+    plan_.info.macs += macs;
+    plan_.info.steps.back().macs += macs;
+  }
   void count_packed(int64_t bytes) { plan_.info.packed_bytes += bytes; }
   /// Threads for a step of so many nanoseconds on one thread; sets them in the library, so that primitives made next are made for them.
   int use_threads(double nanoseconds);
@@ -64,8 +66,7 @@ class StepWriter {
   Plan& plan_;
   PrimitiveLibrary* library_;
   int threads_;
-  StepInfo about_;    ///< what the steps of the running group have in common
-  int64_t macs_ = 0;  ///< of the running group
+  StepInfo about_;  ///< what the steps of the running group have in common
 };
 
 }  // namespace relayout
