@@ -1,8 +1,9 @@
 // What a measurement depends on besides the model: processor, instruction set, versions, how many processors this process may use.
 #include "profile/context.h"
 
+#include <stdlib.h>
+
 #include <cstddef>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>

@@ -15,6 +15,7 @@
 #include "profile/causes.h"
 #include "profile/recorder.h"
 #include "profile/subject.h"
+#include "relayout/estimate.h"
 #include "relayout/proof.h"
 
 namespace relayout {

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/interrupt.h"
-#include "base/statistics.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/tensor_data.h"
