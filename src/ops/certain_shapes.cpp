@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,7 +18,6 @@
 #include "ops/partial_contents.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {

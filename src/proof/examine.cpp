@@ -1,6 +1,8 @@
 // One look at a claim without affines: constants, inputs, nodes of the same operator, nodes that one model does without. A claim that fails
 // is described where the two models meet again, so that one wrong node shows as one.
 
+#include "proof/examine.h"
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -16,13 +18,13 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "proof/affine.h"
+#include "proof/claim.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/product.h"
-#include "proof/prover.h"
 #include "proof/recompute.h"
 #include "proof/side.h"
-#include "proof/tensors.h"
+#include "proof/sides.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
@@ -56,68 +58,12 @@ Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
   return Unexplained::Kind::tensor;
 }
 
-}  // namespace
-
-Look Prover::examine(Claim claim) {
-  Look look;
-  if (claim.is_flat) {
-    examine_flat(std::move(claim), look);
-  } else if (claim.is_plain()) {
-    examine_plain(claim, look);
-    // A Reshape that only one model has: perhaps the elements are the same all the same.
-    Look flat;
-    if (!look.issues.empty() && examine_reshaped(claim, flat)) return flat;
-  } else {
-    examine_affine(std::move(claim), look);
-  }
-  return look;
-}
-
-void Prover::examine_plain(Claim claim, Look& look) {
-  for (;;) {
-    claim.a = a_.resolve(claim.a);
-    claim.b = b_.resolve(claim.b);
-    if (!claim.a || !claim.b) {
-      if (claim.a || claim.b)
-        look.issues.push_back(issue_of_reader(Unexplained::Kind::operand, claim, "has an operand that is absent in the other model"));
-      return;
-    }
-    if (examine_leaves(claim, look)) return;
-    const Node* const node_a = claim.a.value->producer();
-    const Node* const node_b = claim.b.value->producer();
-    bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
-    // One that does nothing is not the other model's that does, nor one of two in a row the other model's only one.
-    const bool hands_on = same && is_identity(a_, claim.a);
-    same = same && hands_on == is_identity(b_, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
-    if (same && is_linear(*node_a) && examine_linear(claim, look)) return;
-    const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);
-    if (both_reshape && examine_reshaped(claim, look)) return;
-    if (!same && examine_product(claim, look)) return;
-    // Of Shape and its kin the operand matters by its dims alone, which are in the result.
-    const bool is_shape = same && traits_of(*node_b).reads(0) != Reads::elements;
-    const bool is_constant = (!same || is_shape) && a_.constant(claim.a) && b_.constant(claim.b);
-    if (is_constant) return compare_tensors(claim, look, nullptr);
-    if (!same && step_down(claim, look)) continue;
-    if (!same && examine_moved_quantizer(claim, look)) return;
-    const auto step_a = read_step(a_, claim.a, false);
-    const auto step_b = read_step(b_, claim.b, true);
-    const bool same_steps = same && step_a && step_b && same_lanes(*step_a, *step_b);
-    if ((step_a || step_b) && !same_steps) {
-      claim.origin_a = claim.a;
-      claim.origin_b = claim.b;
-      return examine_affine(std::move(claim), look);
-    }
-    if (same) return examine_nodes(claim, look);
-    return resynchronize(claim, look);
-  }
-}
-
-bool Prover::examine_leaves(const Claim& claim, Look& look) {
+bool examine_leaves(Sides& sides, const Claim& claim, Look& look) {
   std::vector<const Node*> path_a, path_b;
-  const Value* const leaf_a = a_.stored(claim.a, &path_a);
-  const Value* const leaf_b = b_.stored(claim.b, &path_b);
+  const Value* const leaf_a = sides.a.stored(claim.a, &path_a);
+  const Value* const leaf_b = sides.b.stored(claim.b, &path_b);
   if (leaf_a != nullptr && leaf_b != nullptr) {
-    compare_tensors(claim, look, leaf_b);
+    compare_tensors(sides, claim, look, leaf_b);
     look.nodes_a.insert(look.nodes_a.end(), path_a.begin(), path_a.end());
     look.nodes_b.insert(look.nodes_b.end(), path_b.begin(), path_b.end());
     const bool same_paths = std::ranges::equal(path_a, path_b, [](const Node* a, const Node* b) { return same_operator(*a, *b); });
@@ -125,149 +71,53 @@ bool Prover::examine_leaves(const Claim& claim, Look& look) {
     return true;
   }
   if (claim.a.value->producer() != nullptr || claim.b.value->producer() != nullptr) return false;
-  if (leaf_a != nullptr || leaf_b != nullptr || !same_input(*claim.a.value, *claim.b.value)) {
-    look.issues.push_back(issue_of_other_value(claim, *claim.a.value));
+  if (leaf_a != nullptr || leaf_b != nullptr || !sides.same_input(*claim.a.value, *claim.b.value)) {
+    look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
   }
   return true;
 }
 
-bool Prover::same_input(const Value& a, const Value& b) const {
-  const auto found = inputs_.find(&b);
-  return found != inputs_.end() && found->second == &a;
-}
-
-std::optional<Difference> Prover::tensor_difference(Ref a, Ref b) {
-  const auto [known, is_new] = differences_.try_emplace({a, b});
-  if (!is_new) return known->second;
-  const auto of_a = a_.contents(a);
-  const auto of_b = b_.contents(b);
-  if (of_a && of_b) known->second = difference(*of_a, *of_b);
-  return known->second;
-}
-
-void Prover::compare_tensors(const Claim& claim, Look& look, const Value* leaf) {
-  const auto found = tensor_difference(claim.a, claim.b);
-  look.constants_a.push_back(claim.a);
-  look.constants_b.push_back(claim.b);
-  if (found && found->values == 0) {
-    const auto a = a_.contents(claim.a);
-    const auto b = b_.contents(claim.b);
-    look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
-    return;
-  }
-  // Behind a Transpose the constant goes on under its old name.
-  const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
-  const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
-  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
-  const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
-  if (found) {
-    look.issues.push_back({{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it",
-                            found->values, found->largest, false},
-                           order_of(claim)});
-  } else {
-    look.issues.push_back(
-        {{kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
-         order_of(claim)});
-  }
-}
-
-bool Prover::step_down(Claim& claim, Look& look) {
-  const Node* const node_a = claim.a.value->producer();
-  if (is_identity(a_, claim.a)) {
-    look.bypassed.push_back(node_a);
-    claim.a = a_.operand(claim.a, 0);
-    return true;
-  }
-  const Node* const node_b = claim.b.value->producer();
-  if (is_identity(b_, claim.b)) {
-    look.nodes_b.push_back(node_b);
-    claim.b = b_.operand(claim.b, 0);
-    return true;
-  }
-  if (const Ref down = behind_transposes(a_, claim.a, look.bypassed)) {
-    claim.a = down;
-    return true;
-  }
-  if (const Ref down = behind_transposes(b_, claim.b, look.nodes_b)) {
-    claim.b = down;
-    return true;
-  }
-  if (const auto inside = a_.entered(claim.a)) {
-    look.nodes_a.push_back(node_a);
-    claim.a = *inside;
-    return true;
-  }
-  if (const auto inside = b_.entered(claim.b)) {
-    look.nodes_b.push_back(node_b);
-    claim.b = *inside;
-    return true;
-  }
-  return false;
-}
-
-void Prover::compare_heads(const Claim& claim, std::string_view ignored, Look& look) {
-  const Node& a = *claim.a.value->producer();
-  const Node& b = *claim.b.value->producer();
-  const std::size_t issues = look.issues.size();
-  if (!same_semantics(a, claim.a.call, b, claim.b.call)) {
-    look.issues.push_back(issue_of_node(
-        Unexplained::Kind::node_changed, b, false,
-        "is of opset " + std::to_string(b.opset()) + ", was of " + std::to_string(a.opset()) + ", where its operator is another version"));
-  }
-  if (!makes_same_outputs(a, b)) {
-    look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, b, false, "makes other outputs than before"));
-  }
-  if (claim.a.value->output_index() != claim.b.value->output_index()) {
-    look.issues.push_back(issue_of_reader(Unexplained::Kind::operand, claim,
-                                          "reads output " + std::to_string(claim.b.value->output_index()) + " of " + b.label() +
-                                              " where output " + std::to_string(claim.a.value->output_index()) + " was read"));
-  }
-  const auto moved = moved_argument(a, b);
-  for (const std::string& name : different_attributes(a_, claim.a, b_, claim.b, ignored)) {
-    if (moved && moved->attribute == name && is_same_argument(a_, claim.a, b_, claim.b, *moved)) continue;
-    look.issues.push_back(issue_of_node(Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
-  }
-  look.nodes_a.push_back(&a);
-  look.nodes_b.push_back(&b);
-  if (look.issues.size() == issues) look.equal_nodes.emplace_back(&a, &b);
-}
-
-void Prover::examine_nodes(const Claim& claim, Look& look) {
-  const Node& node = *claim.b.value->producer();
-  compare_heads(claim, {}, look);
-  look.is_exclusive = claim.a.call == nullptr && claim.b.call == nullptr && is_random(node, b_.function_of(node) != nullptr);
-  examine_operands(claim, 0, look);
-  examine_bodies(claim, look);
-}
-
-void Prover::examine_operands(const Claim& claim, std::size_t first, Look& look) {
-  const Node& a = *claim.a.value->producer();
-  const Node& b = *claim.b.value->producer();
-  const auto moved = moved_argument(a, b);
-  for (std::size_t i = first; i < std::max(a.inputs().size(), b.inputs().size()); ++i) {
-    const Ref of_a = a_.operand(claim.a, i);
-    const Ref of_b = b_.operand(claim.b, i);
-    if (!of_a && !of_b) continue;
-    if (moved && moved->input == i && is_same_argument(a_, claim.a, b_, claim.b, *moved)) {
-      if (of_a) look.constants_a.push_back(of_a);
-      if (of_b) look.constants_b.push_back(of_b);
-      continue;
+void examine_plain(Sides& sides, Claim claim, Look& look) {
+  for (;;) {
+    claim.a = sides.a.resolve(claim.a);
+    claim.b = sides.b.resolve(claim.b);
+    if (!claim.a || !claim.b) {
+      if (claim.a || claim.b)
+        look.issues.push_back(
+            issue_of_reader(sides, Unexplained::Kind::operand, claim, "has an operand that is absent in the other model"));
+      return;
     }
-    Claim operand{of_a, of_b, {}, {}, {}, {}, &b};
-    if (!of_a || !of_b) {
-      look.issues.push_back(issue_of_node(Unexplained::Kind::operand, b, false,
-                                          of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
-                                               : "has lost its operand " + quote(of_a.value->name())));
-    } else if (a_.stored(of_a) != nullptr && b_.stored(of_b) != nullptr) {
-      // Looked at here, so that another reading of the whole node can be tried when they differ.
-      (void)examine_leaves(operand, look);
-    } else {
-      look.claims.push_back(std::move(operand));
+    if (examine_leaves(sides, claim, look)) return;
+    const Node* const node_a = claim.a.value->producer();
+    const Node* const node_b = claim.b.value->producer();
+    bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
+    // One that does nothing is not the other model's that does, nor one of two in a row the other model's only one.
+    const bool hands_on = same && is_identity(sides.a, claim.a);
+    same = same && hands_on == is_identity(sides.b, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
+    if (same && is_linear(*node_a) && examine_linear(sides, claim, look)) return;
+    const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);
+    if (both_reshape && examine_reshaped(sides, claim, look)) return;
+    if (!same && examine_product(sides, claim, look)) return;
+    // Of Shape and its kin the operand matters by its dims alone, which are in the result.
+    const bool is_shape = same && traits_of(*node_b).reads(0) != Reads::elements;
+    const bool is_constant = (!same || is_shape) && sides.a.constant(claim.a) && sides.b.constant(claim.b);
+    if (is_constant) return compare_tensors(sides, claim, look, nullptr);
+    if (!same && step_down(sides, claim, look)) continue;
+    if (!same && examine_moved_quantizer(sides, claim, look)) return;
+    const auto step_a = read_step(sides.a, claim.a, false);
+    const auto step_b = read_step(sides.b, claim.b, true);
+    const bool same_steps = same && step_a && step_b && same_lanes(*step_a, *step_b);
+    if ((step_a || step_b) && !same_steps) {
+      claim.origin_a = claim.a;
+      claim.origin_b = claim.b;
+      return examine_affine(sides, std::move(claim), look);
     }
+    if (same) return examine_nodes(sides, claim, look);
+    return resynchronize(sides, claim, look);
   }
 }
 
-void Prover::examine_bodies(const Claim& claim, Look& look) {
+void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
   if (a.subgraphs().size() == b.subgraphs().size()) {
@@ -286,20 +136,175 @@ void Prover::examine_bodies(const Claim& claim, Look& look) {
       const auto found = std::ranges::find(names_b, names_a[i]);
       if (found == names_b.end()) continue;
       found->clear();
-      pair_graphs(*a.subgraphs()[i], claim.a.call, *b.subgraphs()[static_cast<std::size_t>(found - names_b.begin())], claim.b.call, look);
+      pair_graphs(sides, *a.subgraphs()[i], claim.a.call, *b.subgraphs()[static_cast<std::size_t>(found - names_b.begin())], claim.b.call,
+                  look);
     }
   }
-  const Graph* const function_a = a_.function_of(a);
-  const Graph* const function_b = b_.function_of(b);
+  const Graph* const function_a = sides.a.function_of(a);
+  const Graph* const function_b = sides.b.function_of(b);
   if ((function_a != nullptr) != (function_b != nullptr)) {
-    look.issues.push_back(issue_of_node(Unexplained::Kind::graph, b, false, "calls a function that only one of the models has"));
-  } else if (function_b != nullptr && !graphs_.contains(function_b)) {
-    pair_graphs(*function_a, nullptr, *function_b, nullptr, look);
+    look.issues.push_back(issue_of_node(sides, Unexplained::Kind::graph, b, false, "calls a function that only one of the models has"));
+  } else if (function_b != nullptr && sides.graph_of_first(*function_b) == nullptr) {
+    pair_graphs(sides, *function_a, nullptr, *function_b, nullptr, look);
+  }
+}
+
+}  // namespace
+
+Look examine(Sides& sides, Claim claim) {
+  Look look;
+  if (claim.is_flat) {
+    examine_flat(sides, std::move(claim), look);
+  } else if (claim.is_plain()) {
+    examine_plain(sides, claim, look);
+    // A Reshape that only one model has: perhaps the elements are the same all the same.
+    Look flat;
+    if (!look.issues.empty() && examine_reshaped(sides, claim, flat)) return flat;
+  } else {
+    examine_affine(sides, std::move(claim), look);
+  }
+  return look;
+}
+
+void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf) {
+  const auto found = sides.tensor_difference(claim.a, claim.b);
+  look.constants_a.push_back(claim.a);
+  look.constants_b.push_back(claim.b);
+  if (found && found->values == 0) {
+    const auto a = sides.a.contents(claim.a);
+    const auto b = sides.b.contents(claim.b);
+    look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
+    return;
+  }
+  // Behind a Transpose the constant goes on under its old name.
+  const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
+  const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
+  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
+  const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
+  if (found) {
+    look.issues.push_back({{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it",
+                            found->values, found->largest, false},
+                           order_of(sides, claim)});
+  } else {
+    look.issues.push_back(
+        {{kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
+         order_of(sides, claim)});
+  }
+}
+
+bool step_down(Sides& sides, Claim& claim, Look& look) {
+  const Node* const node_a = claim.a.value->producer();
+  if (is_identity(sides.a, claim.a)) {
+    look.bypassed.push_back(node_a);
+    claim.a = sides.a.operand(claim.a, 0);
+    return true;
+  }
+  const Node* const node_b = claim.b.value->producer();
+  if (is_identity(sides.b, claim.b)) {
+    look.nodes_b.push_back(node_b);
+    claim.b = sides.b.operand(claim.b, 0);
+    return true;
+  }
+  if (const Ref down = behind_transposes(sides.a, claim.a, look.bypassed)) {
+    claim.a = down;
+    return true;
+  }
+  if (const Ref down = behind_transposes(sides.b, claim.b, look.nodes_b)) {
+    claim.b = down;
+    return true;
+  }
+  if (const auto inside = sides.a.entered(claim.a)) {
+    look.nodes_a.push_back(node_a);
+    claim.a = *inside;
+    return true;
+  }
+  if (const auto inside = sides.b.entered(claim.b)) {
+    look.nodes_b.push_back(node_b);
+    claim.b = *inside;
+    return true;
+  }
+  return false;
+}
+
+void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look) {
+  const Node& a = *claim.a.value->producer();
+  const Node& b = *claim.b.value->producer();
+  const std::size_t issues = look.issues.size();
+  if (!same_semantics(a, claim.a.call, b, claim.b.call)) {
+    look.issues.push_back(issue_of_node(
+        sides, Unexplained::Kind::node_changed, b, false,
+        "is of opset " + std::to_string(b.opset()) + ", was of " + std::to_string(a.opset()) + ", where its operator is another version"));
+  }
+  if (!makes_same_outputs(a, b)) {
+    look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_changed, b, false, "makes other outputs than before"));
+  }
+  if (claim.a.value->output_index() != claim.b.value->output_index()) {
+    look.issues.push_back(issue_of_reader(sides, Unexplained::Kind::operand, claim,
+                                          "reads output " + std::to_string(claim.b.value->output_index()) + " of " + b.label() +
+                                              " where output " + std::to_string(claim.a.value->output_index()) + " was read"));
+  }
+  const auto moved = moved_argument(a, b);
+  for (const std::string& name : different_attributes(sides.a, claim.a, sides.b, claim.b, ignored)) {
+    if (moved && moved->attribute == name && is_same_argument(sides.a, claim.a, sides.b, claim.b, *moved)) continue;
+    look.issues.push_back(issue_of_node(sides, Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
+  }
+  look.nodes_a.push_back(&a);
+  look.nodes_b.push_back(&b);
+  if (look.issues.size() == issues) look.equal_nodes.emplace_back(&a, &b);
+}
+
+void examine_nodes(Sides& sides, const Claim& claim, Look& look) {
+  const Node& node = *claim.b.value->producer();
+  compare_heads(sides, claim, {}, look);
+  look.is_exclusive = claim.a.call == nullptr && claim.b.call == nullptr && is_random(node, sides.b.function_of(node) != nullptr);
+  examine_operands(sides, claim, 0, look);
+  examine_bodies(sides, claim, look);
+}
+
+void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look) {
+  const Node& a = *claim.a.value->producer();
+  const Node& b = *claim.b.value->producer();
+  const auto moved = moved_argument(a, b);
+  for (std::size_t i = first; i < std::max(a.inputs().size(), b.inputs().size()); ++i) {
+    const Ref of_a = sides.a.operand(claim.a, i);
+    const Ref of_b = sides.b.operand(claim.b, i);
+    if (!of_a && !of_b) continue;
+    if (moved && moved->input == i && is_same_argument(sides.a, claim.a, sides.b, claim.b, *moved)) {
+      if (of_a) look.constants_a.push_back(of_a);
+      if (of_b) look.constants_b.push_back(of_b);
+      continue;
+    }
+    Claim operand{of_a, of_b, {}, {}, {}, {}, &b};
+    if (!of_a || !of_b) {
+      look.issues.push_back(issue_of_node(sides, Unexplained::Kind::operand, b, false,
+                                          of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
+                                               : "has lost its operand " + quote(of_a.value->name())));
+    } else if (sides.a.stored(of_a) != nullptr && sides.b.stored(of_b) != nullptr) {
+      // Looked at here, so that another reading of the whole node can be tried when they differ.
+      (void)examine_leaves(sides, operand, look);
+    } else {
+      look.claims.push_back(std::move(operand));
+    }
+  }
+}
+
+void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look) {
+  if (a.inputs().size() != b.inputs().size() || a.outputs().size() != b.outputs().size()) {
+    const std::string where = b.is_function()        ? "function " + quote(b.function()->name())
+                              : b.owner() != nullptr ? "a graph in " + b.owner()->label()
+                                                     : "the graph";
+    look.issues.push_back({{Unexplained::Kind::graph, "", where + " has another number of inputs or outputs", 0, 0, false},
+                           b.owner() != nullptr ? sides.b.order_of(*b.owner()) : 0});
+    return;
+  }
+  look.graphs.emplace_back(&a, &b);
+  for (std::size_t i = 0; i < b.outputs().size(); ++i) {
+    look.claims.push_back({{a.outputs()[i], call_a}, {b.outputs()[i], call_b}, {}, {}, {}, {}, b.owner()});
   }
 }
 
 /// The operators differ, and nothing accounts for it. Where the models meet again decides what is called added or removed.
-void Prover::resynchronize(const Claim& claim, Look& look) {
+void resynchronize(Sides& sides, const Claim& claim, Look& look) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
   const auto meets = [&](Ref of_a, Ref of_b, bool by_name) {
@@ -307,27 +312,27 @@ void Prover::resynchronize(const Claim& claim, Look& look) {
     if (by_name) return of_a.value->name() == of_b.value->name();
     const Node* const made_a = of_a.value->producer();
     const Node* const made_b = of_b.value->producer();
-    if (made_a == nullptr || made_b == nullptr) return same_input(*of_a.value, *of_b.value);
+    if (made_a == nullptr || made_b == nullptr) return sides.same_input(*of_a.value, *of_b.value);
     return same_operator(*made_a, *made_b);
   };
   const auto is_replaced = [&](bool by_name) {
-    return a != nullptr && b != nullptr && meets(a_.operand(claim.a, 0), b_.operand(claim.b, 0), by_name);
+    return a != nullptr && b != nullptr && meets(sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), by_name);
   };
   for (const bool by_name : {true, false}) {
     if (!by_name && is_replaced(by_name)) break;
     for (std::size_t i = 0; b != nullptr && i < b->inputs().size(); ++i) {
-      const Ref below = b_.operand(claim.b, i);
+      const Ref below = sides.b.operand(claim.b, i);
       if (!meets(claim.a, below, by_name)) continue;
-      look.issues.push_back(issue_of_node(Unexplained::Kind::node_added, *b, false, "was not there"));
+      look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *b, false, "was not there"));
       look.nodes_b.push_back(b);
       look.claims.push_back({claim.a, below, {}, {}, {}, {}, b});
       return;
     }
     for (std::size_t i = 0; a != nullptr && i < a->inputs().size(); ++i) {
-      const Ref below = a_.operand(claim.a, i);
+      const Ref below = sides.a.operand(claim.a, i);
       if (!meets(below, claim.b, by_name)) continue;
-      Issue issue = issue_of_node(Unexplained::Kind::node_removed, *a, true, "is gone; no fold explains it");
-      issue.order = order_of(claim);
+      Issue issue = issue_of_node(sides, Unexplained::Kind::node_removed, *a, true, "is gone; no fold explains it");
+      issue.order = order_of(sides, claim);
       look.issues.push_back(std::move(issue));
       look.nodes_a.push_back(a);
       look.claims.push_back({below, claim.b, {}, {}, {}, {}, claim.reader});
@@ -336,15 +341,15 @@ void Prover::resynchronize(const Claim& claim, Look& look) {
     if (is_replaced(by_name)) break;
   }
   if (a == nullptr || b == nullptr) {
-    look.issues.push_back(issue_of_other_value(claim, *claim.a.value));
+    look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
     return;
   }
-  look.issues.push_back(issue_of_node(Unexplained::Kind::node_changed, *b, false, "stands where " + a->label() + " was"));
+  look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, "stands where " + a->label() + " was"));
   look.nodes_a.push_back(a);
   look.nodes_b.push_back(b);
   for (std::size_t i = 0; i < std::min(a->inputs().size(), b->inputs().size()); ++i) {
-    const Ref of_a = a_.operand(claim.a, i);
-    const Ref of_b = b_.operand(claim.b, i);
+    const Ref of_a = sides.a.operand(claim.a, i);
+    const Ref of_b = sides.b.operand(claim.b, i);
     if (of_a && of_b) look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
   }
 }

@@ -13,11 +13,13 @@
 
 #include "ops/constants.h"
 #include "proof/affine.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
 #include "proof/nodes.h"
 #include "proof/product.h"
-#include "proof/prover.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
+#include "proof/sides.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -47,13 +49,11 @@ bool is_flat_step(const Step& step) {
   return step.constant_rank <= 1 && (step.lanes.size() == 1 || (step.axis.from_back && step.axis.index == 0));
 }
 
-}  // namespace
-
 /// Goes upstream past nodes that change no element and no order, as far as it is certain that they can run; they and their other operands
 /// are accounted for.
-void Prover::pass_reshapes(Ref& at, bool is_first, Look& look) {
-  Side& side = is_first ? a_ : b_;
-  Shapes& shapes = is_first ? shapes_a_ : shapes_b_;
+void pass_reshapes(Sides& sides, Ref& at, bool is_first, Look& look) {
+  Side& side = is_first ? sides.a : sides.b;
+  Shapes& shapes = is_first ? sides.shapes_a : sides.shapes_b;
   for (;;) {
     const Node* const node = at.value->producer();
     const bool passes = node != nullptr && at.value->output_index() == 0 && (is_reshaping(*node) || is_identity(side, at));
@@ -70,22 +70,53 @@ void Prover::pass_reshapes(Ref& at, bool is_first, Look& look) {
   }
 }
 
+/// The same elementwise operator, on each side of operands that have the dims of the result or are single constants.
+bool examine_flat_elements(Sides& sides, const Claim& claim, Look& look) {
+  const Node* const a = claim.a.value->producer();
+  const Node* const b = claim.b.value->producer();
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !is_elementwise(*a) || !is_elementwise(*b)) return false;
+  if (a->inputs().size() != b->inputs().size()) return false;
+  std::vector<Claim> claims;
+  for (std::size_t i = 0; i < a->inputs().size(); ++i) {
+    Claim operand{sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), {}, {}, claim.origin_a, claim.origin_b, b};
+    if (!operand.a || !operand.b) return false;
+    const bool are_single = is_single(sides.a, operand.a) && is_single(sides.b, operand.b);
+    operand.is_flat = !are_single;
+    const bool are_whole = certain_dims(sides.shapes_a, operand.a) == certain_dims(sides.shapes_a, claim.a) &&
+                           certain_dims(sides.shapes_b, operand.b) == certain_dims(sides.shapes_b, claim.b);
+    if (!are_single && !are_whole) return false;
+    if (are_single) {
+      const auto difference = sides.tensor_difference(operand.a, operand.b);
+      if (!difference || difference->values != 0) return false;
+      look.constants_a.push_back(operand.a);
+      look.constants_b.push_back(operand.b);
+    } else {
+      claims.push_back(std::move(operand));
+    }
+  }
+  compare_heads(sides, claim, {}, look);
+  for (Claim& operand : claims) look.claims.push_back(std::move(operand));
+  return true;
+}
+
+}  // namespace
+
 /// Reshapes with other requests, of other operands, or on one side alone, that come to the same dims: what is upstream must have the same
 /// elements. Where both ask for the same of values of the same dims they are nodes as any other.
-bool Prover::examine_reshaped(const Claim& claim, Look& look) {
+bool examine_reshaped(Sides& sides, const Claim& claim, Look& look) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
   const bool any = (a != nullptr && is_reshaping(*a)) || (b != nullptr && is_reshaping(*b));
   if (!any) return false;
-  const auto dims_a = certain_dims(shapes_a_, claim.a);
-  const auto dims_b = certain_dims(shapes_b_, claim.b);
+  const auto dims_a = certain_dims(sides.shapes_a, claim.a);
+  const auto dims_b = certain_dims(sides.shapes_b, claim.b);
   if (!dims_a || !dims_b || *dims_a != *dims_b) return false;
-  if (a != nullptr && b != nullptr && same_operator(*a, *b) && different_attributes(a_, claim.a, b_, claim.b).empty()) {
-    const Ref request_a = a_.operand(claim.a, 1);
-    const Ref request_b = b_.operand(claim.b, 1);
-    const auto difference = request_a && request_b ? tensor_difference(request_a, request_b) : std::nullopt;
+  if (a != nullptr && b != nullptr && same_operator(*a, *b) && different_attributes(sides.a, claim.a, sides.b, claim.b).empty()) {
+    const Ref request_a = sides.a.operand(claim.a, 1);
+    const Ref request_b = sides.b.operand(claim.b, 1);
+    const auto difference = request_a && request_b ? sides.tensor_difference(request_a, request_b) : std::nullopt;
     const bool same_request = request_a && request_b ? difference && difference->values == 0 : !request_a && !request_b;
-    const bool same_operand = shapes_a_.of(a_.operand(claim.a, 0)) == shapes_b_.of(b_.operand(claim.b, 0));
+    const bool same_operand = sides.shapes_a.of(sides.a.operand(claim.a, 0)) == sides.shapes_b.of(sides.b.operand(claim.b, 0));
     if (same_request && same_operand) return false;
   }
   Claim flat = claim;
@@ -93,24 +124,24 @@ bool Prover::examine_reshaped(const Claim& claim, Look& look) {
   flat.origin_a = claim.a;
   flat.origin_b = claim.b;
   Look found;
-  pass_reshapes(flat.a, true, found);
-  pass_reshapes(flat.b, false, found);
+  pass_reshapes(sides, flat.a, true, found);
+  pass_reshapes(sides, flat.b, false, found);
   if (flat.a == claim.a && flat.b == claim.b) return false;
-  examine_flat(std::move(flat), found);
+  examine_flat(sides, std::move(flat), found);
   if (!found.issues.empty()) return false;
   look = std::move(found);
   return true;
 }
 
-void Prover::examine_flat(Claim claim, Look& look) {
+void examine_flat(Sides& sides, Claim claim, Look& look) {
   for (;;) {
-    claim.a = a_.resolve(claim.a);
-    claim.b = b_.resolve(claim.b);
+    claim.a = sides.a.resolve(claim.a);
+    claim.b = sides.b.resolve(claim.b);
     if (!claim.a || !claim.b) break;
-    pass_reshapes(claim.a, true, look);
-    pass_reshapes(claim.b, false, look);
-    const auto dims_a = certain_dims(shapes_a_, claim.a);
-    const auto dims_b = certain_dims(shapes_b_, claim.b);
+    pass_reshapes(sides, claim.a, true, look);
+    pass_reshapes(sides, claim.b, false, look);
+    const auto dims_a = certain_dims(sides.shapes_a, claim.a);
+    const auto dims_b = certain_dims(sides.shapes_b, claim.b);
     if (!dims_a || !dims_b || element_count(*dims_a) != element_count(*dims_b)) break;
     if (*dims_a == *dims_b) {
       claim.is_flat = false;
@@ -118,8 +149,8 @@ void Prover::examine_flat(Claim claim, Look& look) {
       look.claims.push_back(std::move(claim));
       return;
     }
-    if (examine_product(claim, look)) return;
-    if (claim.behind_a.empty() && claim.behind_b.empty() && examine_flat_elements(claim, look)) return;
+    if (examine_product(sides, claim, look)) return;
+    if (claim.behind_a.empty() && claim.behind_b.empty() && examine_flat_elements(sides, claim, look)) return;
     bool collected = false;
     const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
       constexpr std::size_t kMostSteps = 16;
@@ -129,40 +160,11 @@ void Prover::examine_flat(Claim claim, Look& look) {
       steps.push_back(std::move(*step));
       collected = true;
     };
-    collect(a_, claim.a, claim.behind_a, false);
-    collect(b_, claim.b, claim.behind_b, true);
+    collect(sides.a, claim.a, claim.behind_a, false);
+    collect(sides.b, claim.b, claim.behind_b, true);
     if (!collected) break;
   }
-  look.issues.push_back(issue_of_other_value({claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader}, *claim.origin_a.value));
-}
-
-/// The same elementwise operator, on each side of operands that have the dims of the result or are single constants.
-bool Prover::examine_flat_elements(const Claim& claim, Look& look) {
-  const Node* const a = claim.a.value->producer();
-  const Node* const b = claim.b.value->producer();
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !is_elementwise(*a) || !is_elementwise(*b)) return false;
-  if (a->inputs().size() != b->inputs().size()) return false;
-  std::vector<Claim> claims;
-  for (std::size_t i = 0; i < a->inputs().size(); ++i) {
-    Claim operand{a_.operand(claim.a, i), b_.operand(claim.b, i), {}, {}, claim.origin_a, claim.origin_b, b};
-    if (!operand.a || !operand.b) return false;
-    const bool are_single = is_single(a_, operand.a) && is_single(b_, operand.b);
-    operand.is_flat = !are_single;
-    const bool are_whole = certain_dims(shapes_a_, operand.a) == certain_dims(shapes_a_, claim.a) &&
-                           certain_dims(shapes_b_, operand.b) == certain_dims(shapes_b_, claim.b);
-    if (!are_single && !are_whole) return false;
-    if (are_single) {
-      const auto difference = tensor_difference(operand.a, operand.b);
-      if (!difference || difference->values != 0) return false;
-      look.constants_a.push_back(operand.a);
-      look.constants_b.push_back(operand.b);
-    } else {
-      claims.push_back(std::move(operand));
-    }
-  }
-  compare_heads(claim, {}, look);
-  for (Claim& operand : claims) look.claims.push_back(std::move(operand));
-  return true;
+  look.issues.push_back(issue_of_other_value(sides, {claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader}, *claim.origin_a.value));
 }
 
 }  // namespace relayout::proof

@@ -9,13 +9,15 @@
 
 #include "base/text.h"
 #include "proof/affine.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/product.h"
-#include "proof/prover.h"
 #include "proof/recompute.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
+#include "proof/sides.h"
 #include "proof/through.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"
@@ -31,7 +33,6 @@ constexpr std::size_t kLongestChain = 64;
 /// Places where both sides have the same name that are tried.
 constexpr std::size_t kMostMeetings = 8;
 constexpr std::size_t kMostLanes = std::size_t{1} << 20U;
-constexpr std::size_t kMostLanesInAll = std::size_t{1} << 28U;
 
 std::size_t lanes_of(const Steps& steps) {
   std::size_t out = 0;
@@ -126,16 +127,14 @@ std::string labels_of(const Steps& steps) {
   return steps.size() > 3 ? out + " and " + std::to_string(steps.size() - 3) + " more" : out;
 }
 
-}  // namespace
-
 /// How much of what stands in front is taken to be folded: the first links of either side's chain.
-struct Prover::Candidate {
+struct Candidate {
   std::size_t of_a = 0, of_b = 0;
   bool operator==(const Candidate&) const = default;
 };
 
 /// Two linear operators and what is around them.
-struct Prover::Pair {
+struct Pair {
   Linear a, b;
   Chain front_a, front_b;
   Composed behind_a, behind_b;
@@ -143,7 +142,7 @@ struct Prover::Pair {
 };
 
 /// Where the two chains may meet: where names agree, at the operators themselves, below all that differs, at both ends.
-std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
+std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   const Chain& a = pair.front_a;
   const Chain& b = pair.front_b;
   std::vector<Candidate> out;
@@ -183,13 +182,13 @@ std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
     return !std::ranges::equal(passed(a, candidate.of_a), passed(b, candidate.of_b), [&](const Link* of_a, const Link* of_b) {
       if (!same_operator(*of_a->node, *of_b->node)) return false;
       if (!same_semantics(*of_a->node, of_a->output.call, *of_b->node, of_b->output.call)) return false;
-      if (!different_attributes(a_, of_a->output, b_, of_b->output).empty()) return false;
+      if (!different_attributes(sides.a, of_a->output, sides.b, of_b->output).empty()) return false;
       for (std::size_t i = 1; i < std::max(of_a->node->inputs().size(), of_b->node->inputs().size()); ++i) {
-        const Ref operand_a = a_.operand(of_a->output, i);
-        const Ref operand_b = b_.operand(of_b->output, i);
+        const Ref operand_a = sides.a.operand(of_a->output, i);
+        const Ref operand_b = sides.b.operand(of_b->output, i);
         if (!operand_a && !operand_b) continue;
         if (!operand_a || !operand_b) return false;
-        const auto found = tensor_difference(operand_a, operand_b);
+        const auto found = sides.tensor_difference(operand_a, operand_b);
         if (!found || found->values > 0) return false;
       }
       return true;
@@ -200,31 +199,32 @@ std::vector<Prover::Candidate> Prover::candidates(const Pair& pair) {
 
 /// Factors of 0 make several right, but not what is left below: there should be as many affines on both sides, and a look at the two
 /// values should find nothing.
-Prover::Candidate Prover::most_likely(const Pair& pair, std::vector<Candidate> holding) {
+Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> holding) {
   std::ranges::stable_partition(
       holding, [&](const Candidate& candidate) { return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b); });
-  if (holding.size() == 1 || is_probing_) return holding.front();
-  is_probing_ = true;
+  if (holding.size() == 1 || sides.is_probing) return holding.front();
+  sides.is_probing = true;
   const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {
-    return examine({pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node}).issues.empty();
+    return examine(sides, {pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node})
+        .issues.empty();
   });
-  is_probing_ = false;
+  sides.is_probing = false;
   return found != holding.end() ? *found : holding.front();
 }
 
 /// Whether the affines in front are there and do nothing: factors of 1.
-bool Prover::changes_nothing(const Pair& pair, const Candidate& candidate) {
-  const auto front_a = compose_front(a_, shapes_a_, pair.front_a, candidate.of_a, pair.a);
-  const auto front_b = compose_front(b_, shapes_b_, pair.front_b, candidate.of_b, pair.b);
+bool changes_nothing(Sides& sides, const Pair& pair, const Candidate& candidate) {
+  const auto front_a = compose_front(sides.a, sides.shapes_a, pair.front_a, candidate.of_a, pair.a);
+  const auto front_b = compose_front(sides.b, sides.shapes_b, pair.front_b, candidate.of_b, pair.b);
   const auto is_nothing = [](const Composed& composed) {
     return std::ranges::all_of(composed.lanes, [](const Lane& lane) { return lane.factor == 1 && lane.shift == 0; });
   };
   return front_a && front_b && front_a->steps + front_b->steps > 0 && is_nothing(*front_a) && is_nothing(*front_b);
 }
 
-Recomputed Prover::try_candidate(const Pair& pair, const Candidate& candidate, bool thorough) {
-  const auto front_a = compose_front(a_, shapes_a_, pair.front_a, candidate.of_a, pair.a);
-  const auto front_b = compose_front(b_, shapes_b_, pair.front_b, candidate.of_b, pair.b);
+Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candidate, bool thorough) {
+  const auto front_a = compose_front(sides.a, sides.shapes_a, pair.front_a, candidate.of_a, pair.a);
+  const auto front_b = compose_front(sides.b, sides.shapes_b, pair.front_b, candidate.of_b, pair.b);
   if (!front_a || !front_b) {
     Recomputed out;
     out.obstacle = "what stands in front does not run along the channels";
@@ -235,7 +235,7 @@ Recomputed Prover::try_candidate(const Pair& pair, const Candidate& candidate, b
   // Nothing around either: then nothing may have been rounded.
   const bool is_bare = around_a.steps() + around_b.steps() == 0;
   if (is_bare && !thorough && !pair.is_product) {
-    const auto found = tensor_difference(pair.a.weight_value, pair.b.weight_value);
+    const auto found = sides.tensor_difference(pair.a.weight_value, pair.b.weight_value);
     if (!found || found->values > 0) {
       Recomputed out;
       out.obstacle = "the weights differ";
@@ -245,95 +245,15 @@ Recomputed Prover::try_candidate(const Pair& pair, const Candidate& candidate, b
   return recompute(pair.a, around_a, pair.b, around_b, thorough);
 }
 
-bool Prover::examine_linear(const Claim& claim, Look& look) {
-  auto linear_a = read_linear(a_, shapes_a_, claim.a);
-  auto linear_b = linear_a ? read_linear(b_, shapes_b_, claim.b) : std::nullopt;
-  if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
-  if (linear_a->transposed != linear_b->transposed) return examine_product(claim, look);
-  return examine_pair(claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}}, look);
-}
-
-/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
-bool Prover::examine_product(const Claim& claim, Look& look) {
-  const Node* const node_a = claim.a.value->producer();
-  const Node* const node_b = claim.b.value->producer();
-  if (node_a == nullptr || node_b == nullptr || !is_linear(*node_a) || !is_linear(*node_b)) return false;
-  auto linear_a = read_product(a_, shapes_a_, claim.a);
-  auto linear_b = linear_a ? read_product(b_, shapes_b_, claim.b) : std::nullopt;
-  if (!linear_a || !linear_b) return false;
-  // Gemm takes matrices: so must MatMul, unless only elements in their order are compared. Those of the result are the same when those of
-  // the data are, whatever their dims, because the last axis is as long as the weight's.
-  const auto fits = [](Shapes& shapes, const Linear& product) {
-    const auto dims = certain_dims(shapes, product.data);
-    return dims && !dims->empty() && dims->back() == product.inputs && (dims->size() == 2 || !product.node->is("Gemm"));
-  };
-  const bool are_matrices = linear_a->rank == 2 && linear_b->rank == 2;
-  if (claim.is_flat ? !fits(shapes_a_, *linear_a) || !fits(shapes_b_, *linear_b) : !are_matrices) return false;
-  return examine_pair(claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}, true}, look);
-}
-
-bool Prover::examine_pair(const Claim& claim, Pair pair, Look& look) {
-  bool is_same_operator = false;
-  if (claim.is_plain() && !pair.is_product) {
-    // The usual case: weight and bias as they were.
-    const auto same = [&](Ref a, Ref b) {
-      if (!a && !b) return true;
-      const auto found = a && b ? tensor_difference(a, b) : std::nullopt;
-      return found && found->values == 0;
-    };
-    is_same_operator = same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
-  }
-  if (!spend(claim.behind_a) || !spend(claim.behind_b)) return false;
-  if (claim.is_flat) {
-    pair.front_a.values.push_back(pair.a.data);
-    pair.front_b.values.push_back(pair.b.data);
-  } else {
-    pair.front_a = chain_in_front(a_, pair.a.data, false);
-    pair.front_b = chain_in_front(b_, pair.b.data, true);
-  }
-  // What went may have changed nothing: factors of 1.
-  if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
-  for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
-    for (const Link& link : chain->links) lanes_ += link.step ? link.step->lanes.size() : 0;
-  }
-  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
-  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
-  if (!behind_a || !behind_b) return false;
-  pair.behind_a = *behind_a;
-  pair.behind_b = *behind_b;
-  const std::vector<Candidate> tried = candidates(pair);
-  std::vector<Candidate> exact, near;
-  std::vector<double> distances;  // of the near ones
-  for (const Candidate& candidate : tried) {
-    if (is_same_operator && !changes_nothing(pair, candidate)) continue;
-    const Recomputed found = try_candidate(pair, candidate, false);
-    if (!found.holds()) continue;
-    if (found.near > 0) distances.push_back(found.near);
-    (found.near > 0 ? near : exact).push_back(candidate);
-  }
-  if (!exact.empty()) {
-    accept_fold(claim, pair, most_likely(pair, std::move(exact)), 0, look);
-    return true;
-  }
-  if (!near.empty()) {
-    const Candidate best = most_likely(pair, near);
-    accept_fold(claim, pair, best, distances[static_cast<std::size_t>(std::ranges::find(near, best) - near.begin())], look);
-    return true;
-  }
-  if (claim.is_plain()) return false;
-  reject_fold(claim, pair, tried.empty() ? Candidate() : tried.front(), look);
-  return true;
-}
-
 /// All of the two operators but their operands; read_product() has looked at those of products.
-void Prover::compare_operators(const Claim& claim, const Pair& pair, Look& look) {
-  if (!pair.is_product) return compare_heads(claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
+void compare_operators(Sides& sides, const Claim& claim, const Pair& pair, Look& look) {
+  if (!pair.is_product) return compare_heads(sides, claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
   look.nodes_a.push_back(pair.a.node);
   look.nodes_b.push_back(pair.b.node);
 }
 
-void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look) {
-  compare_operators(claim, pair, look);
+void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look) {
+  compare_operators(sides, claim, pair, look);
   bool is_fold = !claim.behind_a.empty() || !claim.behind_b.empty();
   std::vector<std::pair<const Node*, Ref>> passed_a, passed_b;
   const auto account = [&](Side& side, const Step& step, bool is_first) {
@@ -358,15 +278,15 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
       }
     }
   };
-  for (const Step& step : claim.behind_a) account(a_, step, true);
-  for (const Step& step : claim.behind_b) account(b_, step, false);
-  account_chain(a_, pair.front_a, candidate.of_a, true);
-  account_chain(b_, pair.front_b, candidate.of_b, false);
+  for (const Step& step : claim.behind_a) account(sides.a, step, true);
+  for (const Step& step : claim.behind_b) account(sides.b, step, false);
+  account_chain(sides.a, pair.front_a, candidate.of_a, true);
+  account_chain(sides.b, pair.front_b, candidate.of_b, false);
   for (std::size_t i = 0; i < passed_a.size(); ++i) {
     look.equal_nodes.emplace_back(passed_a[i].first, passed_b[i].first);
     for (std::size_t k = 1; k < passed_a[i].first->inputs().size(); ++k) {
-      look.constants_a.push_back(a_.operand(passed_a[i].second, k));
-      look.constants_b.push_back(b_.operand(passed_b[i].second, k));
+      look.constants_a.push_back(sides.a.operand(passed_a[i].second, k));
+      look.constants_b.push_back(sides.b.operand(passed_b[i].second, k));
     }
   }
   look.constants_a.insert(look.constants_a.end(), {pair.a.weight_value, pair.a.bias_value});
@@ -374,7 +294,7 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
   if (is_fold) look.fold = pair.b.node;
   look.near = near;
   if (pair.a.weight.data.permutation() != pair.b.weight.data.permutation()) {
-    const Value* const leaf = b_.stored(pair.b.weight_value);
+    const Value* const leaf = sides.b.stored(pair.b.weight_value);
     if (leaf != nullptr) look.tensors.emplace_back(leaf, true);
   }
   Claim below{pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node};
@@ -383,15 +303,15 @@ void Prover::accept_fold(const Claim& claim, const Pair& pair, const Candidate& 
   look.claims.push_back(std::move(below));
 }
 
-void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
-  compare_operators(claim, pair, look);
-  const Recomputed found = try_candidate(pair, candidate, true);
+void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
+  compare_operators(sides, claim, pair, look);
+  const Recomputed found = try_candidate(sides, pair, candidate, true);
   Steps absorbed = claim.behind_a;
   for (std::size_t i = 0; i < candidate.of_a; ++i) {
     if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
   }
   const std::string fold = absorbed.empty() ? "what was there" : "the fold of " + labels_of(absorbed) + " recomputed";
-  const int64_t order = b_.order_of(*pair.b.node);
+  const int64_t order = sides.b.order_of(*pair.b.node);
   const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
     look.issues.push_back({{kind, name, text, difference.values, difference.largest, false}, order});
   };
@@ -413,7 +333,7 @@ void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& 
   }
   // Written down; from here on as if it were right.
   std::vector<Issue> issues = std::move(look.issues);
-  accept_fold(claim, pair, candidate, 0, look);
+  accept_fold(sides, claim, pair, candidate, 0, look);
   look.issues = std::move(issues);
   look.fold = nullptr;
   look.folded.clear();
@@ -421,76 +341,98 @@ void Prover::reject_fold(const Claim& claim, const Pair& pair, const Candidate& 
   std::erase_if(look.equal_nodes, [&](const auto& nodes) { return nodes.second == pair.b.node; });
 }
 
-void Prover::examine_affine(Claim claim, Look& look) {
-  for (;;) {
-    claim.a = a_.resolve(claim.a);
-    claim.b = b_.resolve(claim.b);
-    if (!claim.a || !claim.b) return give_up(claim, look);
-    bool collected = false;
-    const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
-      auto step = steps.size() < kMostSteps && lanes_of(steps) < kMostLanes ? read_step(side, at, rounded) : std::nullopt;
-      if (!step) return;
-      at = step->input;
-      steps.push_back(std::move(*step));
-      collected = true;
+bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
+  bool is_same_operator = false;
+  if (claim.is_plain() && !pair.is_product) {
+    // The usual case: weight and bias as they were.
+    const auto same = [&](Ref a, Ref b) {
+      if (!a && !b) return true;
+      const auto found = a && b ? sides.tensor_difference(a, b) : std::nullopt;
+      return found && found->values == 0;
     };
-    collect(a_, claim.a, claim.behind_a, false);
-    collect(b_, claim.b, claim.behind_b, true);
-    if (collected) continue;
-    const Node* const a = claim.a.value->producer();
-    const Node* const b = claim.b.value->producer();
-    const bool same = a != nullptr && b != nullptr && same_operator(*a, *b);
-    if (same && is_linear(*a) && examine_linear(claim, look)) return;
-    if (!same && examine_product(claim, look)) return;
-    if (same && pass(claim, look)) return;
-    if (step_down(claim, look)) continue;
-    return give_up(claim, look);
+    is_same_operator = same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
   }
+  if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
+  if (claim.is_flat) {
+    pair.front_a.values.push_back(pair.a.data);
+    pair.front_b.values.push_back(pair.b.data);
+  } else {
+    pair.front_a = chain_in_front(sides.a, pair.a.data, false);
+    pair.front_b = chain_in_front(sides.b, pair.b.data, true);
+  }
+  // What went may have changed nothing: factors of 1.
+  if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
+  for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
+    // Counted only: what is too much shows with the next claim.
+    for (const Link& link : chain->links) (void)sides.spend(link.step ? link.step->lanes.size() : 0);
+  }
+  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
+  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
+  if (!behind_a || !behind_b) return false;
+  pair.behind_a = *behind_a;
+  pair.behind_b = *behind_b;
+  const std::vector<Candidate> tried = candidates(sides, pair);
+  std::vector<Candidate> exact, near;
+  std::vector<double> distances;  // of the near ones
+  for (const Candidate& candidate : tried) {
+    if (is_same_operator && !changes_nothing(sides, pair, candidate)) continue;
+    const Recomputed found = try_candidate(sides, pair, candidate, false);
+    if (!found.holds()) continue;
+    if (found.near > 0) distances.push_back(found.near);
+    (found.near > 0 ? near : exact).push_back(candidate);
+  }
+  if (!exact.empty()) {
+    accept_fold(sides, claim, pair, most_likely(sides, pair, std::move(exact)), 0, look);
+    return true;
+  }
+  if (!near.empty()) {
+    const Candidate best = most_likely(sides, pair, near);
+    accept_fold(sides, claim, pair, best, distances[static_cast<std::size_t>(std::ranges::find(near, best) - near.begin())], look);
+    return true;
+  }
+  if (claim.is_plain()) return false;
+  reject_fold(sides, claim, pair, tried.empty() ? Candidate() : tried.front(), look);
+  return true;
 }
 
-bool Prover::spend(const Steps& steps) {
-  lanes_ += lanes_of(steps);
-  return lanes_ < kMostLanesInAll;
-}
-
-bool Prover::pass(const Claim& claim, Look& look) {
-  if (!spend(claim.behind_a) || !spend(claim.behind_b)) return false;
+bool pass(Sides& sides, const Claim& claim, Look& look) {
+  if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
   const Node& node = *claim.a.value->producer();
   std::vector<Steps> below_a, below_b;
   if (node.is("Concat")) {
-    below_a = cut(a_, shapes_a_, claim.a, claim.behind_a);
-    below_b = cut(b_, shapes_b_, claim.b, claim.behind_b);
+    below_a = cut(sides.a, sides.shapes_a, claim.a, claim.behind_a);
+    below_b = cut(sides.b, sides.shapes_b, claim.b, claim.behind_b);
     if (below_a.empty() || below_a.size() != below_b.size()) return false;
   } else {
     if (!is_passable(node)) return false;
     below_a = {claim.behind_a};
     below_b = {claim.behind_b};
     for (Step& step : below_a[0]) {
-      if (!pull(a_, shapes_a_, claim.a, step)) return false;
+      if (!pull(sides.a, sides.shapes_a, claim.a, step)) return false;
     }
     for (Step& step : below_b[0]) {
-      if (!pull(b_, shapes_b_, claim.b, step)) return false;
+      if (!pull(sides.b, sides.shapes_b, claim.b, step)) return false;
     }
   }
-  compare_heads(claim, {}, look);
-  examine_operands(claim, below_a.size(), look);
+  compare_heads(sides, claim, {}, look);
+  examine_operands(sides, claim, below_a.size(), look);
   for (std::size_t i = 0; i < below_a.size(); ++i) {
-    look.claims.push_back({a_.operand(claim.a, i), b_.operand(claim.b, i), std::move(below_a[i]), std::move(below_b[i]), claim.origin_a,
-                           claim.origin_b, claim.b.value->producer(), true});
+    look.claims.push_back({sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), std::move(below_a[i]), std::move(below_b[i]),
+                           claim.origin_a, claim.origin_b, claim.b.value->producer(), true});
   }
   return true;
 }
 
 /// The affines collected on the way have no linear operator to be part of.
-void Prover::give_up(const Claim& claim, Look& look) {
+void give_up(Sides& sides, const Claim& claim, Look& look) {
   if (!claim.has_passed) {
     // Nothing of it has been settled: the nodes at the top simply differ.
     const Claim top{claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader};
     look = Look();
     const Node* const a = top.a.value->producer();
     const Node* const b = top.b.value->producer();
-    if (a != nullptr && b != nullptr && same_operator(*a, *b)) return examine_nodes(top, look);
-    return resynchronize(top, look);
+    if (a != nullptr && b != nullptr && same_operator(*a, *b)) return examine_nodes(sides, top, look);
+    return resynchronize(sides, top, look);
   }
   Steps of_a = claim.behind_a;
   Steps of_b = claim.behind_b;
@@ -502,20 +444,77 @@ void Prover::give_up(const Claim& claim, Look& look) {
   const bool same_nodes = std::ranges::equal(of_a, of_b, [](const Step& a, const Step& b) { return same_operator(*a.node, *b.node); });
   const std::string below = claim.a ? quote(claim.a.value->name()) : "nothing";
   for (std::size_t i = 0; same_nodes && i < of_a.size(); ++i) {
-    look.issues.push_back(issue_of_node(Unexplained::Kind::tensor, *of_b[i].node, false, "has other constants; no fold explains it"));
+    look.issues.push_back(
+        issue_of_node(sides, Unexplained::Kind::tensor, *of_b[i].node, false, "has other constants; no fold explains it"));
   }
   for (std::size_t i = 0; !same_nodes && i < of_a.size(); ++i) {
-    Issue issue = issue_of_node(Unexplained::Kind::node_removed, *of_a[i].node, true,
+    Issue issue = issue_of_node(sides, Unexplained::Kind::node_removed, *of_a[i].node, true,
                                 "is gone, and what it was applied to, " + below + ", cannot take it up");
-    issue.order = order_of(claim);
+    issue.order = order_of(sides, claim);
     look.issues.push_back(std::move(issue));
   }
   for (std::size_t i = 0; !same_nodes && i < of_b.size(); ++i) {
-    look.issues.push_back(issue_of_node(Unexplained::Kind::node_added, *of_b[i].node, false, "was not there; no fold explains it"));
+    look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *of_b[i].node, false, "was not there; no fold explains it"));
   }
   for (const Step& step : claim.behind_a) look.nodes_a.push_back(step.node);
   for (const Step& step : claim.behind_b) look.nodes_b.push_back(step.node);
   if (claim.a && claim.b) look.claims.push_back({claim.a, claim.b, {}, {}, {}, {}, claim.reader});
+}
+
+}  // namespace
+
+bool examine_linear(Sides& sides, const Claim& claim, Look& look) {
+  auto linear_a = read_linear(sides.a, sides.shapes_a, claim.a);
+  auto linear_b = linear_a ? read_linear(sides.b, sides.shapes_b, claim.b) : std::nullopt;
+  if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
+  if (linear_a->transposed != linear_b->transposed) return examine_product(sides, claim, look);
+  return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}}, look);
+}
+
+/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
+bool examine_product(Sides& sides, const Claim& claim, Look& look) {
+  const Node* const node_a = claim.a.value->producer();
+  const Node* const node_b = claim.b.value->producer();
+  if (node_a == nullptr || node_b == nullptr || !is_linear(*node_a) || !is_linear(*node_b)) return false;
+  auto linear_a = read_product(sides.a, sides.shapes_a, claim.a);
+  auto linear_b = linear_a ? read_product(sides.b, sides.shapes_b, claim.b) : std::nullopt;
+  if (!linear_a || !linear_b) return false;
+  // Gemm takes matrices: so must MatMul, unless only elements in their order are compared. Those of the result are the same when those of
+  // the data are, whatever their dims, because the last axis is as long as the weight's.
+  const auto fits = [](Shapes& shapes, const Linear& product) {
+    const auto dims = certain_dims(shapes, product.data);
+    return dims && !dims->empty() && dims->back() == product.inputs && (dims->size() == 2 || !product.node->is("Gemm"));
+  };
+  const bool are_matrices = linear_a->rank == 2 && linear_b->rank == 2;
+  if (claim.is_flat ? !fits(sides.shapes_a, *linear_a) || !fits(sides.shapes_b, *linear_b) : !are_matrices) return false;
+  return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}, true}, look);
+}
+
+void examine_affine(Sides& sides, Claim claim, Look& look) {
+  for (;;) {
+    claim.a = sides.a.resolve(claim.a);
+    claim.b = sides.b.resolve(claim.b);
+    if (!claim.a || !claim.b) return give_up(sides, claim, look);
+    bool collected = false;
+    const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
+      auto step = steps.size() < kMostSteps && lanes_of(steps) < kMostLanes ? read_step(side, at, rounded) : std::nullopt;
+      if (!step) return;
+      at = step->input;
+      steps.push_back(std::move(*step));
+      collected = true;
+    };
+    collect(sides.a, claim.a, claim.behind_a, false);
+    collect(sides.b, claim.b, claim.behind_b, true);
+    if (collected) continue;
+    const Node* const a = claim.a.value->producer();
+    const Node* const b = claim.b.value->producer();
+    const bool same = a != nullptr && b != nullptr && same_operator(*a, *b);
+    if (same && is_linear(*a) && examine_linear(sides, claim, look)) return;
+    if (!same && examine_product(sides, claim, look)) return;
+    if (same && pass(sides, claim, look)) return;
+    if (step_down(sides, claim, look)) continue;
+    return give_up(sides, claim, look);
+  }
 }
 
 }  // namespace relayout::proof

@@ -9,10 +9,15 @@
 #include <vector>
 
 #include "base/text.h"
+#include "proof/account.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
 #include "proof/nodes.h"
 #include "proof/prover.h"
 #include "proof/side.h"
+#include "proof/sides.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/proof.h"
 
 namespace relayout::proof {
@@ -52,76 +57,89 @@ bool is_pure(const Side& side, const Node& node) {
 
 }  // namespace
 
-/// What no output of the second model needs is compared with what the first one calls by the same name.
 void Prover::claim_leftovers() {
-  for (const auto& function : b_.model().functions()) {
-    if (graphs_.contains(function.get())) continue;
-    for (const auto& other : a_.model().functions()) {
+  claim_functions();
+  claim_nodes();
+  claim_initializers();
+}
+
+/// Those that nothing calls.
+void Prover::claim_functions() {
+  for (const auto& function : sides_.b.model().functions()) {
+    if (sides_.graph_of_first(*function) != nullptr) continue;
+    for (const auto& other : sides_.a.model().functions()) {
       const auto& of_a = *other->function();
       const auto& of_b = *function->function();
       if (of_a.name() != of_b.name() || of_a.domain() != of_b.domain() || of_a.overload() != of_b.overload()) continue;
       Look look;
-      pair_graphs(*other, nullptr, *function, nullptr, look);
+      pair_graphs(sides_, *other, nullptr, *function, nullptr, look);
       accept(std::move(look));
     }
   }
   settle_all();
-  const std::vector<const Node*>& nodes = b_.nodes();
+}
+
+void Prover::claim_nodes() {
+  const std::vector<const Node*>& nodes = sides_.b.nodes();
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Node& node = *nodes[i];
-    const auto graph = graphs_.find(&node.graph());
-    if (accounted_b_.contains(&node) || graph == graphs_.end()) continue;
+    const Graph* const graph = sides_.graph_of_first(node.graph());
+    if (account_.has_accounted_for(node) || graph == nullptr) continue;
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
-      const Value* const namesake = graph->second->find(output->name());
+      const Value* const namesake = graph->find(output->name());
       const Node* const made = namesake != nullptr ? namesake->producer() : nullptr;
       if (made == nullptr || !same_operator(*made, node)) continue;
       open_.push_back({{namesake}, {output}, {}, {}, {}, {}, &node});
       settle_all();
     }
   }
-  for (const Initializer& initializer : b_.model().graph().initializers()) {
+}
+
+void Prover::claim_initializers() {
+  for (const Initializer& initializer : sides_.b.model().graph().initializers()) {
     const Value& value = *initializer.value;
     if (!value.uses().empty() || value.is_output() || value.is_overridable()) continue;
-    const Value* const namesake = a_.model().graph().find(value.name());
+    const Value* const namesake = sides_.a.model().graph().find(value.name());
     if (namesake != nullptr && namesake->initializer() != nullptr) {
       open_.push_back({{namesake}, {&value}, {}, {}, {}, {}, nullptr});
       settle_all();
     } else {
-      issues_.push_back({{Unexplained::Kind::tensor, value.name(),
-                          "constant " + quote(value.name()) + " was not there, and nothing reads it", 0, 0, false},
-                         std::numeric_limits<int64_t>::max()});
+      account_.note({{Unexplained::Kind::tensor, value.name(), "constant " + quote(value.name()) + " was not there, and nothing reads it",
+                      0, 0, false},
+                     std::numeric_limits<int64_t>::max()});
     }
   }
 }
 
-void Prover::list_leftovers() {
+void Account::list_leftovers(const Sides& sides) {
   const auto is_told_with_owner = [](const Node& node, const std::unordered_set<const Node*>& accounted) {
     return node.graph().owner() != nullptr && !accounted.contains(node.graph().owner());
   };
-  // Nodes that only outputs without a counterpart need are told of with those.
-  const auto needed_by = [](const Model& model, const Values& outputs) {
-    auto out = needed_nodes(outputs);
+  // A node that a graph output needs is upstream of an issue when no claim has reached it: told of with that.
+  const auto needed_by_functions = [](const Model& model) {
+    std::unordered_set<const Node*> out;
     for (const auto& function : model.functions()) out.merge(needed_nodes(outputs_of(*function)));
     return out;
   };
-  std::unordered_set<const Graph*> paired_a;
-  for (const auto& [b, a] : graphs_) paired_a.insert(a);
-  const auto all_b = needed_by(b_.model(), outputs_of(b_.model().graph()));
-  const auto needed_b = needed_by(b_.model(), outputs_b_);
-  for (const Node* node : b_.nodes()) {
-    if (accounted_b_.contains(node) || is_told_with_owner(*node, accounted_b_) || !graphs_.contains(&top_of(node->graph()))) continue;
-    if (all_b.contains(node) && !needed_b.contains(node)) continue;
-    issues_.push_back(issue_of_node(Unexplained::Kind::node_added, *node, false, "was not there"));
+  const auto needed_in_b = needed_nodes(outputs_of(sides.b.model().graph()));
+  const auto needed_by_functions_b = needed_by_functions(sides.b.model());
+  for (const Node* node : sides.b.nodes()) {
+    if (accounted_b_.contains(node) || is_told_with_owner(*node, accounted_b_)) continue;
+    if (sides.graph_of_first(top_of(node->graph())) == nullptr) continue;
+    if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) continue;
+    note(issue_of_node(sides, Unexplained::Kind::node_added, *node, false, "was not there"));
   }
-  const auto all_a = needed_by(a_.model(), outputs_of(a_.model().graph()));
-  const auto needed_a = needed_by(a_.model(), outputs_a_);
-  for (const Node* node : a_.nodes()) {
+  const auto paired_a = sides.paired_graphs();
+  const auto needed_in_a = needed_nodes(outputs_of(sides.a.model().graph()));
+  const auto needed_by_functions_a = needed_by_functions(sides.a.model());
+  for (const Node* node : sides.a.nodes()) {
     if (accounted_a_.contains(node) || is_told_with_owner(*node, accounted_a_) || !paired_a.contains(&top_of(node->graph()))) continue;
-    if (needed_a.contains(node) || (!all_a.contains(node) && !is_pure(a_, *node))) {
-      issues_.push_back(issue_of_node(Unexplained::Kind::node_removed, *node, true, "is gone"));
-    } else if (!all_a.contains(node)) {
-      ++result_.nodes_dead;
+    const bool is_needed = needed_in_a.contains(node) || needed_by_functions_a.contains(node);
+    if (needed_by_functions_a.contains(node) || (!is_needed && !is_pure(sides.a, *node))) {
+      note(issue_of_node(sides, Unexplained::Kind::node_removed, *node, true, "is gone"));
+    } else if (!is_needed) {
+      ++dead_;
     }
   }
 }

@@ -5,9 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "proof/claim.h"
+#include "proof/examine.h"
 #include "proof/nodes.h"
-#include "proof/prover.h"
 #include "proof/side.h"
+#include "proof/sides.h"
 #include "proof/tensors.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -32,18 +34,18 @@ bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* cal
 }  // namespace
 
 /// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
-bool Prover::examine_moved_quantizer(const Claim& claim, Look& look) {
+bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   const Node* const transpose = claim.a.value->producer();
   const Node* const node_b = claim.b.value->producer();
   if (transpose == nullptr || node_b == nullptr || !(node_b->is("DequantizeLinear") || node_b->is("QuantizeLinear"))) return false;
   const auto permutation = written_permutation(*transpose, claim.a.call);
-  const Ref below = permutation.empty() ? Ref{} : a_.operand(claim.a, 0);
+  const Ref below = permutation.empty() ? Ref{} : sides.a.operand(claim.a, 0);
   const Node* const node_a = below ? below.value->producer() : nullptr;
   if (node_a == nullptr || !same_operator(*node_a, *node_b)) return false;
-  const Ref of_a = a_.operand(below, 0), of_b = b_.operand(claim.b, 0), scale = b_.operand(claim.b, 1);
-  auto data_a = of_a ? a_.contents(of_a) : std::nullopt;
-  const auto data_b = of_b ? b_.contents(of_b) : std::nullopt;
-  const auto scales = scale ? b_.contents(scale) : std::nullopt;
+  const Ref of_a = sides.a.operand(below, 0), of_b = sides.b.operand(claim.b, 0), scale = sides.b.operand(claim.b, 1);
+  auto data_a = of_a ? sides.a.contents(of_a) : std::nullopt;
+  const auto data_b = of_b ? sides.b.contents(of_b) : std::nullopt;
+  const auto scales = scale ? sides.b.contents(scale) : std::nullopt;
   Dims sorted = permutation;
   std::ranges::sort(sorted);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -54,7 +56,7 @@ bool Prover::examine_moved_quantizer(const Claim& claim, Look& look) {
   data_a->dims = data_a->data.dims();
   const auto found = difference(*data_a, *data_b);
   if (!found || found->values != 0 || !same_axis(*node_a, below.call, *node_b, claim.b.call, permutation, scales->dims)) return false;
-  if (!different_attributes(a_, below, b_, claim.b, "axis").empty()) return false;
+  if (!different_attributes(sides.a, below, sides.b, claim.b, "axis").empty()) return false;
 
   look.bypassed.push_back(transpose);
   look.nodes_a.push_back(node_a);
@@ -62,7 +64,7 @@ bool Prover::examine_moved_quantizer(const Claim& claim, Look& look) {
   look.constants_a.push_back(of_a);
   look.constants_b.push_back(of_b);
   look.tensors.emplace_back(of_b.value, true);
-  examine_operands({below, claim.b, {}, {}, {}, {}, claim.reader}, 1, look);
+  examine_operands(sides, {below, claim.b, {}, {}, {}, {}, claim.reader}, 1, look);
   return true;
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <deque>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ops/constants.h"
@@ -35,6 +36,14 @@ struct Ref {
 struct RefHash {
   [[nodiscard]] std::size_t operator()(const Ref& ref) const noexcept {
     return std::hash<const void*>()(ref.value) * 31 + std::hash<const void*>()(ref.call);
+  }
+};
+
+/// A value of the first model and one of the second.
+using RefPair = std::pair<Ref, Ref>;
+struct RefPairHash {
+  [[nodiscard]] std::size_t operator()(const RefPair& pair) const noexcept {
+    return RefHash()(pair.first) * 1000003 + RefHash()(pair.second);
   }
 };
 

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "proof/claim.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+
+namespace relayout::proof {
+
+/// One look at a claim. Looking changes nothing but what is remembered of the two models.
+[[nodiscard]] Look examine(Sides& sides, Claim claim);
+
+// The parts of it. Each adds to `look`; those that answer whether they apply add nothing when they do not.
+
+/// Two nodes of the same operator: attributes, operands, nested graphs.
+void examine_nodes(Sides& sides, const Claim& claim, Look& look);
+/// Everything of two nodes of the same operator but their operands and nested graphs.
+void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look);
+void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look);
+/// Two constants; `leaf` is the initializer of the second model that holds its one, if there is one.
+void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
+/// Goes on upstream of a node that one of the two models does without.
+[[nodiscard]] bool step_down(Sides& sides, Claim& claim, Look& look);
+/// The operators differ, and nothing accounts for it. Where the models meet again decides what is called added or removed.
+void resynchronize(Sides& sides, const Claim& claim, Look& look);
+/// Two nested graphs or functions become claims about their outputs.
+void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look);
+
+// fold.cpp: claims with affines, and linear operators.
+void examine_affine(Sides& sides, Claim claim, Look& look);
+[[nodiscard]] bool examine_linear(Sides& sides, const Claim& claim, Look& look);
+/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
+[[nodiscard]] bool examine_product(Sides& sides, const Claim& claim, Look& look);
+
+// flat.cpp: claims about elements in row-major order.
+/// Reshapes with other requests, of other operands, or on one side alone, that come to the same dims.
+[[nodiscard]] bool examine_reshaped(Sides& sides, const Claim& claim, Look& look);
+void examine_flat(Sides& sides, Claim claim, Look& look);
+
+// quantizer.cpp
+/// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
+[[nodiscard]] bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look);
+
+}  // namespace relayout::proof

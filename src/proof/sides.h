@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "proof/claim.h"
+#include "proof/recompute.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+
+namespace relayout::proof {
+
+/// Both models as the proof reads them, and which of their graphs and inputs stand for each other.
+class Sides {
+ public:
+  Sides(const Model& first, const Model& second);
+  Side a, b;
+  Shapes shapes_a, shapes_b;
+  bool is_probing = false;  ///< within a look at what one of several readings of an operator rests on
+
+  void pair_inputs(const Value& of_a, const Value& of_b) { inputs_.emplace(&of_b, &of_a); }
+  /// And their inputs; a graph of the second model has one counterpart.
+  void pair_graphs(const Graph& of_a, const Graph& of_b);
+  [[nodiscard]] bool same_input(const Value& of_a, const Value& of_b) const;
+  /// The counterpart of a nested graph or function of the second model, or nullptr.
+  [[nodiscard]] const Graph* graph_of_first(const Graph& of_b) const;
+  /// Of the first model.
+  [[nodiscard]] std::unordered_set<const Graph*> paired_graphs() const;
+
+  /// How two constants differ; nothing when one is none, or when they are of other types or dims. Remembered.
+  [[nodiscard]] std::optional<Difference> tensor_difference(Ref of_a, Ref of_b);
+  /// Counts the lanes of affines that are carried along; false when those are too many in all.
+  [[nodiscard]] bool spend(std::size_t lanes);
+
+ private:
+  std::unordered_map<RefPair, std::optional<Difference>, RefPairHash> differences_;
+  std::unordered_map<const Value*, const Value*> inputs_;  ///< of paired graphs and functions: b's → a's
+  std::unordered_map<const Graph*, const Graph*> graphs_;  ///< b's nested graphs and functions → a's
+  std::size_t lanes_ = 0;
+};
+
+// What is written down. An issue belongs to the place of its node in the second model.
+
+[[nodiscard]] int64_t order_of(const Sides& sides, const Claim& claim);
+[[nodiscard]] Issue issue_of_node(const Sides& sides, Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text);
+[[nodiscard]] Issue issue_of_reader(const Sides& sides, Unexplained::Kind kind, const Claim& claim, const std::string& text);
+/// The second model reads what the claim is about, where the first one reads `wanted`.
+[[nodiscard]] Issue issue_of_other_value(const Sides& sides, const Claim& claim, const Value& wanted);
+
+}  // namespace relayout::proof
