@@ -2,9 +2,6 @@
 
 #include "proof/prover.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <string_view>
@@ -14,7 +11,6 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "base/text.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/interface.h"

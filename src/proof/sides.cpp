@@ -3,6 +3,7 @@
 #include "proof/sides.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
