@@ -303,13 +303,18 @@ void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   look.claims.push_back(std::move(below));
 }
 
-void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
-  compare_operators(sides, claim, pair, look);
-  const Recomputed found = try_candidate(sides, pair, candidate, true);
-  Steps absorbed = claim.behind_a;
-  for (std::size_t i = 0; i < candidate.of_a; ++i) {
-    if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
-  }
+/// Whether weight and bias of the two operators are the same bytes, or absent in both.
+bool keeps_constants(Sides& sides, const Pair& pair) {
+  const auto same = [&](Ref a, Ref b) {
+    if (!a && !b) return true;
+    const auto found = a && b ? sides.tensor_difference(a, b) : std::nullopt;
+    return found && found->values == 0;
+  };
+  return same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
+}
+
+/// What of the fold into the operator of b is not what it should be.
+void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Step>& absorbed, const Recomputed& found, Look& look) {
   const std::string fold = absorbed.empty() ? "what was there" : "the fold of " + labels_of(absorbed) + " recomputed";
   const int64_t order = sides.b.order_of(*pair.b.node);
   const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
@@ -331,6 +336,21 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
     const std::string what = bias != nullptr ? "bias " + quote(name) : "the missing bias of " + pair.b.node->label();
     note(Unexplained::Kind::bias, name, what + " is not " + fold + " " + found.bias.text(), found.bias);
   }
+}
+
+void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
+  compare_operators(sides, claim, pair, look);
+  const Recomputed found = try_candidate(sides, pair, candidate, true);
+  Steps absorbed = claim.behind_a;
+  for (std::size_t i = 0; i < candidate.of_a; ++i) {
+    if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
+  }
+  if (!absorbed.empty() && keeps_constants(sides, pair)) {
+    const std::string what = "is gone, and weight " + quote(pair.b.weight_value.value->name()) + " is as it was";
+    for (const Step& step : absorbed) look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_removed, *step.node, true, what));
+  } else {
+    note_wrong_fold(sides, pair, absorbed, found, look);
+  }
   // Written down; from here on as if it were right.
   std::vector<Issue> issues = std::move(look.issues);
   accept_fold(sides, claim, pair, candidate, 0, look);
@@ -344,13 +364,7 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
 bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   bool is_same_operator = false;
   if (claim.is_plain() && !pair.is_product) {
-    // The usual case: weight and bias as they were.
-    const auto same = [&](Ref a, Ref b) {
-      if (!a && !b) return true;
-      const auto found = a && b ? sides.tensor_difference(a, b) : std::nullopt;
-      return found && found->values == 0;
-    };
-    is_same_operator = same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
+    is_same_operator = keeps_constants(sides, pair);  // the usual case
   }
   if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
   if (claim.is_flat) {
