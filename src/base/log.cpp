@@ -4,6 +4,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
+#include <chrono>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -43,6 +46,12 @@ void log_detail(const std::string& message) {
   if (g_level != LogLevel::verbose) return;
   logger().set_pattern("relayout: %v");
   logger().info(in_locale(message));
+}
+
+void log_time(const std::string& what, std::chrono::duration<double, std::milli> time) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f ms", time.count());
+  log_detail(what + ": " + text.data());
 }
 
 }  // namespace relayout

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace relayout {
@@ -11,5 +12,7 @@ void set_log_level(LogLevel level);
 [[nodiscard]] LogLevel log_level();
 void log_warning(const std::string& message);  ///< not with quiet
 void log_detail(const std::string& message);   ///< with verbose only
+/// "WHAT: 1.23 ms", with verbose only.
+void log_time(const std::string& what, std::chrono::duration<double, std::milli> time);
 
 }  // namespace relayout

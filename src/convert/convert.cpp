@@ -4,10 +4,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <ratio>
 #include <string>
@@ -41,10 +39,7 @@ class Stopwatch {
  public:
   void stage(std::string_view name) {
     const auto now = Clock::now();
-    const std::chrono::duration<double, std::milli> time = now - last_;
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f ms", time.count());
-    log_detail(std::string(name) + ": " + text.data());
+    log_time(std::string(name), now - last_);
     last_ = now;
   }
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -95,8 +95,7 @@ void run_pass(Model& model, const Pass& pass, PassContext& context) {
   context.pass = pass.name;
   pass.run(model.graph(), context);
   for (const auto& function : model.functions()) pass.run(*function, context);
-  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  log_detail(std::string(pass.name) + ": " + std::to_string(time.count()) + " ms");
+  log_time(std::string(pass.name), std::chrono::steady_clock::now() - start);
   if (debug >= 3) std::ofstream("relayout-" + std::string(pass.name) + ".onnxtxt") << to_text(model);
   if (!checks) return;
   try {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace relayout {
@@ -12,6 +13,7 @@ std::string printed(LogLevel level) {
   testing::internal::CaptureStderr();
   log_warning("weights {} 100 %");
   log_detail("stage");
+  log_time("load", std::chrono::microseconds(41236));
   set_log_level(LogLevel::normal);
   return testing::internal::GetCapturedStderr();
 }
@@ -19,7 +21,7 @@ std::string printed(LogLevel level) {
 TEST(Log, LevelsDecideWhatIsPrinted) {
   EXPECT_EQ(printed(LogLevel::quiet), "");
   EXPECT_EQ(printed(LogLevel::normal), "relayout: warning: weights {} 100 %\n");
-  EXPECT_EQ(printed(LogLevel::verbose), "relayout: warning: weights {} 100 %\nrelayout: stage\n");
+  EXPECT_EQ(printed(LogLevel::verbose), "relayout: warning: weights {} 100 %\nrelayout: stage\nrelayout: load: 41.24 ms\n");
 }
 
 }  // namespace
