@@ -387,6 +387,29 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
   }
 }
 
+/// Fused attentions take masks to be as tokenizers make them. That they give other results for masks with holes is worth a remark.
+void note_masks_with_holes(const Pair& pair, const InputMaker& inputs, const Reference& reference, const Floors& floors,
+                           const Candidate& candidate, VerifyResult& result) {
+  const Inputs holes = inputs.make_with_holes(reference.samples().front().assignment);
+  pair.steps->expect(2);
+  pair.steps->next("masks with holes");
+  const Session::Run a = pair.open(pair.a, pair.execute_options(Mode::as_written))->run(holes);
+  pair.steps->next("masks with holes");
+  const Session::Run b = pair.open(pair.b, pair.execute_options(Mode::as_written))->run(holes);
+  if (!a.rejected.empty() || !b.rejected.empty()) return;
+  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+    const auto place = candidate.place_of(i);
+    if (!place || !structural_difference(a.outputs[i], b.outputs[*place]).empty()) continue;
+    Yardstick yardstick;
+    yardstick.add(a.outputs[i]);
+    SampleMetrics metrics = measure(a.outputs[i], b.outputs[*place], yardstick);
+    decide(metrics, pair.type_of_floor(reference.output(i).type()), floors.of(i, 0));
+    if (metrics.outcome != Outcome::different) continue;
+    result.remarks.push_back("output " + quote(reference.output(i).name()) + " differs for masks with holes, as no tokenizer makes them (" +
+                             short_number(metrics.max_error) + " of the range)");
+  }
+}
+
 /// Outputs whose values show nothing (a head that starts at zero) are the same where node by node everything unexplained is.
 void trust_nodes(const Reference& reference, VerifyResult& result) {
   for (std::size_t i = 0; i < reference.output_count(); ++i) {
@@ -538,6 +561,8 @@ void execute(Pair& pair, VerifyResult& result) {
     if (!pair.options->outputs_only) judge_hidden(pair, reference, result);
     doubt_ill_conditioned(vouched || pair.proved, result);
     if (vouched) trust_nodes(reference, result);
+    const bool may_fuse_masks = !pair.proved && inputs.makes_padding();
+    if (may_fuse_masks && !is_different(result)) note_masks_with_holes(pair, inputs, reference, floors, candidate, result);
     const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
     if (!is_different(result) && std::ranges::all_of(result.interface, is_remark)) {
       check_optimized(pair, reference, floors, candidate, result);

@@ -205,6 +205,27 @@ TEST(Verify, V93AWeightOfAnOperandThatIsAlwaysSmallIsJudgedBesideTheSamples) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("node 'd' (Conv)"), HasSubstr("values beside theirs do")));
 }
 
+TEST(Verify, V95MasksWithHolesAreARemark) {
+  const auto make = [](bool by_length) {
+    Network n(1);
+    n.input("x", {"N", "6"}).input("attention_mask", {"N", "6"}, onnx::TensorProto::INT64).output("y", {"N", "1"});
+    n.integers("axis", {1}, {1});
+    if (by_length) {
+      n.integers("positions", {6}, {0, 1, 2, 3, 4, 5}).node("ReduceSum", {"attention_mask", "axis"}, {"length"});
+      n.node("Less", {"positions", "length"}, {"kept"}), n.node("Cast", {"kept"}, {"m"}, {"to=1"});
+    } else {
+      n.node("Cast", {"attention_mask"}, {"m"}, {"to=1"});
+    }
+    n.node("Mul", {"x", "m"}, {"masked"}), n.node("ReduceSum", {"masked", "axis"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(make(false), make(true));
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_THAT(result.remarks, ::testing::Contains(HasSubstr("'y' differs for masks with holes")));
+  const Network again = make(false);
+  EXPECT_THAT(ran(again, again).remarks, ::testing::Not(::testing::Contains(HasSubstr("holes"))));
+}
+
 TEST(Verify, V92WhatNoSampleReachesIsInconclusive) {
   const auto make = [](float high) {
     Network n = one_node("Clip", {"lo", "hi"});

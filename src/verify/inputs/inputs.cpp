@@ -104,7 +104,24 @@ bool InputMaker::can_be_milder() const {
   });
 }
 
+bool InputMaker::makes_padding() const {
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (uses_[i].padding && !files_.contains(ports_[i].name)) return true;
+  }
+  return false;
+}
+
 Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, double deviation) const {
+  return make(uses_, assignment, sample, deviation);
+}
+
+Inputs InputMaker::make_with_holes(const FreeDims::Assignment& assignment) const {
+  std::vector<InputUse> uses = uses_;
+  for (InputUse& use : uses) use.padding = false;
+  return make(uses, assignment, 0, 0);
+}
+
+Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const {
   Inputs inputs;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
@@ -112,7 +129,7 @@ Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, doub
       inputs.emplace(port.name, file->second);
       continue;
     }
-    const Extent& extent = uses_[i].limit;
+    const Extent& extent = uses[i].limit;
     int64_t limit = extent.size.value_or(1);
     if (const auto other = assignment.shapes.find(extent.input); !extent.size && other != assignment.shapes.end()) {
       const auto axis = static_cast<std::size_t>(extent.axis);
@@ -126,7 +143,7 @@ Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, doub
       const std::string stream = element == 0 ? port.name : port.name + "#" + std::to_string(element);
       if (at.kind == Datum::Kind::tensor) {
         ++element;
-        return make_values(type, dims, uses_[i], limit, seed_, stream, sample, deviation);
+        return make_values(type, dims, uses[i], limit, seed_, stream, sample, deviation);
       }
       Datum datum;
       datum.kind = at.kind;

@@ -27,6 +27,10 @@ class InputMaker {
   [[nodiscard]] const FreeDims& dims() const noexcept { return dims_; }
   /// `deviation`: see make_values.
   [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample, double deviation = 0) const;
+  /// Whether a mask is made up as tokenizers make it (InputUse::padding).
+  [[nodiscard]] bool makes_padding() const;
+  /// The first sample with masks that have holes instead.
+  [[nodiscard]] Inputs make_with_holes(const FreeDims::Assignment& assignment) const;
   /// Whether floating-point values are made up, so that smaller ones can be had.
   [[nodiscard]] bool can_be_milder() const;
 
@@ -34,6 +38,7 @@ class InputMaker {
   static std::map<std::string, Datum> read_files(const std::vector<Port>& ports, const VerifyOptions& options);
   static std::vector<InputUse> find_uses(const Graph& graph, const std::vector<Port>& ports);
   static std::map<std::string, Dims> shapes_of(const std::map<std::string, Datum>& files);
+  [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
   void check_guessable() const;
   void prefer_differing_rows(const Graph& other);
 

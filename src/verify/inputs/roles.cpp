@@ -427,6 +427,7 @@ class Search {
     const bool named_mask = input_->name().find("mask") != std::string::npos;
     const bool is_number = is_integer() || use_.role == InputRole::number;
     if (type_ == DataType::boolean || (named_mask && is_number)) use_.role = InputRole::mask;
+    use_.padding = use_.role == InputRole::mask && named_mask && is_integer() && rank_ == 2;
     if (type_ == DataType::uint8 && use_.role > InputRole::bytes) use_.role = InputRole::bytes;
   }
 

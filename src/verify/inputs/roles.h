@@ -43,6 +43,7 @@ struct InputUse {
   InputRole role = InputRole::number;
   Extent limit;
   bool direct = true;                ///< no arithmetic between the input and the reader
+  bool padding = false;              ///< a mask as tokenizers make it: in every row ones, then zeros where the text has ended
   bool narrow = false;               ///< a model computes with it in 16 bits or fewer: nothing that overflows those
   bool negative_ids = false;         ///< the reader counts negative ids from the end
   std::string consumer;              ///< label of the reader, for messages

@@ -197,14 +197,14 @@ class Values {
     fill<int64_t>(tensor, [&](int64_t i) { return static_cast<int64_t>(value(i)); });
   }
 
-  /// Random with both values in every row, all true, a prefix of every row.
+  /// Random with both values in every row, all true, a prefix of every row; of padding, always a prefix.
   void fill_mask(const Tensor& tensor) const {
     const int64_t length = dims_.empty() ? 1 : dims_.back();
     const auto is_set = [&](int64_t i) -> int64_t {
       const int64_t row = i / length, at = i % length;
       if (sample_ % 4 == 1) return 1;
       const auto fixed = static_cast<int64_t>(random_.below(index(kSecond + row), static_cast<uint64_t>(length)));
-      if (sample_ % 4 == 2) return at <= fixed - (length > 1 && fixed == length - 1 ? 1 : 0) ? 1 : 0;
+      if (sample_ % 4 == 2 || use_.padding) return at <= fixed - (length > 1 && fixed == length - 1 ? 1 : 0) ? 1 : 0;
       if (length > 1 && at == fixed) return 1;
       if (length > 1 && at == (fixed + 1) % length) return 0;
       return static_cast<int64_t>(random_.bits(index(i)) & 1U);
