@@ -210,7 +210,7 @@ class ElementwiseKernel : public Kernel {
     strides.reserve(operands.size() + 1);
     for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
     strides.push_back(destination.strides);
-    loops_ = simplify(destination.dims, std::move(strides), operands.size());
+    loops_ = simplify(destination.dims, strides, operands.size());
     if (loops_.dims.size() == 1) {
       loops_.dims.insert(loops_.dims.begin(), 1);
       for (Dims& tensor : loops_.strides) tensor.insert(tensor.begin(), tensor.front() * loops_.dims.back());
