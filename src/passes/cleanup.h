@@ -7,7 +7,7 @@ namespace relayout {
 /// Whether a node may go when nobody reads what it makes: operators of the default domain that this tool knows; a node with nested
 /// graphs only when all nodes in them are such.
 [[nodiscard]] bool is_removable(const Node& node);
-/// Whether a node is such and nobody reads what it makes.
+/// Whether a node is such and its results have no reader.
 [[nodiscard]] bool is_dead(const Node& node);
 /// Whether nothing reads the value and no caller sees it.
 [[nodiscard]] bool is_unused(const Value& value);

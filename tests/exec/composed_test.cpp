@@ -32,7 +32,7 @@ namespace {
 
 /// Cases with the results of ONNX Runtime, as onnxruntime_operators.py writes them; RELAYOUT_OPERATOR_CASES names a folder with more.
 std::filesystem::path folder() {
-  const char* const given = std::getenv("RELAYOUT_OPERATOR_CASES");  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  const char* const given = std::getenv("RELAYOUT_OPERATOR_CASES");  // NOLINT(concurrency-mt-unsafe): no thread changes it
   return given != nullptr ? std::filesystem::path(given) : std::filesystem::path(source_folder()) / "testdata/operators";
 }
 

@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// Nodes that become one piece of work: the first is the anchor, each next one reads its predecessor's output, which nobody else does.
+/// Nodes that become one piece of work: the first is the anchor, each next one is the only reader of its predecessor's output.
 struct Group {
   std::vector<const ProgramNode*> nodes;
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
