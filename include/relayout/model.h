@@ -18,7 +18,7 @@ class Graph;
 struct ModelOrigin;
 
 enum class FileFormat {
-  automatic,   ///< by extension
+  automatic,   ///< by extension, then by how the file begins
   binary,      ///< .onnx and everything else
   onnx_text,   ///< .onnxtxt, .onnxtext: ONNX's own textual syntax
   proto_text,  ///< .textproto, .pbtxt, .prototxt

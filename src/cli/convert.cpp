@@ -273,7 +273,8 @@ void declare_files(OptionSet& options, Request& request) {
   options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
   options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
   options.flag("--in-place", convert.in_place, "replace MODEL by the result");
-  options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format, "of MODEL (default: by its extension)");
+  options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
+                 "of MODEL (default: by its extension, then by how it begins)");
   options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
                  "of the result (default: by its extension)");
   options.text("--external-data", "auto|always|never[:BYTES]", convert.external_data,

@@ -43,20 +43,10 @@ constexpr auto kSignatures = std::to_array<Signature>({
     {4, "ORTM"sv, "a model in ONNX Runtime's own format, not ONNX", ""},
     {4, "TFL3"sv, "a TensorFlow Lite model, not ONNX", ""},
     {0, "GGUF"sv, "a GGUF model, not ONNX", ""},
+    {0, "<!DOCTYPE html"sv, "an HTML page, not an ONNX model", "the download gave a page instead of the file"},
+    {0, "<!doctype html"sv, "an HTML page, not an ONNX model", "the download gave a page instead of the file"},
+    {0, "<html"sv, "an HTML page, not an ONNX model", "the download gave a page instead of the file"},
 });
-
-std::string first_bytes(const File& file) {
-  std::string bytes(static_cast<std::size_t>(std::min<int64_t>(file.size(), 512)), '\0');
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
-}
-
-bool is_text(std::string_view bytes) {
-  return std::ranges::all_of(bytes, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
-  });
-}
 
 using google::protobuf::Message;
 
@@ -93,6 +83,19 @@ bool parses(const File& file, const wire::Item& item, Message& message) {
 
 }  // namespace
 
+std::string first_bytes(const File& file) {
+  std::string bytes(static_cast<std::size_t>(std::min<int64_t>(file.size(), 512)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+bool is_text(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 || byte == '\n' || byte == '\r' || byte == '\t';
+  });
+}
+
 void refuse_foreign(const File& file) {
   if (file.size() == 0) fail(ErrorKind::invalid, "the file is empty");
   const std::string bytes = first_bytes(file);
@@ -103,7 +106,7 @@ void refuse_foreign(const File& file) {
   }
   if (is_text(bytes)) {
     fail(ErrorKind::invalid, "text, not an ONNX model",
-         "textual models are known by their extension (.onnxtxt, .textproto, .json) or by --format");
+         "textual models are known by their extension (.onnxtxt, .textproto, .json) or by how they begin");
   }
 }
 

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
 #include "model/origin.h"
 
 namespace relayout {
 
+/// The first 512 bytes, or fewer where the file ends.
+[[nodiscard]] std::string first_bytes(const File& file);
+/// Whether there are no other control characters than those of plain text.
+[[nodiscard]] bool is_text(std::string_view bytes);
 /// Throws Error{invalid} when the file is recognised as something else than an ONNX model: empty, an archive, a Git LFS pointer,
 /// another model format, text.
 void refuse_foreign(const File& file);

@@ -94,8 +94,9 @@ std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const Load
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path.string();
   return named(name, [&] {
-    const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
     std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : File::open(path);
+    FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
+    if (options.format == FileFormat::automatic && format == FileFormat::binary) format = text_format::format_of(*file);
     return ModelBuilder::build(file, binary_form(file, format), name, options);
   });
 }

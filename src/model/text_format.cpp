@@ -29,6 +29,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "model/diagnose.h"
 #include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
@@ -234,6 +235,23 @@ FileFormat format_of(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   const auto* const known = std::ranges::find(kExtensions, extension, &std::pair<std::string_view, FileFormat>::first);
   return known == kExtensions.end() ? FileFormat::binary : known->second;
+}
+
+FileFormat format_of(const File& file) {
+  const std::string bytes = first_bytes(file);
+  if (!is_text(bytes)) return FileFormat::binary;
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  const auto skip_space = [&](std::string_view text) { return std::string_view(std::ranges::find_if_not(text, is_space), text.end()); };
+  const auto begins_with_field = [&](std::string_view text) {
+    const auto is_name = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    const std::string_view behind(std::ranges::find_if_not(text, is_name), text.end());
+    const std::string_view next = skip_space(behind);
+    return behind.size() < text.size() && (next.starts_with(':') || next.starts_with('{'));
+  };
+  const std::string_view text = skip_space(bytes);
+  if (text.starts_with('{')) return FileFormat::json;
+  if (text.starts_with('<')) return begins_with_field(skip_space(text.substr(1))) ? FileFormat::onnx_text : FileFormat::binary;
+  return text.starts_with('#') || begins_with_field(text) ? FileFormat::proto_text : FileFormat::binary;
 }
 
 std::string read_whole(const File& file) {

@@ -16,6 +16,8 @@ namespace relayout::text_format {
 
 /// By extension; binary for everything that is not one of the textual ones.
 [[nodiscard]] FileFormat format_of(const std::filesystem::path& path);
+/// By how a file begins, for files whose extension says nothing: binary for everything that does not begin as a textual form does.
+[[nodiscard]] FileFormat format_of(const File& file);
 /// A whole file as a string; Error{unsupported} above 1 GiB.
 [[nodiscard]] std::string read_whole(const File& file);
 /// The binary form of a textual model. Error{invalid} with the place of the first mistake.

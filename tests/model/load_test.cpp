@@ -81,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(All, LoadEncoding, testing::ValuesIn(test::encodings())
 TEST(Load, B10WhatIsNoModelIsSaidToBeNone) {
   EXPECT_THAT(refusal(""), HasSubstr("empty"));
   EXPECT_THAT(refusal("hello\nworld\n"), HasSubstr("text, not an ONNX model"));
+  EXPECT_THAT(refusal("<!DOCTYPE html>\n<html>"), HasSubstr("an HTML page"));
   EXPECT_THAT(refusal(std::string(100, '\0')), HasSubstr("not an ONNX model: byte 0"));
   EXPECT_THAT(refusal(std::string("\x1f\x8b\x08\x00xyz", 7)), HasSubstr("gzip"));
   EXPECT_THAT(refusal(std::string("\x20\0\0\0ORTM", 8)), HasSubstr("ONNX Runtime's own format"));

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <filesystem>
 #include <string>
 
+#include "base/file.h"
 #include "model/save.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -40,6 +42,29 @@ TEST(TextFormat, IsKnownByTheExtension) {
   EXPECT_EQ(text_format::format_of("b.textproto"), FileFormat::proto_text);
   EXPECT_EQ(text_format::format_of("b.pbtxt"), FileFormat::proto_text);
   EXPECT_EQ(text_format::format_of("b.json"), FileFormat::json);
+}
+
+TEST(TextFormat, IsKnownByTheBeginningWhereTheExtensionSaysNothing) {
+  const auto format_of = [](const char* bytes) { return text_format::format_of(*File::from_bytes(bytes, "m")); };
+  EXPECT_EQ(format_of("\n { \"irVersion\": 8 }"), FileFormat::json);
+  EXPECT_EQ(format_of("<ir_version: 8>"), FileFormat::onnx_text);
+  EXPECT_EQ(format_of("<\n  opset_import : []>"), FileFormat::onnx_text);
+  EXPECT_EQ(format_of("ir_version: 8"), FileFormat::proto_text);
+  EXPECT_EQ(format_of("graph {"), FileFormat::proto_text);
+  EXPECT_EQ(format_of("# a comment"), FileFormat::proto_text);
+  for (const char* const other : {"", "hello\nworld\n", "<html><body>", "<!doctype html>", ": 8", "\x08\x08:", "version https://git-lfs"}) {
+    EXPECT_EQ(format_of(other), FileFormat::binary) << other;
+  }
+}
+
+TEST(TextFormat, ModelsAsTextLoadWithoutAnExtension) {
+  const TemporaryFolder folder;
+  write_file(folder / "m.onnx", test::encodings()[0].bytes);
+  for (const char* const name : {"m.textproto", "m.json"}) {
+    save(*Model::load(folder / "m.onnx"), folder / name);
+    std::filesystem::rename(folder / name, folder / "text");
+    EXPECT_EQ(Model::load(folder / "text")->graph().nodes().size(), 1U) << name;
+  }
 }
 
 TEST(TextFormat, ProtobufsFormsReadBackAsTheSameBytes) {
@@ -165,7 +190,8 @@ TEST(TextFormat, TheFormatOptionOverrulesTheExtension) {
   save(*model, folder / "m.data", {.format = FileFormat::json});
   EXPECT_EQ(read_file(folder / "m.data")[0], '{');
   EXPECT_NE(Model::load(folder / "m.data", {.format = FileFormat::json}), nullptr);
-  EXPECT_THROW((void)Model::load(folder / "m.data"), Error);
+  EXPECT_NE(Model::load(folder / "m.data"), nullptr);  // it begins as JSON does
+  EXPECT_THROW((void)Model::load(folder / "m.data", {.format = FileFormat::proto_text}), Error);
 }
 
 TEST(TextFormat, ChangesShowInTheText) {
