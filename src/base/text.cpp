@@ -72,7 +72,8 @@ bool glob_match(std::string_view glob, std::string_view text) {
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
-  std::size_t best_distance = word.size() / 3 + 2;  // farther away nobody means it
+  const std::size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
+  std::size_t best_distance = letters / 3 + 2;  // from there on, another word
   for (const std::string_view candidate : candidates) {
     std::vector<std::size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

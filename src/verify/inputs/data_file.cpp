@@ -75,7 +75,10 @@ std::string read_whole(const std::filesystem::path& path) {
 template <class Message>
 Message parse(const std::string& bytes, const char* what) {
   Message message;
-  if (!message.ParseFromString(bytes)) fail(ErrorKind::invalid, std::string("not a ") + what + " in protobuf");
+  if (!message.ParseFromString(bytes)) {
+    fail(ErrorKind::invalid,
+         std::string("neither a ") + what + " in protobuf nor .npy; images are known by their extension (.png, .jpg, .bmp, .gif, .ppm)");
+  }
   return message;
 }
 
