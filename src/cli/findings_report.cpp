@@ -17,7 +17,7 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kNamesShown = 2;  ///< of each group of refusals, without -v
-constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision";
+constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision", kExportPass = "export-io";
 
 /// One pass's findings: what was done by operator, what was not by reason.
 struct Group {
@@ -82,16 +82,22 @@ std::string batch_norms_text(const Group& group) {
   return out;
 }
 
+int64_t done_of(const Group& group, const char* noun) {
+  const auto found = group.done.find(noun);
+  return found != group.done.end() ? found->second : 0;
+}
+
+/// Nodes that a change of precision looked at: beside them there are findings about weights and Casts.
+int64_t nodes_of(const Group& group) {
+  return group.all - done_of(group, "weight") - done_of(group, "Cast") - done_of(group, "Cast removed");
+}
+
 /// "41 of 43 nodes, 62 weights are in fp16, 2 Casts made, 1 Cast removed"
 std::string precision_text(const Group& group, const PassReport& report) {
-  const auto count = [&](const char* noun) {
-    const auto found = group.done.find(noun);
-    return found != group.done.end() ? found->second : int64_t{0};
-  };
-  const int64_t weights = count("weight"), made = count("Cast"), removed = count("Cast removed");
-  const int64_t others = weights + made + removed;
+  const int64_t weights = done_of(group, "weight"), made = done_of(group, "Cast"), removed = done_of(group, "Cast removed");
+  const int64_t nodes = nodes_of(group);
   std::string out =
-      format_count(group.done_count - others) + " of " + counted(group.all - others, "node") + ", " + counted(weights, "weight");
+      format_count(group.done_count - (group.all - nodes)) + " of " + counted(nodes, "node") + ", " + counted(weights, "weight");
   out += std::string(report.will ? " would be" : weights == 1 ? " is" : " are") + " in " + report.precision;
   if (made > 0) out += ", " + counted(made, "Cast") + " made";
   if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
@@ -112,8 +118,15 @@ std::string done_text(std::string_view pass, const Group& group, const PassRepor
 
 std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
   if (group.all == 0 && pass == kPrecisionPass) return "nothing to change";
+  if (group.all == 0 && pass == kExportPass) return "no input or output is an image in front of a convolution or behind one";
   if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
   return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
+}
+
+/// Whether a pass that found nothing is worth a line: those that every run is for, and those that were asked for.
+bool says_nothing_done(std::string_view pass, const PassReport& report) {
+  if (pass == kExportPass) return report.layout != "contiguous";  // there it only takes back what was exported
+  return pass == kLayoutPass || pass == kPrecisionPass || pass == "fold-batch-norm";
 }
 
 /// The refusals of one reason: their number, code and text, then names.
@@ -147,6 +160,15 @@ void add_losses(TextTable& table, const Findings& findings, const ReportStyle& s
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
 }
 
+/// Where the opset alone keeps most nodes as they are, the way to a newer one.
+void add_way_to_newer_opset(TextTable& table, const Group& group, const PassReport& report) {
+  int64_t kept = 0;
+  for (const auto& [why, skipped] : group.skipped) kept += why.first == Reason::type_not_allowed ? std::ssize(skipped) : 0;
+  if (kept == 0 || 2 * kept < nodes_of(group)) return;
+  table.line("      Most operators take " + report.precision +
+             " from a later opset on: upgrade the model first, with onnx.version_converter.convert_version");
+}
+
 /// What was done, by name.
 void add_done(TextTable& table, const Findings& findings, std::string_view pass) {
   for (const Finding& finding : findings) {
@@ -174,11 +196,12 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
-    if (group.all == 0 && pass != kLayoutPass && pass != kPrecisionPass && pass != "fold-batch-norm") continue;
+    if (group.all == 0 && !says_nothing_done(pass, report)) continue;
     table.row({pass, what_text(pass, group, report)});
     if (style.verbose) add_done(table, findings, pass);
     for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
     if (pass == kPrecisionPass) add_losses(table, findings, style);
+    if (pass == kPrecisionPass) add_way_to_newer_opset(table, group, report);
   }
   return table.text();
 }

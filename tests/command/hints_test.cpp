@@ -46,6 +46,12 @@ TEST_F(Hints, OfAPlainConversion) {
   EXPECT_TRUE(fs::exists(folder_ / "net.cl.contiguous.onnx") || fs::exists(folder_ / "net.contiguous.onnx"));
 }
 
+TEST_F(Hints, NoImagesToHandOverIsSaid) {
+  write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }");
+  EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "flat.onnx", "--io", "nhwc"}).out, HasSubstr("no input or output is an image"));
+  EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "back.onnx", "--layout", "contiguous"}).out, testing::Not(HasSubstr("image")));
+}
+
 TEST_F(Hints, OfChangedInterfacesAndBack) {
   EXPECT_THAT(follow({"convert", "net.onnx", "--io", "nhwc", "-o", "io.onnx"}), HasSubstr("verify --io nhwc net.onnx io.onnx\n"));
   EXPECT_THAT(follow({"convert", "io.onnx", "--layout", "contiguous", "-o", "back.onnx"}),

@@ -105,6 +105,7 @@ TEST_F(Precision, Usage) {
   const ProcessResult brain = run({"convert", "net.onnx", "-o", "brain.onnx", "--precision", "bf16"});
   EXPECT_EQ(brain.code, 0) << brain.err;
   EXPECT_THAT(brain.out, HasSubstr("Conv takes bf16 from opset 22 on"));
+  EXPECT_THAT(brain.out, HasSubstr("Most operators take bf16 from a later opset on"));
 }
 
 }  // namespace
