@@ -10,10 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -58,6 +60,13 @@ int write_all(int descriptor, std::string_view text) noexcept {
     text.remove_prefix(as_size(written));
   }
   return 0;
+}
+
+std::string read_text(const File& file, int64_t most, std::string_view what) {
+  if (file.size() > most) fail(ErrorKind::invalid, escape(file.name()) + ": larger than " + std::string(what) + " can be");
+  std::string text(as_size(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 void write_text_file(const fs::path& path, std::string_view text) {

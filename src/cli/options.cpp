@@ -24,6 +24,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_file.h"
 #include "cli/help.h"
 #include "relayout/error.h"
 
@@ -53,14 +54,6 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   const std::string_view nearest = nearest_word(word, candidates);
   return nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
-}
-
-std::string whole_file(const std::string& path) {
-  const auto file = File::open(path);
-  if (file->size() > kLargestConfig) fail(ErrorKind::invalid, escape(path) + ": not a configuration file: larger than 1 MiB");
-  std::string text(static_cast<std::size_t>(file->size()), '\0');
-  file->read(0, std::as_writable_bytes(std::span(text)));
-  return text;
 }
 
 }  // namespace
@@ -134,6 +127,7 @@ struct OptionSet::Impl {
   struct Rule {
     std::vector<std::string> names, others;
     bool excludes = false;
+    std::string unless = {};  ///< an option that lifts the rule
   };
   std::vector<Rule> rules;
 
@@ -354,7 +348,7 @@ void OptionSet::Impl::set_from_config(const std::string& path, const CLI::Config
 }
 
 void OptionSet::Impl::read_config(const std::string& path) {
-  std::istringstream text(whole_file(path));
+  std::istringstream text(read_text(*File::open(path), kLargestConfig, "a configuration file"));
   try {
     for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
       if (item.name == "++" || item.name == "--") continue;  // marks of sections
@@ -392,10 +386,13 @@ const OptionSet::Declared& OptionSet::Impl::find(std::string_view name) const {
 void OptionSet::Impl::check_rules() const {
   for (const Rule& rule : rules) {
     const auto given = [&](const std::string& name) { return find(name).is_given; };
+    if (!rule.unless.empty() && given(rule.unless)) continue;
     for (const std::string& name : rule.names) {
       if (!given(name)) continue;
       const auto other = std::ranges::find_if(rule.others, given);
-      if (rule.excludes && other != rule.others.end() && *other != name) usage(name + " and " + *other + " exclude each other");
+      if (rule.excludes && other != rule.others.end() && *other != name) {
+        usage(name + " and " + *other + " exclude each other" + (rule.unless.empty() ? "" : " without " + rule.unless));
+      }
       if (rule.excludes || other != rule.others.end()) continue;
       std::string list;
       for (const std::string& needed : rule.others) {
@@ -407,11 +404,15 @@ void OptionSet::Impl::check_rules() const {
 }
 
 void OptionSet::needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others) {
-  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, false});
+  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, false, {}});
 }
 
 void OptionSet::excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others) {
-  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, true});
+  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, true, {}});
+}
+
+void OptionSet::excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless) {
+  impl_->rules.push_back({{names.begin(), names.end()}, {std::string(other)}, true, std::string(unless)});
 }
 
 bool OptionSet::is_given(std::string_view name) const {

@@ -57,6 +57,8 @@ class OptionSet {
   void needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
   /// None of `names` goes with any of `others`.
   void excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
+  /// The same, but not where the command line gives `unless`.
+  void excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless);
   /// Whether the command line gives the option, by any of its names.
   [[nodiscard]] bool is_given(std::string_view name) const;
   /// All names with their dashes, --help and --config included.

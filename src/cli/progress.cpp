@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +20,16 @@ namespace {
 constexpr auto kPatience = std::chrono::milliseconds(500);
 constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr int64_t kBarColumns = 24;
+
+/// "40 s", "12 min", "3 h 20 min"
+std::string rough_duration(double seconds) {
+  constexpr double kMost = 1e9;
+  const auto whole = static_cast<int64_t>(std::ceil(std::clamp(seconds, 0.0, kMost)));
+  if (whole < 100) return std::to_string(whole) + " s";
+  const int64_t minutes = (whole + 59) / 60;
+  if (minutes < 100) return std::to_string(minutes) + " min";
+  return format_count(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
+}
 
 }  // namespace
 
@@ -51,8 +64,14 @@ void Progress::bytes(std::string_view what, int64_t done, int64_t total) {
 }
 
 void Progress::steps(std::string_view what, int64_t done, int64_t total) {
+  steps(what, done, total, std::nullopt);
+}
+
+void Progress::steps(std::string_view what, int64_t done, int64_t total, std::optional<double> seconds_left) {
   const std::lock_guard lock(mutex_);
-  if (is_due()) show(what, done, total, format_count(done) + " of " + format_count(total));
+  if (!is_due()) return;
+  const std::string left = seconds_left ? "  " + rough_duration(*seconds_left) + " left" : "";
+  show(what, done, total, format_count(done) + " of " + format_count(total) + left);
 }
 
 void Progress::clear() {

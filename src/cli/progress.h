@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ class Progress {
   void bytes(std::string_view what, int64_t done, int64_t total);
   /// "verifying ██████░░░░░░ 50 %  2 of 4"
   void steps(std::string_view what, int64_t done, int64_t total);
+  /// "verifying ██████░░░░░░ 50 %  2,000 of 4,000  12 min left"
+  void steps(std::string_view what, int64_t done, int64_t total, std::optional<double> seconds_left);
   /// Takes the line away, for something else to be written.
   void clear();
 

@@ -5,30 +5,35 @@
 #include <string>
 #include <vector>
 
-#include "cli/report.h"
 #include "relayout/suite.h"
-#include "report/json.h"
-#include "report/junit.h"
 
 namespace relayout::cli {
 
 class OptionSet;
 class Progress;
 
+/// Which cases of which trees, as words.
+struct CaseWords {
+  std::string tree, against, pair, shard, from, durations;
+  std::vector<std::string> names;
+  bool list = false, null = false;
+};
+
 /// `verify --suite TREE`.
 struct SuiteRequest {
-  std::string tree, shard, expected;
+  CaseWords cases;
+  std::string expected;
   int64_t jobs = 0;  ///< 0: as many as there are CPUs
   std::optional<double> timeout;
-  bool allow_empty = false;
+  bool allow_empty = false, allow_inconclusive = false;
 };
 
 void declare_suite_options(OptionSet& options, SuiteRequest& request);
+/// --case and --cases-from, as names; nothing when neither is given.
+[[nodiscard]] std::optional<std::vector<std::string>> selected_cases(const CaseWords& words);
 /// Runs the tree, each case by this very program with `options` (--mode, --rtol …).
 [[nodiscard]] SuiteResult run_suite(const SuiteRequest& request, const std::vector<std::string>& options, Progress& progress);
-
-[[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
-[[nodiscard]] Json suite_json(const SuiteResult& result);
-[[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
+/// --list: the names of the cases, a line each, or with --null a NUL behind each.
+void list_cases(const CaseWords& words, bool json);
 
 }  // namespace relayout::cli

@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/suite.h"
+#include "cli/suite_report.h"
 #include "cli/terminal.h"
 #include "cli/verification_failure.h"
 #include "cli/verify_html.h"
@@ -107,18 +108,37 @@ std::string exact_text(double value) {
 
 /// What the processes of a suite's cases are told besides the case.
 std::vector<std::string> case_options(const Request& request, const Common& common) {
+  const VerifyOptions& options = request.options;
   std::vector<std::string> words{"--seed", std::to_string(request.inputs.seed), "--threads", std::to_string(std::max(common.threads, 1))};
   const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
-  if (request.options.mode) add("--mode", std::string(to_string(*request.options.mode)));
-  if (request.options.rtol) add("--rtol", exact_text(*request.options.rtol));
-  if (request.options.atol) add("--atol", exact_text(*request.options.atol));
-  if (request.options.load.allow_newer_opset) words.emplace_back("--allow-newer-opset");
+  const auto add_flag = [&](const char* name, bool given) {
+    if (given) words.emplace_back(name);
+  };
+  if (options.mode) add("--mode", std::string(to_string(*options.mode)));
+  if (options.rtol) add("--rtol", exact_text(*options.rtol));
+  if (options.atol) add("--atol", exact_text(*options.atol));
+  if (options.samples > 0) add("--samples", std::to_string(options.samples));
+  if (!request.io.empty()) add("--io", request.io);
+  if (!request.precision.empty()) add("--precision", request.precision);
+  for (const auto& [name, value] : request.inputs.dims) add("--dim", std::string(name).append("=").append(value));
+  for (const auto& [name, value] : request.inputs.shapes) add("--shape", std::string(name).append("=").append(value));
+  add_flag("--proof", request.proof);
+  add_flag("--strict", request.strict);
+  add_flag("--outputs-only", options.outputs_only);
+  add_flag("--run-identical", options.run_identical);
+  add_flag("--allow-inconclusive", options.allow_inconclusive);
+  add_flag("--allow-newer-opset", options.load.allow_newer_opset);
   return words;
 }
 
-/// Every case below a folder.
-int verify_suite(const Request& request, const Common& common, Progress& progress) {
+/// Every case of a tree, or of two.
+int verify_suite(Request& request, const Common& common, Progress& progress) {
   if (!request.models.empty() || !request.data.empty()) fail(ErrorKind::usage, "--suite stands alone: no models, no --data");
+  if (request.suite.cases.list) {
+    list_cases(request.suite.cases, common.json);
+    return 0;
+  }
+  request.suite.allow_inconclusive = request.options.allow_inconclusive;
   const SuiteResult result = run_suite(request.suite, case_options(request, common), progress);
   progress.clear();
   write_reports(request, {junit_suite(result)});
@@ -214,7 +234,7 @@ int verify_pairs(const Request& request, const Common& common, Progress& progres
 void note_failure(const Request& request) {
   const Failure failure = current_failure();
   try {
-    write_reports(request, {junit_suite(request.suite.tree.empty() ? request.models.back() : request.suite.tree, failure)});
+    write_reports(request, {junit_suite(request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree, failure)});
   } catch (const Error&) {
     // The error that led here is the one to tell.
     return;
@@ -230,30 +250,65 @@ int run(Request& request, const Common& common) {
   Progress progress(true);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   try {
-    if (!request.suite.tree.empty()) return verify_suite(request, common, progress);
+    if (!request.suite.cases.tree.empty()) return verify_suite(request, common, progress);
     if (!request.original.empty()) return verify_pairs(request, common, progress);
     return request.data.empty() ? verify_pair(request, common, progress) : verify_stored(request, common, progress);
   } catch (const Error& error) {
     // The report says so too, unless it is what could not be written.
     const bool came_to_nothing = error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported ||
                                  error.kind() == ErrorKind::io || error.kind() == ErrorKind::defect;
-    if (came_to_nothing && (!request.models.empty() || !request.suite.tree.empty())) note_failure(request);
+    if (came_to_nothing && (!request.models.empty() || !request.suite.cases.tree.empty())) note_failure(request);
     throw;
   }
 }
 
 /// Options that would do nothing, or contradict each other.
 void declare_rules(OptionSet& options) {
-  options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected"}, {"--suite"});
+  options.needs(
+      {"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from", "--durations"},
+      {"--suite"});
+  options.needs({"--pair"}, {"--against"});
+  options.needs({"--null"}, {"--list"});
   options.needs({"--mode", "--reference"}, {"--data", "--suite"});
   options.excludes({"--mode"}, {"--reference"});
   options.excludes({"--suite"}, {"--data", "--original"});
   options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
+  options.excludes({"--against"}, {"--mode", "--reference"});
   // Of two models only.
   options.excludes(
       {"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--io", "--allow-inconclusive",
        "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only"},
-      {"--data", "--suite"});
+      {"--data"});
+  // Of one pair of models only.
+  options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers", "--html"}, {"--suite"});
+  // Of many pairs too.
+  options.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
+                           "--precision", "--outputs-only"},
+                          "--suite", "--against");
+  // Of a run; the list is none.
+  options.excludes({"--list"}, {"--jobs",
+                                "--timeout",
+                                "--allow-empty",
+                                "--expected",
+                                "--junit",
+                                "--markdown",
+                                "--github",
+                                "--mode",
+                                "--reference",
+                                "--seed",
+                                "--rtol",
+                                "--atol",
+                                "--samples",
+                                "--shape",
+                                "--dim",
+                                "--io",
+                                "--allow-inconclusive",
+                                "--run-identical",
+                                "--strict",
+                                "--proof",
+                                "--precision",
+                                "--outputs-only",
+                                "--allow-newer-opset"});
   // Of a run.
   options.excludes({"--proof"},
                    {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--rtol", "--atol",
@@ -302,13 +357,14 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
 const Command kVerify = {
     "verify",
     "run two models on the same inputs: do they compute the same?",
-    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--original PATTERN MODEL… [OPTIONS]\n--suite TREE [OPTIONS]",
+    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--original PATTERN MODEL… [OPTIONS]\n--suite TREE [--against DIR] [OPTIONS]",
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
     "relayout verify --original '{stem}.onnx' models/*.cl.onnx --markdown summary.md\n"
-    "relayout verify --suite onnx/backend/test/data --shard 1/4 --json",
+    "relayout verify --suite onnx/backend/test/data --shard 1/4 --json\n"
+    "relayout verify --suite originals --against converted",
     prepare,
 };
 

@@ -16,6 +16,7 @@
 #include "cli/report.h"
 #include "cli/verify_junit.h"
 #include "relayout/error.h"
+#include "relayout/suite.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"
 #include "report/json.h"
@@ -24,22 +25,6 @@
 
 namespace relayout::cli {
 namespace {
-
-constexpr std::string_view kExtension = ".onnx", kConverted = ".cl";
-
-std::string without(std::string_view name, std::string_view suffix) {
-  return std::string(name.ends_with(suffix) && name.size() > suffix.size() ? name.substr(0, name.size() - suffix.size()) : name);
-}
-
-/// What stands for one word between braces.
-std::string part_of(const std::string& word, const std::filesystem::path& model) {
-  std::string name = without(model.filename().string(), kExtension);
-  if (word == "name") return name;
-  if (word == "stem") return without(name, kConverted);
-  if (word.starts_with("stem%")) return without(name, word.substr(5));
-  if (word == "dir") return model.has_parent_path() ? model.parent_path().string() : ".";
-  fail(ErrorKind::usage, "--original: {" + escape(word) + "} is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
-}
 
 std::string verdict_word(const PairOutcome& pair) {
   if (!pair.result) return "failed";
@@ -82,18 +67,7 @@ Json failure_json(const PairOutcome& pair) {
 }  // namespace
 
 std::string original_of(const std::string& pattern, const std::string& model) {
-  std::string out;
-  for (std::size_t at = 0; at < pattern.size();) {
-    const std::size_t open = std::min(pattern.find('{', at), pattern.size());
-    out += pattern.substr(at, open - at);
-    if (open == pattern.size()) break;
-    const std::size_t close = pattern.find('}', open);
-    if (close == std::string::npos) fail(ErrorKind::usage, "--original " + quote(pattern) + ": a { without its }");
-    out += part_of(pattern.substr(open + 1, close - open - 1), model);
-    at = close + 1;
-  }
-  const std::filesystem::path folder = std::filesystem::path(model).parent_path();
-  const std::string original = pattern.find('/') == std::string::npos ? (folder / out).string() : out;
+  const std::string original = model_name_of(pattern, model);
   if (std::filesystem::path(original).lexically_normal() == std::filesystem::path(model).lexically_normal()) {
     fail(ErrorKind::usage, escape(model) + ": --original " + quote(pattern) + " leads to the model itself");
   }

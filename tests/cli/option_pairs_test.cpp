@@ -65,6 +65,24 @@ bool is_listed(const Table& table, const std::string& a, const std::string& b) {
   });
 }
 
+/// Adds what an option needs beside it, unless what is there will do; `other` may need one that serves both.
+void complete(Words& words, const Table& table, const std::string& option, const std::string& other) {
+  for (const std::string& name : {option, other}) {
+    const auto companions = table.companions.find(name);
+    if (companions == table.companions.end()) continue;
+    const bool has_one =
+        std::ranges::any_of(companions->second, [&](const std::string& one) { return std::ranges::find(words, one) != words.end(); });
+    if (has_one) continue;
+    const auto others = table.companions.find(name == option ? other : option);
+    const auto shared = std::ranges::find_if(companions->second, [&](const std::string& one) {
+      return others != table.companions.end() && std::ranges::find(others->second, one) != others->second.end();
+    });
+    const std::string companion = shared == companions->second.end() ? companions->second.front() : *shared;
+    add(words, table, companion);
+    complete(words, table, companion, companion);
+  }
+}
+
 void expect_table(const Table& table) {
   const Names options = options_of(*table.command);
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -73,20 +91,7 @@ void expect_table(const Table& table) {
       Words words = table.models;
       add(words, table, a);
       add(words, table, b);
-      for (const std::string& option : {a, b}) {
-        const auto companions = table.companions.find(option);
-        if (companions == table.companions.end()) continue;
-        // What the other option brings will do.
-        const bool has_one =
-            std::ranges::any_of(companions->second, [&](const std::string& name) { return std::ranges::find(words, name) != words.end(); });
-        if (has_one) continue;
-        // One that serves both, where there is one.
-        const auto others = table.companions.find(option == a ? b : a);
-        const auto shared = std::ranges::find_if(companions->second, [&](const std::string& name) {
-          return others != table.companions.end() && std::ranges::find(others->second, name) != others->second.end();
-        });
-        add(words, table, shared == companions->second.end() ? companions->second.front() : *shared);
-      }
+      complete(words, table, a, b);
       EXPECT_EQ(is_refused(*table.command, words), is_listed(table, a, b)) << table.command->name << ": " << a << " with " << b;
     }
   }
@@ -101,6 +106,7 @@ void expect_companions(const Table& table) {
     for (const std::string& companion : companions) {
       Words both = words;
       add(both, table, companion);
+      complete(both, table, companion, companion);
       EXPECT_FALSE(is_refused(*table.command, both)) << option << " with " << companion;
     }
   }
@@ -177,13 +183,38 @@ TEST(OptionPairs, OfInspect) {
 }
 
 TEST(OptionPairs, OfVerify) {
-  const Names pair = {"--samples",       "--input",       "--shape",     "--dim",    "--resize",
-                      "--mean",          "--std",         "--save-data", "--io",     "--allow-inconclusive",
-                      "--run-identical", "--layers",      "--html",      "--strict", "--proof",
-                      "--precision",     "--outputs-only"};
-  const Names suite = {"--jobs", "--timeout", "--shard", "--allow-empty", "--expected"};
+  const Names one_pair = {"--input", "--resize", "--mean", "--std", "--save-data", "--layers", "--html"};
+  const Names pairs = {"--samples",       "--shape",  "--dim",   "--io",        "--allow-inconclusive",
+                       "--run-identical", "--strict", "--proof", "--precision", "--outputs-only"};
+  const Names suite = {"--jobs", "--timeout",    "--shard",     "--allow-empty", "--expected", "--list",
+                       "--case", "--cases-from", "--durations", "--against",     "--pair",     "--null"};
+  const Names of_stored = {"--jobs", "--timeout",    "--shard",     "--allow-empty", "--expected", "--list",
+                           "--case", "--cases-from", "--durations", "--suite",       "--null"};
   const Names running = {"--samples",   "--seed", "--input", "--shape", "--dim",           "--resize", "--mean",      "--std",
                          "--save-data", "--rtol", "--atol",  "--io",    "--run-identical", "--layers", "--precision", "--outputs-only"};
+  const Names not_listing = {"--jobs",
+                             "--timeout",
+                             "--allow-empty",
+                             "--expected",
+                             "--junit",
+                             "--markdown",
+                             "--github",
+                             "--mode",
+                             "--reference",
+                             "--seed",
+                             "--rtol",
+                             "--atol",
+                             "--samples",
+                             "--shape",
+                             "--dim",
+                             "--io",
+                             "--strict",
+                             "--proof",
+                             "--allow-inconclusive",
+                             "--run-identical",
+                             "--precision",
+                             "--outputs-only",
+                             "--allow-newer-opset"};
   const Table table{&kVerify,
                     {},
                     {{"--data", "d"},    {"--samples", "2"},      {"--seed", "1"},         {"--input", "x=a.npy"},
@@ -191,7 +222,9 @@ TEST(OptionPairs, OfVerify) {
                      {"--std", "0.5"},   {"--save-data", "s"},    {"--rtol", "1"},         {"--atol", "1"},
                      {"--io", "nhwc"},   {"--precision", "fp16"}, {"--mode", "optimized"}, {"--html", "h"},
                      {"--junit", "j"},   {"--markdown", "m"},     {"--suite", "t"},        {"--jobs", "1"},
-                     {"--timeout", "1"}, {"--shard", "1/2"},      {"--expected", "e"},     {"--original", "{stem}.onnx"}},
+                     {"--timeout", "1"}, {"--shard", "1/2"},      {"--expected", "e"},     {"--original", "{stem}.onnx"},
+                     {"--case", "c"},    {"--cases-from", "f"},   {"--durations", "r"},    {"--against", "u"},
+                     {"--pair", "p"}},
                     {{"--resize", {"--input"}},
                      {"--mean", {"--input"}},
                      {"--std", {"--input"}},
@@ -200,13 +233,25 @@ TEST(OptionPairs, OfVerify) {
                      {"--shard", {"--suite"}},
                      {"--allow-empty", {"--suite"}},
                      {"--expected", {"--suite"}},
+                     {"--list", {"--suite"}},
+                     {"--null", {"--list"}},
+                     {"--case", {"--suite"}},
+                     {"--cases-from", {"--suite"}},
+                     {"--durations", {"--suite"}},
+                     {"--against", {"--suite"}},
+                     {"--pair", {"--against"}},
                      {"--mode", {"--data", "--suite"}},
                      {"--reference", {"--data", "--suite"}}},
-                    {{pair, {"--data", "--suite"}},
-                     {pair, suite},
-                     {pair, {"--mode", "--reference"}},
+                    {{one_pair, {"--data", "--suite"}},
+                     {one_pair, suite},
+                     {{one_pair}, {"--mode", "--reference"}},
+                     {pairs, {"--data"}},
+                     {pairs, of_stored},
+                     {pairs, {"--mode", "--reference"}},
                      {suite, {"--data", "--original"}},
                      {{"--suite"}, {"--data", "--original"}},
+                     {{"--against", "--pair"}, {"--mode", "--reference"}},
+                     {{"--list", "--null"}, not_listing},
                      {{"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"}},
                      {{"--mode"}, {"--reference"}},
                      {{"--outputs-only"}, {"--strict"}},

@@ -29,7 +29,8 @@ TEST(ExpectedCases, AreNamesWithStatusAndReason) {
 
 TEST(ExpectedCases, ThatAreIncompleteAreRefusedWithTheirLine) {
   EXPECT_EQ(complaint("a failed x\nb failed\n"), "list: line 2: no reason is given");
-  EXPECT_EQ(complaint("a passed because\n"), "list: line 1: 'passed' is none of failed, pass-loose, unsupported, crashed, timeout");
+  EXPECT_EQ(complaint("a passed because\n"),
+            "list: line 1: 'passed' is none of failed, pass-loose, inconclusive, unsupported, crashed, timeout");
   EXPECT_EQ(complaint("a failed x\na failed x\n"), "list: line 2: 'a' is there twice");
 }
 

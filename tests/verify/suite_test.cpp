@@ -41,7 +41,7 @@ class SuiteTest : public testing::Test {
   [[nodiscard]] SuiteResult run(SuiteOptions options = {}) const {
     options.command = {"/bin/sh", "-c", kProgram, "program"};
     options.timeout = 10;
-    return run_suite(folder_.path(), options);
+    return run_suite({folder_.path()}, options);
   }
   static std::map<std::string, std::string> statuses(const SuiteResult& result) {
     std::map<std::string, std::string> out;
@@ -76,7 +76,7 @@ TEST_F(SuiteTest, AHangDoesNotHoldUpTheOthers) {
   SuiteOptions options;
   options.command = {"/bin/sh", "-c", kProgram, "program"};
   options.timeout = 0.5;
-  const SuiteResult result = run_suite(folder_.path(), options);
+  const SuiteResult result = run_suite({folder_.path()}, options);
   EXPECT_EQ(statuses(result), (std::map<std::string, std::string>{{"good", "passed"}, {"hang", "timeout"}}));
 }
 
@@ -118,6 +118,74 @@ TEST_F(SuiteTest, ExceptionsMustBeRightInBothDirections) {
 
   write_file(folder_ / "list", "bad failed known\nbad2 failed known\nunknown unsupported known\n");
   EXPECT_TRUE(run(options).passed());
+}
+
+/// Stands for the program given two models: $2 is the one to be judged.
+constexpr const char* kPairProgram = R"sh(
+  case "$2" in
+    *good*) printf '{"verdict": "same", "unsupported": []}' ;;
+    *bad*) printf '{"verdict": "different", "reason": "far off", "unsupported": []}'; exit 1 ;;
+    *open*) printf '{"verdict": "inconclusive", "reason": "constant", "unsupported": []}'; exit 1 ;;
+    *unknown*) printf '{"verdict": "inconclusive", "unsupported": [{"node": "n", "op_type": "Odd", "why": "no kernel"}]}'; exit 4 ;;
+    *text*) printf 'no document' ;;
+    *gone*) echo 'relayout: gone.cl.onnx: No such file' >&2; exit 5 ;;
+  esac
+)sh";
+
+TEST_F(SuiteTest, PairsEndInTheirOwnWays) {
+  for (const char* const name : {"good", "bad", "open", "unknown", "text", "gone"}) {
+    write_file(folder_ / (std::string(name) + ".onnx"), "");
+    write_file(folder_ / (std::string(name) + ".cl.onnx"), "");
+  }
+  write_file(folder_ / "alone.onnx", "");
+  SuiteOptions options;
+  options.command = {"/bin/sh", "-c", kPairProgram, "program"};
+  options.jobs = 2;
+  SuiteResult result = run_suite({folder_.path(), folder_.path(), ""}, options);
+  EXPECT_EQ(statuses(result), (std::map<std::string, std::string>{{"alone.onnx", "failed"},
+                                                                  {"bad.onnx", "failed"},
+                                                                  {"gone.onnx", "failed"},
+                                                                  {"good.onnx", "passed"},
+                                                                  {"open.onnx", "inconclusive"},
+                                                                  {"text.onnx", "failed"},
+                                                                  {"unknown.onnx", "unsupported"}}));
+  EXPECT_EQ(result.cases[0].message, "no 'alone.cl.onnx' to be judged by it");
+  EXPECT_EQ(result.cases[1].message, "far off");
+  EXPECT_EQ(result.cases[2].message, "gone.cl.onnx: No such file (exit 5)");
+  EXPECT_EQ(result.cases[6].message, "cannot run 1 node: 'n' (Odd: no kernel)");
+  EXPECT_EQ(result.unexpected(), 6);
+  options.allow_inconclusive = true;
+  EXPECT_EQ(run_suite({folder_.path(), folder_.path(), ""}, options).unexpected(), 5);
+}
+
+TEST_F(SuiteTest, SomeCasesAreAPartOfTheSuite) {
+  for (const char* const name : {"good1", "good2", "good3"}) add_case(name);
+  SuiteOptions options;
+  options.only = {"good3", "good1"};
+  const SuiteResult result = run(options);
+  EXPECT_EQ(statuses(result), (std::map<std::string, std::string>{{"good1", "passed"}, {"good3", "passed"}}));
+  EXPECT_EQ(result.planned, 2);
+  EXPECT_EQ(result.whole.cases, 0) << "the tree was not looked through";
+  EXPECT_EQ(run().whole.cases, 3);
+  options.only = {"good4"};
+  EXPECT_THROW((void)run(options), Error);
+}
+
+TEST_F(SuiteTest, ProgressCountsToTheEnd) {
+  for (int i = 0; i < 20; ++i) add_case("good" + std::to_string(i));
+  SuiteOptions options;
+  options.jobs = 3;
+  std::vector<int64_t> done;
+  options.progress = [&](const SuiteProgress& now) {
+    done.push_back(now.done);
+    EXPECT_EQ(now.total, 20);
+    if (now.done == now.total) {
+      EXPECT_EQ(now.seconds_left.value_or(-1), 0);
+    }
+  };
+  (void)run(options);
+  ASSERT_EQ(done.size(), 20U);
+  for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], static_cast<int64_t>(i) + 1);
 }
 
 TEST_F(SuiteTest, ATreeWithoutCasesIsRefused) {

@@ -124,10 +124,11 @@ class Child {
   /// Its status, once it has ended.
   int wait(Clock::time_point deadline) {
     int status = 0;
-    constexpr useconds_t kPause = 2000;
-    while (waitpid(id_, &status, WNOHANG) == 0) {
+    // It has closed its streams and is about to end; most do within the first pauses.
+    constexpr useconds_t kLeastPause = 20, kMostPause = 2000;
+    for (useconds_t pause = kLeastPause; waitpid(id_, &status, WNOHANG) == 0; pause = std::min(2 * pause, kMostPause)) {
       if (Clock::now() > deadline) end();
-      usleep(kPause);
+      usleep(pause);
     }
     id_ = 0;
     return status;

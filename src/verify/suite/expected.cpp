@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cstddef>
 #include <filesystem>
 #include <istream>
-#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -15,12 +13,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_file.h"
 #include "relayout/error.h"
 
 namespace relayout {
 
 ExpectedCases parse_expected_cases(const std::string& text, const std::string& name) {
-  constexpr std::array<std::string_view, 5> kStatuses = {"failed", "pass-loose", "unsupported", "crashed", "timeout"};
+  constexpr std::array<std::string_view, 6> kStatuses = {"failed", "pass-loose", "inconclusive", "unsupported", "crashed", "timeout"};
   ExpectedCases out;
   std::istringstream lines(text);
   std::string line;
@@ -33,7 +32,7 @@ ExpectedCases parse_expected_cases(const std::string& text, const std::string& n
     words >> entry.status;
     std::getline(words >> std::ws, entry.reason);
     if (std::ranges::find(kStatuses, entry.status) == kStatuses.end()) {
-      fail(ErrorKind::invalid, place + quote(entry.status) + " is none of failed, pass-loose, unsupported, crashed, timeout");
+      fail(ErrorKind::invalid, place + quote(entry.status) + " is none of failed, pass-loose, inconclusive, unsupported, crashed, timeout");
     }
     if (entry.reason.empty()) fail(ErrorKind::invalid, place + "no reason is given");
     if (!out.emplace(case_name, std::move(entry)).second) fail(ErrorKind::invalid, place + quote(case_name) + " is there twice");
@@ -43,11 +42,7 @@ ExpectedCases parse_expected_cases(const std::string& text, const std::string& n
 
 ExpectedCases read_expected_cases(const std::filesystem::path& path) {
   constexpr int64_t kMaxSize = int64_t{16} << 20;
-  const auto file = File::open(path);
-  if (file->size() > kMaxSize) fail(ErrorKind::invalid, escape(path.string()) + ": larger than a list of cases can be");
-  std::string text(static_cast<std::size_t>(file->size()), '\0');
-  file->read(0, std::as_writable_bytes(std::span(text)));
-  return parse_expected_cases(text, path.string());
+  return parse_expected_cases(read_text(*File::open(path), kMaxSize, "a list of cases"), path.string());
 }
 
 }  // namespace relayout

@@ -4,59 +4,31 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
-#include <filesystem>
+#include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "base/threads.h"
 #include "relayout/error.h"
+#include "relayout/version.h"
 #include "report/json.h"
+#include "verify/suite/cases.h"
 #include "verify/suite/child.h"
 #include "verify/suite/expected.h"
+#include "verify/suite/time_left.h"
 
 namespace relayout {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A case before it has run.
-struct Job {
-  std::string name;
-  fs::path model, data;
-};
-
-/// light_vgg19.onnx, whose output is light_vgg19_output_0.pb.
-bool is_light_model(const fs::path& path) {
-  return path.extension() == ".onnx" && fs::is_regular_file(path.parent_path() / (path.stem().string() + "_output_0.pb"));
-}
-
-std::vector<Job> find_jobs(const fs::path& tree) {
-  std::error_code error;
-  std::vector<Job> jobs;
-  const auto add = [&](const fs::path& place, const fs::path& model, const fs::path& data) {
-    const std::string name = place.lexically_relative(tree).generic_string();
-    jobs.push_back({name.empty() || name == "." ? fs::absolute(tree).lexically_normal().filename().string() : name, model, data});
-  };
-  if (fs::is_regular_file(tree / "model.onnx")) add(tree, tree / "model.onnx", tree);
-  for (auto entry = fs::recursive_directory_iterator(tree, error); !error && entry != fs::recursive_directory_iterator();
-       entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (fs::is_directory(path) && fs::is_regular_file(path / "model.onnx")) add(path, path / "model.onnx", path);
-    if (is_light_model(path)) add(fs::path(path).replace_extension(), path, path.parent_path());
-  }
-  if (error) fail(ErrorKind::io, escape(tree.string()) + ": " + error.message());
-  if (jobs.empty()) fail(ErrorKind::invalid, escape(tree.string()) + ": no model.onnx below it");
-  std::ranges::sort(jobs, {}, &Job::name);
-  return jobs;
-}
 
 /// The first line of what went wrong.
 std::string first_line(std::string_view text) {
@@ -66,20 +38,20 @@ std::string first_line(std::string_view text) {
   return std::string(line);
 }
 
-/// The worst of what a case's document says of its sets and modes.
-void read_document(const std::string& text, SuiteCase& out) {
+std::string text_of(const Json& document, std::string_view key) {
+  return document.find(key).value_or(Json()).text().value_or("");
+}
+
+/// The worst of what the document of `verify MODEL --data` says of its sets and modes.
+void read_stored(const Json& document, SuiteCase& out) {
   constexpr std::string_view kWorstFirst[] = {"unsupported", "failed", "pass-loose", "passed"};
-  const Json document = Json::parse(text, "the report of a case");
   const Json cases = document.find("cases").value_or(Json::array());
   for (const std::string_view status : kWorstFirst) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Json one = *cases.at(i);
-      if (one.find("status").value_or(Json()).text() != std::string(status)) continue;
+      if (text_of(one, "status") != status) continue;
       out.status = status;
-      if (status != "passed") {
-        out.message =
-            one.find("name").value_or(Json()).text().value_or("") + ": " + one.find("message").value_or(Json()).text().value_or("");
-      }
+      if (status != "passed") out.message = text_of(one, "name") + ": " + text_of(one, "message");
       return;
     }
   }
@@ -87,10 +59,39 @@ void read_document(const std::string& text, SuiteCase& out) {
   out.message = "a report without cases";
 }
 
-SuiteCase judge(const Job& job, const ChildResult& child) {
+/// What the document of `verify A B` says.
+void read_pair(const Json& document, SuiteCase& out) {
+  const std::string verdict = text_of(document, "verdict");
+  const Json unsupported = document.find("unsupported").value_or(Json::array());
+  out.message = text_of(document, "reason");
+  if (unsupported.size() > 0) {
+    const Json first = *unsupported.at(0);
+    out.status = "unsupported";
+    out.message = "cannot run " + std::to_string(unsupported.size()) + (unsupported.size() == 1 ? " node: " : " nodes: ") +
+                  quote(text_of(first, "node")) + " (" + text_of(first, "op_type") + ": " + text_of(first, "why") + ")";
+  } else if (verdict == "same") {
+    out.status = "passed";
+    out.message.clear();
+  } else {
+    out.status = verdict == "inconclusive" ? "inconclusive" : "failed";
+    if (out.message.empty()) out.message = verdict.empty() ? "a report without a verdict" : verdict;
+  }
+}
+
+void read_document(const SuiteEntry& entry, const std::string& text, SuiteCase& out) {
+  try {
+    const Json document = Json::parse(text, "the report of the case");
+    entry.data.empty() ? read_pair(document, out) : read_stored(document, out);
+  } catch (const Error& error) {
+    out.status = "failed";
+    out.message = error.what();
+  }
+}
+
+SuiteCase judge(const SuiteEntry& entry, const ChildResult& child) {
   constexpr int kNo = 1, kUnsupported = 4;
   SuiteCase out;
-  out.name = job.name;
+  out.name = entry.name;
   out.seconds = child.seconds;
   if (child.timed_out) {
     out.status = "timeout";
@@ -100,7 +101,7 @@ SuiteCase judge(const Job& job, const ChildResult& child) {
     out.status = "crashed";
     out.message = "ended by signal " + (name == nullptr ? std::to_string(child.signal) : "SIG" + std::string(name));
   } else if (child.code == 0 || child.code == kNo || (child.code == kUnsupported && !child.out.empty())) {
-    read_document(child.out, out);
+    read_document(entry, child.out, out);
   } else {
     out.status = child.code == kUnsupported ? "unsupported" : "failed";
     out.message = first_line(child.err) + " (exit " + std::to_string(child.code) + ")";
@@ -108,31 +109,105 @@ SuiteCase judge(const Job& job, const ChildResult& child) {
   return out;
 }
 
-/// The results of all jobs, in their order; each thread has one child at a time.
-std::vector<SuiteCase> run_jobs(const std::vector<Job>& jobs, const SuiteOptions& options) {
-  std::vector<SuiteCase> cases(jobs.size());
-  std::mutex mutex;
-  int64_t done = 0;
-  parallel_for(static_cast<int64_t>(jobs.size()), options.jobs, [&](int64_t number) {
-    const Job& job = jobs[static_cast<std::size_t>(number)];
-    std::vector<std::string> command = options.command;
-    command.insert(command.end(), {job.model.string(), "--data", job.data.string()});
-    cases[static_cast<std::size_t>(number)] = judge(job, run_child(command, options.timeout));
-    const std::scoped_lock lock(mutex);
-    ++done;
-    if (options.progress) options.progress(done, static_cast<int64_t>(jobs.size()));
-  });
-  return cases;
+std::vector<std::string> command_of(const SuiteEntry& entry, const SuiteOptions& options) {
+  std::vector<std::string> command = options.command;
+  if (entry.data.empty()) {
+    command.insert(command.end(), {entry.model.string(), entry.other.string()});
+  } else {
+    command.insert(command.end(), {entry.model.string(), "--data", entry.data.string()});
+  }
+  return command;
 }
 
-/// Those of one part.
-std::vector<Job> dealt(std::vector<Job> jobs, const Shard& shard) {
-  std::vector<Job> own;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (static_cast<int64_t>(i) % shard.total == shard.index - 1) own.push_back(std::move(jobs[i]));
-  }
-  return own;
+SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options) {
+  if (!entry.fault.empty()) return {entry.name, "failed", 0, entry.fault, {}, ""};
+  return judge(entry, run_child(command_of(entry, options), options.timeout));
 }
+
+/// Puts the list of exceptions beside what the cases came to.
+void expect(std::vector<SuiteCase>& cases, const ExpectedCases& expected, bool allow_inconclusive) {
+  for (SuiteCase& one : cases) {
+    const auto entry = expected.find(one.name);
+    if (entry != expected.end()) {
+      one.expected = entry->second.status;
+      one.reason = entry->second.reason;
+    } else if (allow_inconclusive && one.status == "inconclusive") {
+      one.expected = one.status;
+      one.reason = one.message;
+    }
+  }
+}
+
+std::vector<std::string> names_of(const std::vector<SuiteEntry>& entries) {
+  std::vector<std::string> out;
+  for (const SuiteEntry& entry : entries) out.push_back(entry.name);
+  return out;
+}
+
+/// The cases of one part: workers take them in order, each has one child at a time.
+class Run {
+ public:
+  Run(const std::vector<SuiteEntry>& entries, const SuiteOptions& options)
+      : entries_(entries), options_(options), time_left_(names_of(entries), options.durations) {}
+
+  /// What became of them, by name: of all, or of those that were done when a signal came.
+  std::vector<SuiteCase> all() {
+    const auto workers = std::min<std::size_t>(static_cast<std::size_t>(std::max(options_.jobs, 1)), entries_.size());
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 1; i < workers; ++i) threads.emplace_back([this] { work(); });
+      work();
+    }
+    if (error_) std::rethrow_exception(error_);
+    std::ranges::sort(cases_, {}, &SuiteCase::name);
+    return std::move(cases_);
+  }
+  [[nodiscard]] std::optional<ErrorKind> interruption() const { return interruption_; }
+
+ private:
+  void work() {
+    for (std::size_t i = next_++; i < entries_.size() && !stopped_; i = next_++) {
+      try {
+        note(run_case(entries_[i], options_));
+      } catch (const Error& error) {
+        stop(error);
+      } catch (...) {
+        stop();
+      }
+    }
+  }
+
+  void note(SuiteCase one) {
+    const std::scoped_lock lock(mutex_);
+    time_left_.add(one.name);
+    cases_.push_back(std::move(one));
+    const auto done = static_cast<int64_t>(cases_.size());
+    if (options_.progress) options_.progress({done, static_cast<int64_t>(entries_.size()), time_left_.seconds()});
+  }
+
+  void stop(const Error& error) {
+    const bool is_signal = error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated;
+    if (!is_signal) return stop();
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+    interruption_ = error.kind();
+  }
+  void stop() {
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+    if (!error_) error_ = std::current_exception();
+  }
+
+  const std::vector<SuiteEntry>& entries_;
+  const SuiteOptions& options_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  TimeLeft time_left_;
+  std::vector<SuiteCase> cases_;
+  std::optional<ErrorKind> interruption_;
+  std::exception_ptr error_;
+};
 
 }  // namespace
 
@@ -144,32 +219,47 @@ int64_t SuiteResult::unexpected() const {
   return std::ranges::count_if(cases, [](const SuiteCase& one) { return !one.is_as_expected(); });
 }
 
-SuiteResult run_suite(const fs::path& tree, const SuiteOptions& options) {
+std::vector<std::string> case_names(const SuiteTrees& trees, const std::optional<std::vector<std::string>>& only, const Shard& shard,
+                                    const CaseDurations& durations) {
+  const std::vector<std::string> all = names_of(only ? find_cases(trees, *only) : find_cases(trees));
+  std::vector<std::string> out;
+  for (const std::size_t i : deal(all, shard, durations)) out.push_back(all[i]);
+  std::ranges::sort(out);
+  return out;
+}
+
+SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  if (!fs::is_directory(tree)) fail(ErrorKind::io, escape(tree.string()) + ": not a directory");
-  ExpectedCases expected = options.expected.empty() ? ExpectedCases() : read_expected_cases(options.expected);
+  const ExpectedCases expected = options.expected.empty() ? ExpectedCases() : read_expected_cases(options.expected);
   SuiteResult result;
-  result.tree = tree.string();
-  std::vector<Job> jobs = find_jobs(tree);
-  for (const auto& [name, entry] : expected) {
-    if (!std::ranges::binary_search(jobs, name, {}, &Job::name)) result.stale.push_back(name);
-  }
+  result.tree = trees.tree.string();
+  result.against = trees.against.string();
+  result.pair = trees.pair;
+  result.version = kVersion;
+  result.options = options.options;
   result.shard = options.shard;
-  result.whole = static_cast<int64_t>(jobs.size());
   result.allow_empty = options.allow_empty;
-  jobs = dealt(std::move(jobs), options.shard);
-  result.cases = run_jobs(jobs, options);
-  for (SuiteCase& one : result.cases) {
-    const auto entry = expected.find(one.name);
-    if (entry == expected.end()) continue;
-    one.expected = entry->second.status;
-    one.reason = entry->second.reason;
+  const std::vector<SuiteEntry> all = options.only ? find_cases(trees, *options.only) : find_cases(trees);
+  const std::vector<std::string> names = names_of(all);
+  if (!options.only) {
+    result.whole = extent_of(names);
+    for (const auto& [name, entry] : expected) {
+      if (!std::ranges::binary_search(names, name)) result.stale.push_back(name);
+    }
   }
+  std::vector<SuiteEntry> own;
+  for (const std::size_t i : deal(names, options.shard, options.durations)) own.push_back(all[i]);
+  result.planned = static_cast<int64_t>(own.size());
+  Run run(own, options);
+  result.cases = run.all();
+  result.interruption = run.interruption();
+  expect(result.cases, expected, options.allow_inconclusive);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
 int exit_code(const SuiteResult& result) noexcept {
+  if (result.interruption) return exit_code(*result.interruption);
   return result.passed() ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/suite.h"
+#include "cli/suite_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@ using testing::HasSubstr;
 SuiteResult example() {
   SuiteResult result;
   result.tree = "tree";
-  result.whole = 3;
+  result.whole.cases = 3;
+  result.planned = 3;
   result.cases.push_back({"node/a", "passed", 0.1, "", {}, ""});
   result.cases.push_back({"node/b", "failed", 0.1, "far off", {}, ""});
   result.cases.push_back({"node/c", "unsupported", 0.1, "cannot run", "unsupported", "needs a codec"});
@@ -51,7 +52,8 @@ SuiteResult second_shard() {
   SuiteResult result;
   result.tree = "tree";
   result.shard = {2, 4, "CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI)"};
-  result.whole = 132;
+  result.whole.cases = 132;
+  result.planned = 1;
   result.cases.push_back({"node/a", "passed", 0.1, "", {}, ""});
   return result;
 }
@@ -72,6 +74,7 @@ TEST(SuiteReport, NamesTheShardAndTheWhole) {
 TEST(SuiteReport, AnEmptyShardIsNoSuccessUnlessAllowed) {
   SuiteResult result = second_shard();
   result.cases.clear();
+  result.planned = 0;
   EXPECT_EQ(exit_code(result), 1);
   EXPECT_THAT(suite_text(result, {}), AllOf(HasSubstr("this shard has no case (--allow-empty accepts that)"), HasSubstr("exit 1")));
   EXPECT_THAT(junit_text({junit_suite(result)}), HasSubstr("<failure"));

@@ -1,0 +1,197 @@
+// The cases of a suite: what of a tree is one, under which name, and with which files.
+#include "verify/suite/cases.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "relayout/error.h"
+#include "relayout/suite.h"
+#include "verify/suite/counterparts.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+using Entries = std::vector<SuiteEntry>;
+
+constexpr std::string_view kModel = "model.onnx", kExtension = ".onnx", kOutput = "_output_0.pb";
+
+/// One folder of a tree: the names in it, told apart.
+struct Folder {
+  fs::path path, relative;
+  std::vector<std::string> files, folders;
+  std::vector<std::string> linked;  ///< folders that are links
+};
+
+Folder read_folder(const fs::path& path, const fs::path& relative) {
+  std::error_code error, ignored;
+  Folder out{path, relative, {}, {}, {}};
+  for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (entry->is_directory(ignored)) {
+      (entry->is_symlink(ignored) ? out.linked : out.folders).push_back(std::move(name));
+    } else if (entry->is_regular_file(ignored)) {
+      out.files.push_back(std::move(name));
+    }
+  }
+  if (error) fail(ErrorKind::io, escape(path.string()) + ": " + error.message());
+  for (auto* const names : {&out.files, &out.folders, &out.linked}) std::ranges::sort(*names);
+  return out;
+}
+
+bool has(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::binary_search(names, name);
+}
+
+/// Calls visit(folder) for every folder of a tree but `except` and what lies below it. Links are not followed.
+template <class Visit>
+void walk(const fs::path& path, const fs::path& relative, const fs::path& except, const Visit& visit) {
+  std::error_code ignored;
+  if (!except.empty() && fs::equivalent(path, except, ignored)) return;
+  const Folder folder = read_folder(path, relative);
+  visit(folder);
+  for (const std::string& name : folder.folders) walk(path / name, relative / name, except, visit);
+}
+
+/// The name of a case that is the tree itself.
+std::string name_of_tree(const fs::path& tree) {
+  const fs::path path = fs::absolute(tree).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+SuiteEntry folder_case(const std::string& name, const fs::path& folder) {
+  return {name, folder / kModel, folder, {}, ""};
+}
+SuiteEntry light_case(const std::string& name, const fs::path& model) {
+  return {name, model, model.parent_path(), {}, ""};
+}
+
+/// light_vgg19 of light_vgg19.onnx and light_vgg19_output_0.pb.
+void add_light_cases(const Folder& folder, Entries& out) {
+  for (const std::string& file : folder.files) {
+    if (!file.ends_with(kExtension)) continue;
+    const std::string stem = file.substr(0, file.size() - kExtension.size());
+    if (has(folder.files, stem + std::string(kOutput))) {
+      out.push_back(light_case((folder.relative / stem).generic_string(), folder.path / file));
+    }
+  }
+}
+
+Entries find_stored(const fs::path& tree) {
+  Entries out;
+  walk(tree, {}, {}, [&](const Folder& folder) {
+    const std::string name = folder.relative.empty() ? name_of_tree(tree) : folder.relative.generic_string();
+    if (has(folder.files, kModel)) out.push_back(folder_case(name, folder.path));
+    for (const std::string& link : folder.linked) {
+      const fs::path path = folder.path / link;
+      if (fs::is_regular_file(path / kModel)) out.push_back(folder_case((folder.relative / link).generic_string(), path));
+    }
+    add_light_cases(folder, out);
+  });
+  return out;
+}
+
+/// Files below a tree that are models, by their relative names.
+std::vector<std::string> find_models(const fs::path& tree, const fs::path& except) {
+  std::vector<std::string> out;
+  walk(tree, {}, except, [&](const Folder& folder) {
+    for (const std::string& file : folder.files) {
+      if (file.ends_with(kExtension)) out.push_back((folder.relative / file).generic_string());
+    }
+  });
+  std::ranges::sort(out);
+  return out;
+}
+
+Entries find_pairs(const SuiteTrees& trees) {
+  std::error_code ignored;
+  const bool is_one_tree = fs::equivalent(trees.tree, trees.against, ignored);
+  const auto originals = find_models(trees.tree, is_one_tree ? fs::path() : trees.against);
+  const auto judged = is_one_tree ? originals : find_models(trees.against, trees.tree);
+  Entries out;
+  for (const ModelPairing& pairing : pair_models(originals, judged, trees.pair, is_one_tree)) {
+    SuiteEntry& entry = out.emplace_back();
+    entry.name = pairing.original.empty() ? "unpaired:" + pairing.counterpart : pairing.original;
+    if (!pairing.original.empty()) entry.model = trees.tree / pairing.original;
+    if (!pairing.counterpart.empty()) entry.other = trees.against / pairing.counterpart;
+    entry.fault = pairing.fault;
+  }
+  return out;
+}
+
+/// The case of stored outputs that a name leads to.
+std::optional<SuiteEntry> stored_case(const fs::path& tree, const std::string& name) {
+  const fs::path relative(name);
+  if (name == name_of_tree(tree) && fs::is_regular_file(tree / kModel)) return folder_case(name, tree);
+  if (name.empty() || relative.is_absolute() || relative.lexically_normal() != relative || *relative.begin() == "..") return std::nullopt;
+  if (relative == "." || !relative.has_filename()) return std::nullopt;
+  if (fs::is_regular_file(tree / relative / kModel)) return folder_case(name, tree / relative);
+  const fs::path light = tree / (name + std::string(kExtension));
+  if (fs::is_regular_file(light) && fs::is_regular_file(tree / (name + std::string(kOutput)))) return light_case(name, light);
+  return std::nullopt;
+}
+
+void check_trees(const SuiteTrees& trees) {
+  for (const fs::path& tree : {trees.tree, trees.against}) {
+    if (!tree.empty() && !fs::is_directory(tree)) fail(ErrorKind::io, escape(tree.string()) + ": not a directory");
+  }
+}
+
+[[noreturn]] void refuse_name(const SuiteTrees& trees, const std::string& name) {
+  fail(ErrorKind::usage, "no case of " + escape(trees.tree.string()) + " is called " + quote(name), "--list prints their names");
+}
+
+}  // namespace
+
+Entries find_cases(const SuiteTrees& trees) {
+  check_trees(trees);
+  Entries out = trees.against.empty() ? find_stored(trees.tree) : find_pairs(trees);
+  if (out.empty()) {
+    const std::string what = trees.against.empty() ? "no model.onnx below it" : "no .onnx below it";
+    fail(ErrorKind::invalid, escape(trees.tree.string()) + ": " + what);
+  }
+  std::ranges::sort(out, {}, &SuiteEntry::name);
+  const auto twice = std::ranges::adjacent_find(out, {}, &SuiteEntry::name);
+  if (twice != out.end()) fail(ErrorKind::invalid, escape(trees.tree.string()) + ": two cases are called " + quote(twice->name));
+  return out;
+}
+
+Entries find_cases(const SuiteTrees& trees, std::vector<std::string> names) {
+  check_trees(trees);
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  Entries out;
+  if (trees.against.empty()) {
+    for (const std::string& name : names) {
+      std::optional<SuiteEntry> entry = stored_case(trees.tree, name);
+      if (!entry) refuse_name(trees, name);
+      out.push_back(std::move(*entry));
+    }
+    return out;
+  }
+  Entries all = find_cases(trees);
+  for (const std::string& name : names) {
+    const auto found = std::ranges::lower_bound(all, name, {}, &SuiteEntry::name);
+    if (found == all.end() || found->name != name) refuse_name(trees, name);
+    out.push_back(*found);
+  }
+  return out;
+}
+
+SuiteExtent extent_of(const std::vector<std::string>& names) {
+  Sha256 digest;
+  for (const std::string& name : names) digest.update(std::as_bytes(std::span(name.c_str(), name.size() + 1)));
+  return {static_cast<int64_t>(names.size()), to_hex(digest.finish())};
+}
+
+}  // namespace relayout

@@ -1,0 +1,46 @@
+// Which part of a suite runs which case. Whole microseconds and the order of names alone decide, so that machines that never talk to each
+// other agree.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "relayout/suite.h"
+#include "verify/suite/time_left.h"
+
+namespace relayout {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+/// Longest first; of equal ones by name.
+Indices longest_first(const std::vector<int64_t>& times) {
+  Indices order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+  return order;
+}
+
+}  // namespace
+
+Indices deal(const std::vector<std::string>& names, const Shard& shard, const CaseDurations& durations) {
+  const auto parts = static_cast<std::size_t>(shard.total), own = static_cast<std::size_t>(shard.index - 1);
+  Indices out;
+  if (durations.empty()) {
+    for (std::size_t i = own; i < names.size(); i += parts) out.push_back(i);
+    return out;
+  }
+  const std::vector<int64_t> times = TimeLeft::times(names, durations);
+  // More parts than cases: those that get none need no place.
+  std::vector<int64_t> loads(std::min(parts, names.size()), 0);
+  for (const std::size_t i : longest_first(times)) {
+    const auto lightest = std::ranges::min_element(loads);
+    *lightest += times[i];
+    if (static_cast<std::size_t>(lightest - loads.begin()) == own) out.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace relayout

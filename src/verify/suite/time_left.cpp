@@ -1,0 +1,63 @@
+// How long cases are expected to take, one by one and in sum.
+#include "verify/suite/time_left.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/suite.h"
+
+namespace relayout {
+
+std::vector<int64_t> TimeLeft::times(const std::vector<std::string>& names, const CaseDurations& durations) {
+  constexpr double kMost = 1e9;  // seconds: sums over thousands of cases stay within 64 bits
+  constexpr int64_t kLeast = 1;  // cases of no time at all are dealt out too, instead of all into one part
+  std::vector<int64_t> times(names.size(), 0), known;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = durations.find(names[i]);
+    if (found == durations.end()) continue;
+    times[i] = std::max<int64_t>(std::llround(std::clamp(found->second, 0.0, kMost) * 1e6), kLeast);
+    known.push_back(times[i]);
+  }
+  std::ranges::sort(known);
+  std::ranges::replace(times, int64_t{0}, known.empty() ? kLeast : known[(known.size() - 1) / 2]);
+  return times;
+}
+
+TimeLeft::TimeLeft(const std::vector<std::string>& names, const CaseDurations& durations) {
+  const std::vector<int64_t> expected = times(names, durations);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    times_[names[i]] = expected[i];
+    left_ += static_cast<double>(expected[i]);
+  }
+}
+
+int64_t TimeLeft::take(const std::string& name) {
+  const auto found = times_.find(name);
+  const int64_t time = found == times_.end() ? 0 : found->second;
+  if (found != times_.end()) times_.erase(found);
+  left_ -= static_cast<double>(time);
+  return time;
+}
+
+void TimeLeft::add(const std::string& name) {
+  done_ += static_cast<double>(take(name));
+}
+
+void TimeLeft::drop(const std::string& name) {
+  (void)take(name);
+}
+
+std::optional<double> TimeLeft::seconds() const {
+  constexpr double kEnough = 0.02;  // share of the work that makes a pace
+  if (done_ <= 0 || done_ < kEnough * (done_ + left_)) return std::nullopt;
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  return elapsed * left_ / done_;
+}
+
+}  // namespace relayout

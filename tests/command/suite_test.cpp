@@ -1,0 +1,167 @@
+// Suites on the command line: lists, parts, pairs, interruption, and the reports of all of them.
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "command/command_test.h"
+#include "report/json.h"
+#include "support/process.h"
+#include "support/small_models.h"
+#include "support/temporary_folder.h"
+
+namespace relayout::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SuiteCommand : public CommandTest {
+ protected:
+  /// tree/a … tree/f of one small model with its outputs; those of "wrong" do not fit.
+  void SetUp() override {
+    save_model(conv_batch_norm(), folder_ / "net.onnx");
+    ASSERT_EQ(run({"convert", "net.onnx"}).code, 0);
+    ASSERT_EQ(run({"verify", "net.onnx", "net.cl.onnx", "--samples", "1", "--save-data", "data"}).code, 0);
+    for (const char* const name : {"a", "b", "deep/c", "d", "e", "f"}) add_case(name);
+    // Another image than the one that the outputs belong to.
+    ASSERT_EQ(run({"verify", "net.onnx", "net.cl.onnx", "--samples", "1", "--seed", "5", "--save-data", "other"}).code, 0);
+  }
+  void add_case(const std::string& name) {
+    fs::create_directories(folder_ / ("tree/" + name));
+    fs::copy(folder_ / "net.onnx", folder_ / ("tree/" + name + "/model.onnx"));
+    fs::copy(folder_ / "data", folder_ / ("tree/" + name), fs::copy_options::recursive);
+  }
+  void spoil(const std::string& name) {
+    const std::string output = "test_data_set_0/output_0.pb";
+    fs::copy(folder_ / ("other/" + output), folder_ / ("tree/" + name + "/" + output), fs::copy_options::overwrite_existing);
+  }
+  ProcessResult suite(std::vector<std::string> more, const ProcessOptions& options = {}) {
+    more.insert(more.begin(), {"verify", "--suite", "tree"});
+    return run(std::move(more), options);
+  }
+  static std::multiset<std::string> names(const Json& document) {
+    std::multiset<std::string> out;
+    const Json cases = document.find("cases").value_or(Json::array());
+    for (std::size_t i = 0; i < cases.size(); ++i) out.insert(*cases.at(i)->find("name")->text());
+    return out;
+  }
+};
+
+TEST_F(SuiteCommand, ListsItsCases) {
+  EXPECT_EQ(suite({"--list"}).out, "a\nb\nd\ndeep/c\ne\nf\n");
+  EXPECT_EQ(suite({"--list", "-0", "--shard", "2/3"}).out, std::string("b\0e\0", 4));
+  EXPECT_EQ(suite({"--list", "--case", "e", "--case", "a"}).out, "a\ne\n");
+  EXPECT_EQ(Json::parse(suite({"--list", "--json"}).out, "list").find("cases")->at(3)->text(), "deep/c");
+  add_case("two\nlines");
+  expect_refusal(suite({"--list"}), 3, "--list -0");
+  EXPECT_THAT(suite({"--list", "-0"}).out, HasSubstr(std::string("two\nlines\0", 10)));
+}
+
+TEST_F(SuiteCommand, RunsSomeCases) {
+  const ProcessResult one = suite({"--case", "deep/c"});
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("part of the suite: 1 case\n"));
+  EXPECT_THAT(one.out, HasSubstr("as expected   1 of 1 case passed"));
+  write_file(folder_ / "list", "a\n\nf\n");
+  EXPECT_THAT(names(Json::parse(suite({"--cases-from", "list", "--json"}).out, "report")), ElementsAre("a", "f"));
+  const ProcessResult piped = suite({"--cases-from", "-", "--json"}, {.input = std::string("b\0d\0a\0", 6)});
+  EXPECT_THAT(names(Json::parse(piped.out, "report")), ElementsAre("a", "b", "d"));
+  expect_refusal(suite({"--case", "gone"}), 2, "no case of tree is called 'gone'");
+  expect_refusal(suite({"--case", "../net"}), 2, "'../net'");
+  expect_refusal(suite({"--cases-from", "nothing"}), 5, "nothing");
+}
+
+TEST_F(SuiteCommand, PartsByDurationsAreTheWhole) {
+  spoil("b");
+  const ProcessResult whole = suite({"--json"});
+  EXPECT_EQ(whole.code, 1);
+  write_file(folder_ / "whole.json", whole.out);
+  std::multiset<std::string> all;
+  for (const char* const shard : {"1/2", "2/2"}) {
+    const ProcessResult part =
+        suite({"--json", "--shard", shard, "--durations", "whole.json"}, {.environment = {{"LC_ALL", "tr_TR.UTF-8"}}});
+    const Json document = Json::parse(part.out, "report");
+    EXPECT_EQ(document.find("suite")->find("cases")->number(), 6);
+    EXPECT_EQ(document.find("suite")->find("digest")->text(), Json::parse(whole.out, "report").find("suite")->find("digest")->text());
+    for (const std::string& name : names(document)) all.insert(name);
+    EXPECT_EQ(suite({"--list", "--shard", shard, "--durations", "whole.json"}).code, 0);
+  }
+  EXPECT_THAT(all, ElementsAre("a", "b", "d", "deep/c", "e", "f"));
+  write_file(folder_ / "list", "[]");
+  expect_refusal(suite({"--durations", "list"}), 3, "list: no 'schema'");
+  expect_refusal(suite({"--durations", "nothing"}), 5, "nothing");
+}
+
+TEST_F(SuiteCommand, ShardAutoSaysWhatItTook) {
+  const ProcessResult part = suite({"--shard", "auto"}, {.environment = {{"CI_NODE_INDEX", "2"}, {"CI_NODE_TOTAL", "4"}}});
+  EXPECT_THAT(part.out, HasSubstr("shard 2/4, from CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI): 2 of 6 cases\n"));
+  // Unasked, the environment says nothing.
+  EXPECT_THAT(suite({}, {.environment = {{"CI_NODE_INDEX", "2"}, {"CI_NODE_TOTAL", "4"}}}).out, HasSubstr("6 of 6 cases passed"));
+}
+
+TEST_F(SuiteCommand, PairsOfTwoTrees) {
+  fs::create_directories(folder_ / "o/v");
+  fs::create_directories(folder_ / "c/v");
+  for (const char* const name : {"good", "v/same", "bad"}) {
+    fs::copy(folder_ / "net.onnx", folder_ / ("o/" + std::string(name) + ".onnx"));
+    fs::copy(folder_ / "net.cl.onnx", folder_ / ("c/" + std::string(name) + ".cl.onnx"));
+  }
+  fs::rename(folder_ / "c/v/same.cl.onnx", folder_ / "c/v/same.onnx");
+  onnx::ModelProto model = load_model(folder_ / "c/bad.cl.onnx");
+  model.mutable_graph()->mutable_initializer(0)->mutable_raw_data()->at(3) ^= 1;
+  save_model(model, folder_ / "c/bad.cl.onnx");
+  const ProcessResult result = run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--junit", "r.xml"});
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("bad.onnx   failed"));
+  EXPECT_THAT(result.out, HasSubstr("2 of 3 cases passed · 1 failed"));
+  EXPECT_THAT(read_file(folder_ / "r.xml"), HasSubstr("--suite o --against c"));
+  // Without a counterpart there is no verdict "same".
+  fs::remove(folder_ / "c/good.cl.onnx");
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c"}).out, HasSubstr("no 'good.cl.onnx' to be judged by it"));
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem}.opt.onnx"}).out, HasSubstr("0 of 3 cases passed"));
+  expect_refusal(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem"}), 2, "without its }");
+  expect_refusal(run({"verify", "--suite", "o", "--samples", "1"}), 2, "without --against");
+  expect_refusal(run({"verify", "--suite", "o", "--against", "nothing"}), 5, "nothing: not a directory");
+}
+
+TEST_F(SuiteCommand, UnreadableCasesAreFailures) {
+  write_file(folder_ / "tree/a/model.onnx", "no model");
+  write_file(folder_ / "tree/b/test_data_set_0/output_0.pb", "no tensor");
+  fs::remove(folder_ / "tree/d/test_data_set_0/input_0.pb");
+  fs::remove(folder_ / "tree/e/model.onnx");
+  fs::create_symlink("nowhere", folder_ / "tree/f/test_data_set_0/output_0.npy");
+  const ProcessResult result = suite({"--json"});
+  EXPECT_EQ(result.code, 1);
+  const Json document = Json::parse(result.out, "report");
+  EXPECT_THAT(names(document), ElementsAre("a", "b", "d", "deep/c", "f"));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(document.find("cases")->at(i)->find("status")->text(), "failed") << i;
+}
+
+TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
+  for (int i = 0; i < 60; ++i) add_case("more/" + std::to_string(100 + i));
+  const ProcessResult warm = suite({"--jobs", "1", "--json"});
+  ASSERT_EQ(warm.code, 0) << warm.err;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const ProcessResult result =
+        suite({"--jobs", "2", "--json", "--junit", "r.xml"}, {.signal_after = std::make_pair(warm.seconds / 4, signal)});
+    EXPECT_EQ(result.code, signal == SIGINT ? 130 : 143) << result.err;
+    const Json document = Json::parse(result.out, "report");
+    EXPECT_EQ(document.find("interrupted")->text(), signal == SIGINT ? "SIGINT" : "SIGTERM");
+    EXPECT_EQ(document.find("shard")->find("cases")->number(), 66);
+    EXPECT_LT(names(document).size(), 66U);
+    EXPECT_THAT(read_file(folder_ / "r.xml"), HasSubstr("<error"));
+  }
+}
+
+TEST_F(SuiteCommand, ProgressIsForTerminals) {
+  for (int i = 0; i < 90; ++i) add_case("more/" + std::to_string(100 + i));
+  EXPECT_THAT(suite({"--jobs", "1"}, {.terminal = true}).out, ::testing::ContainsRegex("verifying .* of 96 .*left"));
+  EXPECT_EQ(suite({"--jobs", "2"}).err, "");
+}
+
+}  // namespace
+}  // namespace relayout::test
