@@ -26,7 +26,7 @@ set(headers_proof proof)
 set(headers_exec execute)
 set(headers_verify verify suite)
 set(headers_profile profile)
-set(headers_diff diff)
+set(headers_diff diff model_diff)
 set(headers_convert convert)
 set(headers_inspect inspect)
 

@@ -38,6 +38,9 @@ struct Trace {
 /// Error{invalid} says where the file is wrong, Error{unsupported} which limit it exceeds.
 [[nodiscard]] Trace read_trace(const std::filesystem::path& path, const TraceOptions& options = {});
 
+/// Whether a file holds a model; else it is to be one that read_trace() reads. By content, of text that could be either by extension.
+[[nodiscard]] bool holds_model(const std::filesystem::path& path);
+
 /// TraceDiff's five classes, by counts alone.
 enum class CountClass : uint8_t { added, removed, increased, decreased, unchanged };
 [[nodiscard]] std::string_view to_string(CountClass kind) noexcept;

@@ -1,9 +1,11 @@
-// `relayout diff`: what traces or profiles of runs differ in, operation by operation.
+// `relayout diff`: what models, traces or profiles of runs differ in.
 #include "relayout/diff.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +17,13 @@
 #include "cli/command.h"
 #include "cli/destinations.h"
 #include "cli/diff_report.h"
+#include "cli/model_diff_report.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
+#include "relayout/model.h"
+#include "relayout/model_diff.h"
 #include "report/json.h"
 #include "report/junit.h"
 
@@ -28,7 +33,9 @@ namespace {
 struct Request {
   std::vector<std::string> files, steps, fail_on;
   std::optional<double> least_us;
-  std::string names = "op", junit;
+  std::string names = "op", junit, csv, markdown, html;
+  std::vector<std::string> ignore;
+  LoadOptions load;
   int64_t top = 20;
   bool short_names = false, exit_code = false, any_machine = false;
   DiffChoice choice;
@@ -51,7 +58,15 @@ DiffGate gate_of(const Request& request) {
   return gate;
 }
 
-int run(Request& request, const Common& common) {
+/// What all forms of the report have in common.
+struct Report {
+  std::string text, markdown, csv, html;
+  Json comparisons = Json::array();
+  std::vector<JunitSuite> suites;
+  std::vector<std::string> failed;
+};
+
+Report compare_traces(Request& request, const Common& common, const ReportStyle& style) {
   TraceOptions options;
   for (const std::string& step : request.steps) options.steps.push_back(parse_integer("--steps", step, 0));
   options.names_of_nodes = request.names == "node";
@@ -59,32 +74,96 @@ int run(Request& request, const Common& common) {
   request.choice.least_us = request.least_us.value_or(0);
   request.choice.top = static_cast<std::size_t>(common.verbose ? 0 : request.top);
   const DiffGate gate = gate_of(request);
-  Destinations destinations;
-  destinations.add("--junit", request.junit);
-  destinations.check(common.json);
-  const bool to_error = destinations.take_output();
-
+  Report report;
   const Trace control = read_trace(request.files.front(), options);
-  std::vector<std::string> failed;
-  Json comparisons = Json::array();
-  std::vector<JunitSuite> suites;
-  std::string text;
-  const ReportStyle style{
-      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
   for (std::size_t i = 1; i < request.files.size(); ++i) {
     const Trace test = read_trace(request.files[i], options);
     check_machines(control, test, request, gate);
     const TracePair pair = pair_traces(control, test, request.choice);
-    for (std::string& name : failures(pair, gate)) failed.push_back(std::move(name));
-    comparisons.add(diff_json(pair));
-    suites.push_back(diff_junit(pair, gate));
-    text += (i > 1 ? "\n" : "") + diff_text(pair, request.choice, style);
+    for (std::string& name : failures(pair, gate)) report.failed.push_back(std::move(name));
+    report.comparisons.add(diff_json(pair));
+    report.suites.push_back(diff_junit(pair, gate));
+    report.text += (i > 1 ? "\n" : "") + diff_text(pair, request.choice, style);
   }
+  return report;
+}
+
+/// The first model against each other one. Two are read at a time.
+Report compare_models(const Request& request, const Common& common, const ReportStyle& style) {
+  const ModelChoice choice{.top = static_cast<std::size_t>(common.verbose ? 0 : request.top),
+                           .only = request.choice.only,
+                           .exclude = request.choice.exclude,
+                           .ignore = request.ignore};
+  std::vector<ChangeKind> gate = read_model_gate(request.fail_on);
+  if (request.exit_code) gate = {ChangeKind::added, ChangeKind::removed, ChangeKind::changed, ChangeKind::explained};
+  const auto load = [&](std::size_t i) { return Model::load(request.files[i], request.load); };
+  std::future<std::unique_ptr<Model>> next = std::async(std::launch::async, load, 1);
+  const std::unique_ptr<Model> first = load(0);
+  Report report;
+  std::vector<ModelDiff> diffs;
+  diffs.reserve(request.files.size());
+  std::vector<ModelPair> pairs;
+  for (std::size_t i = 1; i < request.files.size(); ++i) {
+    const std::unique_ptr<Model> other = i == 1 ? next.get() : load(i);
+    diffs.push_back(diff_models(*first, *other));
+    const ModelPair& pair = pairs.emplace_back(choose_changes(diffs.back(), choice));
+    for (std::string& name : model_failures(pair, gate)) report.failed.push_back(std::move(name));
+    report.comparisons.add(model_diff_json(pair));
+    report.suites.push_back(model_diff_junit(pair, gate));
+    report.text += (i > 1 ? "\n" : "") + model_diff_text(pair, choice, style);
+    report.markdown += (i > 1 ? "\n" : "") + model_diff_markdown(pair, choice);
+  }
+  report.csv = model_diff_csv(pairs);
+  report.html = model_diff_html(pairs);
+  return report;
+}
+
+/// Whether the files are models; Error{usage} when only some are, or where options speak of the other kind.
+bool are_models(const Request& request, const OptionSet& options) {
+  const std::string* model = nullptr;
+  const std::string* run = nullptr;
+  for (const std::string& file : request.files) (holds_model(file) ? model : run) = &file;
+  if (model != nullptr && run != nullptr) {
+    fail(ErrorKind::usage, escape(*model) + " holds a model, " + escape(*run) + " does not: only files of one kind can be compared",
+         "standard input is taken for a trace");
+  }
+  constexpr std::array kOfRuns = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us"};
+  constexpr std::array kOfModels = {"--ignore", "--allow-newer-opset", "--csv", "--markdown", "--html"};
+  const auto refuse = [&](const auto& names, const char* kind) {
+    for (const char* name : names) {
+      if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + " has no effect on " + kind);
+    }
+  };
+  if (model != nullptr) refuse(kOfRuns, "models");
+  if (model == nullptr) refuse(kOfModels, "traces and profiles");
+  return model != nullptr;
+}
+
+int run(Request& request, const Common& common, const OptionSet& options) {
+  const bool models = are_models(request, options);
+  Destinations destinations;
+  destinations.add("--junit", request.junit);
+  destinations.add("--csv", request.csv);
+  destinations.add("--markdown", request.markdown);
+  destinations.add("--html", request.html);
+  destinations.check(common.json);
+  const bool to_error = destinations.take_output();
+  const ReportStyle style{
+      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
+  Report report = models ? compare_models(request, common, style) : compare_traces(request, common, style);
+  const std::vector<std::string>& failed = report.failed;
+  std::string& text = report.text;
   const int code = failed.empty() ? 0 : 1;
-  write_destination(request.junit, junit_text(suites));
+  write_destination(request.junit, junit_text(report.suites));
+  write_destination(request.csv, report.csv);
+  write_destination(request.markdown, report.markdown);
+  write_destination(request.html, report.html);
   if (common.json) {
     Json out = Json::object();
-    out.set("schema", "relayout.diff/1").set("comparisons", std::move(comparisons)).set("failed", failed).set("exit_code", code);
+    out.set("schema", models ? "relayout.model-diff/1" : "relayout.diff/1")
+        .set("comparisons", std::move(report.comparisons))
+        .set("failed", failed)
+        .set("exit_code", code);
     write_output(out.dump() + "\n");
   } else {
     if (code != 0 && !request.fail_on.empty())
@@ -97,34 +176,50 @@ int run(Request& request, const Common& common) {
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
   auto request = std::make_shared<Request>();
-  options.positional("A B...", request->files, 2, kMostFiles,
-                     "traces or profiles, .json, .json.gz or .csv; the first is the baseline, each other one is compared with it");
+  options.positional(
+      "A B...", request->files, 2, kMostFiles,
+      "models, or traces and profiles (.json, .json.gz, .csv); the first is the baseline, each other one is compared with it");
+  options.flag("--allow-newer-opset", request->load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  options.list("--ignore", "WHAT,…", request->ignore,
+               "of models: changes that do not count, by kind (explained, changed, added, removed, renamed) or by what they are about "
+               "(node, initializer, input, output, opset, function, metadata)",
+               ',');
+  options.group("Traces and profiles");
   options.list("--steps", "N,…", request->steps, "only these steps (ProfilerStep#N; default: all)", ',');
   options.choice("--names", {"op", "node"}, request->names, "operations are operators (default), or nodes where a file tells them");
   options.flag("--short-names", request->short_names, "names without arguments of templates and calls, the last word alone");
   options.group("Gates");
-  options.flag("--exit-code", request->exit_code, "exit 1 when any count differs");
+  options.flag("--exit-code", request->exit_code, "exit 1 when anything differs: in models more than names, in traces a count");
   options.list("--fail-on", "WHAT,…", request->fail_on,
-               "exit 1 where an operation is added, removed, increased, decreased, slower:P% or faster:P% (beyond the interval)", ',');
+               "exit 1 where something is added, removed, changed or explained (models), or an operation is added, removed, increased, "
+               "decreased, slower:P% or faster:P%, beyond the interval (traces)",
+               ',');
   options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it");
   options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines");
   options.group("Table");
-  options.integer("--top", "N", 0, request->top, "the N largest differences, the rest as one (default: 20; 0 and -v: all)");
+  options.integer("--top", "N", 0, request->top,
+                  "the N largest differences, the rest as one, of models N of each kind (default: 20; 0 and -v: all)");
   options.real("--min-us", "T", request->least_us, "only operations that took T µs or more on either side, the rest as one");
-  options.list("--only", "GLOB", request->choice.only, "only operations whose name matches; may be given several times");
-  options.list("--exclude", "GLOB", request->choice.exclude, "no operation whose name matches; may be given several times");
+  options.list("--only", "GLOB", request->choice.only, "only what has a name that matches; may be given several times");
+  options.list("--exclude", "GLOB", request->choice.exclude, "nothing that has a name that matches; may be given several times");
+  options.group("Files");
+  options.text("--csv", "FILE", request->csv, "of models: a line per change, for spreadsheets");
+  options.text("--markdown", "FILE", request->markdown, "of models: the changes as step summaries and merge requests show them");
+  options.text("--html", "FILE", request->html, "of models: the changes as a page");
   options.excludes({"--exit-code"}, {"--fail-on"});
   options.needs({"--allow-different-machine"}, {"--fail-on"});
   options.needs({"--junit"}, {"--fail-on", "--exit-code"});
-  return [request, &common] { return run(*request, common); };
+  return [request, &common, &options] { return run(*request, common, options); };
 }
 
 }  // namespace
 
 const Command kDiff = {
     "diff",
-    "compare traces or profiles of runs, operation by operation",
+    "compare models, or traces and profiles of runs: what changed?",
     "A B... [OPTIONS]",
+    "relayout diff net.onnx net.cl.onnx\n"
+    "relayout diff old.onnx new.onnx --exit-code --ignore metadata,explained\n"
     "relayout diff before.json after.json\n"
     "relayout diff pytorch.json.gz relayout.json --names op --top 10\n"
     "relayout diff a.json b.json --fail-on added,removed,slower:5% --json\n"

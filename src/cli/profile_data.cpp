@@ -18,6 +18,7 @@
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"
+#include "report/fields.h"
 #include "report/json.h"
 
 namespace relayout::cli {
@@ -111,22 +112,6 @@ Json profile_object(const Profile& profile) {
   return std::move(out.set("rows", std::move(rows)));
 }
 
-/// A field of RFC 4180. One that a spreadsheet would take for a formula gets an apostrophe in front.
-std::string csv_field(std::string_view text) {
-  std::string out(text);
-  if (!out.empty() && std::string_view("=+-@\t\r").find(out.front()) != std::string_view::npos) out.insert(0, 1, '\'');
-  if (out.find_first_of(",\"\r\n") == std::string::npos) return out;
-  std::string quoted = "\"";
-  for (const char c : out) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
-/// A number that reads back as itself, in every locale.
-std::string csv_number(double value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
 std::string csv_number(const std::optional<double>& value) {
   return value ? csv_number(*value) : "";
 }
@@ -157,14 +142,6 @@ std::string csv_line(const TableLine& line) {
   std::string out = fields.front();
   for (std::size_t i = 1; i < fields.size(); ++i) out += "," + fields[i];
   return out + "\r\n";
-}
-
-/// Text in a cell of Markdown: code, so that nothing in it is markup.
-std::string markdown_code(const std::string& text) {
-  if (text.empty()) return "";
-  std::string out;
-  for (const char c : text) out += c == '|' ? "\\|" : c == '`' ? "'" : std::string(1, c);
-  return "`" + out + "`";
 }
 
 }  // namespace

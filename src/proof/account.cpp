@@ -24,7 +24,7 @@ std::vector<Claim> Account::accept(Sides& sides, Look look) {
   accounted_a_.insert(look.bypassed.begin(), look.bypassed.end());
   bypassed_.insert(look.bypassed.begin(), look.bypassed.end());
   accounted_a_.insert(look.folded.begin(), look.folded.end());
-  folded_.insert(look.folded.begin(), look.folded.end());
+  for (const Node* node : look.folded) folded_.emplace(node, look.fold);
   if (look.fold != nullptr) folds_.emplace(look.fold, look.near);
   for (const Ref constant : look.constants_a) account_for(sides.a, constant, accounted_a_, true);
   for (const Ref constant : look.constants_b) account_for(sides.b, constant, accounted_b_, false);
@@ -77,7 +77,7 @@ ProofResult Account::result() {
   out.nodes_equal = static_cast<int64_t>(partners_b_.size());
   out.nodes_bypassed = static_cast<int64_t>(bypassed_.size());
   out.nodes_evaluated = static_cast<int64_t>(evaluated_.size());
-  out.nodes_dead = dead_;
+  out.nodes_dead = static_cast<int64_t>(dead_.size());
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ struct Claim {
 struct Issue {
   Unexplained what;
   int64_t order = 0;
+  const Node* node = nullptr;     ///< that it is about, where it is about one
+  const Node* partner = nullptr;  ///< the first model's that stands in its place, where there is one
+  Ref a = {}, b = {};             ///< constants that differ
 };
 
 /// What one look at a claim showed: what is wrong with it, what it rests on, and what of both models it accounts for. Looking changes

@@ -184,11 +184,19 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
   if (found) {
     look.issues.push_back({{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it",
                             found->values, found->largest, false},
-                           order_of(sides, claim)});
+                           order_of(sides, claim),
+                           claim.reader,
+                           nullptr,
+                           claim.a,
+                           claim.b});
   } else {
     look.issues.push_back(
         {{kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
-         order_of(sides, claim)});
+         order_of(sides, claim),
+         claim.reader,
+         nullptr,
+         claim.a,
+         claim.b});
   }
 }
 
@@ -251,6 +259,7 @@ void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, L
   look.nodes_a.push_back(&a);
   look.nodes_b.push_back(&b);
   if (look.issues.size() == issues) look.equal_nodes.emplace_back(&a, &b);
+  for (std::size_t i = issues; i < look.issues.size(); ++i) look.issues[i].partner = &a;
 }
 
 void examine_nodes(Sides& sides, const Claim& claim, Look& look) {
@@ -345,6 +354,7 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     return;
   }
   look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, "stands where " + a->label() + " was"));
+  look.issues.back().partner = a;
   look.nodes_a.push_back(a);
   look.nodes_b.push_back(b);
   for (std::size_t i = 0; i < std::min(a->inputs().size(), b->inputs().size()); ++i) {

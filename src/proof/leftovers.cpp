@@ -139,7 +139,7 @@ void Account::list_leftovers(const Sides& sides) {
     if (needed_by_functions_a.contains(node) || (!is_needed && !is_pure(sides.a, *node))) {
       note(issue_of_node(sides, Unexplained::Kind::node_removed, *node, true, "is gone"));
     } else if (!is_needed) {
-      ++dead_;
+      dead_.insert(node);
     }
   }
 }

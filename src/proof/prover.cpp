@@ -51,11 +51,15 @@ std::vector<const Value*> outputs_of(const Model& model) {
 }  // namespace
 
 ProofResult Prover::run() {
+  find();
+  return account_.result();
+}
+
+void Prover::find() {
   claim_interface();
   settle_all();
   claim_leftovers();
   account_.list_leftovers(sides_);
-  return account_.result();
 }
 
 void Prover::claim_interface() {

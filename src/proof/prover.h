@@ -21,6 +21,10 @@ class Prover {
  public:
   Prover(const Model& a, const Model& b) : sides_(a, b) {}
   [[nodiscard]] ProofResult run();
+  /// Everything but the answer: account() has what there is to say of single nodes and constants.
+  void find();
+  [[nodiscard]] Sides& sides() noexcept { return sides_; }
+  [[nodiscard]] const Account& account() const noexcept { return account_; }
 
  private:
   void claim_interface();

@@ -398,6 +398,7 @@ void Difference::note(double expected, double found) {
   ++values;
   const double relative = expected == found ? 0 : expected == 0 ? 1 : std::abs(found - expected) / std::abs(expected);
   if (!(relative <= largest)) largest = relative;
+  if (const double distance = std::abs(found - expected); !(distance <= absolute)) absolute = distance;
 }
 
 std::string Difference::text() const {

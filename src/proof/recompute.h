@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "proof/affine.h"
@@ -13,10 +14,10 @@ struct Around {
   [[nodiscard]] int64_t steps() const { return behind.steps + in_front.steps; }
 };
 
-/// How many elements are not what they must be, and the largest difference relative to the right value.
+/// How many elements are not what they must be, and the largest difference: relative to the right value, and in itself.
 struct Difference {
   int64_t values = 0;
-  double largest = 0;
+  double largest = 0, absolute = 0;
   void note(double expected, double found);
   /// "(3 values, up to 5.0e-02 relative)"
   [[nodiscard]] std::string text() const;

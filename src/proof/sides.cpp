@@ -72,7 +72,8 @@ Issue issue_of_node(const Sides& sides, Unexplained::Kind kind, const Node& node
   for (const Value* output : node.outputs()) {
     if (name.empty() && output != nullptr) name = output->name();
   }
-  return {{kind, name, node.label() + " " + text, 0, 0, in_first}, in_first ? std::numeric_limits<int64_t>::max() : sides.b.order_of(node)};
+  const int64_t order = in_first ? std::numeric_limits<int64_t>::max() : sides.b.order_of(node);
+  return {{kind, name, node.label() + " " + text, 0, 0, in_first}, order, &node};
 }
 
 Issue issue_of_reader(const Sides& sides, Unexplained::Kind kind, const Claim& claim, const std::string& text) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "command/command_test.h"
@@ -113,10 +114,46 @@ TEST_F(DiffCommand, Refuses) {
   save_model(conv_batch_norm(), folder_ / "net.onnx");
   expect_refusal(run({"diff", "a.json"}), 2, "A B");
   expect_refusal(run({"diff", "a.json", "none.json"}), 5, "none.json");
-  expect_refusal(run({"diff", "a.json", "net.onnx"}), 3, "neither a trace nor a profile");
+  expect_refusal(run({"diff", "a.json", "net.onnx"}), 2, "only files of one kind");
+  expect_refusal(run({"diff", "net.onnx", "net.onnx", "--steps", "3"}), 2, "--steps has no effect on models");
+  expect_refusal(run({"diff", "a.json", "b.json", "--ignore", "metadata"}), 2, "--ignore has no effect on traces");
+  expect_refusal(run({"diff", "net.onnx", "net.onnx", "--fail-on", "slower:5%"}), 2, "which models have");
   expect_refusal(run({"diff", "a.json", "b.json", "--fail-on", "sideways"}), 2, "none of added");
   expect_refusal(run({"diff", "a.json", "b.json", "--only", "Nothing"}), 2, "no operation");
   expect_refusal(run({"diff", "a.json", "b.json", "--steps", "3"}), 2, "no such step");
+}
+
+/// A model against its conversion and one with another weight: all forms of the report say the same, gates go by kinds.
+TEST_F(DiffCommand, Models) {
+  save_model(conv_batch_norm(), folder_ / "net.onnx");
+  ASSERT_EQ(run({"convert", "net.onnx", "-o", "cl.onnx"}).code, 0);
+  const ProcessResult same = run({"diff", "net.onnx", "net.onnx", "--exit-code"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("equal"));
+  const ProcessResult converted = run({"diff", "net.onnx", "cl.onnx", "--csv", "d.csv", "--markdown", "d.md", "--html", "d.html"});
+  EXPECT_EQ(converted.code, 0) << converted.err;
+  for (const std::string& text :
+       {converted.out, read_file(folder_ / "d.csv"), read_file(folder_ / "d.md"), read_file(folder_ / "d.html")}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("absorbed"), HasSubstr("recomputed, within 1 ULP"))) << text;
+  }
+  EXPECT_EQ(run({"diff", "net.onnx", "cl.onnx", "--fail-on", "added,removed,changed"}).code, 0);
+  EXPECT_EQ(run({"diff", "net.onnx", "cl.onnx", "--exit-code", "--ignore", "explained"}).code, 0);
+  EXPECT_EQ(run({"diff", "net.onnx", "cl.onnx", "--exit-code", "--junit", "d.xml"}).code, 1);
+  EXPECT_THAT(read_file(folder_ / "d.xml"),
+              AllOf(HasSubstr("name=\"explained\""), HasSubstr("name=\"whole\""), HasSubstr("failures=\"2\"")));
+  // Textual models are models, whatever they are called.
+  ASSERT_EQ(run({"convert", "net.onnx", "--pass", "none", "-o", "net.json"}).code, 0);
+  ASSERT_EQ(run({"convert", "net.onnx", "--pass", "none", "-o", "net.textproto"}).code, 0);
+  std::filesystem::copy(folder_ / "net.textproto", folder_ / "net.trace");
+  EXPECT_EQ(run({"diff", "net.json", "net.trace", "net.textproto", "net.onnx", "--exit-code"}).code, 0);
+  const Json report = Json::parse(run({"diff", "net.onnx", "cl.onnx", "net.onnx", "--json"}).out, "report");
+  EXPECT_EQ(report.find("schema")->text(), "relayout.model-diff/1");
+  ASSERT_EQ(report.find("comparisons")->size(), 2U);
+  const Json first = *report.find("comparisons")->at(0);
+  EXPECT_EQ(first.find("equal")->dump(), "false");
+  EXPECT_EQ(first.find("counts")->find("changed")->number(), 0);
+  EXPECT_EQ(first.find("nodes")->at(0)->find("reason")->text(), "folded");
+  EXPECT_EQ(report.find("comparisons")->at(1)->find("equal")->dump(), "true");
 }
 
 class SlowDiffCommand : public CommandTest {};

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace relayout {
+
+class Model;
+
+/// What a change is about.
+enum class ChangeSubject : uint8_t { node, initializer, input, output, opset, function, metadata };
+[[nodiscard]] std::string_view to_string(ChangeSubject subject) noexcept;
+
+enum class ChangeKind : uint8_t {
+  changed,    ///< in both models, and not the same
+  added,      ///< only the second model has it
+  removed,    ///< only the first model has it
+  explained,  ///< the files are different and compute the same: why follows from their bytes alone
+  renamed,    ///< an input or output, or the graph: the same under another name
+};
+[[nodiscard]] std::string_view to_string(ChangeKind kind) noexcept;
+
+/// A part of a change: an attribute, a type, dims.
+struct ChangedField {
+  std::string name;
+  std::string before, after;  ///< printable; empty where it is not there
+};
+
+/// One difference between two models.
+struct ModelChange {
+  ChangeKind kind = ChangeKind::changed;
+  ChangeSubject subject = ChangeSubject::node;
+  /// What happened, as a word for programs: "folded", "permuted", "identity", "constant", "evaluated", "dead", "inlined", "accounted" of
+  /// what is explained; of others the kinds of Unexplained ("attribute", "operand", …), "name", "type", "version", "value".
+  std::string reason;
+  std::string a, b;                   ///< names in both models, as in the files; empty where only the other one has it
+  std::string op_type;                ///< of nodes
+  std::string text;                   ///< one printable line that says it all
+  std::vector<std::string> absorbed;  ///< nodes of the first model that went into this one
+  std::vector<ChangedField> fields;
+  int64_t values = 0;                                ///< elements that differ
+  std::optional<double> max_absolute, max_relative;  ///< of those; relative to the first model's value
+  std::optional<double> ulp;                         ///< of folds: how far constants are at most from what was recomputed
+};
+
+/// One of the two models.
+struct DiffSide {
+  std::string path;
+  int64_t nodes = 0;  ///< with those of nested graphs and functions
+  int64_t opset = 0;  ///< of the default domain
+};
+
+/// What sets two models apart.
+struct ModelDiff {
+  DiffSide a, b;
+  std::vector<ModelChange> changes;  ///< interface and metadata first, then nodes and their constants in the order of the graph
+  int64_t nodes_equal = 0;           ///< pairs of the same operator with the same attributes
+  int64_t nodes_renamed = 0;         ///< of those: under another name
+  [[nodiscard]] int64_t count(ChangeKind kind) const noexcept;
+  /// Nothing but names differs.
+  [[nodiscard]] bool is_equal() const noexcept;
+};
+
+/// Compares two models without running them. Nodes belong together by what they compute, then by name and by what is around them; names
+/// alone are no difference. What the proof of proof.h accounts for is explained, everything else is changed, added or removed.
+/// Payloads are read in pieces; no model is ever held whole. Errors: io, invalid (a payload cannot be read), interrupted.
+[[nodiscard]] ModelDiff diff_models(const Model& a, const Model& b);
+
+}  // namespace relayout

@@ -1,0 +1,317 @@
+// What two models differ in, as text, JSON, CSV, Markdown, JUnit and as a page.
+#include "cli/model_diff_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "relayout/error.h"
+#include "relayout/model_diff.h"
+#include "relayout/version.h"
+#include "report/fields.h"
+#include "report/json.h"
+#include "report/junit.h"
+#include "report/table.h"
+#include "report/verdict_page.h"
+
+namespace relayout::cli {
+namespace {
+
+/// In the order in which they are told.
+constexpr std::array kKinds = {ChangeKind::changed, ChangeKind::removed, ChangeKind::added, ChangeKind::explained, ChangeKind::renamed};
+constexpr std::array kSubjects = {ChangeSubject::node,  ChangeSubject::initializer, ChangeSubject::input,   ChangeSubject::output,
+                                  ChangeSubject::opset, ChangeSubject::function,    ChangeSubject::metadata};
+
+char sign_of(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::changed:
+      return '~';
+    case ChangeKind::added:
+      return '+';
+    case ChangeKind::removed:
+      return '-';
+    case ChangeKind::explained:
+    case ChangeKind::renamed:
+      break;
+  }
+  return '=';
+}
+
+Style style_of(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::changed:
+      return Style::warning;
+    case ChangeKind::added:
+      return Style::good;
+    case ChangeKind::removed:
+      return Style::bad;
+    case ChangeKind::explained:
+    case ChangeKind::renamed:
+      break;
+  }
+  return Style::faint;
+}
+
+bool matches(const std::vector<std::string>& patterns, const ModelChange& change) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    return (!change.a.empty() && glob_match(pattern, change.a)) || (!change.b.empty() && glob_match(pattern, change.b));
+  });
+}
+
+void check_patterns(const ModelDiff& diff, const std::vector<std::string>& patterns, const char* option) {
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::any_of(diff.changes, [&](const ModelChange& change) { return matches({pattern}, change); })) continue;
+    fail(ErrorKind::usage, std::string(option) + " " + quote(pattern) + ": nothing that differs has a name like that");
+  }
+}
+
+bool is_ignored(const ModelChange& change, const std::vector<std::string>& ignore) {
+  return std::ranges::find(ignore, to_string(change.kind)) != ignore.end() ||
+         std::ranges::find(ignore, to_string(change.subject)) != ignore.end();
+}
+
+std::string_view name_of(const ModelChange& change) {
+  return change.b.empty() ? change.a : change.b;
+}
+
+int64_t count(const ModelPair& pair, ChangeKind kind) {
+  return std::ranges::count_if(pair.changes, [&](const ModelChange* change) { return change->kind == kind; });
+}
+
+/// "20 folded · 17 permuted"
+std::string reasons_text(const ModelPair& pair) {
+  std::map<std::string, int64_t> reasons;
+  for (const ModelChange* change : pair.changes) {
+    if (change->kind == ChangeKind::explained) ++reasons[change->reason];
+  }
+  std::string out;
+  for (const auto& [reason, number] : reasons) out += (out.empty() ? "" : " · ") + format_count(number) + " " + reason;
+  return out;
+}
+
+bool is_same(const ModelPair& pair) {
+  return std::ranges::all_of(pair.changes, [](const ModelChange* change) { return change->kind == ChangeKind::renamed; });
+}
+
+/// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and how many nodes are the same.
+std::string verdict_text(const ModelPair& pair) {
+  std::string out;
+  for (const ChangeKind kind : kKinds) {
+    if (const int64_t number = count(pair, kind); number > 0) {
+      out += (out.empty() ? "" : " · ") + format_count(number) + " " + std::string(to_string(kind));
+      if (kind == ChangeKind::explained) out += " (" + reasons_text(pair) + ")";
+    }
+  }
+  if (is_same(pair)) out = out.empty() ? "equal" : "equal but for names: " + out;
+  const ModelDiff& diff = *pair.diff;
+  out += "   " + counted(diff.nodes_equal, "node") + (diff.nodes_equal == 1 ? " is the same" : " are the same");
+  return diff.nodes_renamed > 0 ? out + ", " + format_count(diff.nodes_renamed) + " under another name" : out;
+}
+
+std::string side_text(const DiffSide& side) {
+  return counted(side.nodes, "node") + (side.opset > 0 ? " · opset " + std::to_string(side.opset) : "");
+}
+
+Json number_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json change_json(const ModelChange& change) {
+  Json out = Json::object();
+  out.set("kind", to_string(change.kind)).set("reason", change.reason);
+  out.set("a", change.a.empty() ? Json() : Json(change.a)).set("b", change.b.empty() ? Json() : Json(change.b));
+  if (!change.op_type.empty()) out.set("op_type", change.op_type);
+  if (!change.absorbed.empty()) out.set("absorbed", change.absorbed);
+  Json fields = Json::array();
+  for (const ChangedField& field : change.fields) {
+    fields.add(std::move(Json::object().set("name", field.name).set("before", field.before).set("after", field.after)));
+  }
+  if (!change.fields.empty()) out.set("fields", std::move(fields));
+  if (change.values > 0) {
+    out.set("values", change.values).set("max_absolute_difference", number_json(change.max_absolute));
+    out.set("max_relative_difference", number_json(change.max_relative));
+  }
+  if (change.ulp) out.set("within_ulp", *change.ulp);
+  return std::move(out.set("text", change.text));
+}
+
+Json side_json(const DiffSide& side) {
+  return std::move(Json::object().set("file", side.path).set("nodes", side.nodes).set("opset", side.opset));
+}
+
+VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
+  constexpr std::size_t kMostRows = 2000;  // the data of the page has all
+  std::vector<std::vector<Cell>> rows;
+  for (const ModelChange* change : pair.changes) {
+    if (change->kind != kind || rows.size() == kMostRows) continue;
+    rows.push_back({std::string(1, sign_of(kind)), std::string(to_string(change->subject)), change->reason, escape(name_of(*change)),
+                    change->op_type, change->text});
+  }
+  if (rows.empty()) return {};
+  const int64_t all = count(pair, kind);
+  std::string title(to_string(kind));
+  title.front() = static_cast<char>(title.front() - 'a' + 'A');
+  return {title + ": " + format_count(all) + (all > std::ssize(rows) ? ", the first " + format_count(std::ssize(rows)) : ""),
+          html_table({"", "what", "why", "name", "op", "change"}, rows)};
+}
+
+}  // namespace
+
+ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice) {
+  check_patterns(diff, choice.only, "--only");
+  check_patterns(diff, choice.exclude, "--exclude");
+  ModelPair pair{&diff, {}};
+  for (const ModelChange& change : diff.changes) {
+    const bool chosen = (choice.only.empty() || matches(choice.only, change)) && !matches(choice.exclude, change);
+    if (chosen && !is_ignored(change, choice.ignore)) pair.changes.push_back(&change);
+  }
+  return pair;
+}
+
+std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words) {
+  std::vector<ChangeKind> out;
+  for (const std::string& word : words) {
+    const auto kind = std::ranges::find(kKinds, word, [](ChangeKind known) { return to_string(known); });
+    if (kind == kKinds.end()) {
+      fail(ErrorKind::usage, "--fail-on " + quote(word) + " is none of added, removed, changed, explained, renamed, which models have");
+    }
+    out.push_back(*kind);
+  }
+  return out;
+}
+
+std::vector<std::string> model_failures(const ModelPair& pair, const std::vector<ChangeKind>& gate) {
+  std::vector<std::string> out;
+  for (const ModelChange* change : pair.changes) {
+    if (std::ranges::find(gate, change->kind) != gate.end()) out.emplace_back(name_of(*change));
+  }
+  return out;
+}
+
+std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, const ReportStyle& style) {
+  if (style.quiet) return verdict_text(pair) + "\n";
+  TextTable head({.gap = 3, .color = style.color, .width = style.width});
+  head.row({"A", {escape(pair.diff->a.path), Style::strong}, side_text(pair.diff->a)});
+  head.row({"B", {escape(pair.diff->b.path), Style::strong}, side_text(pair.diff->b)});
+  std::string out = head.text() + "\n";
+  for (const ChangeKind kind : kKinds) {
+    std::size_t shown = 0;
+    for (const ModelChange* change : pair.changes) {
+      if (change->kind != kind || (choice.top > 0 && shown == choice.top)) continue;
+      ++shown;
+      out += paint(std::string(1, sign_of(kind)), style_of(kind), style.color) + " " + change->text + "\n";
+    }
+    const int64_t rest = count(pair, kind) - static_cast<int64_t>(shown);
+    if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
+  }
+  return out + (pair.changes.empty() ? "" : "\n") + verdict_text(pair) + "\n";
+}
+
+Json model_diff_json(const ModelPair& pair) {
+  Json out = Json::object(), counts = Json::object();
+  out.set("a", side_json(pair.diff->a)).set("b", side_json(pair.diff->b)).set("equal", is_same(pair));
+  for (const ChangeKind kind : kKinds) counts.set(to_string(kind), count(pair, kind));
+  out.set("counts", std::move(counts)).set("nodes_equal", pair.diff->nodes_equal).set("nodes_renamed", pair.diff->nodes_renamed);
+  for (const ChangeSubject subject : kSubjects) {
+    Json list = Json::array();
+    for (const ModelChange* change : pair.changes) {
+      if (change->subject == subject) list.add(change_json(*change));
+    }
+    out.set(std::string(to_string(subject)) + (subject == ChangeSubject::metadata ? "" : "s"), std::move(list));
+  }
+  return out;
+}
+
+std::string model_diff_csv(const std::vector<ModelPair>& pairs) {
+  std::string out = "file,kind,subject,reason,a,b,op_type,values,max_absolute_difference,max_relative_difference,text\r\n";
+  const auto number = [](const std::optional<double>& value) { return value ? csv_number(*value) : std::string(); };
+  for (const ModelPair& pair : pairs) {
+    for (const ModelChange* change : pair.changes) {
+      const std::array<std::string, 11> fields = {csv_field(pair.diff->b.path),
+                                                  std::string(to_string(change->kind)),
+                                                  std::string(to_string(change->subject)),
+                                                  change->reason,
+                                                  csv_field(change->a),
+                                                  csv_field(change->b),
+                                                  csv_field(change->op_type),
+                                                  change->values > 0 ? std::to_string(change->values) : "",
+                                                  number(change->max_absolute),
+                                                  number(change->max_relative),
+                                                  csv_field(change->text)};
+      for (std::size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + fields[i];
+      out += "\r\n";
+    }
+  }
+  return out;
+}
+
+std::string model_diff_markdown(const ModelPair& pair, const ModelChoice& choice) {
+  std::string out =
+      "### " + markdown_code(pair.diff->a.path) + " → " + markdown_code(pair.diff->b.path) + "\n\n" + verdict_text(pair) + "\n";
+  std::string rows;
+  for (const ChangeKind kind : kKinds) {
+    std::size_t shown = 0;
+    for (const ModelChange* change : pair.changes) {
+      if (change->kind != kind || (choice.top > 0 && shown == choice.top)) continue;
+      ++shown;
+      rows += "| " + std::string(to_string(kind)) + " | " + std::string(to_string(change->subject)) + " | " +
+              markdown_code(escape(name_of(*change))) + " | " + markdown_code(change->text) + " |\n";
+    }
+  }
+  return rows.empty() ? out : out + "\n| | what | name | change |\n|---|---|---|---|\n" + rows;
+}
+
+std::string model_diff_html(const std::vector<ModelPair>& pairs) {
+  VerdictPage page;
+  const bool same = std::ranges::all_of(pairs, is_same);
+  const bool explained = std::ranges::all_of(pairs, [](const ModelPair& pair) {
+    return count(pair, ChangeKind::changed) + count(pair, ChangeKind::added) + count(pair, ChangeKind::removed) == 0;
+  });
+  page.verdict = same ? "equal" : explained ? "explained" : "different";
+  page.style = explained ? Style::good : Style::warning;
+  page.title = page.verdict + ": " + pairs.back().diff->b.path;
+  page.subject = pairs.front().diff->a.path;
+  page.footer = "relayout diff · relayout " + std::string(kVersion);
+  page.data = Json::array();
+  for (const ModelPair& pair : pairs) {
+    page.subject += " → " + pair.diff->b.path;
+    page.sections.push_back({pairs.size() > 1 ? pair.diff->b.path : "", html_lines({verdict_text(pair)})});
+    for (const ChangeKind kind : kKinds) page.sections.push_back(changes_section(pair, kind));
+    page.data.add(model_diff_json(pair));
+  }
+  return html_page(page);
+}
+
+JunitSuite model_diff_junit(const ModelPair& pair, const std::vector<ChangeKind>& gate) {
+  JunitSuite suite;
+  suite.name = "relayout diff " + pair.diff->a.path + " " + pair.diff->b.path;
+  suite.timestamp = junit_now();
+  suite.properties = {{"relayout", std::string(kVersion)}};
+  const auto add = [&](const std::string& name, const std::vector<ChangeKind>& kinds) {
+    JunitCase& one = suite.cases.emplace_back();
+    one.class_name = "relayout.diff." + std::filesystem::path(pair.diff->b.path).stem().string();
+    one.name = name;
+    one.file = pair.diff->b.path;
+    for (const ModelChange* change : pair.changes) {
+      if (std::ranges::find(kinds, change->kind) == kinds.end()) continue;
+      if (one.message.empty()) one.message = change->text;
+      one.status = JunitCase::Status::failed;
+      one.details += change->text + "\n";
+    }
+  };
+  for (const ChangeKind kind : gate) add(std::string(to_string(kind)), {kind});
+  add("whole", gate);
+  return suite;
+}
+
+}  // namespace relayout::cli

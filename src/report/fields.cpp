@@ -1,0 +1,32 @@
+// Single fields of tables for other programs: CSV and Markdown.
+#include "report/fields.h"
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace relayout {
+
+std::string csv_field(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && std::string_view("=+-@\t\r").find(out.front()) != std::string_view::npos) out.insert(0, 1, '\'');
+  if (out.find_first_of(",\"\r\n") == std::string::npos) return out;
+  std::string quoted = "\"";
+  for (const char c : out) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_number(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string markdown_code(std::string_view text) {
+  if (text.empty()) return "";
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : c == '`' ? "'" : std::string(1, c);
+  return "`" + out + "`";
+}
+
+}  // namespace relayout

@@ -1,0 +1,208 @@
+// What sets two models apart: each kind of change by an example that says what must be told of it, and nothing else.
+#include "relayout/model_diff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "relayout/convert.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace relayout::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr const char* kNetwork = R"(g (float[1,3,8,8] x) => (float[1,4,8,8] y)
+  <float[4,3,3,3] w, float[4] b, float[4] scale, float[4] shift, float[4] mean, float[4] var, float[4,4,1,1] w2> {
+  c = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w, b)
+  n = BatchNormalization (c, scale, shift, mean, var)
+  r = Relu (n)
+  y = Conv (r, w2)
+})";
+
+TextModel network() {
+  TextModel out(kNetwork);
+  out.name_nodes();
+  return out;
+}
+
+ModelDiff diff(const TextModel& a, const TextModel& b) {
+  return diff_models(*a.load(), *b.load());
+}
+
+/// "changed node attribute Conv_0 > Conv_0"
+std::vector<std::string> told(const ModelDiff& diff) {
+  std::vector<std::string> out;
+  for (const ModelChange& change : diff.changes) {
+    out.push_back(std::string(to_string(change.kind)) + " " + std::string(to_string(change.subject)) + " " + change.reason + " " +
+                  (change.a.empty() ? "-" : change.a) + " > " + (change.b.empty() ? "-" : change.b));
+  }
+  return out;
+}
+
+TEST(ModelDiff, AModelEqualsItself) {
+  const ModelDiff same = diff(network(), network());
+  EXPECT_THAT(told(same), IsEmpty());
+  EXPECT_TRUE(same.is_equal());
+  EXPECT_EQ(same.nodes_equal, 4);
+  EXPECT_EQ(same.nodes_renamed, 0);
+}
+
+TEST(ModelDiff, NamesAreNoDifference) {
+  TextModel other = network();
+  for (const char* name : {"c", "n", "r", "w", "b", "scale", "shift", "mean", "var", "w2"})
+    other.rename(name, std::string("other.") + name);
+  other.edit([](onnx::ModelProto& model) {
+    for (auto& node : *model.mutable_graph()->mutable_node()) node.set_name("node of " + node.output(0));
+  });
+  const ModelDiff inner = diff(network(), other);
+  EXPECT_THAT(told(inner), IsEmpty());
+  EXPECT_EQ(inner.nodes_renamed, 4);
+  // Those of inputs and outputs are told, because callers use them.
+  other.rename("x", "image").rename("y", "scores");
+  const ModelDiff outer = diff(network(), other);
+  EXPECT_THAT(told(outer), ElementsAre("renamed input name x > image", "renamed output name y > scores"));
+  EXPECT_TRUE(outer.is_equal());
+}
+
+TEST(ModelDiff, AFoldIsExplained) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.onnx", network().bytes());
+  (void)convert(folder / "a.onnx", folder / "b.onnx", ConvertOptions{});
+  const std::unique_ptr<Model> a = Model::load(folder / "a.onnx"), b = Model::load(folder / "b.onnx");
+  const ModelDiff folded = diff_models(*a, *b);
+  EXPECT_THAT(told(folded), ElementsAre("explained node folded Conv_0 > Conv_0", "explained initializer permuted w > w.channels_last"));
+  EXPECT_THAT(folded.changes[0].absorbed, ElementsAre("BatchNormalization_1"));
+  EXPECT_THAT(folded.changes[0].text, HasSubstr("absorbed 'BatchNormalization_1' (BatchNormalization): recomputed, within 1 ULP"));
+  EXPECT_THAT(folded.changes[1].text, HasSubstr("channels-last"));
+  EXPECT_FALSE(folded.is_equal());
+  // And the way back.
+  const ModelDiff unfolded = diff_models(*b, *a);
+  for (const ModelChange& change : unfolded.changes) EXPECT_EQ(change.kind, ChangeKind::explained) << change.text;
+}
+
+TEST(ModelDiff, AnAttributeIsToldWithBothValues) {
+  TextModel other = network();
+  other.edit([](onnx::ModelProto& model) {
+    for (auto& attribute : *model.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+      if (attribute.name() == "pads") attribute.mutable_ints()->Set(0, 2);
+    }
+    auto* const strides = model.mutable_graph()->mutable_node(3)->add_attribute();
+    strides->set_name("strides");
+    strides->set_type(onnx::AttributeProto::INTS);
+    strides->add_ints(2);
+    strides->add_ints(1);
+  });
+  const ModelDiff changed = diff(network(), other);
+  ASSERT_THAT(told(changed), ElementsAre("changed node attribute Conv_0 > Conv_0", "changed node attribute Conv_3 > Conv_3"));
+  ASSERT_THAT(changed.changes[0].fields, SizeIs(1));
+  EXPECT_EQ(changed.changes[0].fields[0].before, "[1, 1, 1, 1]");
+  EXPECT_EQ(changed.changes[0].fields[0].after, "[2, 1, 1, 1]");
+  EXPECT_EQ(changed.changes[1].fields[0].before, "absent");
+  EXPECT_EQ(changed.changes[1].fields[0].after, "[2, 1]");
+}
+
+TEST(ModelDiff, AConstantIsToldWithItsLargestDifference) {
+  TextModel a = network(), b = network();
+  a.set("b", {1, 2, 3, 4});
+  b.set("b", {1, 2.5, 3, 3});
+  const ModelDiff changed = diff(a, b);
+  ASSERT_THAT(told(changed), ElementsAre("changed initializer bias b > b"));
+  const ModelChange& bias = changed.changes[0];
+  EXPECT_EQ(bias.values, 2);
+  EXPECT_EQ(bias.max_absolute, 1.0);
+  EXPECT_EQ(bias.max_relative, 0.25);
+  EXPECT_EQ(bias.text, "bias 'b' differs in 2 of 4 values, by up to 1 (0.25 relative)");
+}
+
+TEST(ModelDiff, AnotherTypeIsToldWithWhatItCost) {
+  TextModel a("g (float[4] x) => (float[4] y) <float[4] c> { y = Add (x, c) }");
+  TextModel b("g (float[4] x) => (float[4] y) <float16[4] c> { d = Cast <to: int = 1> (c) y = Add (x, d) }");
+  a.set("c", {1, 2, 3, 1.0 / 3});
+  b.set("c", {1, 2, 3, 1.0 / 3});
+  const ModelDiff changed = diff(a, b);
+  EXPECT_FALSE(changed.is_equal());
+  bool is_told = false;
+  for (const ModelChange& change : changed.changes) {
+    if (change.subject != ChangeSubject::initializer) continue;
+    is_told = true;
+    // float16 stores 1/3 with ten bits behind the point: 0.33325195.
+    EXPECT_EQ(change.values, 1);
+    EXPECT_NEAR(change.max_absolute.value_or(0), 1.0 / 3 - 0.333251953125, 1e-7);
+  }
+  EXPECT_TRUE(is_told);
+}
+
+TEST(ModelDiff, NodesThatComeAndGo) {
+  const TextModel other = TextModel(R"(g (float[1,3,8,8] x) => (float[1,4,8,8] y)
+    <float[4,3,3,3] w, float[4] b, float[4] scale, float[4] shift, float[4] mean, float[4] var, float[4,4,1,1] w2> {
+    c = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w, b)
+    n = BatchNormalization (c, scale, shift, mean, var)
+    r = Relu (n)
+    s = Sigmoid (r)
+    y = Conv (s, w2)
+  })");
+  const ModelDiff added = diff(TextModel(kNetwork), other);
+  ASSERT_THAT(told(added), ElementsAre("added node node-added - > s"));
+  EXPECT_EQ(added.changes[0].op_type, "Sigmoid");
+  const ModelDiff removed = diff(other, TextModel(kNetwork));
+  ASSERT_THAT(told(removed), ElementsAre("removed node node-removed s > -"));
+}
+
+TEST(ModelDiff, WhatDoesNothingIsExplained) {
+  const TextModel a("g (float[4] x) => (float[4] y) { i = Identity (x) dead = Neg (x) y = Relu (i) }");
+  const TextModel b("g (float[4] x) => (float[4] y) { y = Relu (x) }");
+  EXPECT_THAT(told(diff(a, b)), ElementsAre("explained node identity i > -", "explained node dead dead > -"));
+  EXPECT_THAT(told(diff(b, a)), testing::Contains("explained node identity - > i"));
+}
+
+TEST(ModelDiff, InterfaceAndMetadata) {
+  TextModel other = network();
+  other.edit([](onnx::ModelProto& model) {
+    model.set_producer_name("tool");
+    auto* const entry = model.add_metadata_props();
+    entry->set_key("author");
+    entry->set_value("one");
+    model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+  });
+  const ModelDiff changed = diff(network(), other);
+  EXPECT_THAT(told(changed),
+              ElementsAre("changed input type x > x", "added metadata value - > producer_name", "added metadata value - > author"));
+  EXPECT_EQ(changed.changes[0].fields[0].before, "f32 [1, 3, 8, 8]");
+  EXPECT_EQ(changed.changes[0].fields[0].after, "f32 [N, 3, 8, 8]");
+}
+
+TEST(ModelDiff, AnotherOpsetIsExplainedWhereItMeansTheSame) {
+  TextModel other = network();
+  other.edit([](onnx::ModelProto& model) { model.mutable_opset_import(0)->set_version(18); });
+  const ModelDiff changed = diff(network(), other);
+  ASSERT_THAT(told(changed), ElementsAre("explained opset proved ai.onnx > ai.onnx"));
+  EXPECT_THAT(changed.changes[0].text, HasSubstr("is '18', was '17'"));
+}
+
+TEST(ModelDiff, NestedGraphsAreComparedToo) {
+  const auto with = [](const std::string& alpha) {
+    return TextModel(
+        "g (float[4] x, bool p) => (float[4] y) { y = If (p) <then_branch = t () => (float[4] o) { o = LeakyRelu <alpha: float = " + alpha +
+        "> (x) }, else_branch = e () => (float[4] q) { q = Neg (x) }> }");
+  };
+  EXPECT_THAT(told(diff(with("0.5"), with("0.5"))), IsEmpty());
+  const ModelDiff changed = diff(with("0.5"), with("0.25"));
+  ASSERT_THAT(told(changed), ElementsAre("changed node attribute o > o"));
+  EXPECT_THAT(changed.changes[0].text, HasSubstr("alpha 0.25, was 0.5"));
+}
+
+}  // namespace
+}  // namespace relayout::test

@@ -1,0 +1,24 @@
+// Fields of tables for other programs: what would end a cell, be a formula or be markup does not.
+#include "report/fields.h"
+
+#include <gtest/gtest.h>
+
+namespace relayout::test {
+namespace {
+
+TEST(Fields, Csv) {
+  EXPECT_EQ(csv_field("conv1"), "conv1");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
+  EXPECT_EQ(csv_field("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_number(0.1), "0.1");
+  EXPECT_EQ(csv_number(1e300), "1e+300");
+}
+
+TEST(Fields, Markdown) {
+  EXPECT_EQ(markdown_code(""), "");
+  EXPECT_EQ(markdown_code("a|b`c"), "`a\\|b'c`");
+}
+
+}  // namespace
+}  // namespace relayout::test
