@@ -123,6 +123,24 @@ struct SuiteResult {
 /// Runs the cases, each in a process of its own. Error{invalid} when there is none, or when the list of exceptions cannot be read.
 [[nodiscard]] SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options);
 
+/// A report of a part, with the name that errors call it by.
+struct SuitePart {
+  std::string name;
+  SuiteResult result;
+};
+
+struct MergeOptions {
+  /// The cases that there must be. Without it they are those of the suite, which reports of shards know; reports of cases run by name do
+  /// not.
+  std::optional<std::vector<std::string>> names = {};
+  bool allow_missing = false;           ///< the result is then that of a part
+  std::filesystem::path expected = {};  ///< list of cases that are known not to pass, in place of what the parts say of it
+};
+
+/// Parts of a suite as one run over everything would have reported them; its time is the sum of theirs. Error{invalid} for missing cases,
+/// cases that are there twice, and parts of different programs, options or suites.
+[[nodiscard]] SuiteResult merge_suites(std::vector<SuitePart> parts, const MergeOptions& options = {});
+
 /// 0 when everything is as expected and something was run (or nothing need be), 130 or 143 after a signal, else 1.
 [[nodiscard]] int exit_code(const SuiteResult& result) noexcept;
 

@@ -29,5 +29,6 @@ extern const Command kVerify;
 extern const Command kInspect;
 extern const Command kProfile;
 extern const Command kDiff;
+extern const Command kReport;
 
 }  // namespace relayout::cli

@@ -24,7 +24,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile, &kDiff};
+constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile, &kDiff, &kReport};
 
 bool g_wants_document = false;  ///< --json, wherever it was given
 

@@ -79,7 +79,7 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request) {
   options.real("--timeout", "S", request.timeout, "seconds a case may take (default: 120)");
   options.flag("--list", cases.list, "print the names of the cases and end");
   options.flag("-0, --null", cases.null, "with --list: a NUL behind each name instead of a newline");
-  options.list("--case", "NAME", cases.names, "only this case; may be given several times");
+  options.list("--case", "CASE", cases.names, "only this case; may be given several times");
   options.text("--cases-from", "FILE", cases.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input");
   options.text("--shard", "I/N|auto", cases.shard,
                "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says");

@@ -16,7 +16,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/text_file.h"
+#include "cli/command.h"
+#include "cli/destinations.h"
 #include "cli/report.h"
+#include "cli/report_files.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/json.h"
@@ -30,31 +33,6 @@ constexpr std::string_view kSchema = "relayout.verify-suite/1";
 constexpr std::array<std::string_view, 7> kStatuses = {"passed",      "failed",  "pass-loose", "inconclusive",
                                                        "unsupported", "crashed", "timeout"};
 
-std::string seconds_text(double seconds) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), seconds < 10 ? "%.1f s" : "%.0f s", seconds);
-  return text.data();
-}
-
-/// "1,331 of 1,428 passed · 12 as expected: 9 unsupported, 3 failed"
-std::string summary(const SuiteResult& result) {
-  std::string out = format_count(result.count("passed")) + " of " + counted(static_cast<int64_t>(result.cases.size()), "case") + " passed";
-  std::string others;
-  for (const std::string_view status : kStatuses) {
-    const int64_t count = result.count(status);
-    if (count == 0 || status == "passed") continue;
-    others += (others.empty() ? "" : ", ") + format_count(count) + " " + std::string(status);
-  }
-  return out + (others.empty() ? "" : " · " + others) + " · " + seconds_text(result.seconds);
-}
-
-/// What there is to say of a case in one line below its own.
-std::string remark(const SuiteCase& one) {
-  if (one.expected && one.status == "passed") return "listed as " + *one.expected + ": " + escape(one.reason);
-  if (one.expected && !one.is_as_expected()) return escape(one.message) + "; listed as " + *one.expected;
-  return one.expected ? escape(one.reason) : escape(one.message);
-}
-
 /// "2/4", with the variables that say so.
 std::string shard_text(const Shard& shard) {
   return std::to_string(shard.index) + "/" + std::to_string(shard.total) + (shard.source.empty() ? "" : ", from " + shard.source);
@@ -64,13 +42,6 @@ std::string shard_text(const Shard& shard) {
 std::string part_text(const SuiteResult& result) {
   if (result.whole.cases == 0) return counted(result.planned, "case");
   return format_count(result.planned) + " of " + counted(result.whole.cases, "case");
-}
-
-/// "shard 2/4: 33 of 132 cases"; empty for the whole suite.
-std::string part_line(const SuiteResult& result) {
-  const bool is_shard = result.shard.total > 1 || !result.shard.source.empty();
-  if (is_shard) return "shard " + shard_text(result.shard) + ": " + part_text(result);
-  return result.planned == result.whole.cases ? "" : "part of the suite: " + part_text(result);
 }
 
 /// Seconds with which to tell cases apart and to balance shards; more digits would only be noise.
@@ -176,25 +147,58 @@ class Reader {
 
 }  // namespace
 
+std::string case_seconds(double seconds) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+  return text.data();
+}
+
+std::string suite_summary(const SuiteResult& result) {
+  std::string out = format_count(result.count("passed")) + " of " + counted(static_cast<int64_t>(result.cases.size()), "case") + " passed";
+  std::string others;
+  for (const std::string_view status : kStatuses) {
+    const int64_t count = result.count(status);
+    if (count == 0 || status == "passed") continue;
+    others += (others.empty() ? "" : ", ") + format_count(count) + " " + std::string(status);
+  }
+  return out + (others.empty() ? "" : " · " + others) + " · " + case_seconds(result.seconds);
+}
+
+std::string case_remark(const SuiteCase& one) {
+  if (one.expected && one.status == "passed") return "listed as " + *one.expected + ": " + escape(one.reason);
+  if (one.expected && !one.is_as_expected()) return escape(one.message) + "; listed as " + *one.expected;
+  return one.expected ? escape(one.reason) : escape(one.message);
+}
+
+std::string suite_part(const SuiteResult& result) {
+  const bool is_shard = result.shard.total > 1 || !result.shard.source.empty();
+  if (is_shard) return "shard " + shard_text(result.shard) + ": " + part_text(result);
+  return result.planned == result.whole.cases ? "" : "part of the suite: " + part_text(result);
+}
+
+Cell suite_verdict(const SuiteResult& result) {
+  const int64_t wrong = result.unexpected() + static_cast<int64_t>(result.stale.size());
+  std::string word = result.is_empty_shard() ? "nothing run" : wrong == 0 ? "as expected" : format_count(wrong) + " not as expected";
+  if (result.interruption) word = "interrupted with " + format_count(result.planned - static_cast<int64_t>(result.cases.size())) + " to go";
+  return {std::move(word), result.passed() ? Style::good : Style::bad};
+}
+
 std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
   TextTable table({.color = style.color, .width = style.width});
   for (const SuiteCase& one : result.cases) {
     const bool good = one.is_as_expected();
     if (good && !style.verbose) continue;
-    table.row({escape(one.name), {one.status, good ? Style::good : Style::bad}, {seconds_text(one.seconds), Style::faint, Align::right}});
-    const std::string more = remark(one);
+    table.row({escape(one.name), {one.status, good ? Style::good : Style::bad}, {case_seconds(one.seconds), Style::faint, Align::right}});
+    const std::string more = case_remark(one);
     if (!more.empty()) table.line("  " + more, good ? Style::faint : Style::bad);
   }
   for (const std::string& name : result.stale) table.row({escape(name), {"not there", Style::bad}, "listed as an exception"});
-  const std::string part = part_line(result);
+  const std::string part = suite_part(result);
   if (!part.empty()) table.line(part);
   if (result.planned == 0)
     table.line("nothing was run: this shard has no case" + std::string(result.allow_empty ? "" : " (--allow-empty accepts that)"));
   TextTable verdict({.color = style.color, .width = style.width});
-  const int64_t wrong = result.unexpected() + static_cast<int64_t>(result.stale.size());
-  std::string word = result.is_empty_shard() ? "nothing run" : wrong == 0 ? "as expected" : format_count(wrong) + " not as expected";
-  if (result.interruption) word = "interrupted with " + format_count(result.planned - static_cast<int64_t>(result.cases.size())) + " to go";
-  verdict.row({{word, result.passed() ? Style::good : Style::bad}, summary(result), "exit " + std::to_string(exit_code(result))});
+  verdict.row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
   return table.text() + verdict.text();
 }
 
@@ -216,6 +220,13 @@ Json suite_json(const SuiteResult& result) {
   summary.set("unexpected", result.unexpected()).set("stale", result.stale).set("seconds", to_microseconds(result.seconds));
   out.set("cases", std::move(cases)).set("summary", std::move(summary));
   return std::move(out.set("exit_code", exit_code(result)));
+}
+
+int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common) {
+  files.write({junit_suite(result)});
+  if (!files.html.empty()) write_destination(files.html, suite_html(result));
+  files.write_result(common, suite_json(result), suite_text(result, files.style(common)));
+  return exit_code(result);
 }
 
 SuiteResult read_suite(const std::string& path) {
@@ -246,7 +257,7 @@ JunitSuite junit_suite(const SuiteResult& result) {
     std::ranges::replace(one.class_name, '/', '.');
     one.name = done.name.substr(slash == std::string::npos ? 0 : slash + 1);
     one.seconds = done.seconds;
-    one.message = done.status == "passed" && !done.expected ? "" : done.status + ": " + remark(done);
+    one.message = done.status == "passed" && !done.expected ? "" : done.status + ": " + case_remark(done);
     const bool ended = done.status == "failed" || done.status == "pass-loose" || done.status == "passed";
     if (!done.is_as_expected()) {
       one.status = ended ? JunitCase::Status::failed : JunitCase::Status::error;

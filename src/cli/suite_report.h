@@ -2,16 +2,33 @@
 
 #include <string>
 
+#include "cli/command.h"
 #include "cli/report.h"
+#include "cli/report_files.h"
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "report/junit.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
 [[nodiscard]] Json suite_json(const SuiteResult& result);
+/// All cases, to be searched and filtered.
+[[nodiscard]] std::string suite_html(const SuiteResult& result);
+/// Writes it in all forms that are wanted; gives back its exit code.
+int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
+/// "3 of 132 cases passed · 1 failed · 12 s"
+[[nodiscard]] std::string suite_summary(const SuiteResult& result);
+/// The answer in a word or two, as good or bad.
+[[nodiscard]] Cell suite_verdict(const SuiteResult& result);
+/// "shard 2/4: 33 of 132 cases"; empty for the whole suite.
+[[nodiscard]] std::string suite_part(const SuiteResult& result);
+/// What there is to say of a case in one line: the message, or why it was expected.
+[[nodiscard]] std::string case_remark(const SuiteCase& one);
+/// "0.3 s"
+[[nodiscard]] std::string case_seconds(double seconds);
 /// What suite_json() wrote, from a file. Error{invalid} names the file and what is wrong with it.
 [[nodiscard]] SuiteResult read_suite(const std::string& path);
 

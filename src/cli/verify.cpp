@@ -19,6 +19,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/report_files.h"
 #include "cli/suite.h"
 #include "cli/suite_report.h"
 #include "cli/terminal.h"
@@ -34,7 +35,6 @@
 #include "relayout/types.h"
 #include "report/json.h"
 #include "report/junit.h"
-#include "report/summary.h"
 
 namespace relayout::cli {
 namespace {
@@ -43,8 +43,9 @@ struct Request {
   std::vector<std::string> models;
   std::string data;
   InputWords inputs;
-  std::string io, precision, mode, junit, markdown, html, save_data, original;
-  bool reference = false, layers = false, github = false, proof = false, strict = false;
+  std::string io, precision, mode, save_data, original;
+  bool reference = false, layers = false, proof = false, strict = false;
+  ReportFiles files;
   SuiteRequest suite;
   VerifyOptions options;
 };
@@ -68,36 +69,10 @@ void read_words(Request& request) {
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
 }
 
-/// What the services that run a job read: all of it is the same report.
-void write_reports(const Request& request, const std::vector<JunitSuite>& suites) {
-  write_destination(request.junit, junit_text(suites));
-  write_destination(request.markdown, markdown_text(suites));
-  if (request.github) write_error(github_annotations(suites));
-}
-
-Destinations destinations_of(const Request& request) {
-  Destinations out;
-  out.add("--html", request.html);
-  out.add("--junit", request.junit);
-  out.add("--markdown", request.markdown);
-  return out;
-}
-
-/// The report: a document, or a text that makes way where a file goes to standard output. --quiet leaves its last line, the verdict.
-void write_result(const Request& request, const Common& common, const Json& document, const std::string& text) {
-  if (common.json) return write_output(document.dump() + "\n");
-  const std::string shown = common.quiet ? text.substr(text.rfind('\n', text.size() - 2) + 1) : text;
-  if (destinations_of(request).take_output()) return write_error(shown);
-  write_report(shown);
-}
-
 ReportStyle style_of(const Request& request, const Common& common) {
-  const bool to_output = !destinations_of(request).take_output();
-  return {.verbose = common.verbose,
-          .color = to_output && output_has_colors(),
-          .layers = request.layers,
-          .quiet = common.quiet,
-          .width = to_output ? output_width() : 0};
+  ReportStyle style = request.files.style(common);
+  style.layers = request.layers;
+  return style;
 }
 
 /// A number that reads back as itself.
@@ -109,11 +84,12 @@ std::string exact_text(double value) {
 /// What the processes of a suite's cases are told besides the case.
 std::vector<std::string> case_options(const Request& request, const Common& common) {
   const VerifyOptions& options = request.options;
-  std::vector<std::string> words{"--seed", std::to_string(request.inputs.seed), "--threads", std::to_string(std::max(common.threads, 1))};
+  std::vector<std::string> words{"--threads", std::to_string(std::max(common.threads, 1))};
   const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
   const auto add_flag = [&](const char* name, bool given) {
     if (given) words.emplace_back(name);
   };
+  if (!request.proof) add("--seed", std::to_string(request.inputs.seed));
   if (options.mode) add("--mode", std::string(to_string(*options.mode)));
   if (options.rtol) add("--rtol", exact_text(*options.rtol));
   if (options.atol) add("--atol", exact_text(*options.atol));
@@ -141,9 +117,7 @@ int verify_suite(Request& request, const Common& common, Progress& progress) {
   request.suite.allow_inconclusive = request.options.allow_inconclusive;
   const SuiteResult result = run_suite(request.suite, case_options(request, common), progress);
   progress.clear();
-  write_reports(request, {junit_suite(result)});
-  write_result(request, common, suite_json(result), suite_text(result, style_of(request, common)));
-  return exit_code(result);
+  return write_suite(result, request.files, common);
 }
 
 /// The stored outputs of one model.
@@ -151,8 +125,8 @@ int verify_stored(const Request& request, const Common& common, Progress& progre
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   progress.clear();
-  write_reports(request, {junit_suite(result)});
-  write_result(request, common, data_json(result), data_text(result, style_of(request, common)));
+  request.files.write({junit_suite(result)});
+  request.files.write_result(common, data_json(result), data_text(result, style_of(request, common)));
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return exit_code(result);
 }
@@ -191,10 +165,10 @@ int verify_pair(const Request& request, const Common& common, Progress& progress
   const bool allow_inconclusive = request.options.allow_inconclusive;
   const VerifyResult result = compare(request.models[0], request.models[1], request, common);
   progress.clear();
-  write_reports(request, {junit_suite(result, allow_inconclusive)});
-  if (!request.html.empty()) write_destination(request.html, verify_html(result, allow_inconclusive));
+  request.files.write({junit_suite(result, allow_inconclusive)});
+  if (!request.files.html.empty()) write_destination(request.files.html, verify_html(result, allow_inconclusive));
   const ReportStyle style = style_of(request, common);
-  write_result(request, common, verify_json(result, allow_inconclusive), verify_text(result, allow_inconclusive, style));
+  request.files.write_result(common, verify_json(result, allow_inconclusive), verify_text(result, allow_inconclusive, style));
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return exit_code(result, allow_inconclusive);
 }
@@ -224,9 +198,9 @@ int verify_pairs(const Request& request, const Common& common, Progress& progres
     progress.clear();
     if (pairs.back().failure) print_failure(*pairs.back().failure, common.verbose);
   }
-  write_reports(request, junit_suites(pairs, allow_inconclusive));
+  request.files.write(junit_suites(pairs, allow_inconclusive));
   const ReportStyle style = style_of(request, common);
-  write_result(request, common, pairs_json(pairs, allow_inconclusive), pairs_text(pairs, allow_inconclusive, style));
+  request.files.write_result(common, pairs_json(pairs, allow_inconclusive), pairs_text(pairs, allow_inconclusive, style));
   return exit_code(pairs, allow_inconclusive);
 }
 
@@ -234,7 +208,7 @@ int verify_pairs(const Request& request, const Common& common, Progress& progres
 void note_failure(const Request& request) {
   const Failure failure = current_failure();
   try {
-    write_reports(request, {junit_suite(request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree, failure)});
+    request.files.write({junit_suite(request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree, failure)});
   } catch (const Error&) {
     // The error that led here is the one to tell.
     return;
@@ -244,9 +218,9 @@ void note_failure(const Request& request) {
 int run(Request& request, const Common& common) {
   read_words(request);
   request.options.threads = common.threads;
-  request.options.layers = request.layers || !request.html.empty();
+  request.options.layers = request.layers || !request.files.html.empty();
   request.options.digests = common.json || common.verbose;
-  destinations_of(request).check(common.json);
+  request.files.destinations().check(common.json);
   Progress progress(true);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   try {
@@ -280,35 +254,16 @@ void declare_rules(OptionSet& options) {
        "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only"},
       {"--data"});
   // Of one pair of models only.
-  options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers", "--html"}, {"--suite"});
+  options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
   // Of many pairs too.
   options.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
                            "--precision", "--outputs-only"},
                           "--suite", "--against");
   // Of a run; the list is none.
-  options.excludes({"--list"}, {"--jobs",
-                                "--timeout",
-                                "--allow-empty",
-                                "--expected",
-                                "--junit",
-                                "--markdown",
-                                "--github",
-                                "--mode",
-                                "--reference",
-                                "--seed",
-                                "--rtol",
-                                "--atol",
-                                "--samples",
-                                "--shape",
-                                "--dim",
-                                "--io",
-                                "--allow-inconclusive",
-                                "--run-identical",
-                                "--strict",
-                                "--proof",
-                                "--precision",
-                                "--outputs-only",
-                                "--allow-newer-opset"});
+  options.excludes({"--list"}, {"--jobs",          "--timeout", "--allow-empty", "--expected",  "--html",         "--junit",
+                                "--markdown",      "--github",  "--mode",        "--reference", "--seed",         "--rtol",
+                                "--atol",          "--samples", "--shape",       "--dim",       "--io",           "--allow-inconclusive",
+                                "--run-identical", "--strict",  "--proof",       "--precision", "--outputs-only", "--allow-newer-opset"});
   // Of a run.
   options.excludes({"--proof"},
                    {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--rtol", "--atol",
@@ -343,10 +298,8 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.group("Report");
   options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values");
-  options.text("--html", "FILE", request->html, "a page with all figures, the error histogram and errors by depth");
-  options.text("--junit", "FILE", request->junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
-  options.text("--markdown", "FILE", request->markdown, "a summary for people, as step summaries and merge requests show it");
-  options.flag("--github", request->github, "annotations of the files at fault on standard error, as GitHub's runner reads them");
+  declare_report_files(options, request->files,
+                       "a page with all figures, the error histogram and errors by depth; of a suite with all cases");
   declare_suite_options(options, request->suite);
   declare_rules(options);
   return [request, &common] { return run(*request, common); };

@@ -1,9 +1,14 @@
-// What all pages share: one file, one style sheet, nothing that runs.
+// What all pages share: one file, one style sheet, and a policy by which nothing runs but the page's own script.
 #include "report/page.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/sha256.h"
 #include "report/json.h"
 #include "report/markup.h"
 
@@ -34,12 +39,34 @@ std::string embedded(const Json& data) {
   return out;
 }
 
+/// RFC 4648, section 4.
+std::string base64(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) group = group << 8U | (k < count ? bytes[i + k] : 0U);
+    for (std::size_t k = 0; k < 4; ++k) out += k <= count ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+  }
+  return out;
+}
+
+/// As policies name a script that may run (Content Security Policy Level 3, "hash-source").
+std::string digest_of(std::string_view script) {
+  Sha256 digest;
+  digest.update(std::as_bytes(std::span(script)));
+  return base64(digest.finish());
+}
+
 }  // namespace
 
-std::string html_page(std::string_view title, std::string_view body, std::string_view style, const Json& data) {
+std::string html_page(std::string_view title, std::string_view body, std::string_view style, const Json& data, std::string_view script) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'" +
+      (script.empty() ? "" : "; script-src 'sha256-" + digest_of(script) + "'") +
+      "\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
   out += escape_markup(title);
   out += "</title>\n<style>";
@@ -49,7 +76,9 @@ std::string html_page(std::string_view title, std::string_view body, std::string
   out += body;
   out += "\n<script type=\"application/json\" id=\"data\">";
   out += embedded(data);
-  out += "</script>\n</html>\n";
+  out += "</script>\n";
+  if (!script.empty()) out.append("<script>").append(script).append("</script>\n");
+  out += "</html>\n";
   return out;
 }
 

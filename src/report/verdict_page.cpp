@@ -109,7 +109,7 @@ std::string html_page(const VerdictPage& page) {
     body += "<section>" + (section.title.empty() ? std::string() : "<h2>" + escape_markup(section.title) + "</h2>") + "\n" + section.body +
             "</section>\n";
   }
-  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data);
+  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data, page.script);
 }
 
 }  // namespace relayout

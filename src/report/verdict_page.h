@@ -20,7 +20,8 @@ struct VerdictPage {
   std::string subject;         ///< what it is about
   std::string footer;          ///< what was run
   std::vector<Section> sections;
-  Json data;  ///< everything, for programs that read the page
+  Json data;           ///< everything, for programs that read the page
+  std::string script;  ///< as html_page() of page.h takes it
 };
 [[nodiscard]] std::string html_page(const VerdictPage& page);
 

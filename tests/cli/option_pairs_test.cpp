@@ -183,7 +183,7 @@ TEST(OptionPairs, OfInspect) {
 }
 
 TEST(OptionPairs, OfVerify) {
-  const Names one_pair = {"--input", "--resize", "--mean", "--std", "--save-data", "--layers", "--html"};
+  const Names one_pair = {"--input", "--resize", "--mean", "--std", "--save-data", "--layers"};
   const Names pairs = {"--samples",       "--shape",  "--dim",   "--io",        "--allow-inconclusive",
                        "--run-identical", "--strict", "--proof", "--precision", "--outputs-only"};
   const Names suite = {"--jobs", "--timeout",    "--shard",     "--allow-empty", "--expected", "--list",
@@ -192,7 +192,8 @@ TEST(OptionPairs, OfVerify) {
                            "--case", "--cases-from", "--durations", "--suite",       "--null"};
   const Names running = {"--samples",   "--seed", "--input", "--shape", "--dim",           "--resize", "--mean",      "--std",
                          "--save-data", "--rtol", "--atol",  "--io",    "--run-identical", "--layers", "--precision", "--outputs-only"};
-  const Names not_listing = {"--jobs",
+  const Names not_listing = {"--html",
+                             "--jobs",
                              "--timeout",
                              "--allow-empty",
                              "--expected",
@@ -244,7 +245,8 @@ TEST(OptionPairs, OfVerify) {
                      {"--reference", {"--data", "--suite"}}},
                     {{one_pair, {"--data", "--suite"}},
                      {one_pair, suite},
-                     {{one_pair}, {"--mode", "--reference"}},
+                     {one_pair, {"--mode", "--reference"}},
+                     {{"--html"}, {"--data", "--mode", "--reference"}},
                      {pairs, {"--data"}},
                      {pairs, of_stored},
                      {pairs, {"--mode", "--reference"}},

@@ -1,10 +1,13 @@
 // Suites on the command line: lists, parts, pairs, interruption, and the reports of all of them.
 #include <csignal>
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "command/browser.h"
 #include "command/command_test.h"
 #include "report/json.h"
 #include "support/process.h"
@@ -155,6 +158,92 @@ TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
     EXPECT_LT(names(document).size(), 66U);
     EXPECT_THAT(read_file(folder_ / "r.xml"), HasSubstr("<error"));
   }
+}
+
+class ReportCommand : public SuiteCommand {
+ protected:
+  /// Runs the suite whole and in parts, merges those, and gives back both, times left out.
+  void SetUp() override {
+    SuiteCommand::SetUp();
+    spoil("b");
+    write_file(folder_ / "tree/d/model.onnx", "no model");
+    write_file(folder_ / "expected", "d failed a text\ngone failed not there\n");
+    fs::create_directory(folder_ / "parts");
+    whole_ = suite(with_files({"--expected", "expected"}, "whole"));
+    for (const char* const index : {"1", "2", "3", "4"}) {
+      const std::string shard = std::string(index) + "/4";
+      write_file(folder_ / ("parts/" + std::string(index) + ".json"), suite({"--expected", "expected", "--shard", shard, "--json"}).out);
+    }
+    write_file(folder_ / "whole.json", suite({"--expected", "expected", "--json"}).out);
+  }
+  static std::vector<std::string> with_files(std::vector<std::string> words, const std::string& name) {
+    words.insert(words.end(), {"--junit", name + ".xml", "--markdown", name + ".md", "--html", name + ".html"});
+    return words;
+  }
+  /// The reports are the same but for their times.
+  void expect_same_files(const std::string& a, const std::string& b) {
+    for (const char* const form : {".xml", ".md", ".html"}) {
+      EXPECT_EQ(without_seconds(read_file(folder_ / (a + form))), without_seconds(read_file(folder_ / (b + form)))) << form;
+      EXPECT_GT(read_file(folder_ / (a + form)).size(), 200U);
+    }
+  }
+  static std::string without_seconds(const std::string& text) {
+    const std::regex times(R"re("seconds": ?[-+.e0-9]+|"time": ?[-+.e0-9]+|time="[.0-9]+"|timestamp="[^"]+"|[.0-9]+ s\b)re");
+    return std::regex_replace(text, times, "TIME");
+  }
+  ProcessResult whole_;
+};
+
+TEST_F(ReportCommand, MergedShardsAreTheSingleRun) {
+  const ProcessResult merged =
+      run(with_files({"report", "merge", "parts/3.json", "parts/1.json", "parts/2.json", "parts/4.json"}, "merged"));
+  EXPECT_EQ(merged.code, 1) << merged.err;
+  EXPECT_EQ(without_seconds(merged.out), without_seconds(whole_.out));
+  EXPECT_THAT(merged.out, HasSubstr("gone   not there"));
+  expect_same_files("merged", "whole");
+  EXPECT_EQ(without_seconds(run({"report", "merge", "parts", "--json"}).out), without_seconds(read_file(folder_ / "whole.json")));
+}
+
+TEST_F(ReportCommand, MergedCasesAreTheSingleRun) {
+  fs::create_directory(folder_ / "cases");
+  write_file(folder_ / "list", suite({"--list", "-0"}).out);
+  for (const std::string name : {"a", "b", "d", "deep/c", "e", "f"}) {
+    const std::string file = "cases/" + name.substr(name.size() - 1) + ".json";
+    write_file(folder_ / file, suite({"--case", name, "--json"}).out);
+  }
+  expect_refusal(run({"report", "merge", "cases"}), 2, "--cases-from");
+  const ProcessResult merged = run({"report", "merge", "cases", "--cases-from", "list", "--expected", "expected", "--json"});
+  EXPECT_EQ(merged.code, 1) << merged.err;
+  EXPECT_EQ(without_seconds(merged.out), without_seconds(read_file(folder_ / "whole.json")));
+}
+
+TEST_F(ReportCommand, ShowsWhatTheRunShowed) {
+  const ProcessResult shown = run(with_files({"report", "show", "whole.json"}, "shown"));
+  EXPECT_EQ(shown.code, 1);
+  EXPECT_EQ(without_seconds(shown.out), without_seconds(whole_.out));
+  expect_same_files("shown", "whole");
+  EXPECT_THAT(run({"report", "show", "parts/2.json"}).out, HasSubstr("shard 2/4: 2 of 6 cases\n"));
+  EXPECT_EQ(run({"report", "show", "whole.json", "--json"}).out, read_file(folder_ / "whole.json"));
+}
+
+TEST_F(ReportCommand, RefusesWhatIsNoWhole) {
+  expect_refusal(run({"report", "merge", "parts/1.json", "parts/2.json"}), 3, "2 of 6 cases are missing: no shard 3/4, 4/4");
+  expect_refusal(run({"report", "merge", "parts", "parts/1.json"}), 3, "case 'a' is in parts/1.json and in parts/1.json");
+  EXPECT_THAT(run({"report", "merge", "parts/1.json", "--allow-missing"}).out, HasSubstr("part of the suite: 2 of 6 cases"));
+  write_file(folder_ / "cut.json", read_file(folder_ / "whole.json").substr(0, 500));
+  write_file(folder_ / "other.json", "{\"schema\": \"relayout.verify/1\"}");
+  expect_refusal(run({"report", "merge", "cut.json"}), 3, "cut.json: not JSON");
+  expect_refusal(run({"report", "show", "other.json"}), 3, "other.json: not a report of relayout verify --suite");
+  expect_refusal(run({"report"}), 2, "merge or show");
+  expect_refusal(run({"report", "show"}), 2, "needs REPORT");
+  expect_refusal(run({"report", "show", "whole.json", "--allow-missing"}), 2, "--allow-missing");
+  expect_refusal(run({"report", "merge", "nothing.json"}), 5, "nothing.json");
+}
+
+TEST_F(ReportCommand, ThePageIsDrawn) {
+  EXPECT_EQ(run({"report", "show", "whole.json", "--html", "page.html"}).code, 1);
+  EXPECT_THAT(read_file(folder_ / "page.html"), HasSubstr("<input id='search'"));
+  expect_drawn(folder_, "page.html");
 }
 
 TEST_F(SuiteCommand, ProgressIsForTerminals) {

@@ -10,11 +10,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/text_file.h"
 #include "relayout/error.h"
+#include "relayout/suite.h"
 
 namespace relayout {
 
@@ -43,6 +45,23 @@ ExpectedCases parse_expected_cases(const std::string& text, const std::string& n
 ExpectedCases read_expected_cases(const std::filesystem::path& path) {
   constexpr int64_t kMaxSize = int64_t{16} << 20;
   return parse_expected_cases(read_text(*File::open(path), kMaxSize, "a list of cases"), path.string());
+}
+
+void apply_expected(const ExpectedCases& expected, std::vector<SuiteCase>& cases) {
+  for (SuiteCase& one : cases) {
+    const auto entry = expected.find(one.name);
+    if (entry == expected.end()) continue;
+    one.expected = entry->second.status;
+    one.reason = entry->second.reason;
+  }
+}
+
+std::vector<std::string> stale_cases(const ExpectedCases& expected, const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const auto& [name, entry] : expected) {
+    if (!std::ranges::binary_search(names, name)) out.push_back(name);
+  }
+  return out;
 }
 
 }  // namespace relayout

@@ -3,6 +3,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "relayout/suite.h"
 
 namespace relayout {
 
@@ -16,5 +19,10 @@ using ExpectedCases = std::map<std::string, ExpectedCase>;
 /// that lacks something, names a status that there is not, or repeats a name.
 [[nodiscard]] ExpectedCases read_expected_cases(const std::filesystem::path& path);
 [[nodiscard]] ExpectedCases parse_expected_cases(const std::string& text, const std::string& name);
+
+/// Puts what the list says beside what the cases came to.
+void apply_expected(const ExpectedCases& expected, std::vector<SuiteCase>& cases);
+/// Listed, but not among the names (sorted).
+[[nodiscard]] std::vector<std::string> stale_cases(const ExpectedCases& expected, const std::vector<std::string>& names);
 
 }  // namespace relayout

@@ -1,0 +1,98 @@
+// `relayout report`: what runs of suites have reported, put together and shown in other forms.
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/report_files.h"
+#include "cli/suite.h"
+#include "cli/suite_report.h"
+#include "relayout/error.h"
+#include "relayout/suite.h"
+
+namespace relayout::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  std::vector<std::string> words;
+  CaseWords cases;
+  std::string expected;
+  bool allow_missing = false;
+  ReportFiles files;
+};
+
+/// The files that a word stands for: itself, or those of a folder that end in .json.
+std::vector<std::string> reports_of(const std::string& word) {
+  std::error_code error;
+  if (!fs::is_directory(word, error)) return {word};
+  std::vector<std::string> out;
+  for (auto entry = fs::directory_iterator(word, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() == ".json") out.push_back(entry->path().string());
+  }
+  if (error) fail(ErrorKind::io, escape(word) + ": " + error.message());
+  if (out.empty()) fail(ErrorKind::invalid, escape(word) + ": no .json in it");
+  std::ranges::sort(out);
+  return out;
+}
+
+SuiteResult merged(const Request& request) {
+  std::vector<SuitePart> parts;
+  for (std::size_t i = 1; i < request.words.size(); ++i) {
+    for (const std::string& report : reports_of(request.words[i])) parts.push_back({report, read_suite(report)});
+  }
+  MergeOptions how;
+  how.names = selected_cases(request.cases);
+  how.allow_missing = request.allow_missing;
+  how.expected = request.expected;
+  return merge_suites(std::move(parts), how);
+}
+
+int run(const Request& request, const Common& common, const OptionSet& options) {
+  const std::string action = request.words.empty() ? "" : request.words.front();
+  if (action != "merge" && action != "show") fail(ErrorKind::usage, "report needs merge or show; see relayout report --help");
+  if (request.words.size() < 2) fail(ErrorKind::usage, "report " + action + " needs REPORT; see relayout report --help");
+  request.files.destinations().check(common.json);
+  if (action == "merge") return write_suite(merged(request), request.files, common);
+  for (const char* const option : {"--cases-from", "--allow-missing", "--expected"}) {
+    if (options.is_given(option)) fail(ErrorKind::usage, std::string(option) + " has no effect on report show");
+  }
+  if (request.words.size() > 2) fail(ErrorKind::usage, "report show takes one REPORT; report merge puts several together");
+  return write_suite(read_suite(request.words[1]), request.files, common);
+}
+
+std::function<int()> prepare(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<Request>();
+  options.positional("REPORT...", request->words, 0, std::string::npos,
+                     "merge or show, then reports of relayout verify --suite --json; merge takes folders of them too");
+  options.group("Merging");
+  options.text("--cases-from", "FILE", request->cases.from,
+               "the cases that there must be, as --list printed them; - is standard input (default: those of the suite)");
+  options.flag("--allow-missing", request->allow_missing, "merge what is there; the report then says that it is a part");
+  options.text("--expected", "FILE", request->expected, "cases that are known not to pass, as lines NAME STATUS REASON");
+  options.group("Report");
+  declare_report_files(options, request->files, "a page with all cases, to be searched and filtered");
+  return [request, &common, &options] { return run(*request, common, options); };
+}
+
+}  // namespace
+
+const Command kReport = {
+    "report",
+    "put reports of a suite's shards together, show them in other forms",
+    "merge REPORT... [OPTIONS]\nshow REPORT [OPTIONS]",
+    "relayout report merge shard-*.json --junit report.xml\n"
+    "relayout report merge reports --cases-from list --json > whole.json\n"
+    "relayout report show whole.json --html whole.html",
+    prepare,
+};
+
+}  // namespace relayout::cli

@@ -1,0 +1,50 @@
+// The forms of a verdict: text or JSON on standard output, and files that people and services read.
+#include "cli/report_files.h"
+
+#include <string>
+#include <vector>
+
+#include "cli/destinations.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "report/json.h"
+#include "report/junit.h"
+#include "report/summary.h"
+
+namespace relayout::cli {
+
+Destinations ReportFiles::destinations() const {
+  Destinations out;
+  out.add("--html", html);
+  out.add("--junit", junit);
+  out.add("--markdown", markdown);
+  return out;
+}
+
+ReportStyle ReportFiles::style(const Common& common) const {
+  const bool to_output = !destinations().take_output();
+  return {
+      .verbose = common.verbose, .color = to_output && output_has_colors(), .quiet = common.quiet, .width = to_output ? output_width() : 0};
+}
+
+void ReportFiles::write(const std::vector<JunitSuite>& suites) const {
+  write_destination(junit, junit_text(suites));
+  write_destination(markdown, markdown_text(suites));
+  if (github) write_error(github_annotations(suites));
+}
+
+void ReportFiles::write_result(const Common& common, const Json& document, const std::string& text) const {
+  if (common.json) return write_output(document.dump() + "\n");
+  const std::string shown = common.quiet ? text.substr(text.rfind('\n', text.size() - 2) + 1) : text;
+  if (destinations().take_output()) return write_error(shown);
+  write_report(shown);
+}
+
+void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help) {
+  options.text("--html", "FILE", files.html, html_help);
+  options.text("--junit", "FILE", files.junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
+  options.text("--markdown", "FILE", files.markdown, "a summary for people, as step summaries and merge requests show it");
+  options.flag("--github", files.github, "annotations of the files at fault on standard error, as GitHub's runner reads them");
+}
+
+}  // namespace relayout::cli
