@@ -22,7 +22,9 @@
 
 #include "base/text.h"
 #include "diff/attribute_text.h"
+#include "diff/matching.h"
 #include "diff/model_header.h"
+#include "diff/realign.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/linear.h"
@@ -99,6 +101,7 @@ bool is_channels_last(const Node& transpose) {
 struct Placed {
   ModelChange change;
   double order = 0;
+  int64_t order_a = 0;  ///< of those of the first alone, among each other
 };
 
 class Listing {
@@ -110,7 +113,7 @@ class Listing {
     list_nodes_of_b();
     list_nodes_of_a();
     list_constants();
-    std::ranges::stable_sort(placed_, {}, [](const Placed& placed) { return std::tie(placed.order, placed.change.b); });
+    std::ranges::stable_sort(placed_, {}, [](const Placed& placed) { return std::tie(placed.order, placed.order_a, placed.change.b); });
     std::vector<ModelChange> out;
     out.reserve(placed_.size());
     for (Placed& placed : placed_) out.push_back(std::move(placed.change));
@@ -141,6 +144,7 @@ class Listing {
   ModelChange& add_node(ChangeKind kind, std::string reason, const Node* a, const Node* b) {
     const double order = b != nullptr ? static_cast<double>(sides_->b.order_of(*b)) : place_of_a_.at(a);
     ModelChange& change = add(kind, ChangeSubject::node, std::move(reason), order);
+    if (b == nullptr) placed_.back().order_a = sides_->a.order_of(*a);
     if (a != nullptr) change.a = name_of(*a);
     if (b != nullptr) change.b = name_of(*b);
     change.op_type = (b != nullptr ? b : a)->op_type();
@@ -371,6 +375,29 @@ bool is_proved(const Account& account) {
   return std::ranges::all_of(account.issues(), [](const Issue& issue) { return issue.what.kind == Unexplained::Kind::interface; });
 }
 
+int64_t unexplained(const std::vector<ModelChange>& changes) {
+  return std::ranges::count_if(changes, [](const ModelChange& change) { return change.kind != ChangeKind::explained; });
+}
+
+ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
+  prover.find();
+  Sides& sides = prover.sides();
+  const Account& account = prover.account();
+  ModelDiff out;
+  out.a = side_of(a, sides.a);
+  out.b = side_of(b, sides.b);
+  out.changes = diff_interfaces(a, b);
+  std::ranges::move(diff_headers(a, b, is_proved(account)), std::back_inserter(out.changes));
+  std::ranges::move(Listing(sides, account).run(), std::back_inserter(out.changes));
+  for (const Node* node : sides.b.nodes()) {
+    const Node* const partner = account.partner_of_b(*node);
+    if (partner == nullptr) continue;
+    ++out.nodes_equal;
+    out.nodes_renamed += partner->name() != node->name() ? 1 : 0;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string_view to_string(ChangeSubject subject) noexcept {
@@ -419,22 +446,16 @@ bool ModelDiff::is_equal() const noexcept {
 
 ModelDiff diff_models(const Model& a, const Model& b) {
   proof::Prover prover(a, b);
-  prover.find();
-  Sides& sides = prover.sides();
-  const Account& account = prover.account();
-  ModelDiff out;
-  out.a = side_of(a, sides.a);
-  out.b = side_of(b, sides.b);
-  out.changes = diff_interfaces(a, b);
-  std::ranges::move(diff_headers(a, b, is_proved(account)), std::back_inserter(out.changes));
-  std::ranges::move(Listing(sides, account).run(), std::back_inserter(out.changes));
-  for (const Node* node : sides.b.nodes()) {
-    const Node* const partner = account.partner_of_b(*node);
-    if (partner == nullptr) continue;
-    ++out.nodes_equal;
-    out.nodes_renamed += partner->name() != node->name() ? 1 : 0;
-  }
-  return out;
+  ModelDiff out = list_changes(a, b, prover);
+  if (is_proved(prover.account())) return out;
+  // Once more, with what the matching knows of nodes that have no counterpart.
+  proof::Prover hinted(a, b);
+  const Matching matching(hinted.sides().a, hinted.sides().b);
+  hinted.take_hints(
+      {[&](Sides& sides, const proof::Claim& claim, const proof::Look& found) { return realign(sides, matching, claim, found); },
+       [&](const Node& node) { return matching.partner_of_b(node); }});
+  ModelDiff other = list_changes(a, b, hinted);
+  return unexplained(other.changes) <= unexplained(out.changes) ? other : out;
 }
 
 }  // namespace relayout

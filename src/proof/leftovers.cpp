@@ -85,9 +85,11 @@ void Prover::claim_nodes() {
     const Node& node = *nodes[i];
     const Graph* const graph = sides_.graph_of_first(node.graph());
     if (account_.has_accounted_for(node) || graph == nullptr) continue;
+    const Node* const partner = hints_.partner ? hints_.partner(node) : nullptr;
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
-      const Value* const namesake = graph->find(output->name());
+      const Value* const namesake =
+          partner != nullptr ? partner->output(static_cast<std::size_t>(output->output_index())) : graph->find(output->name());
       const Node* const made = namesake != nullptr ? namesake->producer() : nullptr;
       if (made == nullptr || !same_operator(*made, node)) continue;
       open_.push_back({{namesake}, {output}, {}, {}, {}, {}, &node});

@@ -104,6 +104,9 @@ void Prover::settle(Claim claim) {
   const bool is_flat = claim.is_flat && claim.behind_a.empty() && claim.behind_b.empty();
   if (is_flat && !claimed_flat_.emplace(claim.a, claim.b).second) return;
   Look look = examine(sides_, claim);
+  if (hints_.realign && claim.is_plain()) {
+    if (auto other = hints_.realign(sides_, claim, look); other && !other->issues.empty()) return accept(std::move(*other));
+  }
   const Ref other = look.issues.empty() ? Ref() : namesake(claim);
   if (!other) return accept(std::move(look));
   // Not what stands at this place of the first model: perhaps what it calls by this name.

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "proof/account.h"
@@ -13,6 +16,15 @@
 
 namespace relayout::proof {
 
+/// What somebody who has compared the models by other means may tell the proof. Hints decide what an answer of "not proved" says, they
+/// cannot make one of "proved".
+struct Hints {
+  /// Another reading of a plain claim than the one that was found, or nothing.
+  std::function<std::optional<Look>(Sides& sides, const Claim& claim, const Look& found)> realign;
+  /// The node of the first model that a node of the second stands for, or nullptr.
+  std::function<const Node*(const Node& node)> partner;
+};
+
 /// The proof: claims about pairs of values, from the graph outputs down. A claim holds when both values are made by the same operator of
 /// operands for which claims hold; affines that only one model has are carried along until a linear operator accounts for them.
 /// Names are hints (which of several readings to try first), never evidence. A claim that fails is written down and then taken for
@@ -20,6 +32,8 @@ namespace relayout::proof {
 class Prover {
  public:
   Prover(const Model& a, const Model& b) : sides_(a, b) {}
+  /// Before find(). Only readings with issues may take the place of others.
+  void take_hints(Hints hints) { hints_ = std::move(hints); }
   [[nodiscard]] ProofResult run();
   /// Everything but the answer: account() has what there is to say of single nodes and constants.
   void find();
@@ -40,6 +54,7 @@ class Prover {
 
   Sides sides_;
   Account account_;
+  Hints hints_;
   std::vector<Claim> open_;
   std::unordered_set<RefPair, RefPairHash> claimed_, claimed_flat_;
   int64_t settled_ = 0;

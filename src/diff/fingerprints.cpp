@@ -1,0 +1,233 @@
+// Hashes of nodes over what is upstream and downstream of them, for finding the same node in another file whatever it is called there.
+#include "diff/fingerprints.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/tensor_data.h"
+#include "proof/linear.h"
+#include "proof/nodes.h"
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kSample = 1024;  ///< bytes of a constant's beginning and end that count
+
+uint64_t mix(uint64_t seed, uint64_t value) noexcept {
+  // SplitMix64's finalizer (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
+  uint64_t x = seed * 0x9E3779B97F4A7C15U + value + 0x9E3779B97F4A7C15U;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31U);
+}
+
+uint64_t hash_of(std::string_view text) noexcept {
+  return std::hash<std::string_view>()(text);
+}
+
+uint64_t hash_of(std::span<const int64_t> numbers) noexcept {
+  uint64_t out = 17;
+  for (const int64_t number : numbers) out = mix(out, static_cast<uint64_t>(number));
+  return out;
+}
+
+/// Everything but tensors and graphs, whatever the order and the encoding.
+uint64_t hash_of(const onnx::AttributeProto& attribute) {
+  uint64_t out = mix(hash_of(attribute.name()), static_cast<uint64_t>(attribute.type()));
+  out = mix(out, static_cast<uint64_t>(attribute.i()));
+  out = mix(out, std::hash<float>()(attribute.f()));
+  out = mix(out, hash_of(attribute.s()));
+  for (const int64_t value : attribute.ints()) out = mix(out, static_cast<uint64_t>(value));
+  for (const float value : attribute.floats()) out = mix(out, std::hash<float>()(value));
+  for (const std::string& value : attribute.strings()) out = mix(out, hash_of(value));
+  if (attribute.has_t()) out = mix(out, hash_of({attribute.t().dims().data(), static_cast<std::size_t>(attribute.t().dims_size())}));
+  return out;
+}
+
+uint64_t hash_of_head(const Node& node) {
+  uint64_t attributes = 0;
+  for (const auto& attribute : node.message().attribute()) attributes += hash_of(attribute);
+  return mix(mix(hash_of(node.op_type()), hash_of(node.domain())), attributes);
+}
+
+uint64_t hash_of_sample(const TensorData& data) {
+  const int64_t size = data.source().size();
+  std::array<std::byte, kSample> piece{};
+  const auto part = [&](int64_t begin) {
+    const auto bytes = std::span(piece).first(static_cast<std::size_t>(std::min(kSample, size - begin)));
+    data.source().read(begin, bytes);
+    return hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  };
+  return mix(part(0), size > kSample ? part(size - std::min(kSample, size - kSample)) : 0);
+}
+
+bool is_constant(const Value& value) noexcept {
+  if (value.producer() != nullptr) return is_constant_node(*value.producer());
+  return value.initializer() != nullptr && !value.is_overridable();
+}
+
+bool is_affine_operator(const Node& node) noexcept {
+  return node.is("Mul") || node.is("Add") || node.is("Sub") || node.is("Div");
+}
+
+/// Of one of the two kinds of fingerprints.
+class Hasher {
+ public:
+  Hasher(const proof::Side& side, bool is_canonical) : side_(&side), is_canonical_(is_canonical) {}
+
+  std::vector<Fingerprint> run() {
+    prints_.resize(side_->nodes().size());
+    for (std::size_t i = 0; i < prints_.size(); ++i) {
+      const Node& node = *side_->nodes()[i];
+      prints_[i].own = own_of(node);
+      prints_[i].up = up_of(node, prints_[i].own);
+    }
+    for (std::size_t i = prints_.size(); i-- > 0;) prints_[i].down = down_of(*side_->nodes()[i], prints_[i].own);
+    return std::move(prints_);
+  }
+
+ private:
+  Fingerprint& print_of(const Node& node) { return prints_[static_cast<std::size_t>(side_->order_of(node))]; }
+
+  [[nodiscard]] bool is_left_out(const Node& node) const { return is_canonical_ && transparent_operand(node) != nullptr; }
+
+  /// The node itself with its constants.
+  uint64_t own_of(const Node& node) {
+    uint64_t out = hash_of_head(node);
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value* const input = node.input(i);
+      const bool is_bias = is_canonical_ && i == 2 && proof::is_linear(node);
+      if (input != nullptr && is_constant(*input) && !is_bias) out = mix(out, mix(i, hash_of_constant(*input)));
+    }
+    return out;
+  }
+
+  uint64_t hash_of_constant(const Value& value) {
+    const Node* const producer = value.producer();
+    if (producer == nullptr) return hash_of_initializer(*value.initializer());
+    const bool is_view = is_canonical_ && producer->is("Transpose") && producer->input(0) != nullptr;
+    const Value* const stored = is_view ? producer->input(0) : nullptr;
+    if (stored != nullptr && stored->initializer() != nullptr && stored->initializer()->data != nullptr) {
+      return hash_of(permuted(stored->initializer()->data->dims(), proof::written_permutation(*producer, nullptr)));
+    }
+    return is_canonical_ ? 3 : mix(hash_of_head(*producer), 3);
+  }
+
+  static Dims permuted(const Dims& dims, const std::vector<int64_t>& permutation) {
+    Dims out(dims.rbegin(), dims.rend());
+    for (std::size_t i = 0; i < permutation.size() && permutation.size() == dims.size(); ++i) {
+      const auto from = static_cast<std::size_t>(permutation[i]);
+      out[i] = from < dims.size() ? dims[from] : 0;
+    }
+    return out;
+  }
+
+  uint64_t hash_of_initializer(const Initializer& initializer) {
+    if (initializer.data == nullptr) return 5;
+    const uint64_t dims = hash_of(initializer.data->dims());
+    if (is_canonical_) return dims;
+    const auto [known, is_new] = samples_.try_emplace(&initializer);
+    if (is_new) known->second = mix(mix(dims, static_cast<uint64_t>(initializer.data->type())), hash_of_sample(*initializer.data));
+    return known->second;
+  }
+
+  uint64_t up_of(const Node& node, uint64_t own) {
+    if (is_left_out(node)) return up_of(*transparent_operand(node));
+    uint64_t out = own;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value* const input = node.input(i);
+      if (input != nullptr && !is_constant(*input)) out = mix(out, mix(i, up_of(*input)));
+    }
+    for (const auto& nested : node.subgraphs()) {
+      for (const Value* output : nested->outputs()) out = mix(out, up_of(*output));
+    }
+    return out;
+  }
+
+  uint64_t up_of(const Value& value) {
+    if (value.producer() != nullptr) {
+      const uint64_t up = print_of(*value.producer()).up;
+      return value.output_index() == 0 ? up : mix(up, static_cast<uint64_t>(value.output_index()));
+    }
+    const Node* const owner = value.graph().owner();
+    return mix(owner != nullptr ? hash_of(owner->op_type()) : 7, place_among(value.graph().inputs(), value, inputs_));
+  }
+
+  /// What follows on a node's results; the order in which they are read does not count.
+  uint64_t down_of(const Node& node, uint64_t own) {
+    uint64_t readers = 0;
+    for (const Value* output : node.outputs()) {
+      if (output != nullptr) readers += mix(static_cast<uint64_t>(output->output_index()), readers_of(*output));
+    }
+    return is_left_out(node) ? readers : mix(own, readers);
+  }
+
+  uint64_t readers_of(const Value& value) {
+    uint64_t out = 0;
+    for (const Use& use : value.uses()) {
+      const uint64_t down = print_of(*use.node).down;
+      out += is_left_out(*use.node) ? down : mix(static_cast<uint64_t>(use.index), down);
+    }
+    if (!value.is_own_output()) return out;
+    const Node* const owner = value.graph().owner();
+    return out + mix(owner != nullptr ? print_of(*owner).down : 11, place_among(value.graph().outputs(), value, outputs_));
+  }
+
+  using Places = std::unordered_map<const Value*, uint64_t>;
+  /// All of a list are looked up together, because it may be long.
+  static uint64_t place_among(const std::vector<Value*>& list, const Value& value, Places& known) {
+    if (!known.contains(&value)) {
+      for (std::size_t i = 0; i < list.size(); ++i) known.emplace(list[i], i);
+    }
+    return known[&value];
+  }
+
+  const proof::Side* side_;
+  bool is_canonical_;
+  std::vector<Fingerprint> prints_;
+  std::unordered_map<const Initializer*, uint64_t> samples_;
+  Places inputs_, outputs_;
+};
+
+}  // namespace
+
+bool is_constant_node(const Node& node) noexcept {
+  // A chain of more is rare, and no hint needs it.
+  const Node* at = &node;
+  for (int depth = 0; depth < 8; ++depth) {
+    if (at->is("Constant")) return true;
+    const bool is_view = at->is("Transpose") || at->is("Identity") || at->is("Cast") || at->is("DequantizeLinear");
+    const Value* const input = is_view ? at->input(0) : nullptr;
+    if (input == nullptr) return false;
+    if (input->producer() == nullptr) return input->initializer() != nullptr && !input->is_overridable();
+    at = input->producer();
+  }
+  return false;
+}
+
+const Value* transparent_operand(const Node& node) noexcept {
+  const Value* const first = node.input(0);
+  if (first == nullptr || is_constant_node(node)) return nullptr;
+  if (node.is("Identity") || node.is("Dropout") || node.is("Cast")) return first;
+  if (node.is("BatchNormalization")) return is_constant(*first) ? nullptr : first;
+  const Value* const second = node.input(1);
+  if (!is_affine_operator(node) || second == nullptr || is_constant(*first) == is_constant(*second)) return nullptr;
+  return is_constant(*first) ? second : first;
+}
+
+Fingerprints fingerprints_of(const proof::Side& side) {
+  return {Hasher(side, false).run(), Hasher(side, true).run()};
+}
+
+}  // namespace relayout

@@ -1,0 +1,185 @@
+// Pairs the nodes of two models: what is certain first, then what it leaves no choice for.
+#include "diff/matching.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "proof/linear.h"
+#include "proof/nodes.h"
+
+namespace relayout {
+namespace {
+
+/// A key of a node by its place in Side::nodes(); 0: none.
+using Key = std::function<uint64_t(std::size_t)>;
+
+/// A value that more nodes read shows nothing by being read.
+constexpr std::size_t kMostReaders = 64;
+
+struct Candidates {
+  const Node* a = nullptr;
+  const Node* b = nullptr;
+  bool is_unique = true;
+};
+
+}  // namespace
+
+Matching::Matching(const proof::Side& a, const proof::Side& b) : a_(&a), b_(&b) {
+  const Fingerprints of_a = fingerprints_of(a), of_b = fingerprints_of(b);
+  const auto both = [](const std::vector<Fingerprint>& prints) {
+    return Key([&prints](std::size_t i) { return prints[i].up * 31 + prints[i].down; });
+  };
+  const auto up = [](const std::vector<Fingerprint>& prints) { return Key([&prints](std::size_t i) { return prints[i].up; }); };
+  const auto down = [](const std::vector<Fingerprint>& prints) { return Key([&prints](std::size_t i) { return prints[i].down; }); };
+  match_unique(both(of_a.exact), both(of_b.exact));
+  match_unique(up(of_a.exact), up(of_b.exact));
+  match_unique(down(of_a.exact), down(of_b.exact));
+  // Weights are rarely twice in a model.
+  const auto own = [](const proof::Side& side, const std::vector<Fingerprint>& prints) {
+    return Key([&side, &prints](std::size_t i) { return proof::is_linear(*side.nodes()[i]) ? prints[i].own : 0; });
+  };
+  match_unique(own(a, of_a.exact), own(b, of_b.exact));
+  match_names();
+  match_neighbours();
+  // Nodes that canonical fingerprints leave out have those of their neighbours.
+  const auto visible = [](const proof::Side& side, const Key& key) {
+    return Key([&side, key](std::size_t i) { return transparent_operand(*side.nodes()[i]) != nullptr ? 0 : key(i); });
+  };
+  match_unique(visible(a, both(of_a.canonical)), visible(b, both(of_b.canonical)));
+  match_unique(visible(a, up(of_a.canonical)), visible(b, up(of_b.canonical)));
+  match_unique(visible(a, down(of_a.canonical)), visible(b, down(of_b.canonical)));
+  match_gaps(of_a.canonical, of_b.canonical);
+  match_neighbours();
+}
+
+void Matching::match(const Node& a, const Node& b) {
+  of_a_.emplace(&a, &b);
+  of_b_.emplace(&b, &a);
+  matched_.push_back(&a);
+}
+
+template <class Key>
+void Matching::match_unique(const Key& key_a, const Key& key_b) {
+  std::unordered_map<uint64_t, Candidates> found;
+  const auto note = [&](const proof::Side& side, const Links& links, const auto& key, const Node* Candidates::* which) {
+    for (std::size_t i = 0; i < side.nodes().size(); ++i) {
+      const Node* const node = side.nodes()[i];
+      const uint64_t value = links.contains(node) ? 0 : key(i);
+      if (value == 0) continue;
+      Candidates& candidates = found[value];
+      candidates.is_unique = candidates.is_unique && candidates.*which == nullptr;
+      candidates.*which = node;
+    }
+  };
+  note(*a_, of_a_, key_a, &Candidates::a);
+  note(*b_, of_b_, key_b, &Candidates::b);
+  // In the order of the first model, so that the result is the same each time.
+  for (std::size_t i = 0; i < a_->nodes().size(); ++i) {
+    const Node* const node = a_->nodes()[i];
+    const auto candidates = of_a_.contains(node) ? found.end() : found.find(key_a(i));
+    if (candidates == found.end() || !candidates->second.is_unique || candidates->second.a != node) continue;
+    const Node* const other = candidates->second.b;
+    if (other != nullptr && proof::same_operator(*node, *other)) match(*node, *other);
+  }
+}
+
+void Matching::match_names() {
+  const auto key = [](const proof::Side& side) {
+    return Key([&side](std::size_t i) {
+      const Node& node = *side.nodes()[i];
+      const Value* const output = node.output(0);
+      const std::string_view name = !node.name().empty() || output == nullptr ? node.name() : output->name();
+      const std::hash<std::string_view> hash;
+      return name.empty() ? 0 : hash(name) * 31 + hash(node.op_type());
+    });
+  };
+  match_unique(key(*a_), key(*b_));
+}
+
+void Matching::match_gaps(const std::vector<Fingerprint>& of_a, const std::vector<Fingerprint>& of_b) {
+  std::vector<std::size_t> gap_a, gap_b;
+  std::size_t next = 0;  // of b
+  const auto is_open = [](const Links& links, const Node& node) { return !links.contains(&node) && transparent_operand(node) == nullptr; };
+  for (std::size_t i = 0; i <= a_->nodes().size(); ++i) {
+    const Node* const node = i < a_->nodes().size() ? a_->nodes()[i] : nullptr;
+    const Node* const partner = node != nullptr ? partner_of_a(*node) : nullptr;
+    if (node != nullptr && partner == nullptr) {
+      if (is_open(of_a_, *node)) gap_a.push_back(i);
+      continue;
+    }
+    // Branches may stand in another order: what lies between is then looked at once, where it comes first.
+    const std::size_t end = partner != nullptr ? static_cast<std::size_t>(b_->order_of(*partner)) : b_->nodes().size();
+    for (; next < end; ++next) {
+      if (is_open(of_b_, *b_->nodes()[next])) gap_b.push_back(next);
+    }
+    match_gap(gap_a, gap_b, of_a, of_b);
+    gap_a.clear();
+    gap_b.clear();
+  }
+}
+
+void Matching::match_gap(const std::vector<std::size_t>& gap_a, const std::vector<std::size_t>& gap_b, const std::vector<Fingerprint>& of_a,
+                         const std::vector<Fingerprint>& of_b) {
+  constexpr std::size_t kLargest = std::size_t{1} << 22U;
+  const std::size_t rows = gap_a.size() + 1, columns = gap_b.size() + 1;
+  if (gap_a.empty() || gap_b.empty() || rows > kLargest / columns) return;
+  const auto is_same = [&](std::size_t i, std::size_t j) {
+    return of_a[gap_a[i]].own == of_b[gap_b[j]].own && proof::same_operator(*a_->nodes()[gap_a[i]], *b_->nodes()[gap_b[j]]);
+  };
+  std::vector<uint32_t> lengths(rows * columns);  // of the longest common sequence of what is left from (i, j) on
+  for (std::size_t i = gap_a.size(); i-- > 0;) {
+    for (std::size_t j = gap_b.size(); j-- > 0;) {
+      lengths[i * columns + j] =
+          is_same(i, j) ? lengths[(i + 1) * columns + j + 1] + 1 : std::max(lengths[(i + 1) * columns + j], lengths[i * columns + j + 1]);
+    }
+  }
+  for (std::size_t i = 0, j = 0; i < gap_a.size() && j < gap_b.size();) {
+    if (is_same(i, j)) {
+      match(*a_->nodes()[gap_a[i++]], *b_->nodes()[gap_b[j++]]);
+    } else {
+      ++(lengths[(i + 1) * columns + j] >= lengths[i * columns + j + 1] ? i : j);
+    }
+  }
+}
+
+/// Downstream first: what follows on a node tells more of it than what it follows on.
+void Matching::match_neighbours() {
+  for (std::size_t i = 0; i < matched_.size(); ++i) match_readers(*matched_[i], *of_a_.at(matched_[i]));
+  for (std::size_t i = 0; i < matched_.size(); ++i) match_operands(*matched_[i], *of_a_.at(matched_[i]));
+}
+
+void Matching::match_operands(const Node& a, const Node& b) {
+  for (std::size_t i = 0; i < std::min(a.inputs().size(), b.inputs().size()); ++i) {
+    const Node* const made_a = a.input(i) != nullptr ? a.input(i)->producer() : nullptr;
+    const Node* const made_b = b.input(i) != nullptr ? b.input(i)->producer() : nullptr;
+    if (made_a == nullptr || made_b == nullptr || of_a_.contains(made_a) || of_b_.contains(made_b)) continue;
+    if (proof::same_operator(*made_a, *made_b)) match(*made_a, *made_b);
+  }
+}
+
+/// The only reader of an operator at a slot that has no partner yet, on either side.
+void Matching::match_readers(const Node& a, const Node& b) {
+  const auto only_reader = [](const Value& value, const Links& links) -> const Use* {
+    const Use* found = nullptr;
+    for (const Use& use : value.uses()) {
+      if (links.contains(use.node)) continue;
+      if (found != nullptr) return nullptr;
+      found = &use;
+    }
+    return found;
+  };
+  for (std::size_t i = 0; i < std::min(a.outputs().size(), b.outputs().size()); ++i) {
+    const Value *const of_a = a.output(i), *const of_b = b.output(i);
+    if (of_a == nullptr || of_b == nullptr || of_a->uses().size() > kMostReaders || of_b->uses().size() > kMostReaders) continue;
+    const Use *const reader_a = only_reader(*of_a, of_a_), *const reader_b = only_reader(*of_b, of_b_);
+    if (reader_a == nullptr || reader_b == nullptr || reader_a->index != reader_b->index) continue;
+    if (proof::same_operator(*reader_a->node, *reader_b->node)) match(*reader_a->node, *reader_b->node);
+  }
+}
+
+}  // namespace relayout
