@@ -71,9 +71,12 @@ struct SuiteCase {
   std::string message;
   std::optional<std::string> expected;  ///< the status that the list of exceptions gives it
   std::string reason;                   ///< and why
+  std::string source = {};              ///< "cache" when the verdict was known; empty when the case was run
   /// Passed and not listed, or ended as listed.
   [[nodiscard]] bool is_as_expected() const { return expected ? status == *expected : status == "passed"; }
 };
+
+struct SuiteResult;
 
 struct SuiteOptions {
   /// A program and its first arguments; a case appends MODEL "--data" FOLDER, or A B of a pair. It is to print the document of `relayout
@@ -90,6 +93,11 @@ struct SuiteOptions {
   bool allow_empty = false;             ///< a shard without cases is a success
   bool allow_inconclusive = false;      ///< of pairs: nothing could be tested, and that is no failure
   std::filesystem::path expected = {};  ///< list of cases that are known not to pass; empty: all must pass
+  /// Folder of verdicts by the contents of the cases' files; empty: every case is run. Processes may share it.
+  std::filesystem::path cache = {};
+  std::vector<std::string> cache_facts = {};  ///< what verdicts depend on besides files and `options`: program, processor
+  /// A report of the same run that a signal ended: its cases are not run again. Error{invalid} when it is of another.
+  const SuiteResult* resume = nullptr;
   /// Called as cases end, from one thread at a time.
   std::function<void(const SuiteProgress&)> progress = {};
 };

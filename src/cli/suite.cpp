@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "cli/options.h"
 #include "cli/own_program.h"
+#include "cli/program_facts.h"
 #include "cli/progress.h"
 #include "cli/shard.h"
 #include "cli/suite_report.h"
@@ -84,6 +85,8 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request) {
   options.text("--shard", "I/N|auto", cases.shard,
                "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says");
   options.text("--durations", "FILE", cases.durations, "an earlier report (--json): longest cases first, and parts of equal length");
+  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted");
+  options.text("--cache", "DIR", request.cache, "keep verdicts there, and run no case again whose files, options and program are the same");
   options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case");
   options.text("--expected", "FILE", request.expected, "cases that are known not to pass, as lines NAME STATUS REASON");
 }
@@ -116,6 +119,11 @@ SuiteResult run_suite(const SuiteRequest& request, const std::vector<std::string
   how.allow_empty = request.allow_empty;
   how.allow_inconclusive = request.allow_inconclusive;
   how.expected = request.expected;
+  how.cache = request.cache;
+  how.cache_facts = program_facts();
+  std::optional<SuiteResult> earlier;
+  if (!request.resume.empty()) earlier = read_suite(request.resume);
+  if (earlier) how.resume = &*earlier;
   how.progress = [&](const SuiteProgress& now) { progress.steps("verifying", now.done, now.total, now.seconds_left); };
   return relayout::run_suite(trees_of(request.cases), how);
 }

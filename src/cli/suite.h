@@ -22,7 +22,7 @@ struct CaseWords {
 /// `verify --suite TREE`.
 struct SuiteRequest {
   CaseWords cases;
-  std::string expected;
+  std::string expected, resume, cache;
   int64_t jobs = 0;  ///< 0: as many as there are CPUs
   std::optional<double> timeout;
   bool allow_empty = false, allow_inconclusive = false;

@@ -53,6 +53,7 @@ Json case_json(const SuiteCase& one) {
   Json out = Json::object();
   out.set("name", one.name).set("status", one.status).set("seconds", to_microseconds(one.seconds)).set("message", one.message);
   if (one.expected) out.set("expected", *one.expected).set("reason", one.reason);
+  if (!one.source.empty()) out.set("source", one.source);
   return out;
 }
 
@@ -130,6 +131,7 @@ class Reader {
     if (std::ranges::find(kStatuses, out.status) == kStatuses.end()) refuse(quote(out.name) + ": no status is called " + quote(out.status));
     if (one.find("expected")) out.expected = text(one, "expected");
     if (out.expected) out.reason = text(one, "reason");
+    if (one.find("source")) out.source = text(one, "source");
     return out;
   }
 
@@ -161,7 +163,9 @@ std::string suite_summary(const SuiteResult& result) {
     if (count == 0 || status == "passed") continue;
     others += (others.empty() ? "" : ", ") + format_count(count) + " " + std::string(status);
   }
-  return out + (others.empty() ? "" : " · " + others) + " · " + case_seconds(result.seconds);
+  const auto known = std::ranges::count_if(result.cases, [](const SuiteCase& one) { return !one.source.empty(); });
+  const std::string cached = known == 0 ? "" : " · " + format_count(known) + " from the cache";
+  return out + (others.empty() ? "" : " · " + others) + cached + " · " + case_seconds(result.seconds);
 }
 
 std::string case_remark(const SuiteCase& one) {

@@ -238,9 +238,9 @@ int run(Request& request, const Common& common) {
 
 /// Options that would do nothing, or contradict each other.
 void declare_rules(OptionSet& options) {
-  options.needs(
-      {"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from", "--durations"},
-      {"--suite"});
+  options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from",
+                 "--durations", "--resume", "--cache"},
+                {"--suite"});
   options.needs({"--pair"}, {"--against"});
   options.needs({"--null"}, {"--list"});
   options.needs({"--mode", "--reference"}, {"--data", "--suite"});
@@ -260,10 +260,32 @@ void declare_rules(OptionSet& options) {
                            "--precision", "--outputs-only"},
                           "--suite", "--against");
   // Of a run; the list is none.
-  options.excludes({"--list"}, {"--jobs",          "--timeout", "--allow-empty", "--expected",  "--html",         "--junit",
-                                "--markdown",      "--github",  "--mode",        "--reference", "--seed",         "--rtol",
-                                "--atol",          "--samples", "--shape",       "--dim",       "--io",           "--allow-inconclusive",
-                                "--run-identical", "--strict",  "--proof",       "--precision", "--outputs-only", "--allow-newer-opset"});
+  options.excludes({"--list"}, {"--resume",
+                                "--cache",
+                                "--jobs",
+                                "--timeout",
+                                "--allow-empty",
+                                "--expected",
+                                "--html",
+                                "--junit",
+                                "--markdown",
+                                "--github",
+                                "--mode",
+                                "--reference",
+                                "--seed",
+                                "--rtol",
+                                "--atol",
+                                "--samples",
+                                "--shape",
+                                "--dim",
+                                "--io",
+                                "--allow-inconclusive",
+                                "--run-identical",
+                                "--strict",
+                                "--proof",
+                                "--precision",
+                                "--outputs-only",
+                                "--allow-newer-opset"});
   // Of a run.
   options.excludes({"--proof"},
                    {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--rtol", "--atol",

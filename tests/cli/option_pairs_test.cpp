@@ -186,13 +186,15 @@ TEST(OptionPairs, OfVerify) {
   const Names one_pair = {"--input", "--resize", "--mean", "--std", "--save-data", "--layers"};
   const Names pairs = {"--samples",       "--shape",  "--dim",   "--io",        "--allow-inconclusive",
                        "--run-identical", "--strict", "--proof", "--precision", "--outputs-only"};
-  const Names suite = {"--jobs", "--timeout",    "--shard",     "--allow-empty", "--expected", "--list",
-                       "--case", "--cases-from", "--durations", "--against",     "--pair",     "--null"};
-  const Names of_stored = {"--jobs", "--timeout",    "--shard",     "--allow-empty", "--expected", "--list",
-                           "--case", "--cases-from", "--durations", "--suite",       "--null"};
+  const Names of_stored = {"--jobs",       "--timeout",   "--shard",  "--allow-empty", "--expected", "--list", "--case",
+                           "--cases-from", "--durations", "--resume", "--cache",       "--suite",    "--null"};
+  const Names suite = {"--jobs",       "--timeout",   "--shard",  "--allow-empty", "--expected", "--list", "--case",
+                       "--cases-from", "--durations", "--resume", "--cache",       "--against",  "--pair", "--null"};
   const Names running = {"--samples",   "--seed", "--input", "--shape", "--dim",           "--resize", "--mean",      "--std",
                          "--save-data", "--rtol", "--atol",  "--io",    "--run-identical", "--layers", "--precision", "--outputs-only"};
   const Names not_listing = {"--html",
+                             "--resume",
+                             "--cache",
                              "--jobs",
                              "--timeout",
                              "--allow-empty",
@@ -218,14 +220,14 @@ TEST(OptionPairs, OfVerify) {
                              "--allow-newer-opset"};
   const Table table{&kVerify,
                     {},
-                    {{"--data", "d"},    {"--samples", "2"},      {"--seed", "1"},         {"--input", "x=a.npy"},
-                     {"--shape", "x=1"}, {"--dim", "N=1"},        {"--resize", "8"},       {"--mean", "0.5"},
-                     {"--std", "0.5"},   {"--save-data", "s"},    {"--rtol", "1"},         {"--atol", "1"},
-                     {"--io", "nhwc"},   {"--precision", "fp16"}, {"--mode", "optimized"}, {"--html", "h"},
-                     {"--junit", "j"},   {"--markdown", "m"},     {"--suite", "t"},        {"--jobs", "1"},
-                     {"--timeout", "1"}, {"--shard", "1/2"},      {"--expected", "e"},     {"--original", "{stem}.onnx"},
-                     {"--case", "c"},    {"--cases-from", "f"},   {"--durations", "r"},    {"--against", "u"},
-                     {"--pair", "p"}},
+                    {{"--data", "d"},      {"--samples", "2"},      {"--seed", "1"},         {"--input", "x=a.npy"},
+                     {"--shape", "x=1"},   {"--dim", "N=1"},        {"--resize", "8"},       {"--mean", "0.5"},
+                     {"--std", "0.5"},     {"--save-data", "s"},    {"--rtol", "1"},         {"--atol", "1"},
+                     {"--io", "nhwc"},     {"--precision", "fp16"}, {"--mode", "optimized"}, {"--html", "h"},
+                     {"--junit", "j"},     {"--markdown", "m"},     {"--suite", "t"},        {"--jobs", "1"},
+                     {"--timeout", "1"},   {"--shard", "1/2"},      {"--expected", "e"},     {"--original", "{stem}.onnx"},
+                     {"--resume", "r"},    {"--cache", "d"},        {"--case", "c"},         {"--cases-from", "f"},
+                     {"--durations", "r"}, {"--against", "u"},      {"--pair", "p"}},
                     {{"--resize", {"--input"}},
                      {"--mean", {"--input"}},
                      {"--std", {"--input"}},
@@ -240,6 +242,8 @@ TEST(OptionPairs, OfVerify) {
                      {"--cases-from", {"--suite"}},
                      {"--durations", {"--suite"}},
                      {"--against", {"--suite"}},
+                     {"--resume", {"--suite"}},
+                     {"--cache", {"--suite"}},
                      {"--pair", {"--against"}},
                      {"--mode", {"--data", "--suite"}},
                      {"--reference", {"--data", "--suite"}}},

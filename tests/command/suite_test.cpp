@@ -4,9 +4,11 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "command/browser.h"
 #include "command/command_test.h"
 #include "report/json.h"
@@ -21,6 +23,11 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+std::string without_seconds(const std::string& text) {
+  const std::regex times(R"re("seconds": ?[-+.e0-9]+|"time": ?[-+.e0-9]+|time="[.0-9]+"|timestamp="[^"]+"|[.0-9]+ s\b)re");
+  return std::regex_replace(text, times, "TIME");
+}
 
 class SuiteCommand : public CommandTest {
  protected:
@@ -187,10 +194,6 @@ class ReportCommand : public SuiteCommand {
       EXPECT_GT(read_file(folder_ / (a + form)).size(), 200U);
     }
   }
-  static std::string without_seconds(const std::string& text) {
-    const std::regex times(R"re("seconds": ?[-+.e0-9]+|"time": ?[-+.e0-9]+|time="[.0-9]+"|timestamp="[^"]+"|[.0-9]+ s\b)re");
-    return std::regex_replace(text, times, "TIME");
-  }
   ProcessResult whole_;
 };
 
@@ -244,6 +247,93 @@ TEST_F(ReportCommand, ThePageIsDrawn) {
   EXPECT_EQ(run({"report", "show", "whole.json", "--html", "page.html"}).code, 1);
   EXPECT_THAT(read_file(folder_ / "page.html"), HasSubstr("<input id='search'"));
   expect_drawn(folder_, "page.html");
+}
+
+/// Times left out, and that a verdict was known.
+std::string without_source(const std::string& text) {
+  return std::regex_replace(without_seconds(text), std::regex(R"re(,\s*"source": "cache"| · [0-9,]+ from the cache)re"), "");
+}
+
+TEST_F(SuiteCommand, GoesOnWhereItWasInterrupted) {
+  for (int i = 0; i < 40; ++i) add_case("more/" + std::to_string(100 + i));
+  spoil("b");
+  const ProcessResult whole = suite({"--json"});
+  const ProcessResult cut = suite({"--json"}, {.signal_after = std::make_pair(whole.seconds / 2, SIGTERM)});
+  ASSERT_EQ(cut.code, 143) << cut.err;
+  write_file(folder_ / "cut.json", cut.out);
+  const std::size_t done = names(Json::parse(cut.out, "report")).size();
+  ASSERT_GT(done, 0U);
+  const ProcessResult resumed = suite({"--json", "--resume", "cut.json"});
+  EXPECT_EQ(resumed.code, 1);
+  EXPECT_EQ(without_source(resumed.out), without_source(whole.out));
+  expect_refusal(suite({"--resume", "cut.json", "--seed", "7"}), 3, "it differs in its options");
+  expect_refusal(suite({"--resume", "cut.json", "--shard", "1/2"}), 3, "it differs in its shard");
+  add_case("new");
+  expect_refusal(suite({"--resume", "cut.json"}), 3, "it differs in its cases");
+}
+
+TEST_F(SuiteCommand, ACacheRunsOnlyWhatChanged) {
+  spoil("b");
+  const ProcessResult first = suite({"--json", "--cache", "cache"});
+  EXPECT_EQ(first.code, 1);
+  const ProcessResult second = suite({"--cache", "cache"});
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.out, HasSubstr("1 failed · 6 from the cache"));
+  EXPECT_EQ(without_source(suite({"--json", "--cache", "cache"}).out), without_source(first.out));
+  spoil("a");
+  EXPECT_THAT(suite({"--cache", "cache"}).out, HasSubstr("2 failed · 5 from the cache"));
+  EXPECT_THAT(suite({"--cache", "cache", "--seed", "3"}).out, Not(HasSubstr("from the cache")));
+  EXPECT_THAT(suite({"--cache", "cache"}, {.environment = {{"ONEDNN_MAX_CPU_ISA", "SSE41"}}}).out, Not(HasSubstr("from the cache")));
+  write_file(folder_ / "expected", "a failed known\nb failed known\n");
+  EXPECT_EQ(suite({"--cache", "cache", "--expected", "expected"}).code, 0) << "exceptions are no part of a verdict";
+  expect_refusal(suite({"--cache", "net.onnx"}), 5, "net.onnx");
+}
+
+TEST_F(SuiteCommand, WhatCameToNoVerdictIsNotKept) {
+  write_file(folder_ / "tree/d/model.onnx", "no model");
+  const auto run_all = [&] { return suite({"--cache", "cache", "--timeout", "0.001"}); };
+  EXPECT_THAT(run_all().out, HasSubstr("6 timeout"));
+  EXPECT_THAT(run_all().out, Not(HasSubstr("from the cache")));
+}
+
+/// Drivers that share a cache and are killed at random moments leave nothing wrong behind, and those that are not report the whole.
+TEST_F(SuiteCommand, DriversUnderKillShareACache) {
+  for (int i = 0; i < 20; ++i) add_case("more/" + std::to_string(100 + i));
+  spoil("b");
+  const ProcessResult whole = suite({"--json"});
+  const RandomStream random(3, "kills");
+  for (uint64_t round = 0; round < 3; ++round) {
+    std::vector<std::jthread> drivers;
+    for (uint64_t i = 0; i < 10; ++i) {
+      drivers.emplace_back([&, i] {
+        const bool is_killed = i % 2 == 0;
+        ProcessOptions options;
+        if (is_killed) options.signal_after = std::make_pair(random.uniform(10 * round + i) * whole.seconds * 2, SIGKILL);
+        const ProcessResult result = suite({"--json", "--jobs", "1", "--cache", "cache"}, options);
+        if (result.signal == SIGKILL) return;
+        EXPECT_EQ(result.code, 1) << result.err;
+        EXPECT_EQ(without_source(result.out), without_source(whole.out));
+      });
+    }
+  }
+  const ProcessResult warm = suite({"--json", "--cache", "cache"});
+  EXPECT_EQ(without_source(warm.out), without_source(whole.out));
+  EXPECT_THAT(suite({"--cache", "cache"}).out, HasSubstr("26 from the cache"));
+}
+
+/// Killed again and again, a suite with a cache comes to its end.
+TEST_F(SuiteCommand, KilledDriversLoseNothing) {
+  for (int i = 0; i < 20; ++i) add_case("more/" + std::to_string(100 + i));
+  spoil("b");
+  const ProcessResult whole = suite({"--json"});
+  const RandomStream random(4, "kills");
+  int killed = 0;
+  for (uint64_t i = 0; i < 25; ++i) {
+    const double after = random.uniform(i) * whole.seconds;
+    killed += suite({"--json", "--cache", "cache"}, {.signal_after = std::make_pair(after, SIGKILL)}).signal == SIGKILL ? 1 : 0;
+  }
+  EXPECT_GT(killed, 0);
+  EXPECT_EQ(without_source(suite({"--json", "--cache", "cache"}).out), without_source(whole.out));
 }
 
 TEST_F(SuiteCommand, ProgressIsForTerminals) {

@@ -12,6 +12,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "relayout/error.h"
 #include "relayout/version.h"
 #include "report/json.h"
+#include "verify/suite/cache.h"
 #include "verify/suite/cases.h"
 #include "verify/suite/child.h"
 #include "verify/suite/expected.h"
@@ -119,9 +121,47 @@ std::vector<std::string> command_of(const SuiteEntry& entry, const SuiteOptions&
   return command;
 }
 
-SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options) {
+/// Whether a program of other timing, memory or disk would have come to the same.
+bool is_verdict(const SuiteCase& one, const ChildResult& child) {
+  constexpr int kNo = 1, kUnsupported = 4;
+  const bool has_answered = child.signal == 0 && !child.timed_out && (child.code == 0 || child.code == kNo || child.code == kUnsupported);
+  return has_answered && !child.out.empty() && one.status != "crashed";
+}
+
+/// Runs a case, or finds what it came to.
+SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options, CaseCache* cache) {
   if (!entry.fault.empty()) return {entry.name, "failed", 0, entry.fault, {}, ""};
-  return judge(entry, run_child(command_of(entry, options), options.timeout));
+  const std::optional<std::string> key = cache == nullptr ? std::nullopt : cache->key_of(entry);
+  std::optional<SuiteCase> known = key ? cache->find(*key, entry.name) : std::nullopt;
+  if (known) return std::move(*known);
+  const ChildResult child = run_child(command_of(entry, options), options.timeout);
+  SuiteCase one = judge(entry, child);
+  // A verdict belongs to the files that were read, not to those that took their place meanwhile.
+  if (key && is_verdict(one, child) && cache->key_of(entry) == key) cache->store(*key, one);
+  return one;
+}
+
+/// What an earlier run of the same part has done of these entries, which it takes out.
+std::vector<SuiteCase> resumed(const SuiteResult& earlier, const SuiteResult& now, std::vector<SuiteEntry>& entries) {
+  const auto check = [](bool is_same, const char* what) {
+    if (!is_same) fail(ErrorKind::invalid, std::string("the report to go on from is of another run: it differs in ") + what);
+  };
+  check(earlier.version == now.version, "the version of relayout");
+  check(earlier.tree == now.tree && earlier.against == now.against && earlier.pair == now.pair, "its trees");
+  check(earlier.options == now.options, "its options");
+  check(earlier.shard.index == now.shard.index && earlier.shard.total == now.shard.total, "its shard");
+  check(earlier.whole.digest == now.whole.digest && earlier.planned == now.planned, "its cases");
+  std::set<std::string> open;
+  for (const SuiteEntry& entry : entries) open.insert(entry.name);
+  std::vector<SuiteCase> out;
+  for (SuiteCase one : earlier.cases) {
+    check(open.erase(one.name) == 1, "its cases");
+    one.expected.reset();
+    one.reason.clear();
+    out.push_back(std::move(one));
+  }
+  std::erase_if(entries, [&](const SuiteEntry& entry) { return !open.contains(entry.name); });
+  return out;
 }
 
 /// Puts the list of exceptions beside what the cases came to.
@@ -147,8 +187,19 @@ std::vector<std::string> names_of(const std::vector<SuiteEntry>& entries) {
 /// The cases of one part: workers take them in order, each has one child at a time.
 class Run {
  public:
-  Run(const std::vector<SuiteEntry>& entries, const SuiteOptions& options)
-      : entries_(entries), options_(options), time_left_(names_of(entries), options.durations) {}
+  /// `done` are cases that need not run.
+  Run(const std::vector<SuiteEntry>& entries, std::vector<SuiteCase> done, const SuiteOptions& options)
+      : entries_(entries),
+        options_(options),
+        total_(static_cast<int64_t>(entries.size() + done.size())),
+        time_left_(names_of(entries), options.durations),
+        cases_(std::move(done)) {
+    if (!options.cache.empty()) {
+      std::vector<std::string> facts = options.cache_facts;
+      facts.insert(facts.end(), options.options.begin(), options.options.end());
+      cache_.emplace(options.cache, facts);
+    }
+  }
 
   /// What became of them, by name: of all, or of those that were done when a signal came.
   std::vector<SuiteCase> all() {
@@ -168,7 +219,7 @@ class Run {
   void work() {
     for (std::size_t i = next_++; i < entries_.size() && !stopped_; i = next_++) {
       try {
-        note(run_case(entries_[i], options_));
+        note(run_case(entries_[i], options_, cache_ ? &*cache_ : nullptr));
       } catch (const Error& error) {
         stop(error);
       } catch (...) {
@@ -179,10 +230,10 @@ class Run {
 
   void note(SuiteCase one) {
     const std::scoped_lock lock(mutex_);
-    time_left_.add(one.name);
+    one.source.empty() ? time_left_.add(one.name) : time_left_.drop(one.name);
     cases_.push_back(std::move(one));
     const auto done = static_cast<int64_t>(cases_.size());
-    if (options_.progress) options_.progress({done, static_cast<int64_t>(entries_.size()), time_left_.seconds()});
+    if (options_.progress) options_.progress({done, total_, time_left_.seconds()});
   }
 
   void stop(const Error& error) {
@@ -200,6 +251,8 @@ class Run {
 
   const std::vector<SuiteEntry>& entries_;
   const SuiteOptions& options_;
+  int64_t total_;
+  std::optional<CaseCache> cache_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
@@ -250,7 +303,8 @@ SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
   std::vector<SuiteEntry> own;
   for (const std::size_t i : deal(names, options.shard, options.durations)) own.push_back(all[i]);
   result.planned = static_cast<int64_t>(own.size());
-  Run run(own, options);
+  std::vector<SuiteCase> done = options.resume == nullptr ? std::vector<SuiteCase>() : resumed(*options.resume, result, own);
+  Run run(own, std::move(done), options);
   result.cases = run.all();
   result.interruption = run.interruption();
   expect(result.cases, expected, options.allow_inconclusive);
