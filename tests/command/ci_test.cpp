@@ -1,6 +1,9 @@
-// README's section "In CI": what it proposes for make and git is run as it stands there (tests/package tries the doors of CI services).
+// README's sections "In CI" and "Many machines": what they propose is run as it stands there (tests/package tries the doors of CI services,
+// and Dask).
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
+#include <regex>
 #include <string>
 
 #include "command/command_test.h"
@@ -69,6 +72,68 @@ TEST_F(InCi, PreCommitHook) {
   const ProcessResult bad = shell("cp wrong.onnx models/net.cl.onnx && git add models && git commit -q -m wrong");
   EXPECT_NE(bad.code, 0) << bad.out << bad.err;
   EXPECT_THAT(bad.out + bad.err, HasSubstr("different"));
+}
+
+/// A suite of six cases, two of which do not pass, with what a run of this machine alone says of it.
+class ManyMachines : public InCi {
+ protected:
+  void SetUp() override {
+    InCi::SetUp();
+    fs::remove_all(folder_ / "models");
+    save_model(conv_batch_norm(), folder_ / "net.onnx");
+    ASSERT_EQ(shell("relayout convert net.onnx && relayout verify net.onnx net.cl.onnx --samples 1 --save-data data").code, 0);
+    for (const char* const name : {"a", "b", "two words", "d", "e", "f"}) {
+      const fs::path folder = folder_ / ("models/" + std::string(name));
+      fs::create_directories(folder);
+      fs::copy(folder_ / "net.onnx", folder / "model.onnx");
+      fs::copy(folder_ / "data", folder, fs::copy_options::recursive);
+    }
+    write_file(folder_ / "models/b/test_data_set_0/output_0.pb", "no tensor");
+    write_file(folder_ / "models/two words/model.onnx", "no model");
+    single_ = without_times(shell("relayout verify --suite models || [ $? = 1 ]").out);
+    ASSERT_THAT(single_, HasSubstr("4 of 6 cases passed"));
+  }
+  std::string single_;
+};
+
+TEST_F(ManyMachines, GnuParallelLosesNoCaseWithAHost) {
+  if (!has("parallel")) GTEST_SKIP() << "no GNU parallel on this machine";
+  // Stands for ssh: hosts are this machine, and the first two jobs of the second are killed together with their connection.
+  write_file(folder_ / "ssh", R"sh(#!/bin/sh
+host=$1; shift; [ "$1" = -- ] && shift
+if [ "$host" = host2 ] && [ "$(ls killed 2>/dev/null | wc -l)" -lt 2 ]; then
+  mkdir -p killed; : > "killed/$$"
+  sh -c "$*" & sleep 0.02; kill -9 $! $$
+fi
+exec sh -c "$*"
+)sh");
+  fs::permissions(folder_ / "ssh", fs::perms::owner_all);
+  fs::create_directory(folder_ / ".parallel");
+  write_file(folder_ / ".parallel/will-cite", "");
+  std::string recipe = block_behind("**GNU parallel**", "sh");
+  recipe.pop_back();
+  ASSERT_THAT(recipe, HasSubstr("host1,host2"));
+  // Numbers in front of hosts are jobs at a time: parallel would ask the hosts for their processors.
+  const std::string here = std::regex_replace(recipe, std::regex("host1,host2"), "1/host1,1/host2 --ssh ./ssh");
+  const ProcessResult result = shell(here + " || [ $? = 1 ]");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "killed"), fs::directory_iterator()), 2) << result.err;
+  EXPECT_EQ(without_times(result.out), single_);
+  EXPECT_THAT(read_file(folder_ / "report.xml"), HasSubstr("tests=\"6\""));
+}
+
+TEST_F(ManyMachines, SlurmArraysMergeToTheSingleRun) {
+  write_file(folder_ / "array.sh", block_behind("**Slurm**", "sh"));
+  // As Slurm sets them for --array=1-4; the second task is killed, and put into the queue again.
+  const std::string task =
+      "SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=4 SLURM_ARRAY_TASK_STEP=1 "
+      "SLURM_ARRAY_TASK_ID=";
+  const ProcessResult killed = shell(task + "2 timeout -s KILL 0.02 sh array.sh || true");
+  EXPECT_FALSE(fs::exists(folder_ / "reports/2.json")) << killed.err;
+  for (const char* const index : {"1", "2", "3", "4"}) EXPECT_EQ(shell(task + index + " sh array.sh").code, 0) << index;
+  const ProcessResult merged = shell("relayout report merge reports || [ $? = 1 ]");
+  EXPECT_EQ(merged.code, 0) << merged.err;
+  EXPECT_EQ(without_times(merged.out), single_);
 }
 
 }  // namespace
