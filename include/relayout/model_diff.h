@@ -53,12 +53,19 @@ struct DiffSide {
   int64_t opset = 0;  ///< of the default domain
 };
 
+/// Two nodes that stand for each other, by their names, or by those of their first outputs where they have none.
+struct NodePair {
+  std::string a, b;
+};
+
 /// What sets two models apart.
 struct ModelDiff {
   DiffSide a, b;
   std::vector<ModelChange> changes;  ///< interface and metadata first, then nodes and their constants in the order of the graph
   int64_t nodes_equal = 0;           ///< pairs of the same operator with the same attributes
   int64_t nodes_renamed = 0;         ///< of those: under another name
+  std::vector<NodePair> nodes;       ///< those pairs, and those that changed, the former in the order of the second model
+  bool is_proved = false;            ///< no node and no constant is changed, added or removed
   [[nodiscard]] int64_t count(ChangeKind kind) const noexcept;
   /// Nothing but names differs.
   [[nodiscard]] bool is_equal() const noexcept;

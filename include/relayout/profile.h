@@ -18,6 +18,8 @@
 
 namespace relayout {
 
+struct ModelDiff;
+
 /// What time a comparison counts: of the clock on the wall, or of the processors that worked for this process.
 enum class TimeKind : uint8_t { wall, processor };
 [[nodiscard]] std::string_view to_string(TimeKind kind) noexcept;
@@ -166,15 +168,21 @@ struct PairedRow {
 struct ProfileComparison {
   Profile a, b;
   TimeKind clock = TimeKind::wall;
-  Estimate ratio;               ///< time of b over time of a: median over rounds of the median of paired ratios
-  int64_t pairs = 0;            ///< of runs: AB BA AB …
-  int64_t rounds = 0;           ///< each with executors of its own, so that where memory happens to lie evens out
-  std::vector<PairedRow> rows;  ///< every row of both once: differences add up to that of the totals
-  bool proved = false;          ///< what the second model folded was recomputed, and nothing is unexplained
+  Estimate ratio;                         ///< time of b over time of a: median over rounds of the median of paired ratios
+  int64_t pairs = 0;                      ///< of runs: AB BA AB …
+  int64_t rounds = 0;                     ///< each with executors of its own, so that where memory happens to lie evens out
+  std::vector<PairedRow> rows;            ///< every row of both once: differences add up to that of the totals
+  std::map<std::string, int64_t> folded;  ///< nodes of a that constants of b account for, by operator
+  bool proved = false;                    ///< what the second model folded was recomputed, and nothing is unexplained
 };
 
 /// Profiles both and compares them pair by pair. The models get the same inputs where they have inputs of the same name.
 [[nodiscard]] ProfileComparison profile(const std::filesystem::path& a, const std::filesystem::path& b, const ProfileOptions& options = {});
+
+/// A profile as `relayout profile --json` writes it, with what comparisons need of it. Error{invalid} says what is wrong with the file.
+[[nodiscard]] Profile read_profile(const std::filesystem::path& path);
+/// Two profiles that were measured apart, by what the models differ in: no pairs, no rounds, and an interval of the extremes of both.
+[[nodiscard]] ProfileComparison compare_profiles(Profile a, Profile b, const ModelDiff& diff);
 
 enum class SlowdownVerdict : uint8_t { within, slower, inconclusive };
 [[nodiscard]] std::string_view to_string(SlowdownVerdict verdict) noexcept;

@@ -19,11 +19,14 @@
 #include "cli/diff_report.h"
 #include "cli/model_diff_report.h"
 #include "cli/options.h"
+#include "cli/profile_report.h"
+#include "cli/profile_table.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/model_diff.h"
+#include "relayout/profile.h"
 #include "report/json.h"
 #include "report/junit.h"
 
@@ -34,7 +37,7 @@ struct Request {
   std::vector<std::string> files, steps, fail_on;
   std::optional<double> least_us;
   std::string names = "op", junit, csv, markdown, html;
-  std::vector<std::string> ignore;
+  std::vector<std::string> ignore, profiles;
   LoadOptions load;
   int64_t top = 20;
   bool short_names = false, exit_code = false, any_machine = false;
@@ -88,6 +91,21 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
   return report;
 }
 
+/// Where the difference of two models' times comes from, by their profiles.
+ProfileComparison compare_times(const Request& request, std::size_t number, const ModelDiff& diff) {
+  Profile a = read_profile(request.profiles.front()), b = read_profile(request.profiles[number]);
+  if (a.mode != b.mode || a.clock != b.clock) {
+    fail(ErrorKind::usage,
+         escape(request.profiles.front()) + " and " + escape(request.profiles[number]) + " count different times (--mode, --clock)");
+  }
+  const ProfileContext &of_a = a.context, &of_b = b.context;
+  if (of_a.cpu != of_b.cpu || of_a.isa != of_b.isa || of_a.threads != of_b.threads) {
+    log_warning(escape(request.profiles.front()) + " and " + escape(request.profiles[number]) +
+                " were measured on different machines or with different numbers of threads");
+  }
+  return compare_profiles(std::move(a), std::move(b), diff);
+}
+
 /// The first model against each other one. Two are read at a time.
 Report compare_models(const Request& request, const Common& common, const ReportStyle& style) {
   const ModelChoice choice{.top = static_cast<std::size_t>(common.verbose ? 0 : request.top),
@@ -108,9 +126,17 @@ Report compare_models(const Request& request, const Common& common, const Report
     diffs.push_back(diff_models(*first, *other));
     const ModelPair& pair = pairs.emplace_back(choose_changes(diffs.back(), choice));
     for (std::string& name : model_failures(pair, gate)) report.failed.push_back(std::move(name));
-    report.comparisons.add(model_diff_json(pair));
+    Json comparison = model_diff_json(pair);
     report.suites.push_back(model_diff_junit(pair, gate));
     report.text += (i > 1 ? "\n" : "") + model_diff_text(pair, choice, style);
+    if (!request.profiles.empty()) {
+      const ProfileComparison times = compare_times(request, i, diffs.back());
+      TableChoice table;
+      table.top = choice.top;
+      comparison.set("time", comparison_json(times, table, std::nullopt));
+      report.text += "\n" + comparison_text(times, table, std::nullopt, style);
+    }
+    report.comparisons.add(std::move(comparison));
     report.markdown += (i > 1 ? "\n" : "") + model_diff_markdown(pair, choice);
   }
   report.csv = model_diff_csv(pairs);
@@ -128,7 +154,7 @@ bool are_models(const Request& request, const OptionSet& options) {
          "standard input is taken for a trace");
   }
   constexpr std::array kOfRuns = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us"};
-  constexpr std::array kOfModels = {"--ignore", "--allow-newer-opset", "--csv", "--markdown", "--html"};
+  constexpr std::array kOfModels = {"--ignore", "--profiles", "--allow-newer-opset", "--csv", "--markdown", "--html"};
   const auto refuse = [&](const auto& names, const char* kind) {
     for (const char* name : names) {
       if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + " has no effect on " + kind);
@@ -136,6 +162,10 @@ bool are_models(const Request& request, const OptionSet& options) {
   };
   if (model != nullptr) refuse(kOfRuns, "models");
   if (model == nullptr) refuse(kOfModels, "traces and profiles");
+  if (!request.profiles.empty() && request.profiles.size() != request.files.size()) {
+    fail(ErrorKind::usage,
+         "--profiles names " + std::to_string(request.profiles.size()) + " files for " + std::to_string(request.files.size()) + " models");
+  }
   return model != nullptr;
 }
 
@@ -184,6 +214,8 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
                "of models: changes that do not count, by kind (explained, changed, added, removed, renamed) or by what they are about "
                "(node, initializer, input, output, opset, function, metadata)",
                ',');
+  options.list("--profiles", "FILE,…", request->profiles,
+               "of models: what `profile --json` wrote of each of them, in their order: time is carried over what changed", ',');
   options.group("Traces and profiles");
   options.list("--steps", "N,…", request->steps, "only these steps (ProfilerStep#N; default: all)", ',');
   options.choice("--names", {"op", "node"}, request->names, "operations are operators (default), or nodes where a file tells them");
@@ -220,6 +252,7 @@ const Command kDiff = {
     "A B... [OPTIONS]",
     "relayout diff net.onnx net.cl.onnx\n"
     "relayout diff old.onnx new.onnx --exit-code --ignore metadata,explained\n"
+    "relayout diff net.onnx net.cl.onnx --profiles net.json,net.cl.json\n"
     "relayout diff before.json after.json\n"
     "relayout diff pytorch.json.gz relayout.json --names op --top 10\n"
     "relayout diff a.json b.json --fail-on added,removed,slower:5% --json\n"

@@ -1,8 +1,11 @@
 // The report of two models that were run in turn: the ratio of their times decides, lines of the table only explain it.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -116,7 +119,63 @@ std::string verdict_line(const ProfileComparison& comparison, const std::optiona
          comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "") + "\n";
 }
 
+/// "52 BatchNormalizations and 3 Muls"
+std::string folded_text(const ProfileComparison& comparison) {
+  std::vector<std::pair<int64_t, std::string>> operators;
+  for (const auto& [op, number] : comparison.folded) operators.emplace_back(-number, op);
+  std::ranges::sort(operators);
+  constexpr std::size_t kMostOperators = 2;
+  std::string out;
+  int64_t rest = 0;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (i >= kMostOperators) rest -= operators[i].first;
+    if (i < kMostOperators) out += (i > 0 ? ", " : "") + counted(-operators[i].first, operators[i].second);
+  }
+  return rest > 0 ? out + " and " + counted(rest, "other node") : out;
+}
+
+/// "from folding 52 BatchNormalizations", "from layout", "unexplained"
+std::string part_text(const ProfileComparison& comparison, Cause cause) {
+  switch (cause) {
+    case Cause::folded:
+      return comparison.folded.empty() ? "from folding" : "from folding " + folded_text(comparison);
+    case Cause::fused:
+      return "from what is fused";
+    case Cause::kernel:
+      return "from kernels";
+    case Cause::reorder:
+      return "from reorders";
+    case Cause::removed:
+    case Cause::added:
+      return "from nodes " + std::string(to_string(cause));
+    case Cause::layout:
+      return "from layout";
+    case Cause::unexplained:
+      break;
+  }
+  return std::string(to_string(cause));
+}
+
 }  // namespace
+
+std::string sentence_of(const ProfileComparison& comparison) {
+  const double whole = comparison.b.total_us - comparison.a.total_us;
+  const auto& interval = comparison.ratio.interval;
+  const bool is_shown = interval && (interval->low > 1 || interval->high < 1) && whole * (comparison.ratio.median - 1) > 0;
+  if (!is_shown) return answer(comparison.ratio);
+  std::vector<std::pair<double, Cause>> parts;
+  for (const auto& [cause, sum] : sums_of(comparison)) parts.emplace_back(sum.us / whole, cause);
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &std::pair<double, Cause>::first);
+  std::string out = answer(comparison.ratio);
+  const char* between = ": ";
+  for (const auto& [part, cause] : parts) {
+    const auto rounded = std::llround(100 * part);
+    if (rounded == 0) continue;
+    out += between + std::to_string(rounded) + " % " + part_text(comparison, cause);
+    between = ", ";
+  }
+  return out;
+}
 
 std::string causes_text(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
@@ -139,8 +198,10 @@ std::string comparison_answer(const ProfileComparison& comparison, const std::op
 }
 
 std::string comparison_basis(const ProfileComparison& comparison) {
-  return "B takes " + ratio_text(comparison.ratio) + " the time of A · " + counted(comparison.pairs, "pair") + " in " +
-         counted(comparison.rounds, "round") + ", " + (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
+  const std::string how = comparison.pairs > 0 ? counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round")
+                                               : "measured apart, not in turn";
+  return "B takes " + ratio_text(comparison.ratio) + " the time of A · " + how + ", " +
+         (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
 }
 
 int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
@@ -164,6 +225,8 @@ std::string comparison_text(const ProfileComparison& comparison, const TableChoi
   add("A", comparison.a);
   add("B", comparison.b);
   std::string out = head.text() + "\n" + table_text(comparison, choice, style) + "\n" + causes_text(comparison);
+  const std::string sentence = sentence_of(comparison);
+  if (sentence != answer(comparison.ratio)) out += sentence + "\n";
   out += paint(context_text(comparison.a.context), Style::faint, style.color) + "\n";
   const Latency& a = comparison.a.latency;
   out += doubts_text(is_busy(a) ? a : comparison.b.latency, style);
@@ -194,7 +257,10 @@ Json comparison_json(const ProfileComparison& comparison, const TableChoice& cho
   for (const auto& [cause, sum] : sums_of(comparison)) {
     causes.add(Json::object().set("cause", to_string(cause)).set("lines", sum.rows).set("difference_us", sum.us));
   }
-  out.set("causes", std::move(causes)).set("proved", comparison.proved);
+  Json folded = Json::object();
+  for (const auto& [op, number] : comparison.folded) folded.set(op, number);
+  out.set("causes", std::move(causes)).set("folded", std::move(folded)).set("proved", comparison.proved);
+  out.set("sentence", sentence_of(comparison));
   out.set("differences", std::move(lines));
   TableChoice nodes = choice;
   nodes.by = Grouping::node;

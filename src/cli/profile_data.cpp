@@ -1,6 +1,5 @@
 // A profile for programs and for other documents: JSON, CSV, Markdown. Units stand in the keys.
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -112,7 +111,7 @@ Json profile_object(const Profile& profile) {
   return std::move(out.set("rows", std::move(rows)));
 }
 
-std::string csv_number(const std::optional<double>& value) {
+std::string csv_optional(const std::optional<double>& value) {
   return value ? csv_number(*value) : "";
 }
 
@@ -137,8 +136,8 @@ std::string csv_line(const TableLine& line) {
                                               measured ? csv_number(measured->median) : "",
                                               has_interval ? csv_number(measured->interval->low) : "",
                                               has_interval ? csv_number(measured->interval->high) : "",
-                                              csv_number(line.gflops()),
-                                              csv_number(line.gigabytes())};
+                                              csv_optional(line.gflops()),
+                                              csv_optional(line.gigabytes())};
   std::string out = fields.front();
   for (std::size_t i = 1; i < fields.size(); ++i) out += "," + fields[i];
   return out + "\r\n";

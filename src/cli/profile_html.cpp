@@ -194,7 +194,7 @@ std::string comparison_html(const ProfileComparison& comparison, const TableChoi
   page.subject = comparison.a.model + " → " + comparison.b.model;
   page.footer = "relayout profile · " + context_text(comparison.a.context);
   page.sections = {doubts(comparison.a.latency),
-                   {"", html_lines({comparison_basis(comparison), causes_text(comparison)})},
+                   {"", html_lines({comparison_basis(comparison), sentence_of(comparison), causes_text(comparison)})},
                    {"Time by operator", svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
                                                     parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})},
                    differences(comparison, choice)};

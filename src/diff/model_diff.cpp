@@ -394,7 +394,13 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
     if (partner == nullptr) continue;
     ++out.nodes_equal;
     out.nodes_renamed += partner->name() != node->name() ? 1 : 0;
+    out.nodes.push_back({name_of(*partner), name_of(*node)});
   }
+  for (const ModelChange& change : out.changes) {
+    const bool is_pair = change.subject == ChangeSubject::node && change.kind == ChangeKind::changed;
+    if (is_pair && !change.a.empty() && !change.b.empty()) out.nodes.push_back({change.a, change.b});
+  }
+  out.is_proved = is_proved(account);
   return out;
 }
 
@@ -447,7 +453,7 @@ bool ModelDiff::is_equal() const noexcept {
 ModelDiff diff_models(const Model& a, const Model& b) {
   proof::Prover prover(a, b);
   ModelDiff out = list_changes(a, b, prover);
-  if (is_proved(prover.account())) return out;
+  if (out.is_proved) return out;
   // Once more, with what the matching knows of nodes that have no counterpart.
   proof::Prover hinted(a, b);
   const Matching matching(hinted.sides().a, hinted.sides().b);

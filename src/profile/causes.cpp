@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "relayout/execute.h"
+#include "relayout/model_diff.h"
 #include "relayout/profile.h"
 
 namespace relayout {
@@ -26,18 +29,34 @@ void for_each_node(const ProfileRow& row, const Visit& visit) {
   for (const std::string& name : row.absorbed) visit(name);
 }
 
+using Rows = std::vector<ProfileRow>;
+
 /// Names of all nodes that run, alone or within others.
-std::unordered_set<std::string_view> nodes_of(const Profile& profile) {
+std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
   std::unordered_set<std::string_view> out;
-  for (const ProfileRow& row : profile.rows) {
+  for (const ProfileRow& row : rows) {
     if (!row.is_executor() && !is_copy(row)) for_each_node(row, [&](const std::string& name) { out.insert(name); });
   }
   return out;
 }
 
+/// The rows with the names that the first model has for their nodes.
+Rows renamed(Rows rows, const NodeLinks& links) {
+  const auto rename = [&](std::string& name) {
+    const auto found = links.names.find(name);
+    if (found != links.names.end()) name = found->second;
+  };
+  for (ProfileRow& row : rows) {
+    if (row.is_executor()) continue;
+    rename(row.node);
+    std::ranges::for_each(row.absorbed, rename);
+  }
+  return rows;
+}
+
 class Causes {
  public:
-  Causes(const Profile& a, const Profile& b, const std::unordered_set<std::string>& removed)
+  Causes(const Rows& a, const Rows& b, const std::unordered_set<std::string>& removed)
       : in_a_(nodes_of(a)), in_b_(nodes_of(b)), removed_(removed) {}
 
   [[nodiscard]] Cause of_both(const ProfileRow& a, const ProfileRow& b) const {
@@ -108,12 +127,41 @@ std::string_view to_string(Cause cause) noexcept {
   return "";
 }
 
-std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const std::unordered_set<std::string>& removed) {
-  const Causes causes(a, b, removed);
+NodeLinks links_of(const ModelDiff& diff) {
+  NodeLinks out;
+  for (const NodePair& pair : diff.nodes) out.names.emplace(pair.b, pair.a);
+  for (const ModelChange& change : diff.changes) {
+    if (change.subject != ChangeSubject::node) continue;
+    if (change.kind == ChangeKind::removed) out.removed.insert(change.a);
+    // A new node is nobody else's, whatever it is called.
+    if (change.kind == ChangeKind::added) out.names.emplace(change.b, change.b + "\n");
+  }
+  return out;
+}
+
+std::map<std::string, int64_t> folded_operators(const Profile& a, const Profile& b, const NodeLinks& links) {
+  const Rows rows_b = renamed(b.rows, links);
+  const auto in_b = nodes_of(rows_b);
+  std::map<std::string, int64_t> out;
+  for (const ProfileRow& row : a.rows) {
+    if (row.is_executor() || is_copy(row)) continue;
+    std::size_t place = 0;
+    for_each_node(row, [&](const std::string& name) {
+      const std::string op = place < row.operators.size() ? row.operators[place] : "node";
+      ++place;
+      if (!in_b.contains(name) && !links.removed.contains(name)) ++out[op];
+    });
+  }
+  return out;
+}
+
+std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const NodeLinks& links) {
+  const Rows rows_b = renamed(b.rows, links);
+  const Causes causes(a.rows, rows_b, links.removed);
   std::unordered_map<std::string, std::vector<std::size_t>> open;  // rows of b by key, the first last
-  for (std::size_t i = b.rows.size(); i-- > 0;) open[key_of(b.rows[i])].push_back(i);
+  for (std::size_t i = rows_b.size(); i-- > 0;) open[key_of(rows_b[i])].push_back(i);
   std::vector<PairedRow> out;
-  std::vector<bool> is_paired(b.rows.size(), false);
+  std::vector<bool> is_paired(rows_b.size(), false);
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     const ProfileRow& row = a.rows[i];
     const auto others = open.find(key_of(row));
@@ -124,10 +172,10 @@ std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const std::
     const std::size_t other = others->second.back();
     others->second.pop_back();
     is_paired[other] = true;
-    out.push_back({i, other, causes.of_both(row, b.rows[other]), b.rows[other].us - row.us});
+    out.push_back({i, other, causes.of_both(row, rows_b[other]), rows_b[other].us - row.us});
   }
-  for (std::size_t i = 0; i < b.rows.size(); ++i) {
-    if (!is_paired[i]) out.push_back({std::nullopt, i, causes.of_second(b.rows[i]), b.rows[i].us});
+  for (std::size_t i = 0; i < rows_b.size(); ++i) {
+    if (!is_paired[i]) out.push_back({std::nullopt, i, causes.of_second(rows_b[i]), rows_b[i].us});
   }
   return out;
 }

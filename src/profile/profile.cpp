@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "base/statistics.h"
@@ -16,7 +14,7 @@
 #include "profile/recorder.h"
 #include "profile/subject.h"
 #include "relayout/estimate.h"
-#include "relayout/proof.h"
+#include "relayout/model_diff.h"
 
 namespace relayout {
 namespace {
@@ -172,15 +170,13 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
   }
   out.rounds = rounds;
   out.ratio = estimate_ratio(ratios);
-  const ProofResult proof = prove(subject_a.model(), subject_b.model(), {.digests = false, .threads = options.threads});
-  out.proved = proof.proved;
-  std::unordered_set<std::string> removed;
-  for (const Unexplained& entry : proof.unexplained) {
-    if (entry.in_first && entry.kind == Unexplained::Kind::node_removed) removed.insert(entry.name);
-  }
+  const ModelDiff diff = diff_models(subject_a.model(), subject_b.model());
+  const NodeLinks links = links_of(diff);
+  out.proved = diff.is_proved;
   out.a = subject_a.result(out.clock);
   out.b = subject_b.result(out.clock);
-  out.rows = pair_rows(out.a, out.b, removed);
+  out.rows = pair_rows(out.a, out.b, links);
+  out.folded = folded_operators(out.a, out.b, links);
   return out;
 }
 

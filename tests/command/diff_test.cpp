@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -154,6 +155,33 @@ TEST_F(DiffCommand, Models) {
   EXPECT_EQ(first.find("counts")->find("changed")->number(), 0);
   EXPECT_EQ(first.find("nodes")->at(0)->find("reason")->text(), "folded");
   EXPECT_EQ(report.find("comparisons")->at(1)->find("equal")->dump(), "true");
+}
+
+/// Times of two models' profiles, carried over what changed: parts add up to the difference of the totals.
+TEST_F(DiffCommand, ModelsWithProfiles) {
+  save_model(conv_batch_norm(), folder_ / "net.onnx");
+  ASSERT_EQ(run({"convert", "net.onnx", "-o", "cl.onnx"}).code, 0);
+  for (const std::string name : {"net", "cl"}) {
+    const ProcessResult profile = run({"profile", name + ".onnx", "--repeat", "10", "--mode", "as-written", "--json", "--threads", "1"});
+    ASSERT_EQ(profile.code, 0) << profile.err;
+    write_file(folder_ / (name + ".json"), profile.out);
+  }
+  const ProcessResult text = run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json,cl.json"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("absorbed"), HasSubstr("folded (proved)"), HasSubstr("measured apart")));
+  const Json report = Json::parse(run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json,cl.json", "--json"}).out, "report");
+  const Json time = *report.find("comparisons")->at(0)->find("time");
+  const Json a = Json::parse(read_file(folder_ / "net.json"), "a"), b = Json::parse(read_file(folder_ / "cl.json"), "b");
+  double sum = 0;
+  const Json causes = *time.find("causes");
+  for (std::size_t i = 0; i < causes.size(); ++i) sum += causes.at(i)->find("difference_us")->number().value();
+  const double whole = b.find("total_us")->number().value() - a.find("total_us")->number().value();
+  EXPECT_NEAR(sum, whole, 1e-6 * a.find("total_us")->number().value());
+  EXPECT_GT(time.find("folded")->find("BatchNormalization")->number(), 0);
+
+  expect_refusal(run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json"}), 2, "1 files for 2 models");
+  expect_refusal(run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json,a.json"}), 3, "no profile of relayout");
+  expect_refusal(run({"diff", "a.json", "b.json", "--profiles", "net.json,cl.json"}), 2, "--profiles has no effect on traces");
 }
 
 class SlowDiffCommand : public CommandTest {};

@@ -47,7 +47,7 @@ std::map<std::string, Cause> causes_of(const Profile& a, const Profile& b, const
   std::map<std::string, Cause> out;
   double sum = 0;
   std::vector<int> seen_a(a.rows.size()), seen_b(b.rows.size());
-  for (const PairedRow& pair : pair_rows(a, b, removed)) {
+  for (const PairedRow& pair : pair_rows(a, b, {.names = {}, .removed = removed})) {
     out[pair.a ? a.rows[*pair.a].node : b.rows[*pair.b].node] = pair.cause;
     sum += pair.difference_us;
     if (pair.a) ++seen_a[*pair.a];
@@ -91,6 +91,17 @@ TEST(Causes, LayoutKernelAndCopies) {
   ASSERT_EQ(pairs.size(), 3U);
   EXPECT_EQ(pairs.back().cause, Cause::reorder);
   EXPECT_THAT(pairs.back().difference_us, DoubleNear(2, 1e-9));
+}
+
+/// The same nodes under other names, as the comparison of the models has them.
+TEST(Causes, NodesMayBeRenamed) {
+  const Profile a = with({row("conv", 10), row("bn", 5), row("relu", 3)}), b = with({row("z1", 9, {"z2"}), row("relu", 4)});
+  const NodeLinks links{.names = {{"z1", "conv"}, {"z2", "relu"}, {"relu", "relu\n"}}, .removed = {}};
+  std::map<Cause, double> sums;
+  for (const PairedRow& pair : pair_rows(a, b, links)) sums[pair.cause] += pair.difference_us;
+  EXPECT_THAT(sums[Cause::fused], DoubleNear(9 - 10 - 3, 1e-9));
+  EXPECT_THAT(sums[Cause::folded], DoubleNear(-5, 1e-9));
+  EXPECT_THAT(sums[Cause::added], DoubleNear(4, 1e-9));
 }
 
 /// Nodes of one name pair in their order.
