@@ -32,6 +32,7 @@ struct ConvertOptions {
   bool include_1d = false, freeze = false;
   std::vector<std::string> only = {}, exclude = {};
   bool require_all_folded = false, dry_run = false;
+  bool make_folders = false;  ///< folders that the output needs are made when it is written
   /// The result is verified against the input before it gets its name; one that is not the same is withheld. It is written to the
   /// folder for temporary files first.
   bool verify = false;

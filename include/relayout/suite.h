@@ -49,6 +49,9 @@ struct SuiteEntry {
 /// that no original leads to ("unpaired:NAME") are cases with a fault. Error{invalid} when there is none.
 [[nodiscard]] std::vector<SuiteEntry> find_cases(const SuiteTrees& trees);
 
+/// Every .onnx below a folder by its name there, sorted; without those below `except`. Error{io} for a folder that cannot be read.
+[[nodiscard]] std::vector<std::string> find_models(const std::filesystem::path& tree, const std::filesystem::path& except = {});
+
 /// Indices of the names (sorted, without repetition) that belong to one part, in the order in which they are to start. Without durations
 /// they are dealt out in turn. With them the longest goes first, each to the part that has least so far; unknown ones count as the median
 /// of the known. Depends on nothing but the arguments: every machine and locale deals alike.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,11 +21,13 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/suite.h"
 #include "cli/terminal.h"
 #include "cli/verification_failure.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"
+#include "relayout/suite.h"
 #include "relayout/verify.h"
 #include "report/json.h"
 #include "report/table.h"
@@ -38,6 +41,7 @@ constexpr char kStream[] = "-";
 struct Request {
   std::vector<std::string> inputs;
   std::string output, out_dir;
+  CaseWords cases;  ///< of a tree
   std::string format = "auto", output_format = "auto", when = "auto";
   bool list_passes = false;
   Assignments dims, shapes;
@@ -78,7 +82,9 @@ Json passes_json() {
 /// Requests that no run could make sense of.
 void check(const Request& request, const Common& common) {
   const auto refuse = [](const std::string& message) { fail(ErrorKind::usage, message); };
-  if (request.inputs.empty()) refuse("convert needs MODEL...; see relayout convert --help");
+  const bool has_tree = !request.cases.tree.empty();
+  if (has_tree && !request.inputs.empty()) refuse("--suite stands alone: no models beside it");
+  if (request.inputs.empty() && !has_tree) refuse("convert needs MODEL...; see relayout convert --help");
   if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
   if (request.options.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
   if (request.inputs.size() > 1 && !request.output.empty()) refuse("several models go into a folder: --out-dir DIR instead of --output");
@@ -96,11 +102,30 @@ void check(const Request& request, const Common& common) {
   if (writes_text && request.options.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
 
+/// Every model of a tree, into the folder of the same name below another.
+std::vector<Job> jobs_of_tree(const Request& request) {
+  std::error_code ignored;
+  const std::filesystem::path tree = request.cases.tree, out = request.out_dir;
+  if (std::filesystem::equivalent(tree, out, ignored)) {
+    fail(ErrorKind::usage, "--suite and --out-dir are one folder: the next run would take results for originals");
+  }
+  const std::vector<std::string> names = find_models(tree, out);
+  if (names.empty()) fail(ErrorKind::invalid, escape(tree.string()) + ": no .onnx below it");
+  std::vector<Job> jobs;
+  for (const std::string& name : chosen_part(names, request.cases)) {
+    const std::filesystem::path input = tree / name;
+    const std::filesystem::path folder = (out / name).parent_path();
+    jobs.push_back({input.string(), (folder / default_output(input).filename()).string()});
+  }
+  return jobs;
+}
+
 /// Which file becomes which.
 std::vector<Job> jobs_of(const Request& request) {
   if (!request.out_dir.empty() && !std::filesystem::is_directory(request.out_dir)) {
     fail(ErrorKind::io, escape(request.out_dir) + ": no such folder");
   }
+  if (!request.cases.tree.empty()) return jobs_of_tree(request);
   std::vector<Job> jobs;
   std::set<std::string> outputs;
   for (const std::string& input : request.inputs) {
@@ -175,6 +200,7 @@ int convert_one(const Request& request, const Common& common, const Job& job, Js
   {
     Progress progress(true);
     ConvertOptions options = request.options;
+    options.make_folders = !request.cases.tree.empty();
     options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
     options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
     result = convert(job.input, job.output, options);
@@ -217,6 +243,10 @@ int run(Request& request, const Common& common) {
   request.options.when = choice_of(request.when);
   request.options.load.format = format_of(request.format);
   request.options.output_format = format_of(request.output_format);
+  if (request.cases.list) {
+    print_names(chosen_part(find_models(request.cases.tree, request.out_dir), request.cases), request.cases, common.json);
+    return 0;
+  }
   const std::vector<Job> jobs = jobs_of(request);
   Json documents = Json::array();
   int worst = 0;
@@ -272,6 +302,8 @@ void declare_files(OptionSet& options, Request& request) {
   options.group("Files");
   options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
   options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
+  options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
+  declare_case_choice(options, request.cases);
   options.flag("--in-place", convert.in_place, "replace MODEL by the result");
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
                  "of MODEL (default: by its extension, then by how it begins)");
@@ -295,41 +327,46 @@ void declare_report(OptionSet& options, Request& request) {
 void declare_rules(OptionSet& options) {
   options.excludes({"--output"}, {"--out-dir", "--in-place"});
   options.excludes({"--in-place"}, {"--out-dir"});
+  options.needs({"--suite"}, {"--out-dir", "--list"});
+  options.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
+  options.needs({"--null"}, {"--list"});
+  options.excludes({"--suite"}, {"--output", "--in-place", "--list-passes"});
   options.needs({"--io-precision"}, {"--precision"});
   options.needs({"--dim", "--shape"}, {"--verify", "--emit"});
   options.needs({"--when"}, {"--emit"});
   options.excludes({"--verify"}, {"--io-precision"});
   // Named passes are all that runs; these pick passes.
   options.excludes({"--pass"}, {"--simplify", "--fold", "--skip"});
-  options.excludes({"--list-passes"}, {"--output",
-                                       "--out-dir",
-                                       "--in-place",
-                                       "--verify",
-                                       "--dry-run",
-                                       "--pass",
-                                       "--skip",
-                                       "--simplify",
-                                       "--fold",
-                                       "--layout",
-                                       "--io",
-                                       "--emit",
-                                       "--when",
-                                       "--precision",
-                                       "--io-precision",
-                                       "--include-1d",
-                                       "--only",
-                                       "--exclude",
-                                       "--freeze",
-                                       "--require-all-folded",
-                                       "--dim",
-                                       "--shape",
-                                       "--format",
-                                       "--output-format",
-                                       "--external-data",
-                                       "--share-data",
-                                       "--allow-newer-opset",
-                                       "--sync",
-                                       "--stamp"});
+  options.excludes({"--list-passes"}, {"--out-dir"});
+  // Lists convert nothing.
+  options.excludes({"--list-passes", "--list"}, {"--output",
+                                                 "--in-place",
+                                                 "--verify",
+                                                 "--dry-run",
+                                                 "--pass",
+                                                 "--skip",
+                                                 "--simplify",
+                                                 "--fold",
+                                                 "--layout",
+                                                 "--io",
+                                                 "--emit",
+                                                 "--when",
+                                                 "--precision",
+                                                 "--io-precision",
+                                                 "--include-1d",
+                                                 "--only",
+                                                 "--exclude",
+                                                 "--freeze",
+                                                 "--require-all-folded",
+                                                 "--dim",
+                                                 "--shape",
+                                                 "--format",
+                                                 "--output-format",
+                                                 "--external-data",
+                                                 "--share-data",
+                                                 "--allow-newer-opset",
+                                                 "--sync",
+                                                 "--stamp"});
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
@@ -347,10 +384,11 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
 const Command kConvert = {
     "convert",
     "fold BatchNormalization into convolutions and store their weights channels-last",
-    "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]",
+    "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]\n--suite TREE --out-dir DIR [OPTIONS]",
     "relayout convert resnet50.onnx                writes resnet50.cl.onnx\n"
     "relayout convert net.onnx --layout keep       folds only\n"
     "relayout convert *.onnx --out-dir converted   several at once\n"
+    "relayout convert --suite originals --out-dir converted --shard 1/4\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
     "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"
     "relayout convert net.onnx --dry-run -v        every verdict, nothing written\n"

@@ -2,6 +2,7 @@
 #include "cli/suite.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -67,6 +68,16 @@ std::vector<std::string> names_in(const std::string& text) {
 
 }  // namespace
 
+void declare_case_choice(OptionSet& options, CaseWords& words) {
+  options.flag("--list", words.list, "print the names of the cases and end");
+  options.flag("-0, --null", words.null, "with --list: a NUL behind each name instead of a newline");
+  options.list("--case", "CASE", words.names, "only this case; may be given several times");
+  options.text("--cases-from", "FILE", words.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input");
+  options.text("--shard", "I/N|auto", words.shard,
+               "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says");
+  options.text("--durations", "FILE", words.durations, "an earlier report (--json): longest cases first, and parts of equal length");
+}
+
 void declare_suite_options(OptionSet& options, SuiteRequest& request) {
   CaseWords& cases = request.cases;
   options.group("Suites");
@@ -78,13 +89,7 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request) {
                "with --against: the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})");
   options.integer("--jobs", "N", 1, request.jobs, "cases at a time (default: all CPUs of this process)");
   options.real("--timeout", "S", request.timeout, "seconds a case may take (default: 120)");
-  options.flag("--list", cases.list, "print the names of the cases and end");
-  options.flag("-0, --null", cases.null, "with --list: a NUL behind each name instead of a newline");
-  options.list("--case", "CASE", cases.names, "only this case; may be given several times");
-  options.text("--cases-from", "FILE", cases.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input");
-  options.text("--shard", "I/N|auto", cases.shard,
-               "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says");
-  options.text("--durations", "FILE", cases.durations, "an earlier report (--json): longest cases first, and parts of equal length");
+  declare_case_choice(options, cases);
   options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted");
   options.text("--cache", "DIR", request.cache, "keep verdicts there, and run no case again whose files, options and program are the same");
   options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case");
@@ -128,9 +133,26 @@ SuiteResult run_suite(const SuiteRequest& request, const std::vector<std::string
   return relayout::run_suite(trees_of(request.cases), how);
 }
 
+std::vector<std::string> chosen_part(const std::vector<std::string>& names, const CaseWords& words) {
+  std::vector<std::string> chosen = selected_cases(words).value_or(names), out;
+  std::ranges::sort(chosen);
+  const auto repeated = std::ranges::unique(chosen);
+  chosen.erase(repeated.begin(), repeated.end());
+  for (const std::string& name : chosen) {
+    if (!std::ranges::binary_search(names, name))
+      fail(ErrorKind::usage, escape(words.tree) + " has no " + quote(name), "--list prints the names");
+  }
+  for (const std::size_t i : deal(chosen, shard_of(words.shard, environment), read_durations(words.durations))) out.push_back(chosen[i]);
+  std::ranges::sort(out);
+  return out;
+}
+
 void list_cases(const CaseWords& words, bool json) {
-  const std::vector<std::string> names =
-      case_names(trees_of(words), selected_cases(words), shard_of(words.shard, environment), read_durations(words.durations));
+  print_names(case_names(trees_of(words), selected_cases(words), shard_of(words.shard, environment), read_durations(words.durations)),
+              words, json);
+}
+
+void print_names(const std::vector<std::string>& names, const CaseWords& words, bool json) {
   if (json) {
     Json out = Json::object();
     out.set("schema", "relayout.suite-list/1").set("tree", words.tree).set("cases", names);

@@ -112,6 +112,12 @@ void check_folder(const std::filesystem::path& output) {
   fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"));
 }
 
+void make_folder(const std::filesystem::path& output) {
+  std::error_code error;
+  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path(), error);
+  if (error) fail(ErrorKind::io, escape(output.string()) + ": " + quote(output.parent_path().string()) + ": " + error.message());
+}
+
 /// Judges what saving would write, from a file that nobody else sees.
 VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
   if (result.input == "-") fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
@@ -152,7 +158,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
   const PassOptions passing = pass_options(options, threads);
   const SaveOptions saving = save_options(options, threads);
-  check_folder(output);
+  if (!options.make_folders) check_folder(output);
 
   // From here on the model is valid, its nodes are in order, and payloads are references into the file: nothing large is in memory.
   auto model = Model::load(input, options.load);
@@ -188,6 +194,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 
   // The last place to say no: after this there is a file.
   if (!options.dry_run && exit_code(result, options) == 0) {
+    if (options.make_folders) make_folder(output);
     const SaveResult saved = save(*model, output, saving);
     result.bytes_after = saved.bytes;
     result.data = saved.data;

@@ -100,18 +100,6 @@ Entries find_stored(const fs::path& tree) {
   return out;
 }
 
-/// Files below a tree that are models, by their relative names.
-std::vector<std::string> find_models(const fs::path& tree, const fs::path& except) {
-  std::vector<std::string> out;
-  walk(tree, {}, except, [&](const Folder& folder) {
-    for (const std::string& file : folder.files) {
-      if (file.ends_with(kExtension)) out.push_back((folder.relative / file).generic_string());
-    }
-  });
-  std::ranges::sort(out);
-  return out;
-}
-
 Entries find_pairs(const SuiteTrees& trees) {
   std::error_code ignored;
   const bool is_one_tree = fs::equivalent(trees.tree, trees.against, ignored);
@@ -151,6 +139,18 @@ void check_trees(const SuiteTrees& trees) {
 }
 
 }  // namespace
+
+std::vector<std::string> find_models(const fs::path& tree, const fs::path& except) {
+  if (!fs::is_directory(tree)) fail(ErrorKind::io, escape(tree.string()) + ": not a directory");
+  std::vector<std::string> out;
+  walk(tree, {}, except, [&](const Folder& folder) {
+    for (const std::string& file : folder.files) {
+      if (file.ends_with(kExtension)) out.push_back((folder.relative / file).generic_string());
+    }
+  });
+  std::ranges::sort(out);
+  return out;
+}
 
 Entries find_cases(const SuiteTrees& trees) {
   check_trees(trees);
