@@ -204,9 +204,14 @@ struct TraceText {
 [[nodiscard]] std::string gzip_text(std::string_view text);
 /// One line per row, "scope;scope;node nanoseconds", as flame graph tools read it. Frames are parts of the nodes' paths.
 [[nodiscard]] std::string collapsed_stacks(const Profile& profile);
+/// The IR version that a model has and that of its annotated copy.
+struct AnnotatedVersion {
+  int64_t had = 0, has = 0;
+};
 /// Writes the profiled model with time, share, layout and implementation in its nodes' metadata_props ("relayout.time_us" …), which viewers
-/// of graphs show; what a step absorbed says by which node.
-void annotate(const std::filesystem::path& model, const Profile& profile, const std::filesystem::path& output,
-              const LoadOptions& load = {});
+/// of graphs show; what a step absorbed says by which node. Nodes have metadata from IR version 10 on: an older model is raised to it.
+/// Error{unsupported} below version 4, where that would change what the model's initializers are.
+AnnotatedVersion annotate(const std::filesystem::path& model, const Profile& profile, const std::filesystem::path& output,
+                          const LoadOptions& load = {});
 
 }  // namespace relayout

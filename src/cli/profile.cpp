@@ -146,6 +146,14 @@ void write_trace(const Request& request, const Common& common, const Profile& re
               " of later runs left out, which the table counts\n");
 }
 
+void write_annotated(const Request& request, const Common& common, const Profile& result) {
+  if (request.annotated.empty()) return;
+  const AnnotatedVersion version = annotate(request.models.front(), result, request.annotated, request.options.load);
+  if (version.had == version.has || common.quiet) return;
+  write_error(escape(request.annotated) + ": IR version " + std::to_string(version.has) + " instead of " + std::to_string(version.had) +
+              ", because nodes hold no metadata before\n");
+}
+
 int run_one(const Request& request, const Common& common, const Setting& setting, Progress& progress) {
   const Profile result = run_setting(request, setting);
   progress.clear();
@@ -158,7 +166,7 @@ int run_one(const Request& request, const Common& common, const Setting& setting
   if (!request.html.empty()) write_destination(request.html, profile_html(result, all));
   write_trace(request, common, result);
   if (!request.stacks.empty()) write_destination(request.stacks, collapsed_stacks(result));
-  if (!request.annotated.empty()) annotate(request.models.front(), result, request.annotated, request.options.load);
+  write_annotated(request, common, result);
   if (common.json) {
     write_output(profile_json(result, make_table(result, all)).dump() + "\n");
   } else if (request.reference_columns) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -198,9 +199,9 @@ std::string microseconds_text(double us) {
   return (us < 0 ? "-" : "") + format_count(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
-std::string context_text(const ProfileContext& context) {
-  std::string out = escape(context.cpu) + ", " + context.isa + " · " + counted(context.threads, "thread") + " on " +
-                    format_count(context.affinity) + " of " + counted(context.processors, "processor");
+std::string context_text(const ProfileContext& context, const std::string& threads) {
+  std::string out = escape(context.cpu) + ", " + context.isa + " · " + (threads.empty() ? counted(context.threads, "thread") : threads) +
+                    " on " + format_count(context.affinity) + " of " + counted(context.processors, "processor");
   if (context.quota > 0) out += ", quota " + format_count(context.quota);
   return out + ", load " + fixed(context.load, 1) + " · relayout " + context.relayout + ", oneDNN " + context.onednn;
 }
@@ -298,6 +299,19 @@ std::string reference_columns(const ProfileTable& table) {
   return out.text();
 }
 
+namespace {
+
+/// "1, 2, 4 threads"; empty where all have as many.
+std::string threads_of(const std::vector<Profile>& profiles) {
+  std::set<int> numbers;
+  for (const Profile& profile : profiles) numbers.insert(profile.context.threads);
+  std::string out;
+  for (const int number : numbers) out += (out.empty() ? "" : ", ") + format_count(number);
+  return numbers.size() > 1 ? out + " threads" : "";
+}
+
+}  // namespace
+
 std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
   const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
   const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
@@ -317,7 +331,7 @@ std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& 
   }
   std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
                     std::string(to_string(profiles.front().mode)) + "\n" + table.text();
-  out += paint(context_text(profiles.front().context), Style::faint, style.color) + "\n";
+  out += paint(context_text(profiles.front().context, threads_of(profiles)), Style::faint, style.color) + "\n";
   const auto busy = std::ranges::count_if(profiles, [](const Profile& profile) { return is_busy(profile.latency); });
   if (busy > 0) out += paint("the machine was busy", Style::warning, style.color) + " in " + counted(busy, "line") + "\n";
   return out;

@@ -37,7 +37,7 @@ struct SlowdownGate {
 
 // What several reports of profiles say alike.
 /// "1 thread on 2 of 2 processors, AMD EPYC …"
-[[nodiscard]] std::string context_text(const ProfileContext& context);
+[[nodiscard]] std::string context_text(const ProfileContext& context, const std::string& threads = {});
 /// "input [1, 3, 224, 224] at N = 1"
 [[nodiscard]] std::string inputs_text(const Profile& profile);
 /// "arena 6.0 MB, most in use 5.1 MB at NODE · packed weights 14.1 MB"

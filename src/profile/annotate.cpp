@@ -2,14 +2,17 @@
 #include <onnx/onnx_pb.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "exec/plan.h"
 #include "model/save.h"
+#include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -17,6 +20,21 @@
 
 namespace relayout {
 namespace {
+
+constexpr int64_t kNodesHaveMetadata = 10;  ///< IR version of 2024-03-25
+constexpr int64_t kInputsMayBeGiven = 4;    ///< before it, initializers are inputs by rule; from it on, such are defaults
+
+/// The model as one whose nodes may hold metadata; answers the IR version that it had.
+int64_t raise_version(Model& model) {
+  const int64_t had = model.ir_version();
+  if (had < kInputsMayBeGiven) {
+    fail(ErrorKind::unsupported, escape(model.name()) + ": IR version " + std::to_string(had) + " has no metadata of nodes (" +
+                                     std::to_string(kNodesHaveMetadata) +
+                                     " has), and in a later one its initializers would be defaults of inputs");
+  }
+  if (had < kNodesHaveMetadata) model.message().set_ir_version(kNodesHaveMetadata);
+  return had;
+}
 
 /// Replaces an entry of an earlier annotation.
 void set_entry(onnx::NodeProto& node, const std::string& key, const std::string& value) {
@@ -51,7 +69,8 @@ struct Fate {
 
 }  // namespace
 
-void annotate(const std::filesystem::path& model, const Profile& profile, const std::filesystem::path& output, const LoadOptions& load) {
+AnnotatedVersion annotate(const std::filesystem::path& model, const Profile& profile, const std::filesystem::path& output,
+                          const LoadOptions& load) {
   std::unordered_map<std::string_view, Fate> fates;
   for (const ProfileRow& row : profile.rows) {
     if (row.kind != StepKind::node || row.is_executor()) continue;
@@ -59,6 +78,7 @@ void annotate(const std::filesystem::path& model, const Profile& profile, const 
     for (const std::string& name : row.absorbed) fates.try_emplace(name, Fate{&row, true});
   }
   const auto loaded = Model::load(model, load);
+  const int64_t had = raise_version(*loaded);
   Graph& graph = loaded->graph();
   for (Node& node : graph.nodes()) {
     const auto fate = fates.find(name_of(node));
@@ -70,6 +90,7 @@ void annotate(const std::filesystem::path& model, const Profile& profile, const 
     }
   }
   (void)save(*loaded, output);
+  return {had, loaded->ir_version()};
 }
 
 }  // namespace relayout

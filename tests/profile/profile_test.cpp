@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -142,7 +143,32 @@ TEST_F(ProfileTest, AnnotatesNodes) {
   }
   EXPECT_THAT(keys["Conv"], ElementsAre("relayout.time_us", "relayout.share", "relayout.layout", "relayout.implementation"));
   for (const auto& [op, names] : keys) EXPECT_FALSE(names.empty()) << op;
+  // Metadata of nodes came with IR version 10.
+  EXPECT_EQ(annotated.ir_version(), 10);
+  annotated.set_ir_version(load_model(folder_ / "net.onnx").ir_version());
   EXPECT_EQ(annotated.SerializeAsString(), load_model(folder_ / "net.onnx").SerializeAsString()) << "nothing else changes";
+}
+
+TEST_F(ProfileTest, AnnotatesNoModelWhoseInitializersWouldBecomeDefaults) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.set_ir_version(3);
+  for (const auto& initializer : model.graph().initializer()) {
+    auto* const input = model.mutable_graph()->add_input();
+    input->set_name(initializer.name());
+    auto* const type = input->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(initializer.data_type());
+    for (const int64_t dim : initializer.dims()) type->mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  save_model(model, folder_ / "old.onnx");
+  const Profile result = profile(folder_ / "old.onnx", few_runs());
+  try {
+    annotate(folder_ / "old.onnx", result, folder_ / "times.onnx");
+    FAIL() << "must be refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_THAT(error.what(), testing::HasSubstr("IR version 3"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "times.onnx"));
 }
 
 /// Every real model: rows add up, and each timed node is one of the model's.
