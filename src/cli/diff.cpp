@@ -79,15 +79,21 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
   const DiffGate gate = gate_of(request);
   Report report;
   const Trace control = read_trace(request.files.front(), options);
+  std::vector<Trace> tests;
+  tests.reserve(request.files.size());
+  std::vector<TracePair> pairs;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
-    const Trace test = read_trace(request.files[i], options);
+    const Trace& test = tests.emplace_back(read_trace(request.files[i], options));
     check_machines(control, test, request, gate);
-    const TracePair pair = pair_traces(control, test, request.choice);
+    const TracePair& pair = pairs.emplace_back(pair_traces(control, test, request.choice));
     for (std::string& name : failures(pair, gate)) report.failed.push_back(std::move(name));
     report.comparisons.add(diff_json(pair));
     report.suites.push_back(diff_junit(pair, gate));
     report.text += (i > 1 ? "\n" : "") + diff_text(pair, request.choice, style);
+    report.markdown += (i > 1 ? "\n" : "") + diff_markdown(pair, request.choice);
   }
+  report.csv = diff_csv(pairs);
+  report.html = diff_html(pairs);
   return report;
 }
 
@@ -154,7 +160,7 @@ bool are_models(const Request& request, const OptionSet& options) {
          "standard input is taken for a trace");
   }
   constexpr std::array kOfRuns = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us"};
-  constexpr std::array kOfModels = {"--ignore", "--profiles", "--allow-newer-opset", "--csv", "--markdown", "--html"};
+  constexpr std::array kOfModels = {"--ignore", "--profiles", "--allow-newer-opset"};
   const auto refuse = [&](const auto& names, const char* kind) {
     for (const char* name : names) {
       if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + " has no effect on " + kind);
@@ -235,9 +241,9 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.list("--only", "GLOB", request->choice.only, "only what has a name that matches; may be given several times");
   options.list("--exclude", "GLOB", request->choice.exclude, "nothing that has a name that matches; may be given several times");
   options.group("Files");
-  options.text("--csv", "FILE", request->csv, "of models: a line per change, for spreadsheets");
-  options.text("--markdown", "FILE", request->markdown, "of models: the changes as step summaries and merge requests show them");
-  options.text("--html", "FILE", request->html, "of models: the changes as a page");
+  options.text("--csv", "FILE", request->csv, "a line per change or operation, for spreadsheets");
+  options.text("--markdown", "FILE", request->markdown, "the changes as step summaries and merge requests show them");
+  options.text("--html", "FILE", request->html, "a page: the changes of models, TraceDiff's charts of counts and durations");
   options.excludes({"--exit-code"}, {"--fail-on"});
   options.needs({"--allow-different-machine"}, {"--fail-on"});
   options.needs({"--junit"}, {"--fail-on", "--exit-code"});

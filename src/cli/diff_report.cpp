@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,9 +20,11 @@
 #include "relayout/diff.h"
 #include "relayout/error.h"
 #include "relayout/version.h"
+#include "report/fields.h"
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/table.h"
+#include "report/verdict_page.h"
 
 namespace relayout::cli {
 namespace {
@@ -137,6 +142,33 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
   return table.text();
 }
 
+/// One of TraceDiff's charts as a table: a bar for each side of each operation, and one of the difference.
+template <class Number>
+std::string chart(const TracePair& pair, const std::array<Number OperationDifference::*, 2>& sides) {
+  constexpr std::size_t kMostRows = 2000;
+  const auto value = [&](const OperationDifference& row, std::size_t side) { return static_cast<double>(row.*sides[side]); };
+  const auto text = [](double number) {
+    return std::is_integral_v<Number> ? format_count(static_cast<int64_t>(number)) : microseconds_text(number);
+  };
+  std::vector<const OperationDifference*> order;
+  double most = 0;
+  for (const OperationDifference& row : pair.rows) {
+    order.push_back(&row);
+    most = std::max({most, value(row, 0), value(row, 1)});
+  }
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](const OperationDifference* row) { return std::abs(value(*row, 1) - value(*row, 0)); });
+  if (order.size() > kMostRows) order.resize(kMostRows);
+  const auto right = [](std::string cell) { return Cell(std::move(cell), Style::plain, Align::right); };
+  std::vector<std::vector<Cell>> rows;
+  for (const OperationDifference* row : order) {
+    const double a = value(*row, 0), b = value(*row, 1);
+    rows.push_back({escape(row->name), right(text(a)), text_bar(a, most), right(text(b)), text_bar(b, most),
+                    right((b > a ? "+" : "") + text(b - a)), (b < a ? "− " : "+ ") + text_bar(std::abs(b - a), most), change_text(*row)});
+  }
+  return html_table({"operation", right("A"), "", right("B"), "", right("difference"), "", "change"}, rows);
+}
+
 Json side_json(const Trace& trace) {
   Json out = Json::object();
   out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
@@ -236,6 +268,58 @@ Json diff_json(const TracePair& pair) {
     classes.set(kind == CountClass::removed ? "deleted" : to_string(kind), std::move(names));
   }
   return std::move(out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size()));
+}
+
+std::string diff_csv(const std::vector<TracePair>& pairs) {
+  std::string out = "file,operation,a_count,b_count,difference_count,a_us,b_us,difference_us,class,time\r\n";
+  for (const TracePair& pair : pairs) {
+    for (const OperationDifference& row : pair.rows) {
+      const std::array<std::string, 10> fields = {csv_field(pair.test->path),
+                                                  csv_field(row.name),
+                                                  std::to_string(row.control_count),
+                                                  std::to_string(row.test_count),
+                                                  std::to_string(row.count_difference()),
+                                                  csv_number(row.control_us),
+                                                  csv_number(row.test_us),
+                                                  csv_number(row.difference_us()),
+                                                  std::string(to_string(row.counts)),
+                                                  std::string(to_string(row.time))};
+      for (std::size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + fields[i];
+      out += "\r\n";
+    }
+  }
+  return out;
+}
+
+std::string diff_markdown(const TracePair& pair, const DiffChoice& choice) {
+  std::string out = "### " + markdown_code(pair.control->path) + " → " + markdown_code(pair.test->path) + "\n\n" + counts_text(pair) +
+                    "\n\n| operation | A | B | A µs | B µs | difference | change |\n|---|---:|---:|---:|---:|---:|---|\n";
+  for (std::size_t i = 0; i < pair.rows.size() && (choice.top == 0 || i < choice.top); ++i) {
+    const OperationDifference& row = pair.rows[i];
+    out += "| " + markdown_code(escape(row.name)) + " | " + format_count(row.control_count) + " | " + format_count(row.test_count) + " | " +
+           microseconds_text(row.control_us) + " | " + microseconds_text(row.test_us) + " | " + signed_us(row.difference_us()) + " | " +
+           change_text(row) + " |\n";
+  }
+  return out;
+}
+
+std::string diff_html(const std::vector<TracePair>& pairs) {
+  VerdictPage page;
+  page.verdict = counts_text(pairs.back());
+  page.title = page.verdict + ": " + pairs.back().test->path;
+  page.subject = pairs.front().control->path;
+  page.footer = "relayout diff · relayout " + std::string(kVersion);
+  page.data = Json::array();
+  for (const TracePair& pair : pairs) {
+    page.subject += " → " + pair.test->path;
+    const std::string where = pairs.size() > 1 ? ": " + pair.test->path : "";
+    page.sections.push_back(
+        {"Counts" + where, chart<int64_t>(pair, {&OperationDifference::control_count, &OperationDifference::test_count})});
+    page.sections.push_back(
+        {"Durations in µs" + where, chart<double>(pair, {&OperationDifference::control_us, &OperationDifference::test_us})});
+    page.data.add(diff_json(pair));
+  }
+  return html_page(page);
 }
 
 }  // namespace relayout::cli

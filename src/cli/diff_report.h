@@ -42,6 +42,11 @@ struct TracePair {
 
 [[nodiscard]] std::string diff_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style);
 [[nodiscard]] Json diff_json(const TracePair& pair);
+/// A line per operation, units in the head.
+[[nodiscard]] std::string diff_csv(const std::vector<TracePair>& pairs);
+[[nodiscard]] std::string diff_markdown(const TracePair& pair, const DiffChoice& choice);
+/// TraceDiff's two charts of each pair, counts and durations, the largest differences first, and all operations.
+[[nodiscard]] std::string diff_html(const std::vector<TracePair>& pairs);
 /// A case per class that the gate names, which fails with the operations that it does not let pass, and one of the whole.
 [[nodiscard]] JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate);
 

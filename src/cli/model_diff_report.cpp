@@ -154,15 +154,14 @@ VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
   std::vector<std::vector<Cell>> rows;
   for (const ModelChange* change : pair.changes) {
     if (change->kind != kind || rows.size() == kMostRows) continue;
-    rows.push_back({std::string(1, sign_of(kind)), std::string(to_string(change->subject)), change->reason, escape(name_of(*change)),
-                    change->op_type, change->text});
+    rows.push_back({std::string(1, sign_of(kind)) + " " + change->text, std::string(to_string(change->subject)), change->reason});
   }
   if (rows.empty()) return {};
   const int64_t all = count(pair, kind);
   std::string title(to_string(kind));
   title.front() = static_cast<char>(title.front() - 'a' + 'A');
   return {title + ": " + format_count(all) + (all > std::ssize(rows) ? ", the first " + format_count(std::ssize(rows)) : ""),
-          html_table({"", "what", "why", "name", "op", "change"}, rows)};
+          html_table({"change", "what", "why"}, rows)};
 }
 
 }  // namespace

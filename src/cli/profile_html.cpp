@@ -20,6 +20,7 @@
 #include "cli/report.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
+#include "report/fields.h"
 #include "report/shares.h"
 #include "report/table.h"
 #include "report/verdict_page.h"
@@ -28,7 +29,6 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kMostRows = 2000;  ///< of a table; the data below the page has all
-constexpr std::size_t kBarSigns = 10;    ///< of the largest bar
 
 Cell right(std::string text) {
   return {std::move(text), Style::plain, Align::right};
@@ -42,15 +42,6 @@ std::string fixed(double value, int digits) {
 
 std::string rate(const std::optional<double>& value) {
   return value ? fixed(*value, *value < 10 ? 2 : *value < 100 ? 1 : 0) : "–";
-}
-
-/// A bar of text: it prints, and shows without colours.
-std::string bar(double part, double most) {
-  constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<std::size_t>(std::llround(8 * kBarSigns * std::clamp(most > 0 ? part / most : 0, 0.0, 1.0)));
-  std::string out;
-  for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
-  return out + std::string(kEighths[eighths % 8]);
 }
 
 /// Lines of a grouping as parts, the largest first.
@@ -138,7 +129,7 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
   const auto add = [&](const TableLine& line) {
     std::string how = line.implementation;
     for (const std::string& absorbed : line.absorbed) how += (absorbed == line.absorbed.front() ? ", with " : ", ") + escape(absorbed);
-    rows.push_back({escape(line.name), right(microseconds_text(line.us)), bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
+    rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
                     right(fixed(100 * line.cumulative, 1) + " %"), right(rate(line.gflops())), right(rate(line.gigabytes())), line.op,
                     line.layout, line.shape, std::move(how)});
   };
@@ -162,7 +153,7 @@ VerdictPage::Section differences(const ProfileComparison& comparison, const Tabl
     const double difference = line.difference();
     rows.push_back(
         {escape(line.name), line.op, time(line.a_us), time(line.b_us), right((difference > 0 ? "+" : "") + microseconds_text(difference)),
-         (difference < 0 ? "− " : "+ ") + bar(std::abs(difference), most), line.cause ? std::string(to_string(*line.cause)) : ""});
+         (difference < 0 ? "− " : "+ ") + text_bar(std::abs(difference), most), line.cause ? std::string(to_string(*line.cause)) : ""});
   }
   return {"Differences, the largest first",
           html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), "", "cause"}, rows)};

@@ -18,6 +18,9 @@
 #include "model/tensor_data.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -9,8 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "diff/fingerprints.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {

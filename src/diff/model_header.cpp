@@ -18,6 +18,8 @@
 #include "base/text.h"
 #include "proof/interface.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/model_diff.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 

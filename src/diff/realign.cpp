@@ -1,16 +1,16 @@
 // Where two models are out of step, the matching says which of two nodes has no counterpart.
 #include "diff/realign.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <string>
-#include <utility>
 
-#include "base/text.h"
 #include "diff/fingerprints.h"
+#include "diff/matching.h"
+#include "proof/claim.h"
 #include "proof/nodes.h"
 #include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
 #include "relayout/proof.h"
 
 namespace relayout {

@@ -1,8 +1,11 @@
-// Single fields of tables for other programs: CSV and Markdown.
+// Single fields of tables: for other programs in CSV and Markdown, bars of text.
 #include "report/fields.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -27,6 +30,15 @@ std::string markdown_code(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '|' ? "\\|" : c == '`' ? "'" : std::string(1, c);
   return "`" + out + "`";
+}
+
+std::string text_bar(double part, double most) {
+  constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  constexpr std::size_t kSigns = 10;  // of the largest bar
+  const auto eighths = static_cast<std::size_t>(std::llround(8 * kSigns * std::clamp(most > 0 ? part / most : 0, 0.0, 1.0)));
+  std::string out;
+  for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
+  return out + std::string(kEighths[eighths % 8]);
 }
 
 }  // namespace relayout

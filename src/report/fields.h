@@ -12,4 +12,7 @@ namespace relayout {
 /// Text in a cell of Markdown: code, so that nothing in it is markup.
 [[nodiscard]] std::string markdown_code(std::string_view text);
 
+/// A bar of text, ten signs long where `part` is `most`: it prints, and shows without colours.
+[[nodiscard]] std::string text_bar(double part, double most);
+
 }  // namespace relayout

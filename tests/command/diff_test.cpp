@@ -70,6 +70,15 @@ TEST_F(DiffCommand, JunitHasACasePerClass) {
   expect_refusal(run({"diff", "a.json", "b.json", "--junit", "d.xml"}), 2, "no effect");
 }
 
+TEST_F(DiffCommand, TracesInOtherForms) {
+  const ProcessResult result = run({"diff", "a.json", "b.json", "--csv", "d.csv", "--markdown", "d.md", "--html", "d.html"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(read_file(folder_ / "d.csv"), AllOf(HasSubstr("b.json,BatchNormalization,1,0,-1,5,0,-5,removed,unknown\r\n"),
+                                                  HasSubstr("b.json,Relu,1,2,1,2,4,2,increased,unknown\r\n")));
+  EXPECT_THAT(read_file(folder_ / "d.md"), HasSubstr("| `Reorder` | 0 | 1 | 0.0 | 3.0 | +3.0 | added |\n"));
+  EXPECT_THAT(read_file(folder_ / "d.html"), AllOf(HasSubstr("Counts"), HasSubstr("Durations"), HasSubstr("██████████")));
+}
+
 TEST_F(DiffCommand, TheFirstOfSeveralIsTheBaseline) {
   const Json report = Json::parse(run({"diff", "a.json", "b.json", "a.json", "--json", "--exit-code"}).out, "report");
   ASSERT_EQ(report.find("comparisons")->size(), 2U);

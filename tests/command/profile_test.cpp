@@ -189,7 +189,7 @@ TEST_F(ProfileCommand, SlowdownFailsTheGate) {
   const std::string head = "g (float[256,256] x) => (float[256,256] y) {\n";
   write_file(folder_ / "a.onnx", TextModel(head + "y = MatMul (x, x)\n}").name_nodes().bytes());
   write_file(folder_ / "b.onnx", TextModel(head + "z = MatMul (x, x)\ny = MatMul (z, x)\n}").name_nodes().bytes());
-  const std::vector<std::string> options{"--threads", "1", "--fail-on-slowdown", "20%"};
+  const std::vector<std::string> options{"--threads", "1", "--fail-on-slowdown", "5%"};
   const auto compare = [&](const char* a, const char* b) {
     std::vector<std::string> arguments{a, b};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -197,7 +197,7 @@ TEST_F(ProfileCommand, SlowdownFailsTheGate) {
   };
   const ProcessResult slower = compare("a.onnx", "b.onnx");
   EXPECT_EQ(slower.code, 1) << slower.out;
-  EXPECT_THAT(slower.out, AllOf(HasSubstr("slower by more than 20 %"), HasSubstr("MatMul_1"), HasSubstr("exit 1")));
+  EXPECT_THAT(slower.out, AllOf(HasSubstr("slower by more than 5 %"), HasSubstr("MatMul_1"), HasSubstr("exit 1")));
   EXPECT_EQ(compare("b.onnx", "a.onnx").code, 0);
   EXPECT_EQ(run({"profile", "a.onnx", "b.onnx", "--repeat", "3", "--fail-on-slowdown", "20%", "--strict"}).code, 1)
       << "three rounds give no interval";

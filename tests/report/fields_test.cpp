@@ -20,5 +20,13 @@ TEST(Fields, Markdown) {
   EXPECT_EQ(markdown_code("a|b`c"), "`a\\|b'c`");
 }
 
+TEST(Fields, Bars) {
+  EXPECT_EQ(text_bar(1, 1), "██████████");
+  EXPECT_EQ(text_bar(1, 4), "██▌");
+  EXPECT_EQ(text_bar(0, 1), "");
+  EXPECT_EQ(text_bar(1, 0), "");
+  EXPECT_EQ(text_bar(9, 1), "██████████");
+}
+
 }  // namespace
 }  // namespace relayout::test
