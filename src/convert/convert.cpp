@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <ratio>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,7 +23,7 @@
 #include "model/walk.h"
 #include "ops/unknown.h"
 #include "passes/pass.h"
-#include "passes/patterns.h"
+#include "passes/selection.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

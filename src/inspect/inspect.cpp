@@ -26,6 +26,7 @@
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/unknown.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

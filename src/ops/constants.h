@@ -46,6 +46,7 @@ class Constants {
 
   /// The constant, or why not: not_constant, overridable, training_info, quantized, too_large.
   [[nodiscard]] std::variant<Constant, Reason> find(const Value& value);
+  [[nodiscard]] bool is_constant(const Value& value) { return std::holds_alternative<Constant>(find(value)); }
   /// Contents of a small constant (parameters, shapes), or nothing.
   [[nodiscard]] std::optional<Tensor> value(const Value& value);
   /// Element type of a value (of a sequence: of its elements), as far as it follows from constants, Casts and declared inputs of the

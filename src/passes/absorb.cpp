@@ -17,6 +17,7 @@
 #include "passes/affine.h"
 #include "passes/fold.h"
 #include "passes/linear_operator.h"
+#include "passes/match.h"
 #include "passes/neighbours.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"

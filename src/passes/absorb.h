@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "passes/fold.h"
+#include "passes/match.h"
 #include "passes/neighbours.h"
 
 namespace relayout {

@@ -19,6 +19,7 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "passes/match.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
@@ -66,7 +67,7 @@ std::optional<Skip> non_finite_channel(const Affine& affine) {
   return std::nullopt;
 }
 
-Match<AffineNode> read_batch_norm(Node& node, PassContext& context) {
+Match<AffineNode> read_batch_norm(const Node& node, PassContext& context) {
   Obstacles obstacles;
   const Attributes attributes(node);
   if (attributes.has_reference()) return Skip{Reason::not_constant, "an attribute is given by the caller of the function"};
@@ -181,7 +182,7 @@ Affine affine_of(const Node& node, std::size_t constant_at, std::vector<double> 
 }
 
 /// Add, Sub, Mul, Div, Sum: one operand constant, the other not.
-Match<AffineNode> read_binary(Node& node, PassContext& context) {
+Match<AffineNode> read_binary(const Node& node, PassContext& context) {
   if (node.inputs().size() != 2 || node.input(0) == nullptr || node.input(1) == nullptr) return NotApplicable{};
   std::array found = {context.constants.find(*node.input(0)), context.constants.find(*node.input(1))};
   const bool is_left = std::holds_alternative<Constant>(found[0]);
@@ -212,11 +213,11 @@ Match<AffineNode> read_binary(Node& node, PassContext& context) {
   return out;
 }
 
-Match<AffineNode> read(Node& node, PassContext& context) {
+Match<AffineNode> read(const Node& node, PassContext& context) {
   if (!is_affine_operator(node) || node.output(0) == nullptr) return NotApplicable{};
   if (node.is("BatchNormalization")) return node.input(0) != nullptr ? read_batch_norm(node, context) : NotApplicable{};
   if (!node.is("Neg")) return read_binary(node, context);
-  if (node.input(0) == nullptr || std::holds_alternative<Constant>(context.constants.find(*node.input(0)))) return NotApplicable{};
+  if (node.input(0) == nullptr || context.constants.is_constant(*node.input(0))) return NotApplicable{};
   Affine affine;
   affine.scale = {-1};
   return AffineNode{&node, 0, std::make_shared<const Affine>(std::move(affine)), {}};
@@ -250,10 +251,10 @@ bool is_affine_operator(const Node& node) {
   return has_trait(node, Trait::affine);
 }
 
-const Match<AffineNode>& read_affine(Node& node, PassContext& context) {
-  const auto known = context.affines.find(&node);
-  if (known != context.affines.end()) return *known->second;
-  return *context.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(read(node, context))).first->second;
+const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
+  const auto known = context.folds.affines.find(&node);
+  if (known != context.folds.affines.end()) return *known->second;
+  return *context.folds.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(read(node, context))).first->second;
 }
 
 }  // namespace relayout

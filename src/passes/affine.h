@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace relayout {
@@ -36,7 +37,7 @@ struct Affine {
 
 /// A node that is an affine function of one operand.
 struct AffineNode {
-  Node* node = nullptr;
+  const Node* node = nullptr;
   std::size_t data = 0;  ///< number of that operand
   std::shared_ptr<const Affine> affine;
   std::optional<Axis> axis;  ///< of the data; none: the same for all elements
@@ -54,6 +55,6 @@ struct AffineNode {
 /// need a constant operand that is one number, or varies along one axis of the data and does not make it grow (a
 /// constant that does would change dims). A refusal says why; not applicable: not an affine at all (integers, two constants, two run-time
 /// operands). Error{invalid} for parameters of different lengths. Answers are remembered while a pass runs.
-[[nodiscard]] const Match<AffineNode>& read_affine(Node& node, PassContext& context);
+[[nodiscard]] const Match<AffineNode>& read_affine(const Node& node, PassContext& context);
 
 }  // namespace relayout

@@ -18,6 +18,7 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

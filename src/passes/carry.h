@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/affine.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace relayout {

@@ -2,12 +2,8 @@
 
 #include "passes/cleanup.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "model/walk.h"
@@ -17,20 +13,6 @@
 #include "relayout/model.h"
 
 namespace relayout {
-namespace {
-
-/// Initializers that a graph's quantization annotations name.
-const std::unordered_set<std::string>& annotated(const Graph& graph, PassContext& context) {
-  const auto [found, is_new] = context.annotated.try_emplace(&graph);
-  if (is_new) {
-    for (const auto& annotation : graph.message()->quantization_annotation()) {
-      for (const auto& entry : annotation.quant_parameter_tensor_names()) found->second.insert(entry.value());
-    }
-  }
-  return found->second;
-}
-
-}  // namespace
 
 bool is_removable(const Node& node) {
   const auto is_known = [](const Node& inner) { return find_op(inner) != nullptr; };
@@ -58,7 +40,7 @@ bool is_removable(const Initializer& initializer, PassContext& context) {
   if (value.is_overridable()) return false;
   // The training graphs see the initializers by name.
   if (value.graph().model().message().training_info_size() > 0) return false;
-  return !annotated(value.graph(), context).contains(value.name());
+  return !context.annotated.contains(value);
 }
 
 void erase_node(Node& node, std::vector<Value*>& freed) {

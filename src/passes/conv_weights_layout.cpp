@@ -26,6 +26,8 @@
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -40,10 +42,10 @@ namespace {
 
 /// Where a convolution's weight comes from.
 struct Origin {
-  Value* stored = nullptr;    ///< what an initializer or a Constant node makes; nullptr when it is neither
-  Node* before = nullptr;     ///< that reads it and is read by the Transpose (DequantizeLinear …), if one does
-  Node* transpose = nullptr;  ///< that reads it or `before`, if one does
-  bool direct = true;         ///< nothing but the Transpose between it and the convolution
+  Value* stored = nullptr;          ///< what an initializer or a Constant node makes; nullptr when it is neither
+  const Node* before = nullptr;     ///< that reads it and is read by the Transpose (DequantizeLinear …), if one does
+  const Node* transpose = nullptr;  ///< that reads it or `before`, if one does
+  bool direct = true;               ///< nothing but the Transpose between it and the convolution
 };
 
 /// Whether element i of the first input becomes element i of the output.
@@ -73,7 +75,7 @@ Origin origin_of(Value& weight) {
 
 /// Readers of a weight, seen through nodes that hand it on.
 struct Readers {
-  std::vector<Node*> convolutions;
+  std::vector<const Node*> convolutions;
   bool others = false;
 };
 
@@ -112,19 +114,19 @@ bool is_typed(const Value& stored) {
 
 /// The operator in front of a Transpose that goes, and its axis behind it.
 struct MovedAxis {
-  Node* node = nullptr;
+  const Node* node = nullptr;
   std::optional<int64_t> axis;  ///< to be set
 };
 
 /// A weight that changes its order.
 struct Reorder {
-  std::vector<Node*> taken;
-  std::vector<Node*> anchors;
+  std::vector<const Node*> taken;
+  std::vector<const Node*> anchors;
   std::string detail;
   Value* stored = nullptr;
-  TensorData data;            ///< in the new order
-  Node* transpose = nullptr;  ///< to be undone; nullptr: one is to be made
-  MovedAxis before = {};      ///< with `transpose`
+  TensorData data;                  ///< in the new order
+  const Node* transpose = nullptr;  ///< to be undone; nullptr: one is to be made
+  MovedAxis before = {};            ///< with `transpose`
 };
 using ReorderMatch = Match<Reorder>;
 
@@ -132,7 +134,7 @@ class WeightsPass {
  public:
   explicit WeightsPass(PassContext& context) : context_(context) {}
 
-  ReorderMatch match(Node& node) {
+  ReorderMatch match(const Node& node) {
     Value* const weight = node.input(*weight_input(node));
     if (weight == nullptr) return NotApplicable{};
     const Origin origin = origin_of(*weight);
@@ -149,9 +151,9 @@ class WeightsPass {
     if (reorder.transpose != nullptr) {
       store(*reorder.stored, std::move(reorder.data));
       context_.constants.forget(*reorder.transpose->output(0));
-      if (reorder.before.axis) set_axis(*reorder.before.node, *reorder.before.axis);
+      if (reorder.before.axis) set_axis(writable(*reorder.before.node), *reorder.before.axis);
       Value& source = *reorder.transpose->input(0);
-      source.graph().attach(source, *reorder.transpose);
+      source.graph().attach(source, writable(*reorder.transpose));
     } else {
       make_transpose(reorder);
     }
@@ -195,7 +197,7 @@ class WeightsPass {
 
   [[nodiscard]] ReorderMatch to_contiguous(const Origin& origin, const Constant& constant) {
     Value& stored = *origin.stored;
-    Node& transpose = *origin.transpose;
+    const Node& transpose = *origin.transpose;
     const std::string name = quote(stored.name());
     if (stored.uses().size() != 1 || stored.is_output() || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
     if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
@@ -282,7 +284,7 @@ void conv_weights_layout(Graph& graph, PassContext& context) {
   WeightsPass pass(context);
   rewrite_each(
       graph, context, [](const Node& node) { return weight_input(node).has_value(); },
-      [&](Node& node, PassContext&) { return pass.match(node); }, [&](Reorder& reorder, PassContext&) { pass.apply(reorder); });
+      [&](const Node& node, PassContext&) { return pass.match(node); }, [&](Reorder& reorder, PassContext&) { pass.apply(reorder); });
 }
 
 }  // namespace relayout

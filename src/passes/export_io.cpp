@@ -6,25 +6,26 @@
 //     float[N, 8, H, W] y                            y = Transpose <perm = [0, 2, 3, 1]> (y.nchw)
 //                                                    float[N, H, W, 8] y
 //
-// Public names stay. Back is recognised by the names too: a model that came with images in this order is somebody else's.
+// Public names stay. Back is recognised by the names too: a model that came with images in this order stays as it is.
 
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/text.h"
 #include "layout/permutation.h"
 #include "passes/cleanup.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "passes/transposes.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
@@ -38,20 +39,20 @@ namespace {
 constexpr std::string_view kSuffix = ".nchw";
 constexpr std::size_t kLeastRank = 4, kLeastNamedRank = 3;
 
-/// What lies in front of and behind convolutions: images.
+/// Values upstream and downstream of convolutions: images.
 class Images {
  public:
   explicit Images(const Graph& graph) {
     for (const Node& node : graph.nodes()) {
       if (!weight_input(node)) continue;
-      if (const Value* const x = node.input(0)) before(*x);
-      if (const Value* const y = node.output(0)) behind(*y);
+      if (const Value* const x = node.input(0)) add_upstream(*x);
+      if (const Value* const y = node.output(0)) add_downstream(*y);
     }
   }
   [[nodiscard]] bool contains(const Value& value) const { return known_.contains(&value); }
 
  private:
-  void before(const Value& start) {
+  void add_upstream(const Value& start) {
     std::vector<const Value*> open{&start};
     while (!open.empty()) {
       const Value* const value = open.back();
@@ -60,152 +61,155 @@ class Images {
       open.insert(open.end(), value->producer()->inputs().begin(), value->producer()->inputs().end());
     }
   }
-  void behind(const Value& start) {
+  void add_downstream(const Value& start) {
     std::vector<const Value*> open{&start};
     while (!open.empty()) {
       const Value* const value = open.back();
       open.pop_back();
-      if (value == nullptr || !behind_.insert(value).second) continue;
+      if (value == nullptr || !downstream_.insert(value).second) continue;
       known_.insert(value);
       for (const Use& use : value->uses()) open.insert(open.end(), use.node->outputs().begin(), use.node->outputs().end());
     }
   }
-  std::unordered_set<const Value*> known_, behind_;
+  std::unordered_set<const Value*> known_, downstream_;
 };
 
-class IoPass {
- public:
-  IoPass(Graph& graph, PassContext& context) : graph_(graph), context_(context), images_(graph) {}
+bool is_ours(const Node& node, const Value& inner, const std::string& name) {
+  return node.is("Transpose") && inner.name().starts_with(name) && !inner.is_output() && node.name() == inner.name() + "/Transpose";
+}
 
-  void run() {
-    for (const std::string& name : context_.options.io_names) check_name(name);
-    const std::vector<Value*> inputs = graph_.inputs(), outputs = graph_.outputs();
-    const bool undo = context_.options.layout == WeightsLayout::contiguous;
-    for (Value* const input : inputs) {
-      if (input->initializer() == nullptr) undo ? undo_input(*input) : do_input(*input);
-    }
-    std::unordered_set<const Value*> done;  // a value may be listed several times
-    for (Value* const output : outputs) {
-      if (done.insert(output).second) undo ? undo_output(*output) : do_output(*output);
-    }
+/// The Transpose that this pass gave an input; nullptr when there is none.
+const Node* input_transpose(const Value& input) {
+  if (input.uses().size() != 1) return nullptr;
+  const Node& node = *input.uses().front().node;
+  const Value* const inner = node.output(0);
+  if (&node.graph() != &input.graph() || inner == nullptr || !is_ours(node, *inner, input.name() + std::string(kSuffix))) return nullptr;
+  const std::size_t rank = permutation_rank(node);
+  return rank >= kLeastNamedRank && permutation_of(node, rank) == from_channels_last(rank) ? &node : nullptr;
+}
+
+const Node* output_transpose(const Value& output) {
+  const Node* const node = output.producer();
+  const Value* const inner = node != nullptr && node->is("Transpose") ? node->input(0) : nullptr;
+  if (inner == nullptr || inner->producer() == nullptr || !is_ours(*node, *inner, output.name() + std::string(kSuffix))) return nullptr;
+  const std::size_t rank = permutation_rank(*node);
+  return rank >= kLeastNamedRank && permutation_of(*node, rank) == to_channels_last(rank) ? node : nullptr;
+}
+
+/// An input or output of the graph that gets a Transpose, or loses the one that it has.
+struct PortRewrite {
+  Value* value;
+  std::size_t rank;
+  const Node* transpose;  ///< nullptr: one is to be made
+};
+
+class PortMatcher {
+ public:
+  PortMatcher(const Graph& graph, const PassOptions& options) : graph_(graph), options_(options), images_(graph) {}
+
+  [[nodiscard]] Match<PortRewrite> match_input(Value& input) const {
+    const Node* const transpose = input_transpose(input);
+    if (undoes()) return undoing(input, transpose);
+    if (transpose != nullptr) return Skip{Reason::already_channels_last, "", Verdict::not_applicable};
+    return match_port(input);
+  }
+
+  [[nodiscard]] Match<PortRewrite> match_output(Value& output) const {
+    const Node* const transpose = output_transpose(output);
+    if (undoes()) return undoing(output, transpose);
+    if (transpose != nullptr) return Skip{Reason::already_channels_last, "", Verdict::not_applicable};
+    if (output.producer() == nullptr) return NotApplicable{};
+    auto found = match_port(output);
+    if (std::holds_alternative<PortRewrite>(found) && is_output_elsewhere(output)) return Skip{Reason::conv_output_captured, {}};
+    return found;
   }
 
  private:
-  void check_name(const std::string& name) const {
-    const auto is_it = [&](const Value* value) { return value->name() == name && value->initializer() == nullptr; };
-    if (std::ranges::any_of(graph_.inputs(), is_it) || std::ranges::any_of(graph_.outputs(), is_it)) return;
-    fail(ErrorKind::usage, "--io: the model has no input or output " + quote(name));
+  [[nodiscard]] bool undoes() const { return options_.layout == WeightsLayout::contiguous; }
+
+  static Match<PortRewrite> undoing(Value& value, const Node* transpose) {
+    if (transpose == nullptr) return NotApplicable{};
+    return PortRewrite{&value, permutation_rank(*transpose), transpose};
   }
 
-  void say(std::string_view what, const Value& value, std::optional<Skip> skip = std::nullopt) {
-    Finding finding{std::string(context_.pass), std::string(what), value.name()};
-    if (skip) {
-      finding.verdict = skip->verdict;
-      finding.reason = skip->reason;
-      finding.detail = std::move(skip->detail);
-    } else {
-      ++context_.rewrites;
-    }
-    context_.findings.push_back(std::move(finding));
-  }
-
-  /// The rank of a port that is to change; nothing when it is not, which is said where somebody might wonder.
-  std::optional<std::size_t> rank_of(std::string_view what, const Value& value) {
-    const auto& names = context_.options.io_names;
+  /// A refusal is told of a port that is named, or is an image.
+  [[nodiscard]] Match<PortRewrite> match_port(Value& value) const {
+    const auto& names = options_.io_names;
     const bool is_named = std::ranges::find(names, value.name()) != names.end();
-    if (!names.empty() && !is_named) return std::nullopt;
+    if (!names.empty() && !is_named) return NotApplicable{};
     const auto declared = value.declared();
     if (!declared || !declared->has_shape) {
-      if (is_named || images_.contains(value)) say(what, value, Skip{Reason::rank_unknown});
-      return std::nullopt;
+      if (is_named || images_.contains(value)) return Skip{Reason::rank_unknown, {}};
+      return NotApplicable{};
     }
     const std::size_t rank = declared->dims.size();
     if (rank < (is_named ? kLeastNamedRank : kLeastRank) || (!is_named && !images_.contains(value))) {
-      if (is_named) say(what, value, Skip{Reason::rank_not_converted, to_string(declared->dims)});
-      return std::nullopt;
+      if (is_named) return Skip{Reason::rank_not_converted, to_string(declared->dims)};
+      return NotApplicable{};
     }
-    if (!is_transposable(declared->type, graph_.opset(""))) {
-      say(what, value, Skip{Reason::type_not_transposable, std::string(name_of(declared->type))});
-      return std::nullopt;
-    }
-    return context_.may_rewrite() ? std::optional(rank) : std::nullopt;
+    if (!is_transposable(declared->type, graph_.opset("")))
+      return Skip{Reason::type_not_transposable, std::string(name_of(declared->type))};
+    return PortRewrite{&value, rank, nullptr};
   }
 
-  void do_input(Value& input) {
-    if (input_transpose(input) != nullptr) return say("input", input, Skip{Reason::already_channels_last, "", Verdict::not_applicable});
-    const auto rank = rank_of("input", input);
-    if (!rank) return;
-    const std::string inner = graph_.model().unique_name(input.name() + std::string(kSuffix));
-    // Readers first: they must not read themselves.
-    Node* const made = insert_transpose(graph_, graph_.nodes().begin(), input, inner, inner + "/Transpose", from_channels_last(*rank));
-    graph_.replace_uses(input, *made->output(0));
-    graph_.set_input(*made, 0, &input);
-    graph_.permute_declared(input, to_channels_last(*rank));
-    say("input", input);
-  }
-
-  void do_output(Value& output) {
-    if (output_transpose(output) != nullptr) return say("output", output, Skip{Reason::already_channels_last, "", Verdict::not_applicable});
-    if (output.producer() == nullptr) return;
-    const auto rank = rank_of("output", output);
-    if (!rank) return;
-    if (is_output_elsewhere(output)) return say("output", output, Skip{Reason::conv_output_captured});
-    Value& inner = graph_.detach(output, graph_.model().unique_name(output.name() + std::string(kSuffix)));
-    (void)insert_transpose(graph_, graph_.nodes().end(), inner, output.name(), inner.name() + "/Transpose", to_channels_last(*rank));
-    graph_.replace_uses(output, inner);
-    graph_.permute_declared(output, to_channels_last(*rank));
-    say("output", output);
-  }
-
-  /// The Transpose that an input was given; nullptr when there is none.
-  [[nodiscard]] static Node* input_transpose(const Value& input) {
-    if (input.uses().size() != 1) return nullptr;
-    Node& node = *input.uses().front().node;
-    const Value* const inner = node.output(0);
-    if (&node.graph() != &input.graph() || inner == nullptr || !is_ours(node, *inner, input.name() + std::string(kSuffix))) return nullptr;
-    const std::size_t rank = permutation_rank(node);
-    return rank >= kLeastNamedRank && permutation_of(node, rank) == from_channels_last(rank) ? &node : nullptr;
-  }
-  [[nodiscard]] static Node* output_transpose(const Value& output) {
-    Node* const node = output.producer();
-    const Value* const inner = node != nullptr && node->is("Transpose") ? node->input(0) : nullptr;
-    if (inner == nullptr || inner->producer() == nullptr || !is_ours(*node, *inner, output.name() + std::string(kSuffix))) return nullptr;
-    const std::size_t rank = permutation_rank(*node);
-    return rank >= kLeastNamedRank && permutation_of(*node, rank) == to_channels_last(rank) ? node : nullptr;
-  }
-  [[nodiscard]] static bool is_ours(const Node& node, const Value& inner, const std::string& name) {
-    return node.is("Transpose") && inner.name().starts_with(name) && !inner.is_output() && node.name() == inner.name() + "/Transpose";
-  }
-
-  void undo_input(Value& input) {
-    Node* const node = input_transpose(input);
-    if (node == nullptr) return;
-    const std::size_t rank = permutation_rank(*node);
-    graph_.replace_uses(*node->output(0), input);
-    graph_.erase(*node);
-    graph_.permute_declared(input, from_channels_last(rank));
-    say("input", input);
-  }
-
-  void undo_output(Value& output) {
-    Node* const node = output_transpose(output);
-    if (node == nullptr) return;
-    const std::size_t rank = permutation_rank(*node);
-    attach_through(graph_, *node);
-    graph_.permute_declared(output, from_channels_last(rank));
-    say("output", output);
-  }
-
-  Graph& graph_;
-  PassContext& context_;
+  const Graph& graph_;
+  const PassOptions& options_;
   Images images_;
 };
+
+void apply_to_input(Graph& graph, const PortRewrite& rewrite) {
+  Value& input = *rewrite.value;
+  if (rewrite.transpose != nullptr) {
+    graph.replace_uses(*rewrite.transpose->output(0), input);
+    graph.erase(writable(*rewrite.transpose));
+    return graph.permute_declared(input, from_channels_last(rewrite.rank));
+  }
+  const std::string inner = graph.model().unique_name(input.name() + std::string(kSuffix));
+  // Readers first: they must not read themselves.
+  Node* const made = insert_transpose(graph, graph.nodes().begin(), input, inner, inner + "/Transpose", from_channels_last(rewrite.rank));
+  graph.replace_uses(input, *made->output(0));
+  graph.set_input(*made, 0, &input);
+  graph.permute_declared(input, to_channels_last(rewrite.rank));
+}
+
+void apply_to_output(Graph& graph, const PortRewrite& rewrite) {
+  Value& output = *rewrite.value;
+  if (rewrite.transpose != nullptr) {
+    attach_through(graph, writable(*rewrite.transpose));
+    return graph.permute_declared(output, from_channels_last(rewrite.rank));
+  }
+  Value& inner = graph.detach(output, graph.model().unique_name(output.name() + std::string(kSuffix)));
+  (void)insert_transpose(graph, graph.nodes().end(), inner, output.name(), inner.name() + "/Transpose", to_channels_last(rewrite.rank));
+  graph.replace_uses(output, inner);
+  graph.permute_declared(output, to_channels_last(rewrite.rank));
+}
+
+void check_name(const Graph& graph, const std::string& name) {
+  const auto is_it = [&](const Value* value) { return value->name() == name && value->initializer() == nullptr; };
+  if (std::ranges::any_of(graph.inputs(), is_it) || std::ranges::any_of(graph.outputs(), is_it)) return;
+  fail(ErrorKind::usage, "--io: the model has no input or output " + quote(name));
+}
 
 }  // namespace
 
 void export_io(Graph& graph, PassContext& context) {
   if (graph.outer() != nullptr || graph.is_function()) return;
-  IoPass(graph, context).run();
+  for (const std::string& name : context.options.io_names) check_name(graph, name);
+  const std::vector<Value*> inputs = graph.inputs(), outputs = graph.outputs();
+  const PortMatcher matcher(graph, context.options);
+  for (Value* const input : inputs) {
+    if (input->initializer() != nullptr) continue;
+    rewrite_one(
+        {"input", input->name()}, context, [&] { return matcher.match_input(*input); },
+        [&](const PortRewrite& rewrite) { apply_to_input(graph, rewrite); });
+  }
+  std::unordered_set<const Value*> done;  // a value may be listed several times
+  for (Value* const output : outputs) {
+    if (!done.insert(output).second) continue;
+    rewrite_one(
+        {"output", output->name()}, context, [&] { return matcher.match_output(*output); },
+        [&](const PortRewrite& rewrite) { apply_to_output(graph, rewrite); });
+  }
 }
 
 }  // namespace relayout

@@ -5,12 +5,11 @@
 //                                                    y = Conv (x.nhwc.nchw, W)
 //
 // The pair computes nothing: standard ONNX has no channels-last convolution. It says that the tensor lies channels-last (or contiguous)
-// from there on; the executor here reads it so (a copy, then a view), others cancel it. Back is recognised by the names, so that a pair of
-// somebody else's stays.
+// from there on; the executor here reads it so (a copy, then a view), others cancel it. Back is recognised by the names, so that a pair
+// that the model came with stays.
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -23,8 +22,11 @@
 #include "layout/shapes.h"
 #include "model/walk.h"
 #include "passes/cleanup.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "passes/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -34,106 +36,124 @@ namespace {
 
 constexpr std::string_view kMiddle = ".nhwc", kInner = ".inner", kBack = "/Back";
 
-class PairPass {
- public:
-  PairPass(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
-
-  /// `shapes` of this graph.
-  void emit(Shapes& shapes) {
-    const LayoutGraph planned = layout_graph(graph_, shapes);
-    const LayoutPlan plan = plan_layout(planned, {context_.options.choice, nullptr});
-    for (const PlannedCopy& copy : plan.copies) {
-      const LayoutValue& value = planned.values[copy.value];
-      const AxisOrder last = order_of(channels_last_axes(value.dims.size()), value.dims);
-      const bool is_pair = (copy.from == last && is_contiguous(copy.to)) || (copy.to == last && is_contiguous(copy.from));
-      if (!is_pair || !is_transposable(value.type, graph_.opset("")) || !context_.may_rewrite()) continue;
-      std::vector<const Node*> readers;
-      bool for_caller = false;
-      for (const LayoutNodeId reader : copy.readers) {
-        if (reader == LayoutNodeId::none) {
-          for_caller = true;
-        } else {
-          readers.push_back(planned.nodes[reader].node);
-        }
-      }
-      write(*graph_.find(value.value->name()), value.dims.size(), readers, for_caller);
-    }
-  }
-
-  void undo() {
-    std::vector<Node*> candidates;
-    for (Node& node : graph_.nodes()) {
-      if (node.is("Transpose") && node.name().ends_with(kBack)) candidates.push_back(&node);
-    }
-    for (Node* const back : candidates) take_out(*back);
-  }
-
- private:
-  void say(const Value& value) {
-    ++context_.rewrites;
-    context_.findings.push_back({std::string(context_.pass), "reorder", value.name()});
-  }
-
-  /// Readers of the copy, nodes that stand for their nested graphs among them.
-  static bool is_among(const Node& node, const Graph& home, const std::vector<const Node*>& readers) {
-    const Node* at = &node;
-    while (&at->graph() != &home && at->graph().owner() != nullptr) at = at->graph().owner();
-    return std::ranges::find(readers, at) != readers.end();
-  }
-
-  void write(Value& value, std::size_t rank, const std::vector<const Node*>& readers, bool for_caller) {
-    const std::string name = value.name();
-    const std::vector<Use> uses(value.uses().begin(), value.uses().end());
-    if (for_caller && (value.producer() == nullptr || is_output_elsewhere(value))) return;
-    Value& source = for_caller ? graph_.detach(value, graph_.model().unique_name(name + std::string(kInner))) : value;
-    // A captured value is turned where it is read.
-    const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph_;
-    const auto place = is_made_here ? std::next(graph_.position_of(*source.producer())) : graph_.nodes().begin();
-    const std::string middle = graph_.model().unique_name(name + std::string(kMiddle));
-    const Node* const there = insert_transpose(graph_, place, source, middle, middle + "/Transpose", to_channels_last(rank));
-    const std::string result = for_caller ? name : graph_.model().unique_name(middle + ".nchw");
-    const Node* const back =
-        insert_transpose(graph_, place, *there->output(0), result, middle + std::string(kBack), from_channels_last(rank));
-    for (const Use& use : uses) {
-      const bool wants_copy = is_among(*use.node, graph_, readers);
-      if (!wants_copy && &source == &value) continue;
-      Value& read = wants_copy ? *back->output(0) : source;
-      use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &read);
-    }
-    say(value);
-  }
-
-  /// Removes the pair that ends in `back`, if it is one.
-  void take_out(Node& back) {
-    Value* const middle = back.input(0);
-    Node* const there = middle != nullptr ? middle->producer() : nullptr;
-    if (there == nullptr || !there->is("Transpose") || there->input(0) == nullptr || back.output(0) == nullptr) return;
-    if (middle->uses().size() != 1 || middle->is_output() || there->name() != middle->name() + "/Transpose" ||
-        back.name() != middle->name() + std::string(kBack)) {
-      return;
-    }
-    const std::size_t rank = permutation_rank(back);
-    if (rank < 3 || permutation_of(back, rank) != from_channels_last(rank) || permutation_of(*there, rank) != to_channels_last(rank))
-      return;
-    Value& source = *there->input(0);
-    Value& result = *back.output(0);
-    if (result.is_output() &&
-        (!source.name().starts_with(result.name() + std::string(kInner)) || source.producer() == nullptr || source.is_output()))
-      return;
-    graph_.set_input(back, 0, &source);
-    graph_.erase(*there);
-    if (result.is_output()) {
-      attach_through(graph_, back);
-    } else {
-      graph_.replace_uses(result, source);
-      graph_.erase(back);
-    }
-    say(result.is_output() ? result : source);
-  }
-
-  Graph& graph_;
-  PassContext& context_;
+/// A pair to write, or to take out.
+struct PairToWrite {
+  Value* value;
+  std::size_t rank;
+  std::vector<const Node*> readers;
+  bool for_caller;
 };
+struct PairToRemove {
+  const Node *there, *back;
+};
+
+/// Readers of the copy, nodes that stand for their nested graphs among them.
+bool is_among(const Node& node, const Graph& home, const std::vector<const Node*>& readers) {
+  const Node* at = &node;
+  while (&at->graph() != &home && at->graph().owner() != nullptr) at = at->graph().owner();
+  return std::ranges::find(readers, at) != readers.end();
+}
+
+Match<PairToWrite> match_copy(const PlannedCopy& copy, const LayoutGraph& planned, const Graph& graph) {
+  const LayoutValue& value = planned.values[copy.value];
+  const AxisOrder last = order_of(channels_last_axes(value.dims.size()), value.dims);
+  const bool is_pair = (copy.from == last && is_contiguous(copy.to)) || (copy.to == last && is_contiguous(copy.from));
+  if (!is_pair || !is_transposable(value.type, graph.opset(""))) return NotApplicable{};
+  PairToWrite out{graph.find(value.value->name()), value.dims.size(), {}, false};
+  for (const LayoutNodeId reader : copy.readers) {
+    if (reader == LayoutNodeId::none) {
+      out.for_caller = true;
+    } else {
+      out.readers.push_back(planned.nodes[reader].node);
+    }
+  }
+  if (out.for_caller && (out.value->producer() == nullptr || is_output_elsewhere(*out.value))) return NotApplicable{};
+  return out;
+}
+
+void write(const PairToWrite& pair, Graph& graph) {
+  Value& value = *pair.value;
+  const std::string name = value.name();
+  const std::vector<Use> uses(value.uses().begin(), value.uses().end());
+  Value& source = pair.for_caller ? graph.detach(value, graph.model().unique_name(name + std::string(kInner))) : value;
+  // A captured value is turned where it is read.
+  const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph;
+  const auto place = is_made_here ? std::next(graph.position_of(*source.producer())) : graph.nodes().begin();
+  const std::string middle = graph.model().unique_name(name + std::string(kMiddle));
+  const Node* const there = insert_transpose(graph, place, source, middle, middle + "/Transpose", to_channels_last(pair.rank));
+  const std::string result = pair.for_caller ? name : graph.model().unique_name(middle + ".nchw");
+  const Node* const back =
+      insert_transpose(graph, place, *there->output(0), result, middle + std::string(kBack), from_channels_last(pair.rank));
+  for (const Use& use : uses) {
+    const bool wants_copy = is_among(*use.node, graph, pair.readers);
+    if (!wants_copy && &source == &value) continue;
+    Value& read = wants_copy ? *back->output(0) : source;
+    use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &read);
+  }
+}
+
+/// The pair that ends in `back`, if it is one.
+Match<PairToRemove> match_back(const Node& back) {
+  const Value* const middle = back.input(0);
+  const Node* const there = middle != nullptr ? middle->producer() : nullptr;
+  if (there == nullptr || !there->is("Transpose") || there->input(0) == nullptr || back.output(0) == nullptr) return NotApplicable{};
+  if (middle->uses().size() != 1 || middle->is_output() || there->name() != middle->name() + "/Transpose" ||
+      back.name() != middle->name() + std::string(kBack)) {
+    return NotApplicable{};
+  }
+  const std::size_t rank = permutation_rank(back);
+  if (rank < 3 || permutation_of(back, rank) != from_channels_last(rank) || permutation_of(*there, rank) != to_channels_last(rank))
+    return NotApplicable{};
+  const Value& source = *there->input(0);
+  const Value& result = *back.output(0);
+  if (result.is_output() &&
+      (!source.name().starts_with(result.name() + std::string(kInner)) || source.producer() == nullptr || source.is_output()))
+    return NotApplicable{};
+  return PairToRemove{there, &back};
+}
+
+void remove(const PairToRemove& pair, Graph& graph) {
+  Node& back = writable(*pair.back);
+  Value& source = *pair.there->input(0);
+  Value& result = *back.output(0);
+  graph.set_input(back, 0, &source);
+  graph.erase(writable(*pair.there));
+  if (result.is_output()) {
+    attach_through(graph, back);
+  } else {
+    graph.replace_uses(result, source);
+    graph.erase(back);
+  }
+}
+
+constexpr std::string_view kFinding = "reorder";
+
+/// `shapes` of this graph.
+void write_pairs(Graph& graph, Shapes& shapes, PassContext& context) {
+  const LayoutGraph planned = layout_graph(graph, shapes);
+  const LayoutPlan plan = plan_layout(planned, {context.options.choice, nullptr});
+  for (const PlannedCopy& copy : plan.copies) {
+    rewrite_one(
+        {kFinding, planned.values[copy.value].value->name()}, context, [&] { return match_copy(copy, planned, graph); },
+        [&](const PairToWrite& pair) { write(pair, graph); });
+  }
+}
+
+void remove_pairs(Graph& graph, PassContext& context) {
+  std::vector<const Node*> candidates;
+  for (const Node& node : graph.nodes()) {
+    if (node.is("Transpose") && node.name().ends_with(kBack) && node.output(0) != nullptr) candidates.push_back(&node);
+  }
+  for (const Node* const back : candidates) {
+    // The finding names the tensor that stays.
+    const Value& result = *back->output(0);
+    const Node* const there = back->input(0) != nullptr ? back->input(0)->producer() : nullptr;
+    const bool stays = result.is_output() || there == nullptr || there->input(0) == nullptr;
+    rewrite_one(
+        {kFinding, (stays ? result : *there->input(0)).name()}, context, [&] { return match_back(*back); },
+        [&](const PairToRemove& pair) { remove(pair, graph); });
+  }
+}
 
 /// Nested graphs first: what they capture is planned as it is there.
 void emit(Graph& graph, Shapes& shapes, PassContext& context) {
@@ -143,7 +163,7 @@ void emit(Graph& graph, Shapes& shapes, PassContext& context) {
       emit(*nested, inner, context);
     }
   }
-  PairPass(graph, context).emit(shapes);
+  write_pairs(graph, shapes, context);
 }
 
 }  // namespace
@@ -151,7 +171,7 @@ void emit(Graph& graph, Shapes& shapes, PassContext& context) {
 void export_transposes(Graph& graph, PassContext& context) {
   if (graph.outer() != nullptr || graph.is_function()) return;
   if (context.options.layout == WeightsLayout::contiguous) {
-    for_each_graph<Nested::before>(graph, [&](Graph& nested) { PairPass(nested, context).undo(); });
+    for_each_graph<Nested::before>(graph, [&](Graph& nested) { remove_pairs(nested, context); });
     return;
   }
   Shapes shapes(graph, context.options.sizes);

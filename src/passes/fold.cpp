@@ -19,7 +19,9 @@
 #include "passes/affine.h"
 #include "passes/cleanup.h"
 #include "passes/linear_operator.h"
+#include "passes/match.h"
 #include "passes/neighbours.h"
+#include "passes/node_access.h"
 #include "passes/operands.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
@@ -138,8 +140,7 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
 /// An affine of constants that cannot be one: what else is in its way comes first if it is worse.
 Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& context) {
   std::size_t data = 0;
-  if (node.inputs().size() == 2 && node.input(0) != nullptr && std::holds_alternative<Constant>(context.constants.find(*node.input(0))))
-    data = 1;
+  if (node.inputs().size() == 2 && node.input(0) != nullptr && context.constants.is_constant(*node.input(0))) data = 1;
   const Neighbours behind = look_behind(node, data, context);
   const Neighbours ahead = look_ahead(node, context);
   if (!behind.found && !ahead.found) {
@@ -156,7 +157,7 @@ Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& 
 
 /// An Add of the new bias behind a MatMul, which has no place for one.
 void add_bias_node(Absorption& part, const std::string& name, PassContext& context) {
-  Node& matmul = *part.target.node;
+  Node& matmul = writable(*part.target.node);
   Graph& graph = matmul.graph();
   Model& model = graph.model();
   Value& result = *matmul.output(0);
@@ -179,7 +180,7 @@ void add_bias_node(Absorption& part, const std::string& name, PassContext& conte
     if (part.target.output_axis.index > 0) set("axis", from_front(part.target.output_axis, part.target.rank));
   }
   Node& node = graph.insert_before(std::next(graph.position_of(matmul)), add);
-  context.exact_biases[&matmul] = {node.input(1), std::move(part.exact)};
+  context.folds.exact_biases[&matmul] = {node.input(1), std::move(part.exact)};
 }
 
 /// β = 1: the new C has the factor in it.
@@ -196,16 +197,16 @@ void apply(Absorption& part, PassContext& context) {
   if (part.adds_node()) {
     add_bias_node(part, name, context);
   } else if (part.bias) {
-    set_constant_input(*target.bias_node, target.bias_input, std::move(*part.bias), name, context);
-    context.exact_biases[target.node] = {target.bias_node->input(target.bias_input), std::move(part.exact)};
-    if (target.node->is("Gemm") && target.beta != 1) set_beta(*target.node);
+    set_constant_input(writable(*target.bias_node), target.bias_input, std::move(*part.bias), name, context);
+    context.folds.exact_biases[target.node] = {target.bias_node->input(target.bias_input), std::move(part.exact)};
+    if (target.node->is("Gemm") && target.beta != 1) set_beta(writable(*target.node));
   }
-  if (part.scale) scale_constant_input(*target.node, target.weight_input, target.weight.data, *part.scale, context);
+  if (part.scale) scale_constant_input(writable(*target.node), target.weight_input, target.weight.data, *part.scale, context);
 }
 
 /// What the node reads takes the name of what it makes (behind an operator), or the place (in front of one).
 void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
-  Node& node = *gone.node;
+  Node& node = writable(*gone.node);
   Graph& graph = node.graph();
   Value& from = *node.input(gone.data);
   Value& to = *node.output(0);
@@ -223,7 +224,7 @@ void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
 
 }  // namespace
 
-Match<AffineFold> match_affine(Node& node, PassContext& context) {
+Match<AffineFold> match_affine(const Node& node, PassContext& context) {
   if (!node.domain().empty()) return Skip{Reason::unknown_op_between, "its domain is " + quote(node.domain())};
   if (node.output(0) == nullptr || biased_matmul(node, context) != nullptr) return NotApplicable{};
   const auto& read = read_affine(node, context);

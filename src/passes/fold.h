@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/linear_operator.h"
+#include "passes/match.h"
 #include "passes/neighbours.h"
 #include "passes/pass.h"
 
@@ -32,15 +33,15 @@ struct Absorption {
 struct AffineFold {
   std::vector<Absorption> parts;
   bool is_behind = true;
-  std::vector<Bypass> path;    ///< goes
-  std::vector<Node*> taken;    ///< the affines among them
-  std::vector<Node*> anchors;  ///< the operators
+  std::vector<Bypass> path;          ///< goes
+  std::vector<const Node*> taken;    ///< the affines among them
+  std::vector<const Node*> anchors;  ///< the operators
   std::string detail;
 };
 
 /// Folds an affine, with whatever affines stand before and behind it, into the operators they belong to: those in front of it if they
 /// can take it up, else those behind it.
-[[nodiscard]] Match<AffineFold> match_affine(Node& node, PassContext& context);
+[[nodiscard]] Match<AffineFold> match_affine(const Node& node, PassContext& context);
 void apply(AffineFold& fold, PassContext& context);
 
 }  // namespace relayout

@@ -27,7 +27,7 @@ bool is_candidate(const Node& node) {
 
 void fold_affine(Graph& graph, PassContext& context) {
   rewrite_each(graph, context, is_candidate, match_affine, apply);
-  context.affines.clear();
+  context.folds.affines.clear();
 }
 
 }  // namespace relayout

@@ -10,7 +10,7 @@ namespace relayout {
 
 void fold_batch_norm(Graph& graph, PassContext& context) {
   rewrite_each(graph, context, [](const Node& node) { return node.op_type() == "BatchNormalization"; }, match_affine, apply);
-  context.affines.clear();
+  context.folds.affines.clear();
 }
 
 }  // namespace relayout

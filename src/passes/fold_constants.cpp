@@ -24,6 +24,8 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "passes/cleanup.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/operands.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
@@ -41,10 +43,10 @@ constexpr Constants::Options kLimits{.budget = int64_t{1} << 20};  ///< operands
 constexpr int64_t kMostInAll = int64_t{64} << 20;                  ///< bytes of results
 
 struct Replacement {
-  Node* node = nullptr;
+  const Node* node = nullptr;
   std::vector<std::pair<Value*, TensorData>> contents;  ///< of the outputs that are read
-  std::vector<Node*> taken;
-  std::vector<Node*> anchors;
+  std::vector<const Node*> taken;
+  std::vector<const Node*> anchors;
   std::string detail;
 };
 
@@ -76,7 +78,7 @@ class ConstantFolding {
     return reason == nullptr || *reason == Reason::too_large;
   }
 
-  Match<Replacement> match(Node& node) {
+  Match<Replacement> match(const Node& node) {
     if (std::holds_alternative<Reason>(decide(node))) return Skip{Reason::too_large, {}};
     if (!is_read_by_others(node)) return NotApplicable{};
     Replacement out{&node, {}, {&node}, {}, {}};
@@ -195,7 +197,7 @@ void apply(Replacement& replacement, PassContext& context) {
     context.constants.forget(*value);
   }
   std::vector<Value*> freed;
-  erase_node(*replacement.node, freed);
+  erase_node(writable(*replacement.node), freed);
   for (Value* value : freed) release(*value, context);
 }
 
@@ -205,7 +207,7 @@ void fold_constants(Graph& graph, PassContext& context) {
   ConstantFolding folding;
   rewrite_each(
       graph, context, [&](const Node& node) { return folding.is_candidate(node); },
-      [&](Node& node, PassContext&) { return folding.match(node); }, apply);
+      [&](const Node& node, PassContext&) { return folding.match(node); }, apply);
 }
 
 }  // namespace relayout

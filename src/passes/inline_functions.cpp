@@ -15,21 +15,23 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "model/function_body.h"
 #include "model/model_builder.h"
 #include "model/walk.h"
-#include "ops/constants.h"
 #include "ops/op_version.h"
 #include "passes/affine.h"
 #include "passes/carry.h"
 #include "passes/cleanup.h"
 #include "passes/linear_operator.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/selection.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
@@ -67,17 +69,14 @@ class Inliner {
  private:
   void run(Graph& top) {
     for (int round = 0; round < kMostRounds; ++round) {
-      std::vector<Node*> calls;
+      std::vector<const Node*> calls;
       collect(top, calls);
       bool changed = false;
-      for (Node* call : calls) {
+      for (const Node* call : calls) {
         check_interrupt();
-        if (!context_.may_rewrite() || inlined_ > kMostInlined || is_excluded(*call, context_.options)) continue;
-        const Graph& function = *function_of(*call);
-        if (!is_needed(*call, function) || !fits(*call, function)) continue;
-        note(*call);
-        expand(*call, function);
-        changed = true;
+        const auto match_call = [&] { return match(*call); };
+        const auto apply = [&](const Expansion& expansion) { expand(writable(*expansion.call), *expansion.function); };
+        if (rewrite_one(FindingSubject(*call), context_, match_call, apply)) changed = true;
       }
       // Calls that are gone may have made constants.
       context_.constants.clear();
@@ -86,20 +85,27 @@ class Inliner {
     }
   }
 
+  struct Expansion {
+    const Node* call;
+    const Graph* function;
+  };
+
+  [[nodiscard]] Match<Expansion> match(const Node& call) {
+    if (inlined_ > kMostInlined || is_excluded(call, context_.options)) return NotApplicable{};
+    const Graph& function = *function_of(call);
+    if (!is_needed(call, function) || !fits(call, function)) return NotApplicable{};
+    return Expansion{&call, &function};
+  }
+
   [[nodiscard]] const Graph* function_of(const Node& node) const {
     const auto found = functions_.find(key_of(node.domain(), node.op_type(), node.message().overload()));
     return found != functions_.end() ? found->second : nullptr;
   }
 
-  void collect(Graph& graph, std::vector<Node*>& calls) const {
-    for_each_node(graph, [&](Node& node) {
+  void collect(const Graph& graph, std::vector<const Node*>& calls) const {
+    for_each_node(graph, [&](const Node& node) {
       if (function_of(node) != nullptr) calls.push_back(&node);
     });
-  }
-
-  void note(const Node& call) {
-    context_.findings.push_back({std::string(context_.pass), call.op_type(), name_in_findings(call)});
-    ++context_.rewrites;
   }
 
   // Whether a fold needs it.
@@ -181,7 +187,7 @@ class Inliner {
     return true;
   }
 
-  [[nodiscard]] bool is_constant(const Value& value) const { return std::holds_alternative<Constant>(context_.constants.find(value)); }
+  [[nodiscard]] bool is_constant(const Value& value) const { return context_.constants.is_constant(value); }
 
   /// The place of a value among its function's inputs, or -1.
   [[nodiscard]] static int64_t input_of(const Graph& function, const Value& value) {
@@ -302,7 +308,7 @@ class Inliner {
                                [&](const Value* input) { return input != nullptr && (is_constant(*input) || is_made_by_linear(input)); });
   }
 
-  /// What is to know of a function whoever calls it.
+  /// Facts about a function that hold for every call.
   struct Facts {
     std::vector<const Node*> norms;
     bool calls_open = false;  ///< it calls a function that is open
@@ -336,16 +342,16 @@ class Inliner {
 
   // Functions that nobody calls any more.
 
-  [[nodiscard]] std::unordered_set<const Graph*> reachable() {
+  [[nodiscard]] std::unordered_set<const Graph*> reachable() const {
     std::unordered_set<const Graph*> out;
-    std::vector<Graph*> open = {&model_.graph()};
+    std::vector<const Graph*> open = {&model_.graph()};
     while (!open.empty()) {
-      std::vector<Node*> calls;
+      std::vector<const Node*> calls;
       collect(*open.back(), calls);
       open.pop_back();
       for (const Node* call : calls) {
         const Graph* const function = function_of(*call);
-        if (out.insert(function).second) open.push_back(const_cast<Graph*>(function));  // the model's own
+        if (out.insert(function).second) open.push_back(function);
       }
     }
     return out;
@@ -358,7 +364,7 @@ class Inliner {
       if (before.contains(function.get()) && !now.contains(function.get())) uncalled.push_back(function.get());
     }
     for (const Graph* function : uncalled) ModelBuilder::erase_function(model_, *function);
-    // Answers by the address of what is gone.
+    // These caches are keyed by nodes and graphs that were just erased.
     context_.constants.clear();
     context_.annotated.clear();
   }

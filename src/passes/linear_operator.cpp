@@ -18,8 +18,10 @@
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "passes/affine.h"
+#include "passes/match.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"
+#include "passes/selection.h"
 #include "passes/skips.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
@@ -139,17 +141,17 @@ std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
 }
 
 /// The Add behind a MatMul that is its bias: of one constant per channel, and nobody else sees what lies between.
-Node* bias_add(const Node& matmul, PassContext& context) {
+const Node* bias_add(const Node& matmul, PassContext& context) {
   const Value* const result = matmul.output(0);
   if (result == nullptr || result->uses().size() != 1 || result->is_output()) return nullptr;
-  Node& add = *result->uses().front().node;
+  const Node& add = *result->uses().front().node;
   const bool is_add = add.is("Add") && &add.graph() == &matmul.graph() && add.output(0) != nullptr;
   return is_add && !is_excluded(add, context.options) ? &add : nullptr;
 }
 
 void find_matmul_bias(LinearOperator& out, PassContext& context) {
   out.is_bias_missing = true;
-  Node* const add = bias_add(*out.node, context);
+  const Node* const add = bias_add(*out.node, context);
   if (add == nullptr) return;
   const auto& read = read_affine(*add, context);
   const auto* const affine = std::get_if<AffineNode>(&read);
@@ -186,8 +188,8 @@ void load_bias(LinearOperator& out, PassContext& context) {
   if (out.node->is("Gemm") && out.bias && out.bias->dims.size() == 2) out.bias_rows = out.bias->dims[0];
   const auto count = checked_mul(out.bias_rows, out.outputs);
   if (!count) invalid(out.node->label() + " has a bias that is too large");
-  const auto exact = context.exact_biases.find(out.node);
-  if (out.bias && exact != context.exact_biases.end() && exact->second.value == out.bias_node->input(out.bias_input)) {
+  const auto exact = context.folds.exact_biases.find(out.node);
+  if (out.bias && exact != context.folds.exact_biases.end() && exact->second.value == out.bias_node->input(out.bias_input)) {
     out.bias_values = exact->second.values;
     return;
   }
@@ -242,7 +244,7 @@ bool is_linear(const Node& node) {
   return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
 }
 
-std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& context) {
+std::variant<LinearOperator, Skip> linear_operator(const Node& node, PassContext& context) {
   Obstacles obstacles;
   const Attributes attributes(node);
   if (attributes.has_reference())
@@ -250,8 +252,8 @@ std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& cont
   if (node.input(0) == nullptr || node.input(1) == nullptr) invalid(node.label() + " has no weight");
   LinearOperator out;
   out.node = &node;
-  if (node.is("MatMul") && !std::holds_alternative<Constant>(context.constants.find(*node.input(1)))) {
-    if (std::holds_alternative<Constant>(context.constants.find(*node.input(0)))) std::swap(out.weight_input, out.data_input);
+  if (node.is("MatMul") && !context.constants.is_constant(*node.input(1))) {
+    if (context.constants.is_constant(*node.input(0))) std::swap(out.weight_input, out.data_input);
   } else if (!node.is("MatMul")) {
     out.bias_node = &node;
   }
@@ -275,10 +277,10 @@ std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& cont
   return out;
 }
 
-Node* biased_matmul(const Node& add, PassContext& context) {
+const Node* biased_matmul(const Node& add, PassContext& context) {
   if (!add.is("Add")) return nullptr;
   for (const Value* input : add.inputs()) {
-    Node* const matmul = input != nullptr ? input->producer() : nullptr;
+    const Node* const matmul = input != nullptr ? input->producer() : nullptr;
     if (matmul == nullptr || !matmul->is("MatMul") || bias_add(*matmul, context) != &add) continue;
     const auto target = linear_operator(*matmul, context);
     const auto* const found = std::get_if<LinearOperator>(&target);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "passes/affine.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace relayout {
@@ -23,7 +24,7 @@ namespace relayout {
 ///     Gemm            [K, N] or [N, K] (transB)
 ///     MatMul          […, K, O] on the right, […, O, K] on the left
 struct LinearOperator {
-  Node* node = nullptr;
+  const Node* node = nullptr;
   std::size_t weight_input = 1;
   std::size_t data_input = 0;
   Constant weight;
@@ -37,7 +38,7 @@ struct LinearOperator {
   double alpha = 1, beta = 1;       ///< Gemm
   bool takes_shift = true;          ///< every output element sums all taps: a shift of the data is a shift of the result
   bool is_bias_missing = false;     ///< MatMul: a bias would be another node
-  Node* bias_node = nullptr;        ///< has the bias among its operands; null without a place for one
+  const Node* bias_node = nullptr;  ///< has the bias among its operands; null without a place for one
   std::size_t bias_input = 2;       ///< of that node
   std::optional<Constant> bias;     ///< none: 0
   std::vector<double> bias_values;  ///< row-major over [bias_rows, outputs], in full precision; with β applied
@@ -63,8 +64,8 @@ struct LinearOperator {
 /// Whether the node is one of the four, whatever its operands are.
 [[nodiscard]] bool is_linear(const Node& node);
 /// Reads one, or says why it cannot be changed. Error{invalid} for a weight or bias that does not fit.
-[[nodiscard]] std::variant<LinearOperator, Skip> linear_operator(Node& node, PassContext& context);
+[[nodiscard]] std::variant<LinearOperator, Skip> linear_operator(const Node& node, PassContext& context);
 /// The MatMul whose bias this Add is, or nullptr.
-[[nodiscard]] Node* biased_matmul(const Node& add, PassContext& context);
+[[nodiscard]] const Node* biased_matmul(const Node& add, PassContext& context);
 
 }  // namespace relayout

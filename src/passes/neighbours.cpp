@@ -16,7 +16,9 @@
 #include "passes/affine.h"
 #include "passes/carry.h"
 #include "passes/linear_operator.h"
+#include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/selection.h"
 #include "passes/skips.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -73,7 +75,7 @@ bool makes_only_constants(const Node& node, PassContext& context, int depth = 0)
          std::ranges::all_of(
              node.outputs(),
              [&](const Value* output) {
-               if (output == nullptr || std::holds_alternative<Constant>(context.constants.find(*output))) return true;
+               if (output == nullptr || context.constants.is_constant(*output)) return true;
                return !output->is_output() && !output->uses().empty() && std::ranges::all_of(output->uses(), [&](const Use& use) {
                  return &use.node->graph() == &node.graph() && makes_only_constants(*use.node, context, depth + 1);
                });
@@ -115,11 +117,11 @@ class Behind {
   /// `affines` are applied to `value`, the last of them first; `reader` is who reads it on the way.
   void climb(const Value* value, const Node* reader, std::vector<AffineNode> affines) {
     for (int steps = 0; value != nullptr && steps < (out_.obstacles.any() ? kNearby : kLongestWay); ++steps) {
-      Node* const producer = value->producer();
+      const Node* const producer = value->producer();
       if (producer == nullptr) break;
       note_other_readers(*value, *reader, out_.obstacles, context_);
       if (is_linear(*producer)) return arrive(*producer, std::move(affines));
-      if (Node* const matmul = biased_matmul(*producer, context_)) return arrive(*matmul, std::move(affines));
+      if (const Node* const matmul = biased_matmul(*producer, context_)) return arrive(*matmul, std::move(affines));
       if (inherits(*producer)) return;
       std::optional<std::size_t> input;
       if (is_affine_operator(*producer)) {
@@ -145,7 +147,7 @@ class Behind {
   [[nodiscard]] Neighbours result() { return std::move(out_); }
 
  private:
-  void arrive(Node& target, std::vector<AffineNode> affines) {
+  void arrive(const Node& target, std::vector<AffineNode> affines) {
     out_.found = true;
     std::ranges::reverse(affines);
     out_.branches.push_back({&target, std::move(affines)});
@@ -179,7 +181,7 @@ class Behind {
   }
 
   /// Adds an affine on the way; false: it ends here. Nothing when it is none.
-  std::optional<bool> take(Node& node, std::vector<AffineNode>& affines, std::optional<std::size_t>& input) {
+  std::optional<bool> take(const Node& node, std::vector<AffineNode>& affines, std::optional<std::size_t>& input) {
     if (is_excluded(node, context_.options)) {
       stop(node, {Reason::excluded, node.label()});
       return false;
@@ -199,7 +201,7 @@ class Behind {
   }
 
   /// Every operand of a Concat has to take up its part.
-  void branch(Node& concat, const std::vector<AffineNode>& affines) {
+  void branch(const Node& concat, const std::vector<AffineNode>& affines) {
     auto parts = cut(concat, affines, context_);
     if (auto* const skip = std::get_if<Skip>(&parts)) return stop(concat, std::move(*skip));
     if (depth_ == kDeepestConcat) return stop(concat, {Reason::concat_branch, concat.label()});
@@ -251,7 +253,7 @@ class Ahead {
 
  private:
   void follow(const Value& value, const Use& use, std::vector<AffineNode> affines, int steps) {
-    Node& node = *use.node;
+    const Node& node = *use.node;
     if (&node.graph() != &value.graph()) {
       out_.found = out_.found || is_linear(node);
       out_.obstacles.note(Reason::other_scope, node.label());
@@ -328,7 +330,7 @@ AffineNode last_in_row(const AffineNode& affine, PassContext& context) {
     const Value& value = *at->output(0);
     if (value.uses().size() != 1 || value.is_output()) break;
     const Use use = value.uses().front();
-    Node& next = *use.node;
+    const Node& next = *use.node;
     if (&next.graph() != &value.graph() || next.output(0) == nullptr) break;
     if (use.index == 0 && passes_through(next, context) && next.output(1) == nullptr) {
       at = &next;

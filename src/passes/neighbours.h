@@ -11,23 +11,23 @@ namespace relayout {
 
 /// A node that a fold takes out of the way: what it reads at `data` takes the place of what it makes.
 struct Bypass {
-  Node* node = nullptr;
+  const Node* node = nullptr;
   std::size_t data = 0;
 };
 
 /// One operator that would take up affines, carried to where its own channels lie. In the order in which they are applied.
 struct Branch {
-  Node* target = nullptr;
+  const Node* target = nullptr;
   std::vector<AffineNode> affines;
 };
 
 /// What lies between affines and the linear operators on one side of them.
 struct Neighbours {
-  bool found = false;            ///< there is a linear operator, reachable or not
-  Obstacles obstacles;           ///< none: every branch can be reached
-  std::vector<Branch> branches;  ///< all or nothing
-  std::vector<Bypass> path;      ///< affines and nodes that only hand on; go with a fold
-  std::vector<Node*> taken;      ///< the affines among them
+  bool found = false;              ///< there is a linear operator, reachable or not
+  Obstacles obstacles;             ///< none: every branch can be reached
+  std::vector<Branch> branches;    ///< all or nothing
+  std::vector<Bypass> path;        ///< affines and nodes that only hand on; go with a fold
+  std::vector<const Node*> taken;  ///< the affines among them
 };
 
 /// From the input of an affine backwards: to one operator, or through Concat to several. Beyond what cannot be passed it only looks

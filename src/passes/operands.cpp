@@ -13,6 +13,7 @@
 #include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "passes/cleanup.h"
+#include "passes/fold_state.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -55,7 +56,7 @@ bool is_equal(const TensorData& a, const TensorData& b) {
 
 /// The weight made of the same data with these factors, if it still is that.
 Value* find_copy(const TensorData& original, const Scale& scale, uint64_t hash, const Node& reader, PassContext& context) {
-  const auto [begin, end] = context.weight_copies.equal_range(hash);
+  const auto [begin, end] = context.folds.weight_copies.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     const WeightCopy& known = at->second;
     const Initializer* const initializer = known.copy->initializer();
@@ -123,7 +124,7 @@ void scale_constant_input(Node& node, std::size_t index, const TensorData& data,
   Value& now = *node.input(index);
   if (&now != &old && now.initializer() != nullptr) {
     const auto scales = now.initializer()->data->scales();
-    context.weight_copies.emplace(hash, WeightCopy{data, scale, &now, {scales.begin(), scales.end()}});
+    context.folds.weight_copies.emplace(hash, WeightCopy{data, scale, &now, {scales.begin(), scales.end()}});
   }
 }
 

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
-#include <variant>
 #include <vector>
 
-#include "model/tensor_data.h"
 #include "ops/constants.h"
+#include "passes/annotated_names.h"
+#include "passes/fold_state.h"
+#include "passes/match.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
@@ -39,57 +38,19 @@ struct PassOptions {
   int threads = 2;
 };
 
-/// A refusal: the reason and what is in the way. Not applicable: the candidate is fine as it is, for this reason.
-struct Skip {
-  Reason reason;
-  std::string detail = {};
-  Verdict verdict = Verdict::skipped;
-};
-/// Not a candidate at all: no finding is written.
-struct NotApplicable {};
-
-struct AffineNode;
-
-/// Everything a rewrite needs, or why not. Matchers only read; applying cannot refuse.
-template <class Rewrite>
-using Match = std::variant<Rewrite, Skip, NotApplicable>;
-
-/// A weight that a fold has made, for others that become the same: of the same stored bytes, in the same order, with the same factors.
-struct WeightCopy {
-  TensorData original;
-  Scale scale;
-  Value* copy;
-  std::vector<std::shared_ptr<const Scale>> stored;  ///< what the copy's data held then: it is not the same copy when that differs
-};
-
-/// A bias that folds have computed, before it was rounded, so that a chain of folds rounds once.
-struct ExactBias {
-  const Value* value = nullptr;  ///< that holds it; when the operator reads another, this says nothing
-  std::vector<double> values;
-};
-
-/// One run's state that passes share.
+/// One run of passes: what they are to do, what they have done, and what they know of the model.
 struct PassContext {
   PassOptions options;
   Constants constants;
   Findings findings;
-  int64_t rewrites = 0;                                         ///< done so far, over all passes
-  std::string_view pass;                                        ///< running now
-  std::unordered_map<const Node*, Skip> skipped;                ///< refusals so far of the running pass
-  std::unordered_multimap<uint64_t, WeightCopy> weight_copies;  ///< by a hash of original and factors
-
-  std::unordered_map<const Node*, ExactBias> exact_biases;                            ///< by linear operator
-  std::unordered_map<const Node*, std::shared_ptr<const Match<AffineNode>>> affines;  ///< see affine.h
-
-  std::unordered_map<const Graph*, std::unordered_set<std::string>> annotated;  ///< see cleanup.cpp
+  int64_t rewrites = 0;                           ///< done so far, over all passes
+  std::string_view pass;                          ///< running now
+  std::unordered_map<const Node*, Skip> skipped;  ///< refusals so far of the running pass
+  FoldState folds;
+  AnnotatedNames annotated;
 
   [[nodiscard]] bool may_rewrite() const noexcept { return options.stop_after < 0 || rewrites < options.stop_after; }
 };
-
-/// The name a node goes by in findings, --only and --exclude: its own, or its first output's.
-[[nodiscard]] std::string name_in_findings(const Node& node);
-/// Whether --only or --exclude leave this node out.
-[[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
 
 /// Everything that is to be said of a pass.
 struct Pass {

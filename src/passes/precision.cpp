@@ -25,6 +25,7 @@
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/precision_plan.h"

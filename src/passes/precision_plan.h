@@ -10,6 +10,7 @@
 
 #include "ops/element_types.h"
 #include "ops/op_signature.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/rounding.h"
 #include "relayout/findings.h"

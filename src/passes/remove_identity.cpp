@@ -17,6 +17,8 @@
 #include "ops/traits.h"
 #include "passes/carry.h"
 #include "passes/cleanup.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -27,9 +29,9 @@ namespace relayout {
 namespace {
 
 struct Removal {
-  Node* node = nullptr;
-  std::vector<Node*> taken;
-  std::vector<Node*> anchors;
+  const Node* node = nullptr;
+  std::vector<const Node*> taken;
+  std::vector<const Node*> anchors;
   std::string detail;
 };
 
@@ -62,7 +64,7 @@ bool is_visible_to_readers(const Value& of, const Value& value) {
   return std::ranges::all_of(of.uses(), [&](const Use& use) { return use.node->graph().find(value.name()) == &value; });
 }
 
-Match<Removal> match_identity(Node& node, PassContext& /*context*/) {
+Match<Removal> match_identity(const Node& node, PassContext& /*context*/) {
   for (std::size_t i = 1; i < node.outputs().size(); ++i) {
     if (node.output(i) != nullptr && !is_unused(*node.output(i))) return NotApplicable{};
   }
@@ -79,7 +81,7 @@ Match<Removal> match_identity(Node& node, PassContext& /*context*/) {
 }
 
 void apply(Removal& removal, PassContext& context) {
-  Node& node = *removal.node;
+  Node& node = writable(*removal.node);
   Graph& graph = node.graph();
   Value& from = *node.input(0);
   Value& to = *node.output(0);

@@ -6,42 +6,56 @@
 // Stays: what a caller sees (graph inputs and outputs, overridable initializers), opset imports, nodes of unknown operators or domains.
 
 #include <algorithm>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "model/walk.h"
 #include "passes/cleanup.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/selection.h"
 #include "relayout/graph.h"
 
 namespace relayout {
 namespace {
 
-void note(PassContext& context, std::string op_type, std::string name) {
-  context.findings.push_back({std::string(context.pass), std::move(op_type), std::move(name)});
+struct DeadNode {
+  const Node* node;
+};
+
+Match<DeadNode> match_dead(const Node& node, PassContext& context) {
+  if (!is_dead(node) || is_excluded(node, context.options)) return NotApplicable{};
+  return DeadNode{&node};
+}
+
+void apply(const DeadNode& dead) {
+  std::vector<Value*> freed;
+  erase_node(writable(*dead.node), freed);
 }
 
 /// Backwards, so that a chain goes in one sweep.
 void remove_nodes(Graph& graph, PassContext& context) {
-  for_each_node_backwards(graph, [&](Node& node) {
-    if (!context.may_rewrite() || !is_dead(node) || is_excluded(node, context.options)) return;
-    note(context, node.op_type(), name_in_findings(node));
-    ++context.rewrites;
-    std::vector<Value*> freed;
-    erase_node(node, freed);
-  });
+  for_each_node_backwards(
+      graph, [&](const Node& node) { rewrite_one(FindingSubject(node), context, [&] { return match_dead(node, context); }, apply); });
+}
+
+struct DeadInitializer {
+  Initializer* initializer;
+};
+
+Match<DeadInitializer> match_dead(Initializer& initializer, PassContext& context) {
+  if (!is_unused(*initializer.value) || !is_removable(initializer, context)) return NotApplicable{};
+  return DeadInitializer{&initializer};
 }
 
 void remove_initializers(Graph& graph, PassContext& context) {
-  for (auto at = graph.initializers().begin(); at != graph.initializers().end() && context.may_rewrite();) {
+  const auto apply = [&](const DeadInitializer& dead) { graph.erase_initializer(*dead.initializer); };
+  for (auto at = graph.initializers().begin(); at != graph.initializers().end();) {
     Initializer& initializer = *at++;
-    if (!is_unused(*initializer.value) || !is_removable(initializer, context)) continue;
-    note(context, "initializer", initializer.value->name());
-    ++context.rewrites;
-    graph.erase_initializer(initializer);
+    rewrite_one({"initializer", initializer.value->name()}, context, [&] { return match_dead(initializer, context); }, apply);
   }
 }
 

@@ -14,7 +14,10 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "model/walk.h"
+#include "passes/match.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
+#include "passes/selection.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -24,7 +27,7 @@ namespace {
 
 class Driver {
  public:
-  Driver(PassContext& context, const std::function<bool(const Node&)>& is_candidate, const std::function<AnyMatch(Node&)>& match)
+  Driver(PassContext& context, const std::function<bool(const Node&)>& is_candidate, const std::function<AnyMatch(const Node&)>& match)
       : context_(context), is_candidate_(is_candidate), match_(match) {}
 
   void run(Graph& graph) {
@@ -45,14 +48,14 @@ class Driver {
 
  private:
   struct Candidate {
-    Node* node;
+    const Node* node;
     Finding finding;
     bool has_finding = false;
     bool is_seen = false;
   };
 
-  void collect(Graph& graph) {
-    for_each_node(graph, [&](Node& node) {
+  void collect(const Graph& graph) {
+    for_each_node(graph, [&](const Node& node) {
       if (!is_candidate_(node)) return;
       numbers_.emplace(&node, candidates_.size());
       candidates_.push_back({&node, {std::string(context_.pass), node.op_type(), name_in_findings(node)}});
@@ -60,7 +63,7 @@ class Driver {
   }
 
   void look_at(std::size_t number) {
-    Node& node = *candidates_[number].node;
+    const Node& node = *candidates_[number].node;
     const bool is_settled = candidates_[number].has_finding && candidates_[number].finding.verdict != Verdict::skipped;
     if (node.erased() || is_settled || !context_.may_rewrite()) return;
     check_interrupt();
@@ -89,7 +92,7 @@ class Driver {
   }
 
   void rewrite(const Rewritable& rewritable) {
-    for (Node* taken : rewritable.taken) {
+    for (const Node* taken : rewritable.taken) {
       const auto number = numbers_.find(taken);
       if (number == numbers_.end()) {
         // Another pass's candidate that this one takes along.
@@ -125,7 +128,7 @@ class Driver {
 
   PassContext& context_;
   const std::function<bool(const Node&)>& is_candidate_;
-  const std::function<AnyMatch(Node&)>& match_;
+  const std::function<AnyMatch(const Node&)>& match_;
   std::vector<Candidate> candidates_;
   Findings beside_;
   std::unordered_map<const Node*, std::size_t> numbers_;
@@ -135,29 +138,24 @@ class Driver {
 }  // namespace
 
 void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(const Node&)>& is_candidate,
-                  const std::function<AnyMatch(Node&)>& match) {
+                  const std::function<AnyMatch(const Node&)>& match) {
   Driver(context, is_candidate, match).run(graph);
 }
 
-std::string name_in_findings(const Node& node) {
-  if (!node.name().empty()) return node.name();
-  for (const Value* output : node.outputs()) {
-    if (output != nullptr) return output->name();
+void apply_one(const FindingSubject& subject, PassContext& context, const std::function<void()>& apply) {
+  Finding finding{std::string(context.pass), std::string(subject.kind), std::string(subject.name)};  // a rewrite may take the name
+  try {
+    apply();
+  } catch (const Error& error) {
+    fail(error.kind(), finding.pass + " at " + finding.op_type + " " + quote(finding.node) + ": " + error.what(), error.hint());
   }
-  return {};
+  ++context.rewrites;
+  context.findings.push_back(std::move(finding));
 }
 
-bool is_excluded(const Node& node, const PassOptions& options) {
-  if (options.only.empty() && options.exclude.empty()) return false;
-  const std::string name = name_in_findings(node);
-  const auto matches = [&](const std::string& glob) { return glob_match(glob, name); };
-  const auto any = [&](const std::vector<std::string>& globs) {
-    for (const std::string& glob : globs) {
-      if (matches(glob)) return true;
-    }
-    return false;
-  };
-  return any(options.exclude) || (!options.only.empty() && !any(options.only));
+void refuse_one(const FindingSubject& subject, PassContext& context, Skip skip) {
+  context.findings.push_back(
+      {std::string(context.pass), std::string(subject.kind), std::string(subject.name), skip.verdict, skip.reason, std::move(skip.detail)});
 }
 
 }  // namespace relayout

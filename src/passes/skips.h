@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace relayout {

@@ -17,6 +17,7 @@
 #include "base/threads.h"
 #include "model/tensor_data.h"
 #include "passes/linear_operator.h"
+#include "passes/match.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"
 #include "relayout/error.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/linear_operator.h"
+#include "passes/match.h"
 #include "passes/skips.h"
 
 namespace relayout {

@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "model/save.h"
+#include "passes/node_access.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"

@@ -1,6 +1,7 @@
-// Patterns of --only, --exclude and their kin that match nothing are errors: a misspelt name must not be taken for success.
+// Which nodes --only and --exclude leave to the passes. A pattern that matches nothing is an error: a misspelt name must not be taken for
+// success.
 
-#include "passes/patterns.h"
+#include "passes/selection.h"
 
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "base/text.h"
 #include "model/walk.h"
+#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -15,12 +17,25 @@
 
 namespace relayout {
 
+bool is_excluded(const Node& node, const PassOptions& options) {
+  if (options.only.empty() && options.exclude.empty()) return false;
+  const std::string& name = name_in_findings(node);
+  const auto matches = [&](const std::string& glob) { return glob_match(glob, name); };
+  const auto any = [&](const std::vector<std::string>& globs) {
+    for (const std::string& glob : globs) {
+      if (matches(glob)) return true;
+    }
+    return false;
+  };
+  return any(options.exclude) || (!options.only.empty() && !any(options.only));
+}
+
 void check_patterns(const Model& model, const PassOptions& options) {
   for (const auto& [option, all] : {std::pair("--only ", &options.only), std::pair("--exclude ", &options.exclude)}) {
     std::vector<std::string> unmatched = *all;
     for_each_node(model, [&](const Node& node) {
       if (unmatched.empty()) return;
-      const std::string name = name_in_findings(node);
+      const std::string& name = name_in_findings(node);
       std::erase_if(unmatched, [&](const std::string& glob) { return glob_match(glob, name); });
     });
     if (!unmatched.empty()) {

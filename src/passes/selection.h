@@ -1,9 +1,13 @@
 #pragma once
 
 #include "passes/pass.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
 
 namespace relayout {
 
+/// Whether --only or --exclude leave this node out.
+[[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
 /// Error{usage} when a pattern of --only or --exclude matches no node of the model: it was meant for something.
 void check_patterns(const Model& model, const PassOptions& options);
 

@@ -1,4 +1,4 @@
-#include "passes/patterns.h"
+#include "passes/selection.h"
 
 #include <gtest/gtest.h>
 

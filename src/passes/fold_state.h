@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "model/tensor_data.h"
+#include "passes/match.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+struct AffineNode;
+
+/// A weight that a fold has made, for others that become the same: of the same stored bytes, in the same order, with the same factors.
+struct WeightCopy {
+  TensorData original;
+  Scale scale;
+  Value* copy;
+  std::vector<std::shared_ptr<const Scale>> stored;  ///< what the copy's data held then: it is not the same copy when that differs
+};
+
+/// A bias that folds have computed, before it was rounded, so that a chain of folds rounds once.
+struct ExactBias {
+  const Value* value = nullptr;  ///< that holds it; when the operator reads another, this says nothing
+  std::vector<double> values;
+};
+
+/// What folds tell later folds, of the same pass and of the next one.
+struct FoldState {
+  std::unordered_multimap<uint64_t, WeightCopy> weight_copies;                        ///< by a hash of original and factors
+  std::unordered_map<const Node*, ExactBias> exact_biases;                            ///< by linear operator
+  std::unordered_map<const Node*, std::shared_ptr<const Match<AffineNode>>> affines;  ///< as read, while no other pass runs
+};
+
+}  // namespace relayout
