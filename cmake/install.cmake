@@ -4,20 +4,24 @@ include(CMakePackageConfigHelpers)
 
 set(relayout_library_dir ${CMAKE_INSTALL_LIBDIR}/relayout)
 
-# The library is for programs that are built where ONNX's development files are: not for what a build root was needed for.
-if(NOT RELAYOUT_BUILD_ROOT)
-  install(TARGETS relayout EXPORT relayout ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY include/relayout DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT relayout NAMESPACE relayout:: FILE relayoutTargets.cmake DESTINATION ${relayout_library_dir}/cmake)
-  configure_package_config_file(cmake/relayoutConfig.cmake.in relayoutConfig.cmake INSTALL_DESTINATION ${relayout_library_dir}/cmake)
-  write_basic_package_version_file(relayoutConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${PROJECT_BINARY_DIR}/relayoutConfig.cmake ${PROJECT_BINARY_DIR}/relayoutConfigVersion.cmake
-    DESTINATION ${relayout_library_dir}/cmake)
+# The library is for programs that are built where ONNX's development files are: where a build root was needed, only its tests want it
+# (cmake --install … --component library).
+set(library COMPONENT library)
+if(RELAYOUT_BUILD_ROOT)
+  list(APPEND library EXCLUDE_FROM_ALL)
 endif()
+install(TARGETS relayout EXPORT relayout ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${library})
+install(DIRECTORY include/relayout DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${library})
+install(EXPORT relayout NAMESPACE relayout:: FILE relayoutTargets.cmake DESTINATION ${relayout_library_dir}/cmake ${library})
+configure_package_config_file(cmake/relayoutConfig.cmake.in relayoutConfig.cmake INSTALL_DESTINATION ${relayout_library_dir}/cmake
+  PATH_VARS relayout_library_dir)
+write_basic_package_version_file(relayoutConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/relayoutConfig.cmake ${PROJECT_BINARY_DIR}/relayoutConfigVersion.cmake
+  DESTINATION ${relayout_library_dir}/cmake ${library})
 
 if(TARGET relayout_onednn)
   set_target_properties(relayout_onednn PROPERTIES INSTALL_RPATH "\$ORIGIN")
-  install(TARGETS relayout_onednn LIBRARY DESTINATION ${relayout_library_dir})
+  install(TARGETS relayout_onednn LIBRARY DESTINATION ${relayout_library_dir} COMPONENT executor)
 endif()
 if(TARGET relayout_cli)
   file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/relayout)

@@ -1,0 +1,32 @@
+# Installs the library into an empty folder, builds the example of testdata/library against it as a user would, and runs it.
+#   cmake -DBUILD=<build folder> -DTOP=<source folder> -DOUT=<folder> -P library_test.cmake
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${OUT})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGN}: ${code}\n${said}")
+  endif()
+  set(said "${said}" PARENT_SCOPE)
+endfunction()
+
+foreach(component IN ITEMS library executor)
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${OUT}/prefix --component ${component})
+endforeach()
+# Every public header is complete without what is not installed.
+file(GLOB headers RELATIVE ${OUT}/prefix/include ${OUT}/prefix/include/relayout/*.h)
+list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE lines)
+list(JOIN lines "\n" lines)
+file(COPY ${TOP}/testdata/library DESTINATION ${OUT})
+file(WRITE ${OUT}/library/headers.cpp "${lines}\n")
+file(APPEND ${OUT}/library/CMakeLists.txt "target_sources(example PRIVATE headers.cpp)\n")
+run(${CMAKE_COMMAND} -S ${OUT}/library -B ${OUT}/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${OUT}/prefix)
+run(${CMAKE_COMMAND} --build ${OUT}/build)
+run(${OUT}/build/example ${TOP}/testdata/resnet18_eighth/model.onnx ${OUT}/result.onnx)
+foreach(wanted IN ITEMS "into '" "20 weights folded, 0 differences unexplained" "first output of dims [1, 100]")
+  string(FIND "${said}" "${wanted}" at)
+  if(at LESS 0)
+    message(FATAL_ERROR "the example does not say ${wanted}:\n${said}")
+  endif()
+endforeach()
