@@ -1,3 +1,4 @@
+// A file that appears under its name whole or not at all, with mode and owner of the one that it replaces.
 #include "model/atomic_file.h"
 
 #include <fcntl.h>

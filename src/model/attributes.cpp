@@ -1,3 +1,4 @@
+// Reads attributes of nodes by type, for files of every age, and resolves those that a function takes from its caller.
 #include "model/attributes.h"
 
 #include <onnx/onnx_pb.h>

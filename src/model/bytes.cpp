@@ -1,3 +1,4 @@
+// Payload bytes in memory, or as a range of a file that is read when needed.
 #include "model/bytes.h"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Checks a model before any pass looks at it: versions, imports, functions, nodes and tensors.
 #include "model/check.h"
 
 #include <onnx/onnx_pb.h>

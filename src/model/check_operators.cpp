@@ -1,3 +1,5 @@
+// Checks nodes of the operators that passes read: numbers of operands, attributes, ranks of weights.
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>

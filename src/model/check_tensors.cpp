@@ -1,3 +1,5 @@
+// Checks the contents of tensors: sizes, dims, sparse indices.
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>

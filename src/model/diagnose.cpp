@@ -1,3 +1,4 @@
+// Says what a file is that is no ONNX model: an archive, a pointer of Git LFS, another framework's format.
 #include "model/diagnose.h"
 
 #include <google/protobuf/io/coded_stream.h>

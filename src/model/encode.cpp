@@ -1,3 +1,4 @@
+// Encodes the parts of messages that are written anew.
 #include "model/encode.h"
 
 #include <google/protobuf/descriptor.h>

@@ -1,3 +1,5 @@
+// Finds the payload of a tensor that lies in a data file, and keeps every location inside the model's folder.
+
 #include <onnx/onnx_pb.h>
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// Writes the nodes of a function as they read in place of one call.
 #include "model/function_body.h"
 
 #include <google/protobuf/unknown_field_set.h>

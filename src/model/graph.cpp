@@ -1,3 +1,4 @@
+// The index over a graph: reading it, and the changes that keep index and messages in step.
 #include "relayout/graph.h"
 
 #include <onnx/onnx_pb.h>

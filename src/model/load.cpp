@@ -1,3 +1,5 @@
+// Reads a model from a file, a stream or a text: walk, parse, build the graphs, check.
+
 #include <google/protobuf/io/coded_stream.h>
 
 #include <filesystem>

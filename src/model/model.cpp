@@ -1,3 +1,4 @@
+// The model: its messages, graphs and functions, and names that are still free.
 #include "relayout/model.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,4 @@
+// Contents of tensors by where the file has them: elided, external, raw or in typed fields; checked against their dims.
 #include "model/origin.h"
 
 #include <google/protobuf/unknown_field_set.h>

@@ -1,3 +1,4 @@
+// Decides for each payload whether it lies in the model file or in a data file, and lays out the data file.
 #include "model/payload_store.h"
 
 #include <tuple>

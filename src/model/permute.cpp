@@ -1,3 +1,4 @@
+// Copies tensors with their dims in another order, in blocks that stay in the cache.
 #include "model/permute.h"
 
 #include <algorithm>

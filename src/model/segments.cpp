@@ -1,3 +1,4 @@
+// Output files as lists of pieces whose sizes are known before a byte is written.
 #include "model/segments.h"
 
 #include <iterator>

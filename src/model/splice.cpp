@@ -1,3 +1,4 @@
+// The model file as it will be written: own fields, graphs and functions in the order of the original file.
 #include "model/splice.h"
 
 #include <onnx/onnx_pb.h>

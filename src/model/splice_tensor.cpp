@@ -1,3 +1,4 @@
+// A tensor in the output file: copied as it was, with a new header, or computed.
 #include "model/splice_tensor.h"
 
 #include <onnx/onnx_pb.h>

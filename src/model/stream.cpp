@@ -1,3 +1,4 @@
+// Writes segments to a file by several threads, a megabyte at a time, and never holds a whole tensor.
 #include "model/stream.h"
 
 #include <fcntl.h>

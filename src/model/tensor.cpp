@@ -1,3 +1,4 @@
+// Tensors in memory: storage, views by strides, dense copies.
 #include "relayout/tensor.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Contents of a tensor as bytes, factors and a permutation: computed in pieces, rounded once.
 #include "model/tensor_data.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Element types with their names and sizes, and arithmetic on dims that cannot overflow.
 #include "relayout/types.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The walk over a model file's encoding: where each message and payload lies, what may be in which, and the skeleton without payloads.
 #include "model/wire.h"
 
 #include <algorithm>

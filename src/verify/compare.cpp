@@ -1,3 +1,4 @@
+// Compares values element by element: errors, bounds, distances in units in the last place.
 #include "verify/compare.h"
 
 #include <algorithm>

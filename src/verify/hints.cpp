@@ -1,3 +1,4 @@
+// Says what would make two different outputs agree: an order of axes, a factor, a shift, an exchange of outputs.
 #include "verify/hints.h"
 
 #include <algorithm>

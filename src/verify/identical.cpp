@@ -1,3 +1,4 @@
+// Tells whether two models are the same bytes, external data included.
 #include "verify/identical.h"
 
 #include <algorithm>

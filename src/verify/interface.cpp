@@ -1,3 +1,4 @@
+// Compares what two graphs declare of their inputs and outputs.
 #include "verify/interface.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The outcome of one output over all its samples, with the sample that says most.
 #include "verify/judge.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Moves weights by one unit in the last place, to see by how much correct evaluations may differ.
 #include "verify/noise.h"
 
 #include <onnx/onnx_pb.h>

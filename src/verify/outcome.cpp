@@ -1,3 +1,5 @@
+// Outcomes of verify as words, and what its results mean as exit codes.
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

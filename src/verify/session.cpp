@@ -1,3 +1,4 @@
+// Runs one model in one mode, and records the values of its nodes where they are asked for.
 #include "verify/session.h"
 
 #include <memory>

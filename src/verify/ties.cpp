@@ -1,3 +1,4 @@
+// Finds the choice between nearly equal numbers that an exact output shows, and counts the elements that rounding may have decided.
 #include "verify/ties.h"
 
 #include <algorithm>

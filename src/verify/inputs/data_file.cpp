@@ -1,3 +1,4 @@
+// Reads values from protobuf files of ONNX's data messages.
 #include "verify/inputs/data_file.h"
 
 #include <onnx/onnx-data_pb.h>

@@ -1,3 +1,4 @@
+// Sizes for the free dims of inputs: stated, demanded by weights, or guessed in attempts.
 #include "verify/inputs/free_dims.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Decodes images and resizes, orders and normalises them as an input wants it.
 #include "verify/inputs/image.h"
 
 #include <algorithm>

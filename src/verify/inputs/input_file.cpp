@@ -1,3 +1,4 @@
+// Reads the contents of one input from a file, by the format that its name or its bytes tell.
 #include "verify/inputs/input_file.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Makes the inputs of a sample: from files, or generated to suit their readers.
 #include "verify/inputs/inputs.h"
 
 #include <algorithm>

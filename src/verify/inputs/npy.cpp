@@ -1,3 +1,5 @@
+// Reads arrays from NumPy's .npy format.
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>

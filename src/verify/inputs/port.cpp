@@ -1,3 +1,4 @@
+// Reads and prints declarations of graph inputs and outputs.
 #include "verify/inputs/port.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,3 +1,4 @@
+// Finds out what an input is for by the operators that read it.
 #include "verify/inputs/roles.h"
 
 #include <onnx/onnx_pb.h>

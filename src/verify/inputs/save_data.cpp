@@ -1,3 +1,4 @@
+// Writes inputs and outputs of a sample in the form of ONNX's backend tests.
 #include "verify/inputs/save_data.h"
 
 #include <onnx/onnx-data_pb.h>

@@ -1,3 +1,5 @@
+// Generates contents for inputs by their role: images, ids, masks, lengths, numbers.
+
 #include <algorithm>
 #include <array>
 #include <cmath>

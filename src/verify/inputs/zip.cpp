@@ -1,3 +1,4 @@
+// Reads single files of a ZIP archive, as .npz has them.
 #include "verify/inputs/zip.h"
 
 #include <zlib.h>

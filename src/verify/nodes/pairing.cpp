@@ -1,3 +1,4 @@
+// Pairs values of two models: by name, and where names are gone by operators and positions.
 #include "verify/nodes/pairing.h"
 
 #include <algorithm>

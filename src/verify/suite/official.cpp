@@ -1,3 +1,4 @@
+// The rule of the ONNX backend test runner for stored outputs.
 #include "verify/suite/official.h"
 
 #include <algorithm>

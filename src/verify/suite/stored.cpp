@@ -1,3 +1,5 @@
+// Verifies a model against the inputs and outputs that are stored beside it.
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
