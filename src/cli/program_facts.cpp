@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/version.h"
@@ -27,7 +28,7 @@ std::string build_id_in(const char* at, std::size_t size) {
     const std::size_t name = aligned(note.n_namesz), text = aligned(note.n_descsz);
     if (name > size - sizeof note || text > size - sizeof note - name) return {};
     const char* const begin = at + sizeof note;
-    if (note.n_type == NT_GNU_BUILD_ID && std::string_view(begin, note.n_namesz) == std::string_view("GNU", 4)) {
+    if (note.n_type == NT_GNU_BUILD_ID && std::string_view(begin, note.n_namesz) == std::string_view("GNU\0", 4)) {
       return {begin + name, note.n_descsz};
     }
     const std::size_t step = sizeof note + name + text;

@@ -1,5 +1,6 @@
 // `relayout report`: what runs of suites have reported, put together and shown in other forms.
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>

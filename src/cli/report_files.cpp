@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/destinations.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "report/json.h"
 #include "report/junit.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -74,7 +73,7 @@ std::string table(const SuiteResult& result) {
 
 std::string stale(const SuiteResult& result) {
   std::vector<Cell> lines;
-  for (const std::string& name : result.stale) lines.push_back({escape(name), Style::bad});
+  for (const std::string& name : result.stale) lines.emplace_back(escape(name), Style::bad);
   return html_lines(lines);
 }
 

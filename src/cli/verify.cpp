@@ -22,7 +22,6 @@
 #include "cli/report_files.h"
 #include "cli/suite.h"
 #include "cli/suite_report.h"
-#include "cli/terminal.h"
 #include "cli/verification_failure.h"
 #include "cli/verify_html.h"
 #include "cli/verify_junit.h"
@@ -33,8 +32,6 @@
 #include "relayout/proof.h"
 #include "relayout/suite.h"
 #include "relayout/types.h"
-#include "report/json.h"
-#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {

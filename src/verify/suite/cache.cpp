@@ -2,7 +2,7 @@
 #include "verify/suite/cache.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <optional>

@@ -2,6 +2,7 @@
 #include "verify/suite/counterparts.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <iterator>
 #include <set>
