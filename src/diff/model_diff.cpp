@@ -25,11 +25,11 @@
 #include "diff/matching.h"
 #include "diff/model_header.h"
 #include "diff/realign.h"
+#include "ops/constants.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
-#include "proof/numbers.h"
 #include "proof/prover.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -180,7 +180,7 @@ class Listing {
     if (b != nullptr) told_b_.insert(b);
     ModelChange& change = add_node(kind, std::string(to_string(issue.what.kind)), a, b);
     change.text = issue.what.text;
-    if (issue.what.kind == Kind::attribute && a != nullptr) describe_attribute(*a, *b, issue, change);
+    if (issue.what.kind == Kind::attribute && a != nullptr && b != nullptr) describe_attribute(*a, *b, issue, change);
   }
 
   [[nodiscard]] const Node* partner_of(const Issue& issue) const {

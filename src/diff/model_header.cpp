@@ -133,7 +133,7 @@ struct EntryRules {
 
 void compare_entries(const Entries& a, const Entries& b, const EntryRules& rules, std::vector<ModelChange>& out) {
   const auto note = [&](ChangeKind kind, const std::string& key, const std::string* before, const std::string* after) {
-    const auto shown = [](const std::string* text) { return text == nullptr ? std::string() : escape(*text); };
+    const std::string was = before != nullptr ? *before : "", is = after != nullptr ? *after : "";
     ModelChange& change = out.emplace_back();
     change.kind = rules.is_harmless ? ChangeKind::explained : kind;
     change.subject = rules.subject;
@@ -141,10 +141,10 @@ void compare_entries(const Entries& a, const Entries& b, const EntryRules& rules
     if (before != nullptr) change.a = key;
     if (after != nullptr) change.b = key;
     const std::string what = rules.noun + (rules.noun.empty() ? "" : " ") + quote(key);
-    change.text = before == nullptr  ? what + " was not there" + (after->empty() ? "" : ": " + quote(*after))
-                  : after == nullptr ? what + " is gone" + (before->empty() ? "" : ": " + quote(*before))
-                                     : what + " is " + quote(*after) + ", was " + quote(*before);
-    change.fields = {{key, shown(before), shown(after)}};
+    change.text = before == nullptr  ? what + " was not there" + (is.empty() ? "" : ": " + quote(is))
+                  : after == nullptr ? what + " is gone" + (was.empty() ? "" : ": " + quote(was))
+                                     : what + " is " + quote(is) + ", was " + quote(was);
+    change.fields = {{key, escape(was), escape(is)}};
   };
   for (const auto& [key, before] : a) {
     const auto after = b.find(key);
