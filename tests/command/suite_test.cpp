@@ -157,7 +157,7 @@ TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
   ASSERT_EQ(warm.code, 0) << warm.err;
   for (const int signal : {SIGINT, SIGTERM}) {
     const ProcessResult result =
-        suite({"--jobs", "2", "--json", "--junit", "r.xml"}, {.signal_after = std::make_pair(warm.seconds / 4, signal)});
+        suite({"--jobs", "2", "--json", "--junit", "r.xml"}, {.signal_after = std::make_pair(warm.seconds / 8, signal)});
     EXPECT_EQ(result.code, signal == SIGINT ? 130 : 143) << result.err;
     const Json document = Json::parse(result.out, "report");
     EXPECT_EQ(document.find("interrupted")->text(), signal == SIGINT ? "SIGINT" : "SIGTERM");
@@ -258,7 +258,7 @@ TEST_F(SuiteCommand, GoesOnWhereItWasInterrupted) {
   for (int i = 0; i < 40; ++i) add_case("more/" + std::to_string(100 + i));
   spoil("b");
   const ProcessResult whole = suite({"--json"});
-  const ProcessResult cut = suite({"--json"}, {.signal_after = std::make_pair(whole.seconds / 2, SIGTERM)});
+  const ProcessResult cut = suite({"--json"}, {.signal_after = std::make_pair(whole.seconds / 4, SIGTERM)});
   ASSERT_EQ(cut.code, 143) << cut.err;
   write_file(folder_ / "cut.json", cut.out);
   const std::size_t done = names(Json::parse(cut.out, "report")).size();

@@ -163,7 +163,7 @@ TEST(MergeSuites, CasesRunByNameNeedTheList) {
   SuiteResult merged = merge_suites(parts, {.names = names});
   merged.stale = whole.stale;
   expect_equal(merged, whole);
-  names.push_back("another");
+  names.emplace_back("another");
   EXPECT_EQ(refusal(parts, {.names = names}), "'another' is missing");
   EXPECT_EQ(merge_suites(parts, {.names = names, .allow_missing = true}).whole.cases, 5);
   EXPECT_THAT(refusal(parts, {.names = std::vector<std::string>{"case1000", "case1001", "case1002"}}),
