@@ -50,6 +50,7 @@ struct ProofResult {
   int64_t near_folds = 0;                ///< those that are not rounded as a fold in double precision would be, but as one in float32 may
   double near_ulp = 0;                   ///< ULP that near folds are off by at most: of a weight, or of the largest term of a bias
   int64_t folded_nodes = 0;              ///< nodes of the first model that those took up
+  int64_t rewritten = 0;                 ///< nodes of the second model that compute what other operators of the first one do together
   int64_t permutations = 0;              ///< tensors stored in another order, byte for byte the same elements
   int64_t tensors_equal = 0;             ///< other constants, byte-equal
   int64_t nodes_equal = 0;               ///< nodes with a counterpart of the same operator and attributes
@@ -66,9 +67,10 @@ struct ProofResult {
 /// from the bytes of both files by formulas of its own (folded weights within 0.501 ULP, biases within half an ULP and the error of the
 /// double-precision sum), finds permuted weights byte-equal, and everything else unchanged. Removed dead code, Identities and chains over
 /// constants are accounted for, and what changes nothing: attributes at their defaults, operator versions that mean the same. Folds that
-/// were evaluated in float32, as other tools do, are explained within the error of such an evaluation and counted apart.
-/// What remains is listed: not proved is an answer, never an error.
-/// Payloads are read in pieces; no model is ever held whole. Errors: io, invalid (a payload cannot be read), interrupted.
+/// were evaluated in float32, as other tools do, are explained within the error of such an evaluation and counted apart. An operator and
+/// the nodes that it stands for (Gelu, LayerNormalization, operators of other domains) are the same when their formulas are, whatever the
+/// order of their operations. What remains is listed: not proved is an answer, never an error. Payloads are read in pieces; no model is
+/// ever held whole. Errors: io, invalid (a payload cannot be read), interrupted.
 [[nodiscard]] ProofResult prove(const Model& a, const Model& b, const ProofOptions& options = {});
 
 }  // namespace relayout

@@ -285,6 +285,7 @@ Json checks_json(const VerifyResult& result) {
 Json proof_json(const ProofResult& proof) {
   Json out = Json::object();
   out.set("proved", proof.proved).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
+  out.set("nodes_rewritten", proof.rewritten);
   out.set("folds_near", proof.near_folds).set("folds_near_ulp", proof.near_ulp);
   out.set("tensors_equal", proof.tensors_equal).set("nodes_equal", proof.nodes_equal).set("nodes_folded", proof.folded_nodes);
   out.set("nodes_bypassed", proof.nodes_bypassed).set("nodes_evaluated", proof.nodes_evaluated).set("nodes_dead", proof.nodes_dead);
@@ -413,6 +414,7 @@ std::string proof_counts(const ProofResult& proof) {
     parts.push_back(counted(proof.permutations, "weight") +
                     (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
   }
+  if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
   parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
   std::string out;
   for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;

@@ -24,8 +24,10 @@ std::vector<Claim> Account::accept(Sides& sides, Look look) {
   accounted_a_.insert(look.bypassed.begin(), look.bypassed.end());
   bypassed_.insert(look.bypassed.begin(), look.bypassed.end());
   accounted_a_.insert(look.folded.begin(), look.folded.end());
-  for (const Node* node : look.folded) folded_.emplace(node, look.fold);
-  if (look.fold != nullptr) folds_.emplace(look.fold, look.near);
+  const Node* const fold = look.fold != nullptr ? &sides.b.in_file(*look.fold) : nullptr;
+  for (const Node* node : look.folded) folded_.emplace(node, fold);
+  for (const Node* node : look.rewritten) rewritten_.insert(&sides.b.in_file(*node));
+  if (fold != nullptr) folds_.emplace(fold, look.near);
   for (const Ref constant : look.constants_a) account_for(sides.a, constant, accounted_a_, true);
   for (const Ref constant : look.constants_b) account_for(sides.b, constant, accounted_b_, false);
   for (const auto& [tensor, is_permuted] : look.tensors) (is_permuted ? permuted_tensors_ : equal_tensors_).insert(tensor);
@@ -33,6 +35,8 @@ std::vector<Claim> Account::accept(Sides& sides, Look look) {
   for (const auto& [a, b] : look.equal_nodes) {
     accounted_a_.insert(a);
     accounted_b_.insert(b);
+    // A node in the body of an operator is no counterpart of one in a file.
+    if (&sides.a.in_file(*a) != a || &sides.b.in_file(*b) != b) continue;
     const bool is_first = partners_b_.emplace(b, a).second && partners_a_.emplace(a, b).second;
     const bool is_other = partners_b_.at(b) != a || partners_a_.at(a) != b;
     if (look.is_exclusive && !is_first && is_other) {
@@ -50,7 +54,8 @@ void Account::account_for(Side& side, Ref constant, std::unordered_set<const Nod
     open.pop_back();
     const Node* const node = ref ? ref.value->producer() : nullptr;
     if (node == nullptr || !side.constant(ref) || !accounted.insert(node).second) continue;
-    if (is_first && !node->is("Constant") && !node->is("Identity") && !node->is("Transpose")) evaluated_.insert(node);
+    if (is_first && &side.in_file(*node) == node && !node->is("Constant") && !node->is("Identity") && !node->is("Transpose"))
+      evaluated_.insert(node);
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       if (node->input(i) != nullptr) open.push_back(side.operand(ref, i));
     }
@@ -72,6 +77,7 @@ ProofResult Account::result() {
     out.near_ulp = std::max(out.near_ulp, near);
   }
   out.folded_nodes = static_cast<int64_t>(folded_.size());
+  out.rewritten = static_cast<int64_t>(rewritten_.size());
   out.permutations = static_cast<int64_t>(permuted_tensors_.size());
   out.tensors_equal = static_cast<int64_t>(equal_tensors_.size());
   out.nodes_equal = static_cast<int64_t>(partners_b_.size());

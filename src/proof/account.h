@@ -53,7 +53,7 @@ class Account {
   Links partners_a_, partners_b_;  ///< first counterpart
   std::unordered_set<const Node*> accounted_a_, accounted_b_;
   Links folded_;  ///< of the first model → by whom
-  std::unordered_set<const Node*> bypassed_, evaluated_, dead_;
+  std::unordered_set<const Node*> bypassed_, evaluated_, dead_, rewritten_;
   std::unordered_map<const Node*, double> folds_;  ///< and how near they are, see Recomputed
   std::unordered_set<const Value*> equal_tensors_, permuted_tensors_;
   std::vector<Issue> issues_;

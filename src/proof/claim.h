@@ -40,6 +40,7 @@ struct Look {
   std::vector<const Node*> nodes_a, nodes_b;           ///< accounted for
   std::vector<const Node*> bypassed;                   ///< of the first model: the second does without
   std::vector<const Node*> folded;                     ///< of the first model: taken up by a linear operator
+  std::vector<const Node*> rewritten;                  ///< of the second model: computes what other nodes of the first one do
   std::vector<Ref> constants_a, constants_b;           ///< used by value, with all that makes them
   std::vector<std::pair<const Value*, bool>> tensors;  ///< of the second model: right; whether stored in another order
   std::vector<std::pair<const Graph*, const Graph*>> graphs;

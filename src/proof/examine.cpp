@@ -94,6 +94,7 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     // One that does nothing is not the other model's that does, nor one of two in a row the other model's only one.
     const bool hands_on = same && is_identity(sides.a, claim.a);
     same = same && hands_on == is_identity(sides.b, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
+    if (same && examine_reordered(sides, claim, look)) return;
     if (same && is_linear(*node_a) && examine_linear(sides, claim, look)) return;
     const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);
     if (both_reshape && examine_reshaped(sides, claim, look)) return;
@@ -102,6 +103,9 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     const bool is_shape = same && traits_of(*node_b).reads(0) != Reads::elements;
     const bool is_constant = (!same || is_shape) && sides.a.constant(claim.a) && sides.b.constant(claim.b);
     if (is_constant) return compare_tensors(sides, claim, look, nullptr);
+    // A call is one formula before it is looked into.
+    const bool is_call = !same && (sides.a.entered(claim.a) || sides.b.entered(claim.b));
+    if (is_call && examine_arithmetic(sides, claim, true, look)) return;
     if (!same && step_down(sides, claim, look)) continue;
     if (!same && examine_moved_quantizer(sides, claim, look)) return;
     const auto step_a = read_step(sides.a, claim.a, false);
@@ -157,9 +161,10 @@ Look examine(Sides& sides, Claim claim) {
     examine_flat(sides, std::move(claim), look);
   } else if (claim.is_plain()) {
     examine_plain(sides, claim, look);
+    if (look.issues.empty()) return look;
     // A Reshape that only one model has: perhaps the elements are the same all the same.
-    Look flat;
-    if (!look.issues.empty() && examine_reshaped(sides, claim, flat)) return flat;
+    Look other;
+    if (examine_reshaped(sides, claim, other) || examine_arithmetic(sides, claim, false, other)) return other;
   } else {
     examine_affine(sides, std::move(claim), look);
   }
@@ -223,11 +228,13 @@ bool step_down(Sides& sides, Claim& claim, Look& look) {
   }
   if (const auto inside = sides.a.entered(claim.a)) {
     look.nodes_a.push_back(node_a);
+    if (sides.a.function_of(*node_a) == nullptr && node_b != nullptr) look.rewritten.push_back(node_b);
     claim.a = *inside;
     return true;
   }
   if (const auto inside = sides.b.entered(claim.b)) {
     look.nodes_b.push_back(node_b);
+    if (sides.b.function_of(*node_b) == nullptr) look.rewritten.push_back(node_b);
     claim.b = *inside;
     return true;
   }
@@ -248,8 +255,9 @@ void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, L
   }
   if (claim.a.value->output_index() != claim.b.value->output_index()) {
     look.issues.push_back(issue_of_reader(sides, Unexplained::Kind::operand, claim,
-                                          "reads output " + std::to_string(claim.b.value->output_index()) + " of " + b.label() +
-                                              " where output " + std::to_string(claim.a.value->output_index()) + " was read"));
+                                          "reads output " + std::to_string(claim.b.value->output_index()) + " of " +
+                                              sides.b.in_file(b).label() + " where output " +
+                                              std::to_string(claim.a.value->output_index()) + " was read"));
   }
   const auto moved = moved_argument(a, b);
   for (const std::string& name : different_attributes(sides.a, claim.a, sides.b, claim.b, ignored)) {
@@ -259,7 +267,7 @@ void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, L
   look.nodes_a.push_back(&a);
   look.nodes_b.push_back(&b);
   if (look.issues.size() == issues) look.equal_nodes.emplace_back(&a, &b);
-  for (std::size_t i = issues; i < look.issues.size(); ++i) look.issues[i].partner = &a;
+  for (std::size_t i = issues; i < look.issues.size(); ++i) look.issues[i].partner = &sides.a.in_file(a);
 }
 
 void examine_nodes(Sides& sides, const Claim& claim, Look& look) {
@@ -353,8 +361,9 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
     return;
   }
-  look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, "stands where " + a->label() + " was"));
-  look.issues.back().partner = a;
+  look.issues.push_back(
+      issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, "stands where " + sides.a.in_file(*a).label() + " was"));
+  look.issues.back().partner = &sides.a.in_file(*a);
   look.nodes_a.push_back(a);
   look.nodes_b.push_back(b);
   for (std::size_t i = 0; i < std::min(a->inputs().size(), b->inputs().size()); ++i) {

@@ -40,6 +40,12 @@ void examine_affine(Sides& sides, Claim claim, Look& look);
 [[nodiscard]] bool examine_reshaped(Sides& sides, const Claim& claim, Look& look);
 void examine_flat(Sides& sides, Claim claim, Look& look);
 
+// arithmetic.cpp
+/// Both values are the same formula of other values. `strictly`: only of such as may well be the same.
+[[nodiscard]] bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& look);
+/// The same for nodes of one operator whose operands are others, or in another order.
+[[nodiscard]] bool examine_reordered(Sides& sides, const Claim& claim, Look& look);
+
 // quantizer.cpp
 /// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
 [[nodiscard]] bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look);

@@ -316,24 +316,24 @@ bool keeps_constants(Sides& sides, const Pair& pair) {
 /// What of the fold into the operator of b is not what it should be.
 void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Step>& absorbed, const Recomputed& found, Look& look) {
   const std::string fold = absorbed.empty() ? "what was there" : "the fold of " + labels_of(absorbed) + " recomputed";
-  const int64_t order = sides.b.order_of(*pair.b.node);
+  const Node& node = sides.b.in_file(*pair.b.node);
+  const int64_t order = sides.b.order_of(node);
   const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
     look.issues.push_back({{kind, name, text, difference.values, difference.largest, false}, order});
   };
   const std::string& weight = pair.b.weight_value.value->name();
   if (!found.obstacle.empty()) {
-    const std::string& gone = absorbed.empty() ? pair.b.node->name() : absorbed.front().node->name();
+    const std::string& gone = absorbed.empty() ? node.name() : absorbed.front().node->name();
     note(Unexplained::Kind::weight, gone.empty() ? weight : gone,
-         (absorbed.empty() ? pair.b.node->label() : labels_of(absorbed)) + " cannot be part of " + quote(weight) + ": " + found.obstacle,
-         {});
+         (absorbed.empty() ? node.label() : labels_of(absorbed)) + " cannot be part of " + quote(weight) + ": " + found.obstacle, {});
   }
   if (found.weight.values > 0) {
     note(Unexplained::Kind::weight, weight, "weight " + quote(weight) + " is not " + fold + " " + found.weight.text(), found.weight);
   }
   if (found.bias.values > 0) {
     const Value* const bias = pair.b.bias_value.value;
-    const std::string name = bias != nullptr ? bias->name() : pair.b.node->name();
-    const std::string what = bias != nullptr ? "bias " + quote(name) : "the missing bias of " + pair.b.node->label();
+    const std::string name = bias != nullptr ? bias->name() : node.name();
+    const std::string what = bias != nullptr ? "bias " + quote(name) : "the missing bias of " + node.label();
     note(Unexplained::Kind::bias, name, what + " is not " + fold + " " + found.bias.text(), found.bias);
   }
 }

@@ -13,10 +13,14 @@
 #include <vector>
 
 #include "model/walk.h"
+#include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/partial_dims.h"
 #include "ops/traits.h"
+#include "ops/value_type.h"
 #include "proof/numbers.h"
+#include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
@@ -26,6 +30,20 @@ namespace relayout::proof {
 namespace {
 
 constexpr int kDeepestCall = 64;
+
+/// Operands of a node of the model, for the body of its operator.
+class BodyOperands : public PartialOperands {
+ public:
+  BodyOperands(Constants& constants, const Node& node) : constants_(constants), node_(node) {}
+  [[nodiscard]] bool has(std::size_t input) override { return node_.input(input) != nullptr; }
+  [[nodiscard]] PartialDims dims(std::size_t input) override { return constants_.dims(*node_.input(input)); }
+  [[nodiscard]] DataType type(std::size_t input) override { return constants_.type_of(*node_.input(input)); }
+  [[nodiscard]] std::optional<PartialContents> contents(std::size_t input) override { return constants_.contents(*node_.input(input)); }
+
+ private:
+  Constants& constants_;
+  const Node& node_;
+};
 
 std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
   std::string key(domain == "ai.onnx" ? std::string_view() : domain);
@@ -40,9 +58,18 @@ Side::Side(const Model& model) : model_(model) {
   for (const auto& function : model.functions()) {
     const onnx::FunctionProto& message = *function->function();
     functions_.emplace(function_key(message.domain(), message.name(), message.overload()), function.get());
-    for (std::size_t i = 0; i < function->inputs().size(); ++i) parameters_.emplace(function->inputs()[i], i);
+    index_inputs(*function);
     index(*function);
   }
+}
+
+void Side::index_inputs(const Graph& function) {
+  for (std::size_t i = 0; i < function.inputs().size(); ++i) parameters_.emplace(function.inputs()[i], i);
+}
+
+const Node& Side::in_file(const Node& node) const {
+  const auto owner = body_owners_.find(&node.graph());
+  return owner == body_owners_.end() ? node : *owner->second;
 }
 
 void Side::index(const Graph& graph) {
@@ -71,12 +98,58 @@ const Graph* Side::function_of(const Node& node) const {
 
 std::optional<Ref> Side::entered(Ref output) {
   const Node* const node = output.value->producer();
-  const Graph* const function = node != nullptr ? function_of(*node) : nullptr;
+  const Graph* function = node != nullptr ? function_of(*node) : nullptr;
+  if (node != nullptr && function == nullptr) function = body_of(*node);
   const auto index = static_cast<std::size_t>(output.value->output_index());
   const int depth = output.call != nullptr ? output.call->depth + 1 : 1;
   if (function == nullptr || depth > kDeepestCall || index >= function->outputs().size()) return std::nullopt;
   const Call& call = calls_.try_emplace({node, output.call}, Call{node, function, output.call, depth}).first->second;
   return resolve({function->outputs()[index], &call});
+}
+
+const Graph* Side::body_of(const Node& node) {
+  const Op* const op = find_op(node);
+  if (op == nullptr || op->body == nullptr) return nullptr;
+  const auto [known, is_new] = bodies_.try_emplace(&node);
+  if (!is_new) return known->second.graph.get();
+  BodyOperands operands(constants_, node);
+  try {
+    known->second = compose(*op, node, operands);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::invalid) throw;
+    return nullptr;
+  }
+  const Graph& body = *known->second.graph;
+  index_inputs(body);
+  body_owners_.emplace(&body, &node);
+  return &body;
+}
+
+DataType Side::type_of(Ref ref) {
+  std::vector<Ref> path;
+  DataType type = DataType::undefined;
+  while ((ref = resolve(ref))) {
+    const auto known = types_.find(ref);
+    if (known != types_.end()) {
+      type = known->second;
+      break;
+    }
+    path.push_back(ref);
+    const Node* const node = ref.value->producer();
+    const auto rule =
+        node != nullptr ? type_rule(*node, ref.value->output_index()) : std::variant<std::monostate, DataType, const Value*>();
+    if (const auto* const like = std::get_if<const Value*>(&rule)) {
+      ref.value = *like;
+    } else if (const auto inside = node != nullptr ? entered(ref) : std::nullopt) {
+      ref = *inside;
+    } else {
+      const auto* const own = std::get_if<DataType>(&rule);
+      type = own != nullptr ? *own : constants_.type_of(*ref.value);
+      break;
+    }
+  }
+  for (const Ref passed : path) types_.emplace(passed, type);
+  return type;
 }
 
 std::optional<Constant> Side::constant(Ref ref) {

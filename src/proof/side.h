@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
@@ -17,7 +18,8 @@
 
 namespace relayout::proof {
 
-/// A call of a model-local function that was entered: what its inputs and attribute references stand for.
+/// A call that was entered, of a model-local function or of an operator with a body (ops/composed.h): what its inputs and attribute
+/// references stand for.
 struct Call {
   const Node* node = nullptr;
   const Graph* function = nullptr;
@@ -57,8 +59,10 @@ class Side {
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   /// Every node, nested graphs and functions included, in order; a node's nested graphs come right before it.
   [[nodiscard]] const std::vector<const Node*>& nodes() const noexcept { return nodes_; }
-  /// Place in nodes().
-  [[nodiscard]] int64_t order_of(const Node& node) const { return order_.at(&node); }
+  /// Place in nodes(); of a node in an operator's body that of the operator.
+  [[nodiscard]] int64_t order_of(const Node& node) const { return order_.at(&in_file(node)); }
+  /// The node itself, or the one that it is in the body of.
+  [[nodiscard]] const Node& in_file(const Node& node) const;
 
   /// The value behind inputs of entered functions.
   [[nodiscard]] Ref resolve(Ref ref) const;
@@ -66,7 +70,7 @@ class Side {
   [[nodiscard]] Ref operand(Ref of, std::size_t index) const;
   /// The model-local function that a node calls, or nullptr.
   [[nodiscard]] const Graph* function_of(const Node& node) const;
-  /// What a function makes of a call's output, or nothing when `output` is none or calls are nested too deeply.
+  /// What a function or an operator's body makes of a call's output, or nothing when `output` is none or calls are nested too deeply.
   [[nodiscard]] std::optional<Ref> entered(Ref output);
 
   /// From now on an input's default is a constant.
@@ -82,13 +86,16 @@ class Side {
   /// Elements of a constant of an integer type.
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(Ref ref);
   /// Element type of a value; undefined where it does not follow from the model.
-  [[nodiscard]] DataType type_of(Ref ref) { return constants_.type_of(*resolve(ref).value); }
+  [[nodiscard]] DataType type_of(Ref ref);
   /// Whether `ref` is a constant whose elements lie in the file: an initializer or Constant, also behind Identity and Transpose. The
   /// nodes on the way are appended to `path`, and the value of initializer or Constant is the result; else nullptr.
   [[nodiscard]] const Value* stored(Ref ref, std::vector<const Node*>* path = nullptr) const;
 
  private:
   void index(const Graph& graph);
+  void index_inputs(const Graph& function);
+  /// What the node computes, as standard operators; nullptr for an operator without a body, or in a form that has none.
+  [[nodiscard]] const Graph* body_of(const Node& node);
   [[nodiscard]] static std::optional<Constant> stored_contents(Ref ref);
 
   const Model& model_;
@@ -99,6 +106,9 @@ class Side {
   std::map<std::string, const Graph*, std::less<>> functions_;
   std::unordered_map<const Value*, std::size_t> parameters_;  ///< inputs of functions, by place
   std::map<std::pair<const Node*, const Call*>, Call> calls_;
+  std::unordered_map<Ref, DataType, RefHash> types_;
+  std::unordered_map<const Node*, FunctionInstance> bodies_;  ///< without a graph: there is none
+  std::unordered_map<const Graph*, const Node*> body_owners_;
 };
 
 /// Reads a node's attributes as they stand within a call.

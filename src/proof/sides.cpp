@@ -67,7 +67,8 @@ int64_t order_of(const Sides& sides, const Claim& claim) {
   return claim.reader != nullptr ? sides.b.order_of(*claim.reader) : 0;
 }
 
-Issue issue_of_node(const Sides& sides, Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text) {
+Issue issue_of_node(const Sides& sides, Unexplained::Kind kind, const Node& looked_at, bool in_first, const std::string& text) {
+  const Node& node = (in_first ? sides.a : sides.b).in_file(looked_at);
   std::string name = node.name();
   for (const Value* output : node.outputs()) {
     if (name.empty() && output != nullptr) name = output->name();

@@ -236,6 +236,9 @@ TEST(VerifyReport, ProofIsPrintedAboveTheOutputs) {
   result.proof->folds = 0;
   result.proof->permutations = 1;
   EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith("proof   1 weight is a byte permutation, 2 tensors byte-equal"));
+  result.proof->rewritten = 12;
+  EXPECT_THAT(verify_text(result, false, {}),
+              testing::StartsWith("proof   1 weight is a byte permutation, 12 operators equal by formula, 2 tensors byte-equal"));
 }
 
 TEST(VerifyReport, V24WhatIsUnexplainedIsNamedWhateverTheVerdict) {

@@ -269,5 +269,43 @@ TEST(ProofIsSound, ProductsThatOtherToolsSpellOtherwise) {
   expect_soundness(products(), 3000);
 }
 
+/// Formulas as exporters write them, and operators that stand for them.
+Pair formulas() {
+  const auto add_all = [](Example example) {
+    for (const auto& [name, value] :
+         std::map<std::string, double>{{"one", 1}, {"two", 2}, {"half", 0.5}, {"root", 1.41421356}, {"eps", 1e-5}}) {
+      example.add(name, Array{DataType::float32, {}, {value}});
+    }
+    for (const char* name : {"s1", "b1", "b2", "s3"}) example.add(name, normal(name, {4}));
+    example.add("last", {2}).add("zero", {0}).add("middle", {2}).add("end", {4});
+    return example.add("sizes", {2, 2});
+  };
+  const std::string head = "g (float[2,3,4] x, float[2,3,4] z) => (float[2,3,4] y, float[2,3,2] v) {";
+  const Example before(
+      head +
+      " a = Add (x, z) am = ReduceMean <axes = [-1]> (a) ad = Sub (a, am) aq = Pow (ad, two) av = ReduceMean <axes = [-1]> (aq)"
+      " ae = Add (av, eps) as = Sqrt (ae) an = Div (ad, as) ak = Mul (an, s1) n = Add (ak, b1)"
+      " t = Transpose <perm = [0, 2, 1]> (n) m = MatMul (n, t) mh = Mul (m, half) p = Softmax (mh) o = MatMul (p, n)"
+      " c = Add (o, b2) d = Div (c, root) e = Erf (d) f = Add (e, one) g0 = Mul (c, f) g1 = Mul (g0, half)"
+      " w = Add (g1, a) wq = Mul (w, w) wv = ReduceMean <axes = [-1]> (wq) we = Add (wv, eps) ws = Sqrt (we) wr = Div (one, ws)"
+      " wn = Mul (w, wr) y = Mul (s3, wn) h = HardSwish (a) i = Sigmoid (h) j = Mul (h, i)"
+      " k1 = Slice (j, zero, middle, last) k2 = Slice (j, middle, end, last) v = Sub (k1, k2) }");
+  const Example after(
+      head +
+      " n, , , a = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (x, z, s1, b1)"
+      " m = com.microsoft.FusedMatMul <alpha = 0.5, transB = 1> (n, n) p = Softmax (m) o = MatMul (p, n) g1 = com.microsoft.BiasGelu (o, "
+      "b2)"
+      " y = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.00001> (g1, a, s3)"
+      " i = HardSigmoid <alpha = 0.16666667163372, beta = 0.5> (a) h = Mul (i, a) j = com.microsoft.QuickGelu <alpha = 1.0> (h)"
+      " k1 = Slice (j, zero, middle, last) k2 = Slice (j, middle, end, last) v = Sub (k1, k2) }");
+  Message message;
+  message.ParseFromString(to_bytes(*add_all(after).model()));
+  return {add_all(before), std::move(message), {{"x", filled("x", {2, 3, 4})}, {"z", filled("z", {2, 3, 4})}}};
+}
+
+TEST(ProofIsSound, OperatorsForFormulas) {
+  expect_soundness(formulas(), 3000);
+}
+
 }  // namespace
 }  // namespace relayout::test

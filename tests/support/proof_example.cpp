@@ -125,7 +125,8 @@ double BatchNorm::shift(std::size_t channel) const {
 }
 
 Example::Example(std::string_view graph, int opset) {
-  const std::string text = "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + ", \"own\" : 1]> " + std::string(graph);
+  const std::string text =
+      "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + ", \"own\" : 1, \"com.microsoft\" : 1]> " + std::string(graph);
   message_.ParseFromString(text_format::to_binary(text, FileFormat::onnx_text));
 }
 

@@ -1,0 +1,149 @@
+// Values that are computed by other nodes in the two models, but by the same formula: an operator and the nodes that it was written as, or
+// operands in another order.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "proof/claim.h"
+#include "proof/examine.h"
+#include "proof/formula.h"
+#include "proof/match.h"
+#include "proof/nodes.h"
+#include "proof/numbers.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Roundings in which numbers of two spellings may differ: 1 / √2 divided by or multiplied with, and each as it is stored.
+constexpr double kRoundings = 4;
+
+/// How two formulas are compared.
+struct Reading {
+  bool by_name = true;         ///< values that both models have are not looked into
+  bool is_strict = true;       ///< only what may well be the same is paired, else whatever fits
+  bool takes_uniform = false;  ///< constants whose elements are all the same are numbers
+  bool may_differ = false;     ///< numbers may differ, and are told
+};
+constexpr std::array<Reading, 7> kReadings = {{{.by_name = true},
+                                               {.by_name = false},
+                                               {.by_name = true, .takes_uniform = true},
+                                               {.by_name = true, .is_strict = false},
+                                               {.by_name = false, .is_strict = false},
+                                               {.by_name = true, .is_strict = false, .may_differ = true},
+                                               {.by_name = false, .is_strict = false, .may_differ = true}}};
+
+double tolerance_of(DataType type) {
+  // Operators have their numbers in float32 whatever their operands are.
+  const int bits = type == DataType::float16 || type == DataType::bfloat16 ? fraction_bits(type) : fraction_bits(DataType::float32);
+  return kRoundings * std::ldexp(0.5, -bits);
+}
+
+bool is_made_elsewhere(const Model& model, const Value& value) {
+  const Value* const namesake = model.graph().find(value.name());
+  return namesake != nullptr && namesake->producer() != nullptr;
+}
+
+bool may_be_same(Sides& sides, Ref a, Ref b, const Reading& reading) {
+  if (sides.a.constant(a) || sides.b.constant(b)) {
+    const auto found = sides.tensor_difference(a, b);
+    return found && (found->values == 0 || !reading.is_strict);
+  }
+  const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
+  if (node_a == nullptr && node_b == nullptr) return sides.same_input(*a.value, *b.value);
+  if (!reading.is_strict) return true;
+  if (a.value->name() == b.value->name()) return true;
+  if (reading.by_name) return !is_made_elsewhere(sides.b.model(), *a.value) && !is_made_elsewhere(sides.a.model(), *b.value);
+  return node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
+}
+
+std::optional<Match> match(Sides& sides, const Formula& a, const Formula& b, double tolerance, const Reading& reading) {
+  Matcher matcher(a, b, tolerance, [&](Ref of_a, Ref of_b) { return may_be_same(sides, of_a, of_b, reading); });
+  if (reading.may_differ) matcher.let_numbers_differ();
+  return matcher.run() ? std::optional(matcher.match()) : std::nullopt;
+}
+
+std::string text_of(double number) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.9g", number);
+  return out.data();
+}
+
+void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, const Formula& b, const Match& found, Look& look) {
+  const Node* const node = claim.b.value->producer();
+  for (const auto& [of_a, of_b] : found.other_numbers) {
+    look.issues.push_back(issue_of_reader(sides, Unexplained::Kind::tensor,
+                                          {claim.a, claim.b, {}, {}, {}, {}, node != nullptr ? node : claim.reader},
+                                          "computes with " + text_of(of_b) + " where " + text_of(of_a) + " was"));
+  }
+  look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
+  look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
+  look.constants_a.insert(look.constants_a.end(), a.numbers.begin(), a.numbers.end());
+  look.constants_b.insert(look.constants_b.end(), b.numbers.begin(), b.numbers.end());
+  if (found.other_numbers.empty() && !b.nodes.empty()) look.rewritten.push_back(node);
+  for (const auto& [of_a, of_b] : found.pairs) {
+    look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b.nodes.empty() ? claim.reader : node});
+  }
+}
+
+/// Whether the two nodes have operands of the same kind in the same order, as far as can be seen from here.
+bool have_like_operands(Sides& sides, const Claim& claim) {
+  const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
+  if (a.inputs().size() != b.inputs().size()) return false;
+  for (std::size_t i = 0; i < a.inputs().size(); ++i) {
+    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
+    if (!of_a || !of_b) return !of_a && !of_b;
+    if (of_a.value->name() == of_b.value->name()) continue;
+    const Node *const node_a = of_a.value->producer(), *const node_b = of_b.value->producer();
+    const bool is_constant = sides.a.constant(of_a).has_value();
+    const bool is_same_kind = node_a != nullptr && node_b != nullptr ? same_operator(*node_a, *node_b) : node_a == node_b;
+    if (is_constant != sides.b.constant(of_b).has_value() || (!is_constant && !is_same_kind)) return false;
+    const Ref other = sides.b.operand(claim.b, 1 - std::min<std::size_t>(i, 1));
+    if (other && other.value->name() == of_a.value->name()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool examine_reordered(Sides& sides, const Claim& claim, Look& look) {
+  const Node& node = *claim.b.value->producer();
+  return (node.is("Add") || node.is("Mul")) && !have_like_operands(sides, claim) && examine_arithmetic(sides, claim, true, look);
+}
+
+bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& look) {
+  if (!claim.a || !claim.b) return false;
+  const double tolerance = tolerance_of(sides.b.type_of(claim.b));
+  const auto read = [&](Side& side, Shapes& shapes, Ref ref, const Model& other, const Reading& reading) {
+    FormulaReader reader(side, shapes, reading.by_name ? &other.graph() : nullptr);
+    if (reading.takes_uniform) reader.take_uniform_constants();
+    return reader.read(ref);
+  };
+  for (const Reading& reading : kReadings) {
+    const auto a = read(sides.a, sides.shapes_a, claim.a, sides.b.model(), reading);
+    const auto b = read(sides.b, sides.shapes_b, claim.b, sides.a.model(), reading);
+    if (!a || !b || (a->nodes.empty() && b->nodes.empty())) continue;
+    // Of two single nodes there is nothing to read but the order of their operands.
+    const bool is_plain = a->nodes.empty() || b->nodes.empty() || (a->nodes.size() == 1 && b->nodes.size() == 1);
+    if (!reading.is_strict && (strictly || is_plain)) continue;
+    if (const auto found = match(sides, *a, *b, tolerance, reading)) {
+      accept_formulas(sides, claim, *a, *b, *found, look);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace relayout::proof

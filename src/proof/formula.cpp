@@ -1,0 +1,409 @@
+// Reads how a value is computed from values upstream, in one form for all spellings, so that an operator and the nodes that it stands for
+// can be compared.
+
+#include "proof/formula.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proof/nodes.h"
+#include "proof/numbers.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Formulas are read up to this depth and number of atoms; what lies further upstream is taken as it is.
+constexpr int kDeepest = 48;
+constexpr std::size_t kMostAtoms = 128;
+constexpr int kMostHalves = 64;
+/// Elements of a constant that is looked at for whether they are all the same.
+constexpr int64_t kMostUniform = 1 << 16;
+
+/// Functions of one operand without attributes.
+constexpr auto kFunctions = std::to_array<std::string_view>({"Erf", "Exp", "Log", "Sigmoid", "Softplus", "Tanh"});
+
+std::string text_of(double number) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.17g", number);
+  return out.data();
+}
+
+std::string text_of(const Sum& sum) {
+  std::string out = text_of(sum.constant);
+  for (const Product& term : sum.terms) {
+    out += '+' + text_of(term.coefficient);
+    for (const Factor& factor : term.factors) out += '*' + std::to_string(factor.atom) + '^' + std::to_string(factor.halves);
+  }
+  return out;
+}
+
+/// What tells an atom from another one.
+std::string text_of(const Atom& atom) {
+  if (atom.kind == Atom::Kind::leaf) {
+    std::array<char, 64> out{};
+    std::snprintf(out.data(), out.size(), "%p %p", static_cast<const void*>(atom.origin.value), static_cast<const void*>(atom.origin.call));
+    return out.data();
+  }
+  std::string out = atom.kind == Atom::Kind::sum ? "sum" : "function " + atom.function;
+  for (const Sum& argument : atom.arguments) out += " (" + text_of(argument) + ")";
+  return out;
+}
+
+/// A permutation that exchanges the last two axes and leaves the others.
+bool is_matrix_transposition(const std::vector<int64_t>& permutation) {
+  const auto rank = std::ssize(permutation);
+  for (std::ptrdiff_t i = 0; i < rank; ++i) {
+    const std::ptrdiff_t wanted = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
+    if (permutation[static_cast<std::size_t>(i)] != wanted) return false;
+  }
+  return rank >= 2;
+}
+
+bool is_arithmetic(const Node& node) {
+  // Before opset 7 operands were broadcast by attributes.
+  return node.domain().empty() && node.opset() >= 7;
+}
+
+}  // namespace
+
+std::optional<Formula> FormulaReader::read(Ref ref) {
+  top_ = side_.resolve(ref);
+  formula_.value = value_of(top_);
+  if (has_failed_) return std::nullopt;
+  return std::move(formula_);
+}
+
+Sum FormulaReader::value_of(Ref ref) {
+  ref = side_.resolve(ref);
+  if (!ref) {
+    has_failed_ = true;
+    return {};
+  }
+  const auto known = values_.find(ref);
+  if (known != values_.end()) return known->second;
+  ++depth_;
+  Sum out = is_leaf(ref) ? leaf(ref) : value_of_node(ref);
+  --depth_;
+  out.origin = ref;
+  if (out.constant == 0 && out.terms.size() == 1 && out.terms[0].coefficient == 1 && out.terms[0].factors.size() == 1) {
+    Atom& atom = formula_.atoms[out.terms[0].factors[0].atom];
+    if (out.terms[0].factors[0].halves == 2 && !atom.origin) atom.origin = ref;
+  }
+  values_.emplace(ref, out);
+  return out;
+}
+
+bool FormulaReader::is_leaf(Ref ref) {
+  const Node* const node = ref.value->producer();
+  if (has_failed_ || node == nullptr || depth_ > kDeepest || formula_.atoms.size() > kMostAtoms) return true;
+  const bool is_call = side_.entered(ref).has_value();
+  if (ref.value->output_index() != 0 && !is_call) return true;
+  const DataType type = side_.type_of(ref);
+  if (type == DataType::undefined ? ref.call == nullptr && !is_call : !is_real(type)) return true;
+  if (side_.constant(ref)) return true;
+  if (other_ == nullptr || ref == top_ || ref.call != nullptr) return false;
+  const Value* const namesake = other_->find(ref.value->name());
+  return namesake != nullptr && namesake->producer() != nullptr;
+}
+
+Sum FormulaReader::value_of_node(Ref ref) {
+  const Node& node = *ref.value->producer();
+  const std::size_t nodes = formula_.nodes.size();
+  formula_.nodes.push_back(&node);
+  if (is_identity(side_, ref)) return value_of(side_.operand(ref, 0));
+  if (Terms found = matrix_product(ref)) return std::move(*found);
+  if (is_arithmetic(node) && ref.value->output_index() == 0) {
+    for (const auto read : {&FormulaReader::arithmetic, &FormulaReader::power_of, &FormulaReader::function_of, &FormulaReader::composition,
+                            &FormulaReader::normalization, &FormulaReader::mean_of}) {
+      if (Terms found = (this->*read)(ref)) return std::move(*found);
+    }
+  }
+  if (const auto inside = side_.entered(ref)) {
+    Sum found = value_of(*inside);
+    const bool is_one = found.constant == 0 && found.terms.size() == 1 && found.terms[0].factors.size() == 1;
+    const Atom* const atom = is_one ? &formula_.atoms[found.terms[0].factors[0].atom] : nullptr;
+    // No arithmetic, but another operator within the call: that is left for whoever compares the two calls.
+    const bool is_inner = atom != nullptr && atom->kind == Atom::Kind::leaf && atom->origin.call != ref.call && atom->origin == *inside;
+    if (!is_inner) return found;
+  }
+  formula_.nodes.resize(nodes);
+  return leaf(ref);
+}
+
+FormulaReader::Terms FormulaReader::arithmetic(Ref ref) {
+  const Node& node = *ref.value->producer();
+  if (node.is("Neg")) return times(value_of(side_.operand(ref, 0)), -1);
+  if (node.is("Reciprocal")) return power(value_of(side_.operand(ref, 0)), -2);
+  if (node.is("Sqrt")) return power(value_of(side_.operand(ref, 0)), 1);
+  if (node.is("Sum")) {
+    Sum out;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) out = plus(std::move(out), operand(ref, i, i == 0 ? 1 : 0));
+    return out;
+  }
+  const bool is_known = node.is("Add") || node.is("Sub") || node.is("Mul") || node.is("Div");
+  if (!is_known) return std::nullopt;
+  const Sum a = operand(ref, 0, 1), b = operand(ref, 1, 0);
+  if (node.is("Add")) return plus(a, b);
+  if (node.is("Sub")) return plus(a, b, -1);
+  return node.is("Mul") ? times(a, b) : times(a, power(b, -2));
+}
+
+FormulaReader::Terms FormulaReader::power_of(Ref ref) {
+  if (!ref.value->producer()->is("Pow")) return std::nullopt;
+  const auto exponent = number(side_.operand(ref, 1), side_.operand(ref, 0));
+  constexpr double kLargest = 8;
+  if (!exponent || std::abs(*exponent) > kLargest || *exponent == 0 || 2 * *exponent != std::round(2 * *exponent)) return std::nullopt;
+  return power(value_of(side_.operand(ref, 0)), static_cast<int>(2 * *exponent));
+}
+
+FormulaReader::Terms FormulaReader::function_of(Ref ref) {
+  const Node& node = *ref.value->producer();
+  const AttributeReader attributes(node, ref.call);
+  std::string name;
+  if (std::ranges::find(kFunctions, std::string_view(node.op_type())) != kFunctions.end()) {
+    name = node.op_type();
+  } else if (node.is("HardSigmoid")) {
+    name = "HardSigmoid " + text_of(attributes.real("alpha", 0.2F)) + " " + text_of(attributes.real("beta", 0.5F));
+  }
+  if (name.empty() || attributes.is_open()) return std::nullopt;
+  return function(std::move(name), {value_of(side_.operand(ref, 0))});
+}
+
+/// The definitions of the ONNX specification.
+FormulaReader::Terms FormulaReader::composition(Ref ref) {
+  const Node& node = *ref.value->producer();
+  const bool is_known = node.is("Gelu") || node.is("HardSwish") || node.is("Mish") || node.is("Swish");
+  if (!is_known) return std::nullopt;
+  const AttributeReader attributes(node, ref.call);
+  const bool is_tanh = attributes.text("approximate", "none") == "tanh";
+  const double alpha = attributes.real("alpha", 1);
+  if (attributes.is_open()) return std::nullopt;
+  const Sum x = value_of(side_.operand(ref, 0));
+  if (node.is("HardSwish")) {
+    return times(x, function("HardSigmoid " + text_of(static_cast<double>(1.0F / 6)) + " " + text_of(0.5), {x}));
+  }
+  if (node.is("Mish")) return times(x, function("Tanh", {function("Softplus", {x})}));
+  if (node.is("Swish")) return times(x, function("Sigmoid", {times(x, alpha)}));
+  const double root = std::sqrt(is_tanh ? 2 * std::numbers::inv_pi : 0.5);
+  constexpr double kCubic = 0.044715;
+  const Sum inner = times(is_tanh ? plus(x, times(power(x, 6), kCubic)) : x, root);
+  return times(times(x, plus({1, {}, {}}, function(is_tanh ? "Tanh" : "Erf", {inner}))), 0.5);
+}
+
+/// 1 / √(mean (value²) + ε)
+Sum FormulaReader::inverse_root_mean_square(const Sum& value, const std::string& axes, double epsilon) {
+  return power(plus(function("ReduceMean" + axes, {power(value, 4)}), {epsilon, {}, {}}), -1);
+}
+
+FormulaReader::Terms FormulaReader::normalization(Ref ref) {
+  const Node& node = *ref.value->producer();
+  const bool is_centered = node.is("LayerNormalization");
+  if (!is_centered && !node.is("RMSNormalization")) return std::nullopt;
+  const AttributeReader attributes(node, ref.call);
+  const Ref data = side_.operand(ref, 0);
+  int64_t axis = attributes.integer("axis", -1);
+  const auto dims = data && axis >= 0 ? shapes_.of(data) : std::nullopt;
+  if (dims) axis -= std::ssize(*dims);
+  constexpr int64_t kMostDims = 64;
+  if (attributes.is_open() || axis >= 0 || axis < -kMostDims) return std::nullopt;
+  std::string axes;
+  for (; axis < 0; ++axis) axes += " " + std::to_string(axis);
+  Sum x = value_of(data);
+  if (is_centered) x = plus(x, function("ReduceMean" + axes, {x}), -1);
+  Sum out = times(times(x, inverse_root_mean_square(x, axes, attributes.real("epsilon", 1e-5F))), operand(ref, 1));
+  return side_.operand(ref, 2) ? plus(std::move(out), operand(ref, 2)) : out;
+}
+
+FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
+  const Node& node = *ref.value->producer();
+  if (!node.is("ReduceMean")) return std::nullopt;
+  const AttributeReader attributes(node, ref.call);
+  std::vector<int64_t> axes = attributes.integers("axes");
+  if (const Ref given = side_.operand(ref, 1)) axes = side_.integers(given).value_or(std::vector<int64_t>());
+  const std::string text = axes_text(std::move(axes), side_.operand(ref, 0));
+  if (text.empty() || attributes.integer("keepdims", 1) != 1 || attributes.is_open()) return std::nullopt;
+  return function("ReduceMean" + text, {value_of(side_.operand(ref, 0))});
+}
+
+std::string FormulaReader::axes_text(std::vector<int64_t> axes, Ref of) {
+  const auto dims = shapes_.of(of);
+  for (int64_t& axis : axes) {
+    if (axis >= 0 && !dims) return {};
+    if (axis >= 0) axis -= std::ssize(*dims);
+  }
+  std::ranges::sort(axes);
+  std::string out;
+  for (const int64_t axis : axes) out += " " + std::to_string(axis);
+  return out;
+}
+
+/// Products of matrices that are both computed; transpositions and factors in front of either are parts of the product.
+FormulaReader::Terms FormulaReader::matrix_product(Ref ref) {
+  const Node& node = *ref.value->producer();
+  const bool is_fused = node.op_type() == "FusedMatMul" && node.domain() == "com.microsoft";
+  if (!is_fused && !node.is("MatMul")) return std::nullopt;
+  const AttributeReader attributes(node, ref.call);
+  const bool moves_batch = attributes.integer("transBatchA", 0) != 0 || attributes.integer("transBatchB", 0) != 0;
+  const std::array<bool, 2> transposes = {attributes.integer("transA", 0) != 0, attributes.integer("transB", 0) != 0};
+  const double alpha = is_fused ? attributes.real("alpha", 1) : 1;
+  const Ref a = side_.operand(ref, 0), b = side_.operand(ref, 1);
+  if (!a || !b || moves_batch || attributes.is_open() || side_.constant(a) || side_.constant(b)) return std::nullopt;
+  const Matrix left = matrix(a), right = matrix(b);
+  const auto letter = [](bool is_transposed) { return is_transposed ? 'T' : 'N'; };
+  const std::string name =
+      std::string("MatMul ") + letter(left.is_transposed != transposes[0]) + letter(right.is_transposed != transposes[1]);
+  return times(function(name, {left.value, right.value}), alpha * left.factor * right.factor);
+}
+
+FormulaReader::Matrix FormulaReader::matrix(Ref ref) {
+  Matrix out;
+  for (int passed = 0; passed < kDeepest && !is_leaf(ref); ++passed) {
+    const Node& node = *ref.value->producer();
+    const bool is_scaled = is_arithmetic(node) && (node.is("Mul") || node.is("Div"));
+    std::size_t data = 0;
+    if (is_scaled) {
+      auto factor = number(side_.operand(ref, 1), side_.operand(ref, 0));
+      if (!factor && node.is("Mul")) {
+        factor = number(side_.operand(ref, 0), side_.operand(ref, 1));
+        data = 1;
+      }
+      if (!factor || *factor == 0) break;
+      out.factor *= node.is("Mul") ? *factor : 1 / *factor;
+    } else if (is_matrix_transposition(written_permutation(node, ref.call))) {
+      out.is_transposed = !out.is_transposed;
+    } else if (!is_identity(side_, ref)) {
+      break;
+    }
+    formula_.nodes.push_back(&node);
+    ref = side_.operand(ref, data);
+  }
+  out.value = leaf(ref);
+  return out;
+}
+
+Sum FormulaReader::operand(Ref ref, std::size_t index, std::size_t other) {
+  const Ref at = side_.operand(ref, index);
+  if (const auto found = number(at, side_.operand(ref, other))) return {*found, {}, {}};
+  return value_of(at);
+}
+
+std::optional<double> FormulaReader::number(Ref ref, Ref other) {
+  const Ref given = ref;
+  constexpr int kMostCasts = 8;
+  for (int passed = 0; ref && passed < kMostCasts && !side_.constant(ref); ++passed) {
+    const Node* const node = ref.value->producer();
+    if (node == nullptr || !(node->is("CastLike") || node->is("Cast") || node->is("Identity"))) return std::nullopt;
+    if (!is_real(side_.type_of(ref))) return std::nullopt;
+    ref = side_.operand(ref, 0);
+  }
+  const auto constant = ref ? side_.constant(ref) : std::nullopt;
+  const auto values = constant ? side_.reals(ref, takes_uniform_ ? kMostUniform : 1) : std::nullopt;
+  if (!values || values->empty() || !fits_into(constant->dims, other)) return std::nullopt;
+  if (std::ranges::any_of(*values, [&](double value) { return value != values->front(); })) return std::nullopt;
+  formula_.numbers.push_back(given);
+  return values->front();
+}
+
+/// Whether a constant of these dims makes the value that it meets no larger.
+bool FormulaReader::fits_into(const Dims& constant, Ref other) {
+  if (constant.empty()) return true;
+  const auto dims = other ? shapes_.of(other) : std::nullopt;
+  if (!dims || dims->size() < constant.size()) return false;
+  return std::equal(constant.rbegin(), constant.rend(), dims->rbegin(), [](int64_t own, int64_t met) { return own == 1 || own == met; });
+}
+
+Sum FormulaReader::leaf(Ref ref) {
+  return {0, {{1, {{intern({Atom::Kind::leaf, {}, {}, ref}), 2}}}}, ref};
+}
+
+Sum FormulaReader::function(std::string name, std::vector<Sum> arguments) {
+  return {0, {{1, {{intern({Atom::Kind::function, std::move(name), std::move(arguments), {}}), 2}}}}, {}};
+}
+
+std::size_t FormulaReader::intern(Atom atom) {
+  const auto [known, is_new] = known_.try_emplace(text_of(atom), formula_.atoms.size());
+  if (is_new) formula_.atoms.push_back(std::move(atom));
+  return known->second;
+}
+
+Sum FormulaReader::plus(Sum a, const Sum& b, double factor) {
+  a.origin = {};
+  a.constant += factor * b.constant;
+  for (Product term : b.terms) {
+    term.coefficient *= factor;
+    add(a, std::move(term));
+  }
+  return a;
+}
+
+void FormulaReader::add(Sum& to, Product term) {
+  const auto at = std::ranges::lower_bound(to.terms, term.factors, {}, &Product::factors);
+  if (at == to.terms.end() || at->factors != term.factors) {
+    to.terms.insert(at, std::move(term));
+    return;
+  }
+  at->coefficient += term.coefficient;
+  if (at->coefficient == 0) has_failed_ = true;
+}
+
+Sum FormulaReader::times(const Sum& a, double number) {
+  return times(a, Sum{number, {}, {}});
+}
+
+Sum FormulaReader::times(const Sum& a, const Sum& b) {
+  Product out = as_product(a);
+  const Product other = as_product(b);
+  out.coefficient *= other.coefficient;
+  if (out.coefficient == 0) has_failed_ = true;
+  for (const Factor& factor : other.factors) {
+    const auto at = std::ranges::lower_bound(out.factors, factor.atom, {}, &Factor::atom);
+    if (at == out.factors.end() || at->atom != factor.atom) {
+      out.factors.insert(at, factor);
+      continue;
+    }
+    // x / x is not 1 where x is 0, and √x · √x is not x where x is negative.
+    if ((at->halves > 0) != (factor.halves > 0) || (at->halves % 2 != 0 && factor.halves % 2 != 0)) has_failed_ = true;
+    at->halves += factor.halves;
+  }
+  if (out.factors.empty()) return {out.coefficient, {}, {}};
+  return {0, {std::move(out)}, {}};
+}
+
+/// A sum of several terms is an atom of the product.
+Product FormulaReader::as_product(const Sum& sum) {
+  if (sum.terms.empty()) return {sum.constant, {}};
+  if (sum.constant == 0 && sum.terms.size() == 1) return sum.terms[0];
+  return {1, {{intern({Atom::Kind::sum, {}, {sum}, sum.origin}), 2}}};
+}
+
+Sum FormulaReader::power(const Sum& base, int halves) {
+  Product out = as_product(base);
+  const bool is_root = halves % 2 != 0;
+  if (is_root && (out.coefficient != 1 || out.factors.size() != 1 || out.factors[0].halves != 2)) {
+    out = {1, {{intern({Atom::Kind::sum, {}, {base}, base.origin}), 2}}};  // √(x²) is not x
+  }
+  for (Factor& factor : out.factors) {
+    if (!is_root && factor.halves % 2 != 0 && halves % 4 == 0) has_failed_ = true;
+    factor.halves = is_root ? halves : factor.halves * (halves / 2);
+    if (std::abs(factor.halves) > kMostHalves) has_failed_ = true;
+  }
+  if (out.factors.empty()) return {std::pow(out.coefficient, halves / 2.0), {}, {}};
+  out.coefficient = std::pow(out.coefficient, halves / 2);
+  return {0, {std::move(out)}, {}};
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "proof/formula.h"
+#include "proof/side.h"
+
+namespace relayout::proof {
+
+/// How alike two values must be to be taken for each other.
+using MayPair = std::function<bool(Ref a, Ref b)>;
+
+/// What makes two formulas one.
+struct Match {
+  std::vector<RefPair> pairs;                            ///< values that must be the same then
+  std::vector<std::pair<double, double>> other_numbers;  ///< numbers that are not, of the first and the second formula
+};
+
+/// Pairs what two formulas are made of. Numbers are the same within `tolerance`, relative to either.
+class Matcher {
+ public:
+  Matcher(const Formula& a, const Formula& b, double tolerance, MayPair may_pair)
+      : a_(a), b_(b), tolerance_(tolerance), may_pair_(std::move(may_pair)) {}
+  /// From now on numbers may differ, and are listed.
+  void let_numbers_differ() { may_differ_ = true; }
+  /// Whether the formulas have one form; the first pairing that is found, in match().
+  [[nodiscard]] bool run() { return same(a_.value, b_.value); }
+  [[nodiscard]] const Match& match() const noexcept { return match_; }
+
+ private:
+  [[nodiscard]] bool same(const Sum& a, const Sum& b);
+  [[nodiscard]] bool same_form(const Sum& a, const Sum& b);
+  [[nodiscard]] bool same(const Product& a, const Product& b);
+  [[nodiscard]] bool same(const Factor& a, const Factor& b);
+  [[nodiscard]] bool same_atoms(const Atom& a, const Atom& b);
+  /// All of one list with all of the other, in any order.
+  template <class Part>
+  [[nodiscard]] bool pair_up(const std::vector<Part>& a, const std::vector<Part>& b);
+  [[nodiscard]] bool pair(Ref a, Ref b);
+  [[nodiscard]] bool same_number(double a, double b);
+  /// Tries; what did not hold leaves no trace.
+  template <class Attempt>
+  [[nodiscard]] bool attempt(const Attempt& attempt);
+
+  const Formula &a_, &b_;
+  double tolerance_;
+  MayPair may_pair_;
+  Match match_;
+  bool may_differ_ = false;
+  int steps_ = 0;
+};
+
+}  // namespace relayout::proof

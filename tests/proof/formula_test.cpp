@@ -1,0 +1,264 @@
+// Operators and the nodes that they stand for: what is one formula, and what misses it by a number, an axis, an operand or a reader.
+
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "relayout/proof.h"
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+using Kind = Unexplained::Kind;
+
+Array number(double value) {
+  return {DataType::float32, {}, {rounded(value, DataType::float32)}};
+}
+
+/// x [2, 3, 4], r [2, 3, 4] → y of the same dims, with numbers that the definitions of operators hold.
+Example written(const std::string& nodes) {
+  return Example("g (float[2,3,4] x, float[2,3,4] r) => (float[2,3,4] y) { " + nodes + " }")
+      .add("scale", normal("scale", {4}))
+      .add("bias", normal("bias", {4}))
+      .add("shift", normal("shift", {4}))
+      .add("half", number(0.5))
+      .add("one", number(1))
+      .add("two", number(2))
+      .add("three", number(3))
+      .add("root2", number(1.4142135623730951))
+      .add("root2pi", number(0.7978845608028654))
+      .add("cubic", number(0.044715))
+      .add("epsilon", number(1e-5))
+      .add("alpha", number(1.702));
+}
+
+/// The same model with one number moved by a thousandth.
+Example with_other(Example example, const char* name) {
+  onnx::TensorProto& tensor = example.tensor(name);
+  float value = 0;
+  std::memcpy(&value, tensor.raw_data().data(), sizeof value);
+  value *= 1.001F;
+  tensor.set_raw_data(&value, sizeof value);
+  return example;
+}
+
+const std::string kErf = "d = Div (x, root2) e = Erf (d) s = Add (e, one) ";
+const std::string kTanh = "p = Pow (x, three) c = Mul (p, cubic) a = Add (x, c) i = Mul (a, root2pi) t = Tanh (i) s = Add (t, one) ";
+const std::string kNormal =
+    "m = ReduceMean <axes = [-1]> (v) d = Sub (v, m) q = Pow (d, two) w = ReduceMean <axes = [-1]> (q) e = Add (w, epsilon) "
+    "s = Sqrt (e) n = Div (d, s) ";
+const std::string kScaled = "k = Mul (n, scale) y = Add (k, bias)";
+const std::string kRoot =
+    "q = Pow (v, two) w = ReduceMean <axes = [-1]> (q) e = Add (w, epsilon) s = Sqrt (e) n = Div (one, s) k = Mul (v, n) "
+    "y = Mul (scale, k)";
+
+TEST(ProofOfFormulas, GeluHoweverItIsWritten) {
+  const Example fused = written("y = com.microsoft.Gelu (x)");
+  for (const std::string rest :
+       {"p = Mul (x, s) y = Mul (p, half)", "p = Mul (x, half) y = Mul (p, s)", "p = Mul (s, half) y = Mul (x, p)"}) {
+    const ProofResult result = prove(written(kErf + rest), fused);
+    EXPECT_TRUE(is_proved(result)) << rest;
+    EXPECT_EQ(result.rewritten, 1);
+    EXPECT_TRUE(is_proved(prove(fused, written(kErf + rest)))) << rest;
+    EXPECT_FALSE(prove(written(kErf + rest), written("y = com.microsoft.FastGelu (x)")).proved) << "the other form";
+    EXPECT_FALSE(prove(written(kErf + rest), written("y = com.microsoft.Gelu (r)")).proved) << "of another value";
+  }
+  const Example halved = written(kErf + "p = Mul (x, s) y = Mul (p, half)");
+  for (const char* name : {"root2", "one", "half"}) {
+    const ProofResult wrong = prove(with_other(halved, name), fused);
+    ASSERT_FALSE(wrong.proved) << name;
+    EXPECT_NE(wrong.unexplained[0].text.find("computes with"), std::string::npos) << wrong.unexplained[0].text;
+  }
+  EXPECT_FALSE(prove(written(kErf + "p = Mul (r, s) y = Mul (p, half)"), fused).proved) << "two values where one was";
+  EXPECT_FALSE(prove(written(kErf + "y = Mul (x, s)"), fused).proved);
+  EXPECT_FALSE(prove(halved, written("y = Identity (x)")).proved);
+}
+
+TEST(ProofOfFormulas, GeluByTanh) {
+  const Example before = written(kTanh + "h = Mul (x, half) y = Mul (h, s)");
+  EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.FastGelu (x)"))));
+  EXPECT_FALSE(prove(before, written("y = com.microsoft.Gelu (x)")).proved);
+  for (const char* name : {"cubic", "root2pi", "half", "one"}) {
+    EXPECT_FALSE(prove(with_other(before, name), written("y = com.microsoft.FastGelu (x)")).proved) << name;
+  }
+  EXPECT_FALSE(prove(with_other(before, "three"), written("y = com.microsoft.FastGelu (x)")).proved) << "no whole power";
+}
+
+TEST(ProofOfFormulas, BiasInFront) {
+  const Example before = written("a = Add (x, bias) d = Div (a, root2) e = Erf (d) s = Add (e, one) p = Mul (a, s) y = Mul (p, half)");
+  EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.BiasGelu (x, bias)"))));
+  EXPECT_FALSE(prove(before, written("y = com.microsoft.Gelu (x)")).proved) << "dropped";
+  EXPECT_TRUE(names(prove(before, written("y = com.microsoft.BiasGelu (x, shift)")), Kind::operand, "reads 'shift'"));
+}
+
+TEST(ProofOfFormulas, LogisticForms) {
+  const Example before = written("s = Sigmoid (x) y = Mul (x, s)");
+  EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.QuickGelu <alpha = 1.0> (x)"))));
+  EXPECT_FALSE(prove(before, written("y = com.microsoft.QuickGelu <alpha = 1.001> (x)")).proved);
+  EXPECT_FALSE(prove(before, written("y = com.microsoft.QuickGelu (x)")).proved);
+  const Example scaled = written("a = Mul (alpha, x) s = Sigmoid (a) y = Mul (s, x)");
+  EXPECT_TRUE(is_proved(prove(scaled, written("y = com.microsoft.QuickGelu (x)"))));
+  EXPECT_FALSE(prove(written("s = Sigmoid (x) y = Mul (r, s)"), written("y = com.microsoft.QuickGelu <alpha = 1.0> (x)")).proved);
+  const Example hard = written("y = HardSwish (x)");
+  EXPECT_TRUE(is_proved(prove(hard, written("s = HardSigmoid <alpha = 0.16666667163372> (x) y = Mul (x, s)"))));
+  EXPECT_FALSE(prove(hard, written("s = HardSigmoid <alpha = 0.2> (x) y = Mul (x, s)")).proved);
+  EXPECT_FALSE(prove(hard, written("s = HardSigmoid <alpha = 0.16666667163372> (r) y = Mul (x, s)")).proved);
+}
+
+TEST(ProofOfFormulas, LayerNormalization) {
+  const Example before = written("v = Add (x, shift) " + kNormal + kScaled);
+  const std::string sum = "v = Add (x, shift) ";
+  const auto after = [&](const std::string& attributes, const std::string& operands = "v, scale, bias") {
+    return written(sum + "y = LayerNormalization <" + attributes + "> (" + operands + ")");
+  };
+  EXPECT_TRUE(is_proved(prove(before, after("axis = -1"))));
+  EXPECT_TRUE(is_proved(prove(before, after("axis = 2"))));
+  EXPECT_TRUE(is_proved(prove(after("axis = -1"), before)));
+  EXPECT_FALSE(prove(before, after("axis = 1")).proved);
+  EXPECT_FALSE(prove(before, after("axis = -1, epsilon = 1.001e-5")).proved);
+  EXPECT_FALSE(prove(before, after("axis = -1", "v, bias, scale")).proved);
+  EXPECT_FALSE(prove(before, after("axis = -1", "v, scale")).proved);
+  EXPECT_FALSE(prove(before, after("axis = -1", "x, scale, bias")).proved);
+  EXPECT_FALSE(prove(before, after("axis = -1", "v, scale, shift")).proved);
+  // A mean along another axis, or of another power.
+  for (const std::string wrong : {"m = ReduceMean <axes = [-2]> (v)", "m = ReduceMean <axes = [-1]> (x)"}) {
+    std::string nodes = kNormal;
+    nodes.replace(0, nodes.find("d = Sub") - 1, wrong);
+    EXPECT_FALSE(prove(written(sum + nodes + kScaled), after("axis = -1")).proved) << wrong;
+  }
+}
+
+TEST(ProofOfFormulas, SumThatIsNormalized) {
+  const std::string skipped = "u = Add (x, shift) v = Add (u, r) ";
+  const Example before = written(skipped + kNormal + kScaled);
+  EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (x, r, scale, bias, shift)"))));
+  EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (r, x, scale, bias, shift)"))));
+  EXPECT_TRUE(is_proved(prove(written(skipped + "y = LayerNormalization (v, scale, bias)"),
+                              written("y = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (x, r, scale, bias, shift)"))));
+  for (const std::string operands :
+       {"x, x, scale, bias, shift", "x, r, scale, bias", "x, r, scale, bias, bias", "x, r, shift, bias, scale"}) {
+    EXPECT_FALSE(prove(before, written("y = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (" + operands + ")")).proved)
+        << operands;
+  }
+  // The sum has another reader: the operator hands it out.
+  const Example read_again = written(skipped + "n = LayerNormalization (v, scale, bias) y = Mul (n, v)");
+  const auto handed_out = [](const std::string& reader) {
+    return written("n, , , w = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (x, r, scale, bias, shift) y = Mul (n, " + reader +
+                   ")");
+  };
+  EXPECT_TRUE(is_proved(prove(read_again, handed_out("w"))));
+  EXPECT_FALSE(prove(read_again, handed_out("x")).proved);
+  EXPECT_FALSE(prove(read_again, handed_out("n")).proved);
+}
+
+TEST(ProofOfFormulas, RootMeanSquare) {
+  const Example before = written("v = Add (x, r) " + kRoot);
+  EXPECT_TRUE(is_proved(prove(before, written("v = Add (x, r) y = SimplifiedLayerNormalization <axis = -1> (v, scale)"))));
+  EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.00001> (x, r, scale)"))));
+  EXPECT_FALSE(prove(before, written("y = com.microsoft.SkipSimplifiedLayerNormalization (x, r, scale)")).proved) << "1e-12";
+  EXPECT_FALSE(prove(before, written("v = Add (x, r) y = SimplifiedLayerNormalization <axis = -1> (v, bias)")).proved);
+  EXPECT_FALSE(prove(before, written("v = Add (x, r) y = SimplifiedLayerNormalization <axis = 1> (v, scale)")).proved);
+  EXPECT_FALSE(prove(with_other(before, "two"), written("v = Add (x, r) y = SimplifiedLayerNormalization <axis = -1> (v, scale)")).proved);
+}
+
+TEST(ProofOfFormulas, OperandsInAnotherOrder) {
+  const auto sum = [](const std::string& operands) { return written("a = Relu (x) b = Relu (r) y = Add (" + operands + ")"); };
+  EXPECT_TRUE(is_proved(prove(sum("a, b"), sum("b, a"))));
+  EXPECT_FALSE(prove(sum("a, b"), sum("a, a")).proved);
+  const auto difference = [](const std::string& operands) { return written("a = Relu (x) b = Relu (r) y = Sub (" + operands + ")"); };
+  EXPECT_FALSE(prove(difference("a, b"), difference("b, a")).proved);
+}
+
+TEST(ProofOfFormulas, ProductsOfMatrices) {
+  const auto model = [](const std::string& nodes) {
+    return Example("g (float[2,4,4] x, float[2,4,4] r) => (float[2,4,4] y) { " + nodes + " }").add("half", number(0.5));
+  };
+  const Example before = model("t = Transpose <perm = [0, 2, 1]> (r) m = MatMul (x, t) y = Mul (m, half)");
+  const auto fused = [&](const std::string& attributes, const std::string& operands = "x, r") {
+    return model("y = com.microsoft.FusedMatMul <" + attributes + "> (" + operands + ")");
+  };
+  EXPECT_TRUE(is_proved(prove(before, fused("alpha = 0.5, transB = 1"))));
+  EXPECT_TRUE(is_proved(
+      prove(model("s = Mul (half, x) t = Transpose <perm = [0, 2, 1]> (r) y = MatMul (s, t)"), fused("alpha = 0.5, transB = 1"))));
+  for (const std::string wrong : {"alpha = 0.5, transA = 1", "alpha = 0.5", "transB = 1", "alpha = 0.501, transB = 1",
+                                  "alpha = 0.5, transA = 1, transB = 1", "alpha = 0.5, transB = 1, transBatchB = 1"}) {
+    EXPECT_FALSE(prove(before, fused(wrong)).proved) << wrong;
+  }
+  EXPECT_FALSE(prove(before, fused("alpha = 0.5, transB = 1", "r, x")).proved);
+  EXPECT_FALSE(
+      prove(model("t = Transpose <perm = [1, 0, 2]> (r) m = MatMul (x, t) y = Mul (m, half)"), fused("alpha = 0.5, transB = 1")).proved);
+}
+
+/// What cancels, or is only the same where numbers are positive.
+TEST(ProofOfFormulas, WhatIsNotTheSameEverywhere) {
+  EXPECT_FALSE(prove(written("s = Sqrt (x) a = Mul (s, s) y = Add (a, r)"), written("y = Add (x, r)")).proved);
+  EXPECT_FALSE(prove(written("s = Mul (x, x) a = Sqrt (s) y = Add (a, r)"), written("y = Add (x, r)")).proved);
+  EXPECT_FALSE(prove(written("a = Div (x, x) y = Mul (a, r)"), written("y = Identity (r)")).proved);
+  EXPECT_FALSE(prove(written("a = Sub (x, x) y = Add (a, r)"), written("y = Identity (r)")).proved);
+  EXPECT_FALSE(prove(written("a = Add (x, r) b = Mul (a, a) y = Sqrt (b)"), written("y = Add (x, r)")).proved);
+}
+
+/// A number of more dims than the value makes it larger.
+TEST(ProofOfFormulas, NumbersOfMoreDims) {
+  const auto model = [](const std::string& nodes, const Dims& dims) {
+    return Example("g (float[4] x) => (y) { " + nodes + " }").add("half", Array{DataType::float32, dims, {0.5}});
+  };
+  const Example scalar = model("s = Sigmoid (x) p = Mul (x, s) y = Mul (p, half)", {});
+  const std::string turned = "s = Sigmoid (x) p = Mul (half, s) y = Mul (p, x)";
+  EXPECT_TRUE(is_proved(prove(scalar, model(turned, {}))));
+  EXPECT_TRUE(is_proved(prove(scalar, model(turned, {1}))));
+  EXPECT_FALSE(prove(scalar, model(turned, {1, 1})).proved);
+}
+
+/// Constants that change nothing may go, where they give the value none of its dims.
+TEST(ProofOfFormulas, ConstantsThatAreOneNumber) {
+  const auto model = [](const std::string& nodes, const Dims& dims, double last = 1) {
+    Array ones{DataType::float32, dims, std::vector<double>(static_cast<std::size_t>(dims.back()), 1)};
+    ones.values.back() = last;
+    return Example("g (float[3,1] x) => (y) { " + nodes + " }").add("ones", ones);
+  };
+  const Example without = model("s = Erf (x) y = Softmax (s)", {1});
+  const std::string with = "s = Erf (x) p = Mul (s, ones) y = Softmax (p)";
+  EXPECT_TRUE(is_proved(prove(model(with, {1}), without)));
+  EXPECT_FALSE(prove(model(with, {2}), without).proved) << "broadcast";
+  const auto wide = [](const std::string& nodes, double last) {
+    return Example("g (float[3,4] x) => (y) { " + nodes + " }").add("ones", Array{DataType::float32, {4}, {1, 1, 1, last}});
+  };
+  EXPECT_TRUE(is_proved(prove(wide(with, 1), wide("s = Erf (x) y = Softmax (s)", 1))));
+  EXPECT_FALSE(prove(wide(with, 1.001), wide("s = Erf (x) y = Softmax (s)", 1.001)).proved);
+}
+
+TEST(ProofOfBodies, ActivationsOfConvolutions) {
+  const auto model = [](const std::string& nodes) {
+    return Example("g (float[1,4,6,6] x, float[1,4,6,6] r) => (float[1,4,6,6] y) { " + nodes + " }")
+        .add("w", normal("w", {4, 4, 1, 1}))
+        .add("b", normal("b", {4}))
+        .add("least", number(0))
+        .add("most", number(6));
+  };
+  const auto fused = [&](const std::string& attributes, const std::string& operands = "x, w, b") {
+    return model("y = com.microsoft.FusedConv <" + attributes + "> (" + operands + ")");
+  };
+  const Example relu = model("c = Conv (x, w, b) y = Relu (c)"), clip = model("c = Conv (x, w, b) y = Clip (c, least, most)");
+  const ProofResult result = prove(relu, fused("activation = \"Relu\""));
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.rewritten, 1);
+  EXPECT_TRUE(is_proved(prove(clip, fused("activation = \"Clip\", activation_params = [0.0, 6.0]"))));
+  EXPECT_TRUE(is_proved(prove(model("c = Conv (x, w, b) a = Add (c, r) y = Relu (a)"), fused("activation = \"Relu\"", "x, w, b, r"))));
+  EXPECT_FALSE(prove(relu, fused("activation = \"Sigmoid\"")).proved);
+  EXPECT_FALSE(prove(relu, model("y = com.microsoft.FusedConv (x, w, b)")).proved);
+  EXPECT_FALSE(prove(relu, fused("activation = \"Snake\"")).proved) << "no body is known";
+  EXPECT_FALSE(prove(relu, fused("activation = \"Relu\", strides = [1, 2]")).proved);
+  EXPECT_FALSE(prove(relu, fused("activation = \"Relu\"", "x, w, b, r")).proved);
+  EXPECT_FALSE(prove(relu, fused("activation = \"Relu\"", "x, w")).proved);
+  EXPECT_FALSE(prove(relu, fused("activation = \"Relu\"", "r, w, b")).proved);
+  EXPECT_FALSE(prove(clip, fused("activation = \"Clip\", activation_params = [0.0, 5.0]")).proved);
+  EXPECT_FALSE(prove(clip, fused("activation = \"Clip\", activation_params = [0.0]")).proved) << "invalid";
+}
+
+}  // namespace
+}  // namespace relayout::test
