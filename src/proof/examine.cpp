@@ -107,7 +107,7 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     const bool is_call = !same && (sides.a.entered(claim.a) || sides.b.entered(claim.b));
     if (is_call && examine_arithmetic(sides, claim, true, look)) return;
     if (!same && step_down(sides, claim, look)) continue;
-    if (!same && examine_moved_quantizer(sides, claim, look)) return;
+    if (!same && (examine_moved_quantizer(sides, claim, look) || examine_selection(sides, claim, look))) return;
     const auto step_a = read_step(sides.a, claim.a, false);
     const auto step_b = read_step(sides.b, claim.b, true);
     const bool same_steps = same && step_a && step_b && same_lanes(*step_a, *step_b);
@@ -207,13 +207,13 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
 
 bool step_down(Sides& sides, Claim& claim, Look& look) {
   const Node* const node_a = claim.a.value->producer();
-  if (is_identity(sides.a, claim.a)) {
+  if (is_identity(sides.a, claim.a) || takes_all(sides.a, sides.shapes_a, claim.a)) {
     look.bypassed.push_back(node_a);
     claim.a = sides.a.operand(claim.a, 0);
     return true;
   }
   const Node* const node_b = claim.b.value->producer();
-  if (is_identity(sides.b, claim.b)) {
+  if (is_identity(sides.b, claim.b) || takes_all(sides.b, sides.shapes_b, claim.b)) {
     look.nodes_b.push_back(node_b);
     claim.b = sides.b.operand(claim.b, 0);
     return true;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "proof/claim.h"
+#include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -45,6 +46,12 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 [[nodiscard]] bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& look);
 /// The same for nodes of one operator whose operands are others, or in another order.
 [[nodiscard]] bool examine_reordered(Sides& sides, const Claim& claim, Look& look);
+
+// selection.cpp
+/// Whether a Slice or Split leaves nothing out.
+[[nodiscard]] bool takes_all(Side& side, Shapes& shapes, Ref output);
+/// The same part of a value along one axis, taken by different operators.
+[[nodiscard]] bool examine_selection(Sides& sides, const Claim& claim, Look& look);
 
 // quantizer.cpp
 /// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.

@@ -297,7 +297,7 @@ Pair formulas() {
       "b2)"
       " y = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.00001> (g1, a, s3)"
       " i = HardSigmoid <alpha = 0.16666667163372, beta = 0.5> (a) h = Mul (i, a) j = com.microsoft.QuickGelu <alpha = 1.0> (h)"
-      " k1 = Slice (j, zero, middle, last) k2 = Slice (j, middle, end, last) v = Sub (k1, k2) }");
+      " k1, k2 = Split <axis = 2> (j, sizes) v = Sub (k1, k2) }");
   Message message;
   message.ParseFromString(to_bytes(*add_all(after).model()));
   return {add_all(before), std::move(message), {{"x", filled("x", {2, 3, 4})}, {"z", filled("z", {2, 3, 4})}}};
