@@ -327,8 +327,8 @@ std::optional<Skip> carry_down(const Node& node, std::vector<AffineNode>& affine
 std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat, const std::vector<AffineNode>& affines,
                                                              PassContext& context) {
   const Attributes attributes(concat);
-  const Skip refusal{Reason::concat_branch, concat.label()};
-  if (attributes.has_reference()) return refusal;
+  const auto refusal = [&] { return Skip{Reason::concat_branch, concat.label()}; };
+  if (attributes.has_reference()) return refusal();
   std::vector<std::vector<AffineNode>> out;
   int64_t begin = 0;
   for (const Value* operand : concat.inputs()) {
@@ -341,11 +341,11 @@ std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat,
     for (AffineNode& affine : branch) {
       if (!affine.axis) continue;
       const int64_t at = from_front(*affine.axis, rank);
-      if (rank < 0 || at < 0) return refusal;
+      if (rank < 0 || at < 0) return refusal();
       if (at != axis) continue;
       const int64_t length = affine.affine->length();
       // A constant that could make the whole grow is not cut.
-      if (begin < 0 || size < 0 || begin > length - size || !affine.is_sized) return refusal;
+      if (begin < 0 || size < 0 || begin > length - size || !affine.is_sized) return refusal();
       Affine part = *affine.affine;
       for (std::vector<double>* values : {&part.scale, &part.center, &part.shift}) {
         if (values->size() > 1) *values = std::vector<double>(values->begin() + begin, values->begin() + begin + size);

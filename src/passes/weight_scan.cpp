@@ -19,7 +19,6 @@
 #include "passes/linear_operator.h"
 #include "passes/match.h"
 #include "passes/numbers.h"
-#include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/tensor.h"
