@@ -21,7 +21,7 @@ struct Chain {
   int layers = 8;
   int without_relu = -1;                                      ///< a layer
   int extra_relu = -1, extra_layer = -1, extra_sigmoid = -1;  ///< behind this layer
-  std::string prefix = "";
+  std::string prefix = {};
 
   [[nodiscard]] TextModel model() const {
     std::string tensors, nodes, value = "x";
@@ -35,7 +35,7 @@ struct Chain {
     TextModel out("g (float[1,2,4,4] x) => (float[1,2,4,4] y) <" + tensors + "> {" + nodes + " y = Identity (" + value + ") }");
     // Weights are of their layer, not of their name.
     for (int i = 0; i < layers; ++i) {
-      std::vector<double> values(2 * 2 * 3 * 3);
+      std::vector<double> values(std::size_t{2} * 2 * 3 * 3);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(i) + 0.125 * static_cast<double>(k);
       out.set(prefix + "w" + std::to_string(i), values);
     }

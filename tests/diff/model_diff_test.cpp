@@ -21,7 +21,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* kNetwork = R"(g (float[1,3,8,8] x) => (float[1,4,8,8] y)
