@@ -117,21 +117,24 @@ TEST(Conditioning, V94AHeadThatStartsAtZeroIsTheSameWhereItsNodesAre) {
   a.input("x", {"N", "16"}).output("y", {"N", "40"});
   a.normal("w1", {16, 32}, 0.3).node("MatMul", {"x", "w1"}, {"h"}), a.node("HardSwish", {"h"}, {"s"});
   a.floats("head", {32, 40}, std::vector<float>(1280, 0)).node("MatMul", {"s", "head"}, {"y"});
-  const auto written_out = [&](const std::string& alpha, const std::string& name) {
+  // Written with Clip, which the proof does not know as a HardSwish.
+  const auto written_out = [&](float alpha, const std::string& name) {
     Network b = a;
     b.remove_node("s");
-    b.node("HardSigmoid", {"h"}, {"gate"}, {"alpha=" + alpha, "beta=0.5"}), b.node("Mul", {"h", "gate"}, {name});
+    b.floats("alpha", {}, {alpha}).floats("beta", {}, {0.5F}).floats("least", {}, {0}).floats("most", {}, {1});
+    b.node("Mul", {"h", "alpha"}, {"scaled"}), b.node("Add", {"scaled", "beta"}, {"shifted"});
+    b.node("Clip", {"shifted", "least", "most"}, {"gate"}), b.node("Mul", {"h", "gate"}, {name});
     b.replace_uses("s", name);
     b.sort();
     return b;
   };
-  const VerifyResult same = verified(a, written_out("0.16666667", "s"));
+  const VerifyResult same = verified(a, written_out(0.16666667F, "s"));
   EXPECT_EQ(exit_code(same, false), 0) << summary(same);
   EXPECT_THAT(same.remarks, Contains(HasSubstr("'y' shows nothing")));
-  const VerifyResult wrong = verified(a, written_out("0.2", "s"));
+  const VerifyResult wrong = verified(a, written_out(0.2F, "s"));
   EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
   // Zeros are all that can be compared when the activation's result has another name in b.
-  EXPECT_NE(verified(a, written_out("0.2", "another")).outcome, Outcome::same);
+  EXPECT_NE(verified(a, written_out(0.2F, "another")).outcome, Outcome::same);
 }
 
 TEST(Conditioning, V94OtherDimsInsideAreTheSameWhereTheirReadersAre) {
