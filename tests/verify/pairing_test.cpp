@@ -54,6 +54,42 @@ TEST(Pairing, AFoldKeepsTheNameOfTheNormalizationsOutput) {
   EXPECT_FALSE(found.contains("c1.y"));
 }
 
+TEST(Pairing, V96ANameThatAFoldLeftBehindMeansTheValueBehindTheFold) {
+  Network a = segmenter(1), b = a;
+  test::fold_batch_norm(b, "n1.y");
+  b.replace_uses("n1.y", "c1.y");
+  std::ranges::replace(*b.producer("n1.y").mutable_output(), "n1.y", "c1.y");
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("c1.y"), "~n1.y");
+}
+
+TEST(Pairing, V96WhatAFoldIsCarriedPastHasNoEqual) {
+  // a: MatMul, Flatten, BatchNormalization, Relu; b: MatMul, Add (the new bias), Flatten, Relu, with the old names.
+  Network a(1);
+  a.input("x", {"2", "3", "4"}).output("y", {"6", "5"});
+  a.normal("w", {4, 5}).integers("dims", {2}, {6, 5});
+  a.node("MatMul", {"x", "w"}, {"m"});
+  a.node("Reshape", {"m", "dims"}, {"f"});
+  a.batch_norm("bn", "f", "n", 5).node("Relu", {"n"}, {"y"});
+  Network b(1);
+  b.input("x", {"2", "3", "4"}).output("y", {"6", "5"});
+  b.normal("w", {4, 5}).normal("bias", {5}).integers("dims", {2}, {6, 5});
+  b.node("MatMul", {"x", "w"}, {"p"});
+  b.node("Add", {"p", "bias"}, {"m"});
+  b.node("Reshape", {"m", "dims"}, {"f"});
+  b.node("Relu", {"f"}, {"y"});
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("f"), "~n");
+  EXPECT_FALSE(found.contains("m"));
+  EXPECT_EQ(found.at("y"), "y");
+  // The same with the name that the BatchNormalization had.
+  b.replace_uses("f", "n");
+  std::ranges::replace(*b.producer("f").mutable_output(), "f", "n");
+  const auto renamed = pairs(a, b);
+  EXPECT_EQ(renamed.at("n"), "n");
+  EXPECT_FALSE(renamed.contains("m"));
+}
+
 TEST(Pairing, V75ByOperatorsAndPositionsWhereNamesAreGone) {
   Network a = segmenter(1), b = a;
   rename_inner(b);

@@ -180,13 +180,17 @@ std::vector<bool> with_right_readers(const Layers& layers) {
   return right;
 }
 
+void name_node(LayerResult& result, const Node& node) {
+  const auto made = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
+  result.node = node.name().empty() && made != node.outputs().end() ? (*made)->name() : node.name();
+  result.op_type = node.op_type();
+}
+
 /// What a report says of a layer.
 LayerResult describe(const Layer& layer, int sample) {
   LayerResult result;
-  const Node& node = *layer.b->producer();
   result.sample = sample;
-  result.node = node.name().empty() ? layer.b->name() : node.name();
-  result.op_type = node.op_type();
+  name_node(result, *layer.b->producer());
   result.tensor = layer.b->name();
   result.reference = layer.a->name();
   result.by_structure = layer.by_structure;
@@ -213,6 +217,8 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   const auto region = layers.region_in_a(layer);
   if (suspects != nullptr) {
     auto nodes = layers.region_in_b(layer);
+    // Of several nodes that make a value together, the one that the files say is another.
+    if (const Node* const suspect = suspects->first_of(nodes)) name_node(result, *suspect);
     nodes.insert(nodes.end(), region.begin(), region.end());
     result.unexplained = suspects->of(nodes);
   }

@@ -86,6 +86,30 @@ class StructuralPairing {
     }
   }
 
+  /// A converter may leave the name of a linear operator's result behind when it folds what follows: the value is then the one behind the
+  /// folded chain, which is read as it is. What was carried past other nodes on the way there (a Flatten) has no equal in a, whatever
+  /// names its operands kept.
+  void move_names_past_folds() {
+    std::vector<std::pair<const Value*, const Value*>> moved;
+    std::vector<const Value*> folded;
+    for (const Node& node : b_->nodes()) {
+      for (const Value* const output : node.outputs()) {
+        const auto partner = output == nullptr ? partners_->end() : partners_->find(output);
+        if (partner == partners_->end() || partner->second.by_structure) continue;
+        const Node& maker = *partner->second.value->producer();
+        if (is_affine_by_constants(maker) && maker.op_type() != node.op_type()) folded.push_back(output);
+        const Value* const end = end_of_chain(*output, partner->second.value);
+        if (end != nullptr && end != partner->second.value && !taken_.contains(end)) moved.emplace_back(output, end);
+      }
+    }
+    for (const auto& [value, end] : moved) {
+      if (!taken_.insert(end).second) continue;
+      partners_->insert_or_assign(value, Partner{end, true, false});
+      folded.push_back(value);
+    }
+    for (const Value* const value : folded) drop_carriers(*value);
+  }
+
   void run() {
     for (const Node& node : b_->nodes()) {
       const Value* const output = node.output(0);
@@ -95,6 +119,31 @@ class StructuralPairing {
   }
 
  private:
+  /// Whether a node of a is one that a converter may fold: all operands but one are constants.
+  bool is_affine_by_constants(const Node& node) const {
+    if (std::ranges::find(kAbsorbed, node.op_type()) == kAbsorbed.end()) return false;
+    return std::ranges::count_if(node.inputs(), [&](const Value* input) {
+             return input != nullptr && !is_constant(*input, constants_a_);
+           }) == 1;
+  }
+
+  /// Takes back the pairs of what a moved value is made of, up to the linear operators that took up the fold.
+  void drop_carriers(const Value& moved) {
+    constexpr std::size_t kMostNodes = 16;
+    std::vector<const Value*> pending{&moved};
+    for (std::size_t seen = 0; !pending.empty() && seen < kMostNodes; ++seen) {
+      const Node* const node = pending.back()->producer();
+      pending.pop_back();
+      if (node == nullptr || has_trait(*node, Trait::multiplies)) continue;
+      for (const Value* const input : node->inputs()) {
+        const auto partner = input == nullptr ? partners_->end() : partners_->find(input);
+        if (partner == partners_->end() || partner->second.by_structure || constants_b_.contains(input)) continue;
+        partners_->erase(partner);
+        pending.push_back(input);
+      }
+    }
+  }
+
   const Value* partner_of(const Value* value) const {
     if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
     const auto found = partners_->find(value);
@@ -174,6 +223,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     }
   }
   StructuralPairing pairing(a, b, partners);
+  pairing.move_names_past_folds();
   pairing.run();
   pairing.pair_operands_of_jumps();
   for (auto& [value, partner] : partners)

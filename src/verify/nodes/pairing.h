@@ -15,8 +15,8 @@ struct Partner {
   bool before_jump = false;   ///< read by results that jump alone, in both: the comparison is made behind them, where rounding is gone
 };
 
-/// For values that nodes of `b`'s main graph make from inputs: the value of `a` that should be equal. By name first; what is left by
-/// operator and position behind values that are paired, where a folded chain (BatchNormalization and the like) counts as its
+/// For values that nodes of `b`'s main graph make from inputs: the value of `a` that should be equal. By name first, where the
+/// name was not left behind by a fold of what followed; what is left by operator and position behind values that are paired, where a folded chain (BatchNormalization and the like) counts as its
 /// convolution. A hint, never a proof.
 [[nodiscard]] std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b);
 

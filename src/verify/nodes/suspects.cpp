@@ -115,4 +115,9 @@ Suspects::Entries Suspects::of(const std::vector<const Node*>& nodes) const {
   return out;
 }
 
+const Node* Suspects::first_of(const std::vector<const Node*>& nodes) const {
+  const auto found = std::ranges::find_if(nodes, [&](const Node* node) { return by_node_.contains(node); });
+  return found == nodes.end() ? nullptr : *found;
+}
+
 }  // namespace relayout
