@@ -188,6 +188,9 @@ struct DataCase {
   /// another step, and the first node where one is.
   int64_t flips = 0;
   std::string flips_node = {};
+  /// Each element may also be off by atol + rtol · |stored|; `by_tolerance`: that is what decided, and not the bound.
+  double rtol = 0, atol = 0;
+  bool by_tolerance = false;
 };
 struct DataResult {
   std::string model;

@@ -362,6 +362,12 @@ std::string exit_text(int code) {
   return "exit " + std::to_string(code);
 }
 
+/// What decided on a case with stored outputs.
+std::string limit_text(const DataCase& one) {
+  if (!one.by_tolerance) return "may be " + scientific(one.bound);
+  return "each element within rtol " + scientific(one.rtol) + ", atol " + scientific(one.atol);
+}
+
 }  // namespace
 
 Style style_of(Outcome outcome) {
@@ -524,7 +530,7 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
     table.row({one.name,
                {one.status, good ? Style::good : Style::bad},
                measured ? "error/range " + scientific(one.error) : std::string(),
-               measured ? "may be " + scientific(one.bound) : std::string(),
+               measured ? limit_text(one) : std::string(),
                {seconds_text(one.seconds), Style::faint, Align::right}});
     if (!good && !one.message.empty()) table.line("  " + one.message, Style::bad);
     if (one.flips > 0) {
@@ -546,7 +552,8 @@ Json data_json(const DataResult& result) {
   for (const DataCase& one : result.cases) {
     Json entry = Json::object();
     entry.set("name", one.name).set("status", one.status).set("seconds", one.seconds).set("message", one.message);
-    entry.set("error", one.error).set("bound", one.bound);
+    entry.set("error", one.error).set("bound", one.bound).set("decided_by", one.by_tolerance ? "tolerance" : "bound");
+    entry.set("rtol", one.rtol).set("atol", one.atol);
     cases.add(std::move(entry.set("flips", one.flips).set("flips_node", one.flips_node)));
   }
   for (const char* const status : {"passed", "failed", "pass-loose", "unsupported"}) {

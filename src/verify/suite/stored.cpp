@@ -250,7 +250,10 @@ class StoredVerification {
     Inputs inputs;
     for (std::size_t i = 0; i < set.inputs.size(); ++i) {
       const auto port = std::ranges::find(ports, targets[i]->name(), &Port::name);
-      if (port != ports.end()) inputs.emplace(port->name, as_declared(read_data_file(set.inputs[i], port->kind), port->type));
+      if (port == ports.end()) continue;
+      Datum datum = as_declared(read_data_file(set.inputs[i], port->kind), port->type);
+      check_fits(datum, *port, escape(set.inputs[i].string()) + ": input " + quote(port->name));
+      inputs.emplace(port->name, std::move(datum));
     }
     return inputs;
   }
@@ -343,6 +346,8 @@ class StoredVerification {
   void judge(Attempt& attempt) {
     DataCase& result = attempt.result;
     if (!result.status.empty()) return;
+    result.rtol = tolerance_.rtol;
+    result.atol = tolerance_.atol;
     bool passed = true;
     for (std::size_t i = 0; i < attempt.outputs.size(); ++i) {
       StoredComparison& output = attempt.outputs[i];
@@ -350,6 +355,7 @@ class StoredVerification {
       if (output.error >= result.error) {
         result.error = output.error;
         result.bound = output.bound;
+        result.by_tolerance = output.tolerance_alone || (output.within_tolerance && output.error > output.bound);
       }
       if (output.passed() || !passed) continue;
       passed = false;
