@@ -43,7 +43,7 @@ struct InspectResult {
 
 struct InspectOptions {
   LoadOptions load = {};
-  ShapeOptions sizes = {};  ///< of free dims; what is not given is taken as 1
+  ShapeOptions sizes = {};  ///< of free dims; see ShapeOptions for what is not given
   std::optional<LayoutRequest> layout = {};
   bool measure = false;  ///< the plan goes by times of kernels on this machine instead of default rates
   int threads = 0;       ///< of those kernels; 0: available_cpus()

@@ -17,7 +17,8 @@ enum class LayoutChoice : uint8_t {
   never,      ///< everything contiguous
 };
 
-/// Sizes for free dims: by symbol, or all dims of an input. What is not given is taken as 1.
+/// Sizes for free dims: by symbol, or all dims of an input. What is not given is taken as 224 for height and width of images
+/// (16 × 112 × 112 for volumes) that a convolution reads, and as 1 elsewhere.
 struct ShapeOptions {
   std::map<std::string, int64_t> dims;
   std::map<std::string, Dims> shapes;

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "convert/options.h"
+#include "layout/sizes.h"
 #include "model/save.h"
 #include "model/walk.h"
 #include "ops/unknown.h"
@@ -166,6 +167,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
   check_patterns(*model, passing);
+  check_sizes(options.sizes, size_names(model->graph()));
   warn_about_unknown(*model);
   watch.stage("load");
   check_interrupt();

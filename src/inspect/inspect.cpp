@@ -21,6 +21,7 @@
 #include "inspect/macs.h"
 #include "layout/permutation.h"
 #include "layout/shapes.h"
+#include "layout/sizes.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
@@ -185,6 +186,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
   Summary summary(result);
   summary.add(*model);
   {
+    check_sizes(options.sizes, size_names(model->graph()));
     Shapes shapes(model->graph(), options.sizes);
     result.macs = count_macs(model->graph(), shapes);
     result.assumed = shapes.assumed();

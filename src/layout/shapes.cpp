@@ -17,6 +17,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "layout/layout_graph.h"
+#include "layout/sizes.h"
 #include "model/attributes.h"
 #include "model/walk.h"
 #include "ops/call.h"
@@ -47,7 +48,8 @@ bool all_small(const Node& node, const std::vector<DatumInfo>& outputs) {
 
 }  // namespace
 
-Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer) : graph_(&graph), outer_(outer) {
+Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer)
+    : graph_(&graph), outer_(outer), image_sizes_(image_sizes(graph)) {
   for (const Value* input : graph.inputs()) {
     if (input->initializer() == nullptr) add_input(*input, options);
   }
@@ -73,12 +75,14 @@ void Shapes::add_input(const Value& value, const ShapeOptions& options) {
   for (std::size_t i = 0; i < known.info.dims.size(); ++i) {
     int64_t& dim = known.info.dims[i];
     if (dim >= 0) continue;
-    const std::string& symbol = declared->symbols[i];
-    const auto size = options.dims.find(symbol);
-    dim = size != options.dims.end() ? size->second : 1;
-    if (size != options.dims.end()) continue;
-    const std::string name = symbol.empty() ? "dim " + std::to_string(i) + " of " + value.name() : symbol;
-    const std::string text = escape(name) + " = 1";
+    if (const auto size = options.dims.find(declared->symbols[i]); size != options.dims.end()) {
+      dim = size->second;
+      continue;
+    }
+    const std::string name = free_dim_name(value, *declared, i);
+    const auto size = image_sizes_.find(name);
+    dim = size != image_sizes_.end() ? size->second : 1;
+    const std::string text = escape(name) + " = " + std::to_string(dim);
     if (std::ranges::find(assumed_, text) == assumed_.end()) assumed_.push_back(text);
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -51,6 +52,7 @@ class Shapes {
   Shapes* outer_;
   Constants constants_;
   std::unordered_map<const Value*, Known> known_;
+  std::map<std::string, int64_t> image_sizes_;
   std::vector<std::string> assumed_;
   bool has_misfits_ = false;
 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "layout/sizes.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -80,11 +81,6 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
-std::string nearest_hint(const std::string& word, const std::vector<std::string_view>& candidates) {
-  const std::string_view nearest = nearest_word(word, candidates);
-  return nearest.empty() ? std::string() : "did you mean " + quote(nearest) + "?";
-}
-
 }  // namespace
 
 const Port& tensor_port(const Port& port) {
@@ -114,26 +110,13 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
 }
 
 void FreeDims::check_names(const std::vector<Port>& ports, const VerifyOptions& options) const {
-  std::vector<std::string_view> inputs, symbols;
-  for (const Port& port : ports) inputs.push_back(port.name);
+  SizeNames names;
+  for (const Port& port : ports) names.inputs.push_back(port.name);
   for (const auto& [key, free] : free_) {
-    if (free.has_symbol) symbols.push_back(key);
+    if (free.has_symbol) names.symbols.push_back(key);
   }
-  const auto check_input = [&](const std::string& name, const char* option) {
-    if (std::ranges::find(inputs, name) != inputs.end()) return;
-    constexpr std::size_t kMostNames = 4;
-    std::string names;
-    for (std::size_t i = 0; i < std::min(inputs.size(), kMostNames); ++i) names += (i == 0 ? ", only " : ", ") + quote(inputs[i]);
-    if (inputs.size() > kMostNames) names += " and " + std::to_string(inputs.size() - kMostNames) + " more";
-    fail(ErrorKind::usage, std::string(option) + " " + escape(name) + ": the model has no input of this name" + names,
-         nearest_hint(name, inputs));
-  };
-  for (const auto& [name, dims] : options.shapes) check_input(name, "--shape");
-  for (const auto& [name, path] : options.inputs) check_input(name, "--input");
-  for (const auto& [name, value] : options.dims) {
-    if (free_.contains(name) && free_.at(name).has_symbol) continue;
-    fail(ErrorKind::usage, "--dim " + escape(name) + ": no input has a free dimension of this name", nearest_hint(name, symbols));
-  }
+  check_sizes({options.dims, options.shapes}, names);
+  for (const auto& [name, path] : options.inputs) check_input_name("--input", name, names);
 }
 
 void FreeDims::add_input(const Port& whole, const InputUse& use) {

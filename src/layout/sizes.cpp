@@ -1,0 +1,115 @@
+// Sizes of free dims before anything is planned: which names sizes can be given to, and what is taken where none is given.
+#include "layout/sizes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/positions.h"
+#include "base/text.h"
+#include "layout/permutation.h"
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/layout.h"
+
+namespace relayout {
+namespace {
+
+/// "did you mean 'x'?", or nothing.
+std::string nearest_hint(std::string_view word, const std::vector<std::string>& known) {
+  const std::string_view nearest = nearest_word(word, std::vector<std::string_view>(known.begin(), known.end()));
+  return nearest.empty() ? "" : "did you mean " + quote(nearest) + "?";
+}
+
+/// ", only 'x', 'y' and 3 more"
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNames = 4;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) out += (i == 0 ? ", only " : ", ") + quote(names[i]);
+  if (names.size() > kMostNames) out += " and " + std::to_string(names.size() - kMostNames) + " more";
+  return out;
+}
+
+/// Sizes behind batch and channels: 224 × 224 of ImageNet's networks, 16 frames of 112 × 112 of Kinetics' (torchvision's models of both).
+std::optional<int64_t> published_size(std::size_t rank, std::size_t axis) {
+  if (rank == 4) return 224;
+  if (rank == 5) return axis == 2 ? 16 : 112;
+  return std::nullopt;
+}
+
+/// Whether a convolution reads a value, as it is or behind operators that work element by element.
+bool feeds_convolution(const Value& start) {
+  constexpr std::size_t kMostValues = 64;  // normalisation in front of a network takes a few
+  std::vector<const Value*> open{&start};
+  std::unordered_set<const Value*> seen{&start};
+  while (!open.empty()) {
+    const Value* const value = open.back();
+    open.pop_back();
+    for (const Use& use : value->uses()) {
+      const Node& node = *use.node;
+      if (weight_input(node) && use.index == 0) return true;
+      if (!has_trait(node, Trait::same_dims) && !has_trait(node, Trait::broadcasts)) continue;
+      const Value* const result = node.output(0);
+      if (result != nullptr && seen.size() < kMostValues && seen.insert(result).second) open.push_back(result);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+SizeNames size_names(const Graph& graph) {
+  SizeNames out;
+  for (const Value* const input : graph.inputs()) {
+    if (input->initializer() != nullptr) continue;
+    out.inputs.emplace_back(input->name());
+    const auto declared = input->declared();
+    if (!declared) continue;
+    for (const std::string& symbol : declared->symbols) {
+      if (!symbol.empty()) out.symbols.emplace_back(symbol);
+    }
+  }
+  return out;
+}
+
+void check_input_name(std::string_view option, const std::string& name, const SizeNames& names) {
+  if (std::ranges::find(names.inputs, name) != names.inputs.end()) return;
+  fail(ErrorKind::usage, std::string(option) + " " + escape(name) + ": the model has no input of this name" + list_of(names.inputs),
+       nearest_hint(name, names.inputs));
+}
+
+void check_sizes(const ShapeOptions& sizes, const SizeNames& names) {
+  for (const auto& [name, dims] : sizes.shapes) check_input_name("--shape", name, names);
+  for (const auto& [name, size] : sizes.dims) {
+    if (std::ranges::find(names.symbols, name) != names.symbols.end()) continue;
+    fail(ErrorKind::usage, "--dim " + escape(name) + ": no input has a free dimension of this name", nearest_hint(name, names.symbols));
+  }
+}
+
+std::string free_dim_name(const Value& input, const ShapeInfo& declared, std::size_t axis) {
+  const std::string& symbol = declared.symbols[axis];
+  return symbol.empty() ? "dim " + std::to_string(axis) + " of " + input.name() : symbol;
+}
+
+std::map<std::string, int64_t> image_sizes(const Graph& graph) {
+  std::map<std::string, int64_t> out;
+  for (const Value* const input : graph.inputs()) {
+    const auto declared = input->declared();
+    if (input->initializer() != nullptr || !declared || !feeds_convolution(*input)) continue;
+    for (std::size_t axis = 2; axis < declared->dims.size(); ++axis) {
+      const auto size = published_size(declared->dims.size(), axis);
+      if (declared->dims[axis] < 0 && size) out.emplace(free_dim_name(*input, *declared, axis), *size);
+    }
+  }
+  return out;
+}
+
+}  // namespace relayout

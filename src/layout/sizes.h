@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "relayout/graph.h"
+#include "relayout/layout.h"
+
+namespace relayout {
+
+/// What a user may give sizes to: names of inputs, and the symbols of their free dims.
+struct SizeNames {
+  std::vector<std::string> inputs, symbols;
+};
+[[nodiscard]] SizeNames size_names(const Graph& graph);
+/// Error{usage} with the nearest name when the model has no such input.
+void check_input_name(std::string_view option, const std::string& name, const SizeNames& names);
+/// Error{usage} with the nearest name when sizes are given to an input or a symbol that is not there.
+void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
+
+/// What a free dim is called: its symbol, or "dim 2 of x".
+[[nodiscard]] std::string free_dim_name(const Value& input, const ShapeInfo& declared, std::size_t axis);
+/// Sizes of free dims that nothing states, by free_dim_name(): those of the images and volumes that networks are published with, for dims
+/// behind the channels of an input that a convolution reads. Everything else is taken as 1.
+[[nodiscard]] std::map<std::string, int64_t> image_sizes(const Graph& graph);
+
+}  // namespace relayout
