@@ -72,6 +72,13 @@ TEST_F(InCi, PreCommitHook) {
   const ProcessResult bad = shell("cp wrong.onnx models/net.cl.onnx && git add models && git commit -q -m wrong");
   EXPECT_NE(bad.code, 0) << bad.out << bad.err;
   EXPECT_THAT(bad.out + bad.err, HasSubstr("different"));
+  // The index counts: a good file in the work tree hides nothing. A changed original is held against its conversion.
+  EXPECT_NE(shell("git show HEAD:models/net.cl.onnx > models/net.cl.onnx && git commit -q -m hidden").code, 0);
+  EXPECT_NE(shell("git add models && cp wrong.onnx models/net.onnx && git add models && git commit -q -m original").code, 0);
+  EXPECT_EQ(shell("git reset -q --hard && mv models/net.onnx 'models/größe 1.onnx' && mv models/net.cl.onnx 'models/größe 1.cl.onnx' && "
+                  "git add models && git commit -q -m renamed")
+                .code,
+            0);
 }
 
 /// A suite of six cases, two of which do not pass, with what a run of this machine alone says of it.

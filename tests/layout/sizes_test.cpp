@@ -17,9 +17,10 @@ namespace {
 using testing::HasSubstr;
 using Sizes = std::map<std::string, int64_t>;
 
+/// The weights are inputs: nothing but their place matters.
 std::unique_ptr<Model> model_of(const std::string& inputs, const std::string& nodes) {
-  return Model::from_text("<ir_version: 8, opset_import: [\"\" : 17]> g (" + inputs + ") => (float y) " +
-                          "<float[4, 3, 3, 3] w = {0}, float[4, 3, 3, 3, 3] v = {0}> { " + nodes + " }");
+  return Model::from_text("<ir_version: 8, opset_import: [\"\" : 17]> g (" + inputs +
+                          ", float[4, 3, 3, 3] w, float[4, 3, 3, 3, 3] v) => (float y) { " + nodes + " }");
 }
 
 std::string refusal(const Model& model, const ShapeOptions& sizes) {
@@ -33,7 +34,8 @@ std::string refusal(const Model& model, const ShapeOptions& sizes) {
 }
 
 TEST(Sizes, ImagesInFrontOfConvolutionsAreOfPublishedSizes) {
-  EXPECT_EQ(image_sizes(model_of("float[N, 3, H, W] x, float[M] m", "s = Sub (x, m) y = Conv (s, w)")->graph()), (Sizes{{"H", 224}, {"W", 224}}));
+  EXPECT_EQ(image_sizes(model_of("float[N, 3, H, W] x, float[M] m", "s = Sub (x, m) y = Conv (s, w)")->graph()),
+            (Sizes{{"H", 224}, {"W", 224}}));
   EXPECT_EQ(image_sizes(model_of("float[N, 3, T, H, 64] x", "y = Conv (x, v)")->graph()), (Sizes{{"T", 16}, {"H", 112}}));
   // A mask of the same rank is no image, and neither is what a convolution reads in another order.
   EXPECT_EQ(image_sizes(model_of("float[N, 1, S, S] x", "y = Softmax (x)")->graph()), Sizes());
@@ -43,8 +45,10 @@ TEST(Sizes, ImagesInFrontOfConvolutionsAreOfPublishedSizes) {
 TEST(Sizes, NamesThatAreNotThereAreRefused) {
   const auto model = model_of("float[N, 3, height, width] image", "y = Conv (image, w)");
   EXPECT_EQ(refusal(*model, {.dims = {{"height", 64}}, .shapes = {{"image", {1, 3, 8, 8}}}}), "accepted");
-  EXPECT_THAT(refusal(*model, {.dims = {{"heigth", 64}}}), HasSubstr("--dim heigth: no input has a free dimension of this name | did you mean 'height'?"));
-  EXPECT_THAT(refusal(*model, {.shapes = {{"imgae", {1}}}}), HasSubstr("--shape imgae: the model has no input of this name, only 'image' | did you mean 'image'?"));
+  EXPECT_THAT(refusal(*model, {.dims = {{"heigth", 64}}, .shapes = {}}),
+              HasSubstr("--dim heigth: no input has a free dimension of this name | did you mean 'height'?"));
+  EXPECT_THAT(refusal(*model, {.dims = {}, .shapes = {{"imgae", {1}}}}),
+              HasSubstr("--shape imgae: the model has no input of this name, only 'image', 'w', 'v' | did you mean 'image'?"));
 }
 
 }  // namespace

@@ -122,9 +122,8 @@ class StructuralPairing {
   /// Whether a node of a is one that a converter may fold: all operands but one are constants.
   bool is_affine_by_constants(const Node& node) const {
     if (std::ranges::find(kAbsorbed, node.op_type()) == kAbsorbed.end()) return false;
-    return std::ranges::count_if(node.inputs(), [&](const Value* input) {
-             return input != nullptr && !is_constant(*input, constants_a_);
-           }) == 1;
+    return std::ranges::count_if(node.inputs(),
+                                 [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_a_); }) == 1;
   }
 
   /// Takes back the pairs of what a moved value is made of, up to the linear operators that took up the fold.

@@ -16,8 +16,8 @@ struct Partner {
 };
 
 /// For values that nodes of `b`'s main graph make from inputs: the value of `a` that should be equal. By name first, where the
-/// name was not left behind by a fold of what followed; what is left by operator and position behind values that are paired, where a folded chain (BatchNormalization and the like) counts as its
-/// convolution. A hint, never a proof.
+/// name was not left behind by a fold of what followed; what is left by operator and position behind values that are paired, where a folded
+/// chain (BatchNormalization and the like) counts as its convolution. A hint, never a proof.
 [[nodiscard]] std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b);
 
 /// The nodes that make `value` out of values for which `ends` holds, the last one last; at most 64.
