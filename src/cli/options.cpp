@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
@@ -54,6 +55,15 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   const std::string_view nearest = nearest_word(word, candidates);
   return nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
+}
+
+/// Names may hold '=', and so may paths: the first one with a file behind it parts them, else the last one.
+std::size_t equals_before_file(const std::string& value) {
+  std::error_code ignored;
+  for (std::size_t at = value.find('='); at != std::string::npos; at = value.find('=', at + 1)) {
+    if (std::filesystem::exists(value.substr(at + 1), ignored)) return at;
+  }
+  return value.rfind('=');
 }
 
 }  // namespace
@@ -272,8 +282,7 @@ void OptionSet::assignments(std::string_view names, std::string_view placeholder
   entry.assign = [&target, &entry, form = std::string(placeholder)](const auto& values) {
     target.clear();
     for (const std::string& value : values) {
-      // Names may hold '=' and values (numbers, files) hardly do: the last one parts them.
-      const std::size_t equals = value.rfind('=');
+      const std::size_t equals = form.ends_with("=FILE") ? equals_before_file(value) : value.rfind('=');
       if (equals == std::string::npos || equals == 0) usage(entry.label() + ": " + quote(value) + " is not of the form " + form);
       target.emplace_back(value.substr(0, equals), value.substr(equals + 1));
     }

@@ -155,6 +155,9 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   // What is asked for makes sense, before anything is read.
   const std::vector<const Pass*> passes = selected_passes(options);
   for (const Pass* pass : passes) result.passes.emplace_back(pass->name);
+  if (options.require_all_folded && std::ranges::find(result.passes, "fold-batch-norm") == result.passes.end()) {
+    fail(ErrorKind::usage, "--require-all-folded: 'fold-batch-norm' is not among the passes");
+  }
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
   const PassOptions passing = pass_options(options, threads);
   const SaveOptions saving = save_options(options, threads);

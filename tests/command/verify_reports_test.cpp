@@ -72,6 +72,9 @@ TEST_F(VerifyReports, LayersAreATable) {
 TEST_F(VerifyReports, ImagesAndTheirOptions) {
   write_file(folder_ / "p.ppm", "P6 1 1 255\n\xFF\x80\x01");
   EXPECT_EQ(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=p.ppm", "--mean", "0.4,0.5,0.4", "--std", "0.2"}).code, 0);
+  std::filesystem::create_directory(folder_ / "epoch=3");
+  std::filesystem::copy_file(folder_ / "p.ppm", folder_ / "epoch=3/p.ppm");
+  EXPECT_EQ(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=epoch=3/p.ppm"}).code, 0);
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--std", "0"}), 2, "--std 0: must be more than 0");
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--mean", "red"}), 2, "'red' is not a number");
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--resize", "1,2,3"}), 2,
