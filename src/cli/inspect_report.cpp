@@ -62,7 +62,8 @@ std::string head(const InspectResult& result) {
   if (!result.producer.empty()) out += ", " + escape(result.producer);
   out += " · " + counted(result.nodes, "node");
   if (result.functions > 0) out += " · " + counted(result.functions, "function");
-  out += " · " + short_count(result.parameters) + " parameters, " + format_bytes(result.parameter_bytes);
+  out += " · " + short_count(result.parameters) + (result.parameters == 1 ? " parameter, " : " parameters, ") +
+         format_bytes(result.parameter_bytes);
   if (result.macs) out += " · " + macs_text(result);
   return out;
 }

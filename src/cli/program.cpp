@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/interrupt.h"
@@ -15,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "relayout/error.h"
@@ -87,9 +91,11 @@ const Command& find_command(const std::string& name) {
     if (command->name == name) return *command;
     names.push_back(command->name);
   }
+  std::error_code ignored;
   const std::string_view nearest = nearest_word(name, names);
-  fail(ErrorKind::usage, "unknown command " + quote(name) + (nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?"),
-       "relayout --help lists the commands");
+  std::string advice = nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
+  if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see what is in this file: relayout inspect " + shell_word(name);
+  fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
 
 int run_command(const Command& command, std::span<const std::string> arguments) {

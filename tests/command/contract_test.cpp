@@ -70,6 +70,7 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
   expect_refusal(run({}), 2, "--help");
   expect_refusal(run({"covnert", "net.onnx"}), 2, "did you mean 'convert'?");
   expect_refusal(run({"frobnicate"}), 2, "unknown command 'frobnicate'");
+  expect_refusal(run({"net.onnx"}), 2, "to see what is in this file: relayout inspect net.onnx");
   expect_refusal(run({"convert", "net.onnx", "--layuot", "keep"}), 2, "did you mean '--layout'?");
   expect_refusal(run({"inspect", "net.onnx", "--jsn"}), 2, "did you mean '--json'?");
   expect_refusal(run({"verify", "net.onnx", "net.onnx", "--sample", "2"}), 2, "did you mean '--samples'?");
