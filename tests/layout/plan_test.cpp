@@ -332,12 +332,12 @@ TEST(LayoutPlan, L93ControlFlowIsABorder) {
   EXPECT_EQ(planned.barrier("y"), "control flow");
 }
 
-TEST(LayoutPlan, L94FreeDimsAreTakenAsOneAndNamed) {
+TEST(LayoutPlan, L94FreeDimsAreTakenAsPublishedSizesOrOneAndNamed) {
   const auto model =
       TextModel("g (float[N,3,H,W] x) => (float[N,16,A,B] y) <" + kStemWeights + "> { y = Conv <pads = [1,1,1,1]> (x, W) }").load();
   Shapes one(model->graph());
-  EXPECT_THAT(one.assumed(), ElementsAre("N = 1", "H = 1", "W = 1"));
-  EXPECT_EQ(*one.dims_of(model->graph().find("y")), (Dims{1, 16, 1, 1}));
+  EXPECT_THAT(one.assumed(), ElementsAre("N = 1", "H = 224", "W = 224"));
+  EXPECT_EQ(*one.dims_of(model->graph().find("y")), (Dims{1, 16, 224, 224}));
   Shapes given(model->graph(), {{{"N", 2}, {"H", 96}, {"W", 96}}, {}});
   EXPECT_THAT(given.assumed(), IsEmpty());
   EXPECT_EQ(*given.dims_of(model->graph().find("y")), (Dims{2, 16, 96, 96}));
