@@ -120,18 +120,12 @@ std::vector<Job> jobs_of_tree(const Request& request) {
   return jobs;
 }
 
-/// The folder of results may be new, but not the one around it.
-void check_out_dir(const std::filesystem::path& folder) {
-  if (folder.empty() || std::filesystem::is_directory(folder)) return;
-  if (std::filesystem::exists(folder)) fail(ErrorKind::io, escape(folder.string()) + ": is not a folder");
-  const std::filesystem::path around = std::filesystem::absolute(folder / "").parent_path().parent_path();
-  if (std::filesystem::is_directory(around)) return;
-  fail(ErrorKind::io, escape(folder.string()) + ": " + quote(around.string()) + ": no such folder");
-}
-
 /// Which file becomes which.
 std::vector<Job> jobs_of(const Request& request) {
-  check_out_dir(request.out_dir);
+  if (!request.out_dir.empty() && !std::filesystem::is_directory(request.out_dir)) {
+    const bool exists = std::filesystem::exists(request.out_dir);
+    fail(ErrorKind::io, escape(request.out_dir) + (exists ? ": is not a folder" : ": no such folder"));
+  }
   if (!request.cases.tree.empty()) return jobs_of_tree(request);
   std::vector<Job> jobs;
   std::set<std::string> outputs;
@@ -207,7 +201,7 @@ int convert_one(const Request& request, const Common& common, const Job& job, Js
   {
     Progress progress(true);
     ConvertOptions options = request.options;
-    options.make_folders = !request.out_dir.empty();
+    options.make_folders = !request.cases.tree.empty();
     options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
     options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
     result = convert(job.input, job.output, options);
@@ -308,7 +302,7 @@ void declare_files(OptionSet& options, Request& request) {
   ConvertOptions& convert = request.options;
   options.group("Files");
   options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
-  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder (made where it is missing), as NAME.cl.onnx");
+  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
   options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
   declare_case_choice(options, request.cases);
   options.flag("--in-place", convert.in_place, "replace MODEL by the result");
@@ -394,7 +388,7 @@ const Command kConvert = {
     "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]\n--suite TREE --out-dir DIR [OPTIONS]",
     "relayout convert resnet50.onnx                writes resnet50.cl.onnx\n"
     "relayout convert net.onnx --layout keep       folds only\n"
-    "relayout convert *.onnx --out-dir converted   several at once\n"
+    "relayout convert *.onnx --out-dir converted   several, into an existing folder\n"
     "relayout convert --suite originals --out-dir converted --shard 1/4\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
     "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"

@@ -36,15 +36,6 @@ TEST_F(DestinationsTest, APathThatCannotBeWrittenIsFoundBeforeTheWork) {
   EXPECT_THAT(folder_.entries(), testing::UnorderedElementsAre("net.onnx", "net.cl.onnx", "folder/"));
 }
 
-TEST_F(DestinationsTest, AFolderOfResultsIsMadeButNotTheOneAroundIt) {
-  EXPECT_EQ(run({"convert", "net.onnx", "--out-dir", "new", "--dry-run"}).code, 0);
-  EXPECT_FALSE(fs::exists(folder_ / "new"));
-  EXPECT_EQ(run({"convert", "net.onnx", "--out-dir", "new/"}).code, 0);
-  EXPECT_TRUE(fs::exists(folder_ / "new/net.cl.onnx"));
-  expect_refusal(run({"convert", "net.onnx", "--out-dir", "no/new"}), 5, "no such folder");
-  expect_refusal(run({"convert", "net.onnx", "--out-dir", "net.onnx"}), 5, "is not a folder");
-}
-
 TEST_F(DestinationsTest, ADashIsStandardOutputAndTheReportMakesWay) {
   const ProcessResult junit = run({"verify", "net.onnx", "net.cl.onnx", "--junit", "-"});
   EXPECT_TRUE(junit.out.starts_with("<?xml")) << junit.out;
