@@ -23,9 +23,9 @@ _relayout_value() {
     FILE | NAME=FILE) compopt -o default; COMPREPLY=(); return ;;
     DIR | TREE) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
     NAME) words=$(relayout convert --list-passes 2>/dev/null | sed -E 's/ .*//') ;;
-    transposes | nhwc) words=$placeholder ;;
     '') return 1 ;;
-    *) COMPREPLY=(); return ;;
+    *[!a-z]*) COMPREPLY=(); return ;;
+    *) words=$placeholder ;; # the one value that there is
   esac
   # "auto|never[:BYTES]": what is in brackets is the user's.
   words=$(sed -E 's/\[[^]]*\]//g' <<<"$words")

@@ -27,7 +27,7 @@ end
 function __relayout_values
     set -l placeholder (__relayout_placeholder)
     switch "$placeholder"
-        case '*|*' '*[*' transposes nhwc
+        case '*|*' '*[*' transposes position
             string replace -r '\[.*' '' -- (string split '|' -- $placeholder)
         case FILE 'NAME=FILE'
             __fish_complete_path (commandline -ct)

@@ -15,13 +15,24 @@
 
 namespace relayout {
 
-enum class Outcome { same, different, inconclusive };
+/// `accepted`: beyond what rounding explains, but within what VerifyOptions::accept allows.
+enum class Outcome { same, different, inconclusive, accepted };
 [[nodiscard]] std::string_view to_string(Outcome outcome) noexcept;
 
 /// How images become inputs.
 struct ImageOptions {
   std::optional<std::array<int64_t, 2>> resize;  ///< height, width; what an input fixes counts more
   std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
+};
+
+/// What a loss may be, as far as it is set. Each holds for every output of a floating-point type; `match` for all others.
+struct Acceptance {
+  std::optional<double> snr;         ///< at least, in dB: 20 · log10(‖a‖ / ‖a − b‖) over all samples
+  std::optional<double> cosine;      ///< at least, over all samples
+  std::optional<double> error;       ///< at most: the largest |a − b| of a sample, over the sample's range
+  std::optional<double> top1, top5;  ///< at least: share of rows of which the best one, or the five best, are the same
+  std::optional<double> match;       ///< at least: share of equal elements
+  [[nodiscard]] bool is_given() const noexcept { return snr || cosine || error || top1 || top5 || match; }
 };
 
 struct VerifyOptions {
@@ -35,9 +46,13 @@ struct VerifyOptions {
   ImageOptions images;
   std::filesystem::path save_data;  ///< inputs and a's outputs go there as test_data_set_N; empty: nowhere
   std::optional<Mode> mode;         ///< --data: only this mode
-  /// float16 or bfloat16: b may compute in this type where a does not, and is judged by its rounding.
+  /// float16 or bfloat16: b may compute in this type where a does not, and is judged by its rounding. int8 or int4: b may quantize to it.
   DataType precision = DataType::undefined;
-  bool outputs_only = false;  ///< judge the outputs alone, not what the proof leaves unexplained at its nodes
+  std::map<std::string, std::string> renames;  ///< names of b's inputs and outputs, by those that a has for them
+  bool match_position = false;                 ///< b's inputs and outputs are a's in this order, whatever their names
+  bool allow_interface = false;                ///< inputs and outputs may have another floating-point type, or fewer sizes, in b
+  Acceptance accept;                           ///< what b's loss may be; empty: rounding alone
+  bool outputs_only = false;                   ///< judge the outputs alone, not what the proof leaves unexplained at its nodes
   bool allow_inconclusive = false;
   bool images_last = false;    ///< b takes and gives images channels-last, as convert --io nhwc writes it
   bool run_identical = false;  ///< execute even when both files are the same
@@ -52,9 +67,27 @@ struct VerifyOptions {
 struct InterfaceDifference {
   std::string side;  ///< "input" or "output"
   std::string name;
-  std::string field;    ///< "missing", "added", "renamed", "order", "type", "rank", "dim 0" …
-  std::string a, b;     ///< what each file says; empty where it says nothing
-  bool remark = false;  ///< does not make the verdict `different`
+  std::string field;     ///< "missing", "added", "renamed", "order", "type", "rank", "dim 0" …
+  std::string a, b;      ///< what each file says; empty where it says nothing
+  bool remark = false;   ///< does not make the verdict `different`
+  bool adapted = false;  ///< both were run all the same: a cast, a free dim bound, a name taken
+};
+
+/// Sums over one output, finite elements of both sides only: those of several samples add up.
+struct LossSums {
+  double squares_a = 0, squares_b = 0, product = 0, squares_error = 0;  ///< Σ a², Σ b², Σ a · b, Σ (a − b)²
+  int64_t elements = 0;                                                 ///< of all types, those that are not finite included
+  int64_t rows = 0, top1 = 0, top5 = 0;                                 ///< rows of scores, and those whose best ones agree
+  LossSums& operator+=(const LossSums& other);
+};
+
+/// How far an output lies from a's over all samples together.
+struct Loss {
+  double snr = 0, worst_snr = 0;     ///< 10 · log10(Σ a² / Σ (a − b)²) in dB: of all samples together, and of the worst one
+  double cosine = 1;                 ///< Σ a · b / √(Σ a² · Σ b²)
+  double error = 0;                  ///< the largest |a − b| of a sample over the sample's range
+  double match = 1;                  ///< share of equal elements, of types that are compared exactly
+  std::optional<double> top1, top5;  ///< share of rows; of outputs that look like rows of scores
 };
 
 /// Numbers of one output over one sample.
@@ -77,7 +110,8 @@ struct SampleMetrics {
   Dims at;                                     ///< worst element
   double value_a = 0, value_b = 0;
   std::optional<bool> top1, top5;  ///< rows of scores: all rows agree
-  bool reference_run = false;      ///< the double-precision reference joined the floor
+  LossSums sums;
+  bool reference_run = false;  ///< the double-precision reference joined the floor
   Outcome outcome = Outcome::same;
   std::string reason;
 };
@@ -92,6 +126,7 @@ struct OutputComparison {
   std::string hint;                                                      ///< what would make them agree, or where they differ
   double max_error = 0, rms_error = 0, floor = 0, bound = 0, ratio = 0;  ///< of the worst sample
   bool least_bound = false;                                              ///< as in SampleMetrics
+  std::optional<Loss> loss;                                              ///< where samples were compared
   std::vector<SampleMetrics> samples;
 };
 
@@ -116,6 +151,7 @@ struct LayerResult {
   int64_t flips = 0;             ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
   bool constant = false;         ///< all elements of a's value are equal: so may those of another node be
   bool other_structure = false;  ///< b's value has other dims or another type than a's: same where what reads it makes a's results of it
+  bool mask = false;             ///< of one that is the same: other numbers for minus infinity, to the Softmaxes that read them
   std::string inside;            ///< of a node that holds graphs: what is unexplained inside
   Outcome outcome = Outcome::same;
   std::string reason;
@@ -156,6 +192,7 @@ struct VerifyResult {
   Outcome outcome = Outcome::same;
   std::string reason;  ///< of an outcome that no single output explains
   std::string defect;  ///< right as written, wrong optimized; or not deterministic: exit 70
+  std::string lossy;   ///< what b computes in coarser numbers than a: "b quantizes 34 tensors to int8"; empty: nothing
   std::vector<std::string> remarks;
   std::vector<Unsupported> unsupported_a, unsupported_b;  ///< nodes that cannot run: nothing was executed, exit 4
   int draws = 0;                                          ///< runs with moved weights that made each floor

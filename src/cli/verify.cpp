@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
 #include "cli/failure.h"
@@ -40,12 +42,43 @@ struct Request {
   std::vector<std::string> models;
   std::string data;
   InputWords inputs;
-  std::string io, precision, mode, save_data, original;
+  std::string io, precision, match, mode, save_data, original;
   bool reference = false, layers = false, proof = false, strict = false;
   ReportFiles files;
+  Assignments renames;
+  std::vector<std::string> accept;
   SuiteRequest suite;
   VerifyOptions options;
 };
+
+/// --accept snr=25,top1=0.99.
+Acceptance acceptance_of(const std::vector<std::string>& words) {
+  Acceptance accept;
+  const auto bounds = std::to_array<std::pair<std::string_view, std::optional<double>*>>({{"snr", &accept.snr},
+                                                                                          {"cosine", &accept.cosine},
+                                                                                          {"error", &accept.error},
+                                                                                          {"top1", &accept.top1},
+                                                                                          {"top5", &accept.top5},
+                                                                                          {"match", &accept.match}});
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    const auto found = std::ranges::find(bounds, std::string_view(name), &std::pair<std::string_view, std::optional<double>*>::first);
+    if (found == bounds.end() || name.size() == word.size()) {
+      fail(ErrorKind::usage, "--accept " + escape(word) + ": one of snr=DB, cosine=X, error=X, top1=X, top5=X, match=X");
+    }
+    const double bound = parse_real("--accept " + name, std::string_view(word).substr(name.size() + 1));
+    const bool is_share = name != "snr" && name != "error";
+    if (is_share && !(bound >= -1 && bound <= 1)) fail(ErrorKind::usage, "--accept " + escape(word) + ": a share or cosine is at most 1");
+    *found->second = bound;
+  }
+  return accept;
+}
+
+DataType precision_of(const std::string& word) {
+  if (word == "fp16") return DataType::float16;
+  if (word == "bf16") return DataType::bfloat16;
+  return word == "int8" ? DataType::int8 : word == "int4" ? DataType::int4 : DataType::undefined;
+}
 
 /// What was given as words, in the library's types.
 void read_words(Request& request) {
@@ -53,7 +86,10 @@ void read_words(Request& request) {
   options.seed = static_cast<uint64_t>(request.inputs.seed);
   options.dims = dims_of(request.inputs.dims);
   options.images_last = !request.io.empty();
-  if (!request.precision.empty()) options.precision = request.precision == "fp16" ? DataType::float16 : DataType::bfloat16;
+  options.precision = precision_of(request.precision);
+  options.accept = acceptance_of(request.accept);
+  options.match_position = !request.match.empty();
+  for (const auto& [a, b] : request.renames) options.renames[a] = b;
   options.shapes = shapes_of(request.inputs.shapes);
   options.inputs = input_files(request.inputs);
   options.images = image_options(request.inputs);
@@ -246,12 +282,16 @@ void declare_rules(OptionSet& options) {
   options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
   options.excludes({"--against"}, {"--mode", "--reference"});
   // Of two models only.
-  options.excludes(
-      {"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--io", "--allow-inconclusive",
-       "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only"},
-      {"--data"});
+  options.excludes({"--samples",        "--input",        "--shape",     "--dim",    "--resize",
+                    "--mean",           "--std",          "--save-data", "--io",     "--allow-inconclusive",
+                    "--run-identical",  "--layers",       "--html",      "--strict", "--proof",
+                    "--precision",      "--outputs-only", "--accept",    "--rename", "--match",
+                    "--allow-interface"},
+                   {"--data"});
   // Of one pair of models only.
-  options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
+  options.excludes(
+      {"--input", "--resize", "--mean", "--std", "--save-data", "--layers", "--accept", "--rename", "--match", "--allow-interface"},
+      {"--suite"});
   // Of many pairs too.
   options.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
                            "--precision", "--outputs-only"},
@@ -285,9 +325,12 @@ void declare_rules(OptionSet& options) {
                                 "--allow-newer-opset"});
   // Of a run.
   options.excludes({"--proof"},
-                   {"--samples", "--seed", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--rtol", "--atol",
-                    "--io", "--run-identical", "--layers", "--mode", "--reference", "--precision", "--outputs-only"});
+                   {"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
+                    "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",
+                    "--precision", "--outputs-only", "--accept", "--rename", "--match",         "--allow-interface"});
   options.excludes({"--outputs-only"}, {"--strict"});
+  options.excludes({"--accept"}, {"--strict"});
+  options.excludes({"--rename"}, {"--match"});
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
@@ -305,9 +348,17 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.group("Verdict");
   options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");
   options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
-  options.choice("--precision", {"fp16", "bf16"}, request->precision, "B computes in this type on purpose: judge it by its rounding");
+  options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request->precision,
+                 "B computes in this type, or quantizes to it, on purpose: judge 16 bits by their rounding, fewer by --accept");
+  options.list("--accept", "METRIC=X,…", request->accept,
+               "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (integers; shares of 1)",
+               ',');
   options.flag("--outputs-only", request->options.outputs_only, "judge the outputs alone, not each unexplained difference at its node");
   options.choice("--io", {"nhwc"}, request->io, "B takes and gives images channels-last, as convert --io nhwc wrote it");
+  options.assignments("--rename", "A=B", request->renames, "input or output A of the first model is called B in the second");
+  options.choice("--match", {"position"}, request->match, "pair inputs and outputs in their order, whatever their names");
+  options.flag("--allow-interface", request->options.allow_interface,
+               "inputs and outputs of B may have another floating-point type (they are cast) or fewer sizes");
   options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
   options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
   options.flag("--reference", request->reference, "--mode reference: own kernels in double precision");
@@ -333,6 +384,7 @@ const Command kVerify = {
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
+    "relayout verify a.onnx int8.onnx --precision int8 --accept snr=25,top1=0.99\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
     "relayout verify --original '{stem}.onnx' models/*.cl.onnx --markdown summary.md\n"
     "relayout verify --suite onnx/backend/test/data --shard 1/4 --json\n"

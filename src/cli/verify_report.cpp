@@ -236,6 +236,31 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
            " own (--layers)\n";
 }
 
+/// "29.6 dB (worst sample 24.0 dB), cosine 0.9995, error/range 3.1e-02, top-1 100 %, top-5 98 %"
+std::string loss_text(const OutputComparison& output) {
+  const Loss& loss = *output.loss;
+  const auto decibels = [](double value) { return std::isinf(value) && value > 0 ? std::string("no loss") : format("%.1f dB", value); };
+  // Never 100 % of what is not all.
+  const auto percent = [](double share) { return format("%.4g", share < 1 ? std::min(100 * share, 99.99) : 100.0) + " %"; };
+  if (is_exact(output.type)) return percent(loss.match) + " equal";
+  std::string out = decibels(loss.snr);
+  if (output.samples.size() > 1 && loss.worst_snr < loss.snr) out += " (worst sample " + decibels(loss.worst_snr) + ")";
+  out += ", cosine " + format("%.6f", loss.cosine) + ", error/range " + scientific(loss.error);
+  if (loss.top1) out += ", top-1 " + percent(*loss.top1);
+  if (loss.top5) out += ", top-5 " + percent(*loss.top5);
+  return out;
+}
+
+/// How much of each output is lost, where b computes in coarser numbers.
+void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+  if (result.lossy.empty()) return;
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  for (const OutputComparison& output : result.outputs) {
+    if (output.loss) table.row({{escape(output.name), Style::strong}, loss_text(output)});
+  }
+  out += result.lossy + "\n" + table.text();
+}
+
 /// Errors against depth.
 std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
@@ -332,12 +357,21 @@ Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
   return out;
 }
 
+Json loss_json(const Loss& loss) {
+  Json out = Json::object();
+  out.set("snr", loss.snr).set("worst_snr", loss.worst_snr).set("cosine", loss.cosine).set("err", loss.error).set("match", loss.match);
+  if (loss.top1) out.set("top1", *loss.top1);
+  if (loss.top5) out.set("top5", *loss.top5);
+  return out;
+}
+
 Json output_json(const OutputComparison& output, uint64_t seed) {
   Json out = Json::object();
   out.set("name", output.name).set("dtype", name_of(output.type)).set("shape", output.dims).set("declared", output.shape);
   out.set("verdict", to_string(output.outcome)).set("reason", output.reason).set("hint", output.hint);
   out.set("err", output.max_error).set("rms", output.rms_error).set("floor", output.floor).set("bound", output.bound);
   out.set("ratio", output.ratio).set("bound_by", bound_by(output.least_bound));
+  if (output.loss) out.set("loss", loss_json(*output.loss));
   Json samples = Json::array();
   for (const SampleMetrics& metrics : output.samples) samples.add(sample_json(metrics, seed));
   return std::move(out.set("samples", std::move(samples)));
@@ -358,6 +392,18 @@ Json inputs_json(const VerifyResult& result) {
   return out;
 }
 
+/// What is another, and what it was.
+std::string plain_sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const std::string place = difference.side + " " + quote(difference.name);
+  const std::string b = escape(result.b);
+  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
+  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
+  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
+  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
+  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+}
+
 std::string exit_text(int code) {
   return "exit " + std::to_string(code);
 }
@@ -373,6 +419,7 @@ std::string limit_text(const DataCase& one) {
 Style style_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::same:
+    case Outcome::accepted:
       return Style::good;
     case Outcome::different:
       return Style::bad;
@@ -432,20 +479,17 @@ std::string layer_label(const LayerResult& layer) {
 }
 
 std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
-  const std::string place = difference.side + " " + quote(difference.name);
-  const std::string b = escape(result.b);
-  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
-  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
-  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
-  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
-  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
-  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+  const bool is_type = difference.field == "type";
+  const char* const how = difference.field == "renamed" ? "" : is_type ? ": cast" : ": run at that size";
+  std::string what = plain_sentence(difference, result) + (difference.adapted ? how : "");
+  if (!difference.adapted || difference.remark) return what;
+  return what + " (" + (is_type ? "--precision or " : "") + "--allow-interface takes it)";
 }
 
 std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
   std::string out;
   for (const InterfaceDifference& difference : result.interface) {
-    if (difference.remark && !style.verbose) continue;
+    if (difference.remark && !difference.adapted && !style.verbose) continue;
     out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
   }
   add_unsupported(out, result.a, result.unsupported_a, style);
@@ -453,6 +497,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   if (result.proof) add_proof(out, *result.proof, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";
+  add_loss(out, result, style);
   TextTable table({.color = style.color, .width = style.width});
   for (const OutputComparison& output : result.outputs) {
     if (output.samples.empty() && output.outcome == Outcome::same) continue;
@@ -495,7 +540,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   for (const InterfaceDifference& difference : result.interface) {
     Json entry = Json::object();
     entry.set("side", difference.side).set("name", difference.name).set("field", difference.field).set("a", difference.a);
-    interface.add(std::move(entry.set("b", difference.b).set("remark", difference.remark)));
+    interface.add(std::move(entry.set("b", difference.b).set("remark", difference.remark).set("adapted", difference.adapted)));
   }
   out.set("interface", std::move(interface));
   out.set("unexplained", checks_json(result));
@@ -513,7 +558,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   }
   out.set("first_divergence", std::move(first)).set("layers", std::move(layers));
   out.set("outputs", std::move(outputs)).set("remarks", result.remarks).set("reference_run", result.reference_run);
-  out.set("verdict", to_string(result.outcome)).set("reason", result.reason).set("defect", result.defect);
+  out.set("lossy", result.lossy).set("verdict", to_string(result.outcome)).set("reason", result.reason).set("defect", result.defect);
   out.set("exit_code", exit_code(result, allow_inconclusive));
   Json seconds = Json::object();
   seconds.set("total", result.seconds).set("a", result.seconds_a).set("b", result.seconds_b).set("floor", result.seconds_floor);

@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -445,9 +446,21 @@ void Graph::declare_types(const std::unordered_map<std::string, DataType>& types
 }
 
 void Graph::rename(Value& value, const std::string& name) {
-  if (value.is_output()) defect("renaming the graph output " + quote(value.name_));
+  const bool only_own = std::ranges::count(outputs_, &value) == value.output_count_;
+  if (value.is_output() && (is_function() || !only_own)) defect("renaming the output " + quote(value.name_) + " of a nested graph");
+  for (int i = 0; value.is_output() && i < message_->output_size(); ++i) {
+    onnx::ValueInfoProto& entry = *message_->mutable_output(i);
+    if (entry.name() != value.name_) continue;
+    entry.set_name(name);
+    index_->modified_entries.insert(&entry);
+    touch(nullptr);
+  }
+  // The entry of an output goes with it, one of value_info stays behind.
+  const onnx::ValueInfoProto* const declared =
+      value.is_input_ || (value.info_ != nullptr && value.info_->name() == name) ? value.info_ : nullptr;
+  if (declared != nullptr && !value.is_input_) value.info_ = nullptr;
   release_name(value);
-  if (!value.is_input_) value.info_ = nullptr;
+  value.info_ = declared;
   bind_name(value, name);
   if (value.producer_ != nullptr) {
     value.producer_->message_->set_output(value.output_index_, name);

@@ -81,7 +81,6 @@ Dims index_of(const Dims& dims, int64_t flat) {
 
 /// Metrics under construction.
 struct Sums {
-  double squares = 0, dot = 0, norm_a = 0, norm_b = 0;
   int64_t finite = 0;
   bool first_non_finite = true;  ///< none was noted yet
 };
@@ -128,19 +127,14 @@ void measure_tensor(const Tensor& left, const Tensor& right, SampleMetrics& metr
           metrics.value_b = y;
         }
       }
-      sums.squares += apart * apart;
-      sums.dot += x * y;
-      sums.norm_a += x * x;
-      sums.norm_b += y * y;
+      metrics.sums.squares_error += apart * apart;
+      metrics.sums.product += x * y;
+      metrics.sums.squares_a += x * x;
+      metrics.sums.squares_b += y * y;
       ++sums.finite;
       ++metrics.ulp_histogram[ulp_bin(a.type(), x, y)];
     }
   });
-}
-
-double cosine_of(const Sums& sums) {
-  if (sums.norm_a == 0 || sums.norm_b == 0) return sums.norm_a == sums.norm_b ? 1 : 0;
-  return std::clamp(sums.dot / (std::sqrt(sums.norm_a) * std::sqrt(sums.norm_b)), -1.0, 1.0);
 }
 
 /// Indices of the `count` largest values, largest first; the first of equals wins.
@@ -155,23 +149,25 @@ std::vector<std::size_t> top_indices(std::span<const double> row, std::size_t co
 
 /// Agreement of the best and the five best of each row, where the output looks like rows of scores.
 void measure_scores(const Datum& left, const Datum& right, SampleMetrics& metrics) {
-  if (left.kind != Datum::Kind::tensor || left.tensor.rank() != 2 || left.tensor.dims()[1] < kScoreClasses) return;
+  const Dims dims = left.kind == Datum::Kind::tensor ? left.tensor.dims() : Dims{};
+  // Of a picture, or for each token of a text.
+  if ((dims.size() != 2 && dims.size() != 3) || dims.back() < kScoreClasses) return;
   if (!traits(left.tensor.type()).is_float || metrics.nan_a + metrics.nan_b + metrics.nan_both > 0) return;
   const Tensor a = contiguous(left.tensor), b = contiguous(right.tensor);
-  const int64_t rows = a.dims()[0], columns = a.dims()[1], stride = element_stride(a.type());
+  const int64_t columns = dims.back(), rows = a.element_count() / columns, stride = element_stride(a.type());
   std::vector<double> row_a(static_cast<std::size_t>(columns)), row_b(row_a.size());
-  bool top1 = true, top5 = true;
+  metrics.sums.rows = rows;
   for (int64_t row = 0; row < rows; ++row) {
     load<double>(a.type(), a.bytes() + row * columns * stride, 1, columns, row_a.data());
     load<double>(b.type(), b.bytes() + row * columns * stride, 1, columns, row_b.data());
     auto best_a = top_indices(row_a, kScoreClasses), best_b = top_indices(row_b, kScoreClasses);
-    top1 = top1 && best_a.front() == best_b.front();
+    metrics.sums.top1 += best_a.front() == best_b.front() ? 1 : 0;
     std::ranges::sort(best_a);
     std::ranges::sort(best_b);
-    top5 = top5 && best_a == best_b;
+    metrics.sums.top5 += best_a == best_b ? 1 : 0;
   }
-  metrics.top1 = top1;
-  metrics.top5 = top5;
+  metrics.top1 = metrics.sums.top1 == rows;
+  metrics.top5 = metrics.sums.top5 == rows;
 }
 
 std::string exact_text(const Tensor& tensor, int64_t flat) {
@@ -442,6 +438,16 @@ std::vector<uint64_t> slice_hashes(const Datum& datum) {
   return hashes;
 }
 
+double cosine(const LossSums& sums) {
+  if (sums.squares_a == 0 || sums.squares_b == 0) return sums.squares_a == sums.squares_b ? 1 : 0;
+  return std::clamp(sums.product / (std::sqrt(sums.squares_a) * std::sqrt(sums.squares_b)), -1.0, 1.0);
+}
+
+double signal_to_noise(const LossSums& sums) {
+  if (sums.squares_error == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(sums.squares_a / sums.squares_error);
+}
+
 SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick) {
   SampleMetrics metrics;
   Sums sums;
@@ -449,17 +455,18 @@ SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick
   if (!left.empty()) metrics.dims = left.front().dims();
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (!left[i]) continue;
+    metrics.sums.elements += left[i].element_count();
     if (is_measured(left[i].type())) {
       measure_tensor(left[i], right[i], metrics, sums);
     } else {
       compare_exactly(left[i], right[i], metrics);
     }
   }
-  const double rms = sums.finite > 0 ? std::sqrt(sums.squares / static_cast<double>(sums.finite)) : 0;
+  const double rms = sums.finite > 0 ? std::sqrt(metrics.sums.squares_error / static_cast<double>(sums.finite)) : 0;
   metrics.max_error = metrics.max_abs / yardstick.range();
   metrics.rms_error = rms / yardstick.sigma();
   metrics.psnr = rms > 0 ? 20 * std::log10(yardstick.range() / rms) : std::numeric_limits<double>::infinity();
-  metrics.cosine = cosine_of(sums);
+  metrics.cosine = cosine(metrics.sums);
   while (!metrics.ulp_histogram.empty() && metrics.ulp_histogram.back() == 0) metrics.ulp_histogram.pop_back();
   measure_scores(a, b, metrics);
   return metrics;

@@ -62,6 +62,11 @@ struct Distance {
 /// what differs between them.
 [[nodiscard]] std::vector<uint64_t> slice_hashes(const Datum& datum);
 
+/// Σ a · b / √(Σ a² · Σ b²); 1 where both are zero.
+[[nodiscard]] double cosine(const LossSums& sums);
+/// 10 · log10(Σ a² / Σ (a − b)²) in dB; infinite where nothing differs.
+[[nodiscard]] double signal_to_noise(const LossSums& sums);
+
 /// All numbers of one output over one sample that need no floor. The structures must be equal.
 [[nodiscard]] SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick);
 /// Error of two correct evaluations of the original, in the units of SampleMetrics.

@@ -138,7 +138,7 @@ std::vector<InterfaceDifference> compare_interfaces(const Graph& a, const Graph&
 
 bool inputs_fit(const std::vector<InterfaceDifference>& differences) {
   return std::ranges::none_of(differences, [](const InterfaceDifference& difference) {
-    return difference.side == "input" && !difference.remark && difference.field != "order";
+    return difference.side == "input" && !difference.remark && !difference.adapted && difference.field != "order";
   });
 }
 

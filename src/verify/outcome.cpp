@@ -11,14 +11,15 @@
 namespace relayout {
 
 std::string_view to_string(Outcome outcome) noexcept {
-  constexpr auto kNames = std::to_array<std::string_view>({"same", "different", "inconclusive"});
+  constexpr auto kNames = std::to_array<std::string_view>({"same", "different", "inconclusive", "accepted"});
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
 int exit_code(const VerifyResult& result, bool allow_inconclusive) noexcept {
   if (!result.defect.empty()) return exit_code(ErrorKind::defect);
   if (result.is_blocked()) return exit_code(ErrorKind::unsupported);
-  if (result.outcome == Outcome::same || (result.outcome == Outcome::inconclusive && allow_inconclusive)) return 0;
+  if (result.outcome == Outcome::same || result.outcome == Outcome::accepted) return 0;
+  if (result.outcome == Outcome::inconclusive && allow_inconclusive) return 0;
   return 1;
 }
 

@@ -51,6 +51,9 @@ inline constexpr double kElementsForGain = 64;
 /// Of values with fewer elements, three draws may agree by chance: they convict only far beyond their bound.
 inline constexpr int64_t kFewestElements = 8;
 
+/// Beside scores of common size, e to this power is 0 in double precision: what masks write for minus infinity lies below.
+inline constexpr double kMasked = -750;
+
 /// An unexplained constant whose elements differ by no more than this, relatively, may be rounding: one that no sample feels is no
 /// reason to doubt.
 inline constexpr double kRoundedConstant = 1e-6;

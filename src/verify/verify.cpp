@@ -25,6 +25,8 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
+#include "verify/acceptance.h"
+#include "verify/adaption.h"
 #include "verify/candidate.h"
 #include "verify/compare.h"
 #include "verify/compare_models.h"
@@ -39,6 +41,7 @@
 #include "verify/nodes/nodes.h"
 #include "verify/pair.h"
 #include "verify/precision.h"
+#include "verify/quantized_work.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
@@ -77,11 +80,17 @@ VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& opt
 }
 
 /// What follows from the files alone. From here on both are known to be valid.
-void read_files(const Side& a, const Side& b, const VerifyOptions& options, VerifyResult& result) {
-  result.interface = compare_interfaces(a.model->graph(), b.model->graph());
+void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
+  const Graph& graph = a.model->graph();
+  result.interface = take_names(graph, *b.model, options);
+  const bool renamed = !result.interface.empty();
+  std::vector<InterfaceDifference> differences = compare_interfaces(graph, b.model->graph());
+  adapt(graph, *b.model, options, differences);
+  result.interface.insert(result.interface.end(), differences.begin(), differences.end());
+  b.outputs = output_ports(b.model->graph());
   result.unsupported_a = Executor::unsupported(a.model->graph());
   result.unsupported_b = Executor::unsupported(b.model->graph());
-  result.identical = are_identical(*a.model, *b.model);
+  result.identical = !renamed && are_identical(*a.model, *b.model);
   if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
 }
 
@@ -116,20 +125,39 @@ void note_random_nodes(const Pair& pair, VerifyResult& result) {
   note(random_b, pair.b.name, pair.b.name + " is not deterministic; " + kPinned);
 }
 
-/// What b does in coarser numbers than a, as text; empty when nothing. Sets the type whose rounding the bounds allow.
+/// Whether b may compute in this floating-point type, or quantize to so many bits, as the user means it.
+bool is_meant(DataType type, const VerifyOptions& options) {
+  return options.precision != DataType::undefined &&
+         (!is_measured(options.precision) || unit_roundoff(options.precision) >= unit_roundoff(type));
+}
+bool is_meant(int bits, const VerifyOptions& options) {
+  return options.precision != DataType::undefined && !is_measured(options.precision) && traits(options.precision).bits <= bits;
+}
+
+/// What b does in coarser numbers than a and than is meant, as text; empty when nothing. Sets the type whose rounding the bounds allow.
 std::string find_coarser(Pair& pair, VerifyResult& result) {
   if (pair.proved || !result.proof) return {};
+  const VerifyOptions& options = *pair.options;
   const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
+  const QuantizedWork quantized = quantized_work(pair.b.model->graph());
   pair.narrow = a.coarsest != DataType::undefined || b.coarsest != DataType::undefined;
-  const DataType meant = pair.options->precision;
-  if (meant != DataType::undefined && (b.nodes > 0 || b.constants > 0)) pair.grain = meant;
-  if (!is_coarser(b, a)) return {};
-  std::string what = describe(b);
-  const bool allowed = meant != DataType::undefined && unit_roundoff(meant) >= unit_roundoff(b.coarsest);
-  if (!allowed) pair.grain = b.coarsest;
-  if (!allowed) return what;
+  std::string refused;
+  if (is_coarser(quantized, quantized_work(pair.a.model->graph()))) {
+    result.lossy = describe(quantized);
+    if (options.precision != DataType::undefined && !is_meant(quantized.bits, options)) refused = result.lossy;
+  }
+  if (is_measured(options.precision) && (b.nodes > 0 || b.constants > 0)) pair.grain = options.precision;
+  if (!is_coarser(b, a)) return refused;
+  const std::string what = describe(b);
+  result.lossy += (result.lossy.empty() ? "" : " and ") + (result.lossy.empty() ? what : what.substr(what.find(' ') + 1));
+  if (!is_meant(b.coarsest, options)) {
+    pair.grain = b.coarsest;
+    if (!options.accept.is_given() || options.precision != DataType::undefined) refused = result.lossy;
+    return refused;
+  }
+  if (!is_measured(options.precision)) pair.grain = b.coarsest;
   result.remarks.push_back(what + ": floors and bounds are those of " + std::string(name_of(pair.grain)));
-  return {};
+  return refused;
 }
 
 std::string option_of(DataType type) {
@@ -474,12 +502,23 @@ void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& 
   const std::string type(name_of(pair.grain));
   result.outcome = Outcome::different;
   std::string why = coarser;
-  if (within) why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
+  if (pair.grain == DataType::undefined) {
+    why += ", coarser than --precision means";
+  } else if (within) {
+    why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
+  }
   if (within || result.reason.empty()) {
     result.reason = why;
   } else {
     result.remarks.push_back(why);
   }
+}
+
+/// Of a difference that is a loss: how large it is, and how to take it.
+void say_loss(const Pair& pair, VerifyResult& result) {
+  if (result.lossy.empty() || !is_different(result) || !result.reason.empty()) return;
+  result.reason = result.lossy + ": " + describe_loss(result);
+  if (!pair.options->accept.is_given()) result.reason += " (--accept snr=…,top1=… takes a loss)";
 }
 
 void mark_missing(const Pair& pair, const InterfaceDifference& difference, VerifyResult& result) {
@@ -504,7 +543,7 @@ void conclude(const Pair& pair, VerifyResult& result) {
       output.reason = "not compared";
     }
     if (output.outcome == Outcome::different) result.outcome = Outcome::different;
-    if (output.outcome == Outcome::inconclusive && result.outcome == Outcome::same) result.outcome = Outcome::inconclusive;
+    if (output.outcome == Outcome::inconclusive && result.outcome != Outcome::different) result.outcome = Outcome::inconclusive;
   }
 }
 
@@ -530,7 +569,8 @@ void execute(Pair& pair, VerifyResult& result) {
   list_outputs(pair, result);
   note_random_nodes(pair, result);
   const std::string coarser = find_coarser(pair, result);
-  const InputMaker inputs(pair.a.model->graph(), *pair.options, pair.proved ? nullptr : &pair.b.model->graph(), pair.narrow);
+  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
+  const InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, pair.narrow, bound_dims(a, b, *pair.options));
 
   Reference reference(pair, inputs);
   reference.run(planned_samples(pair, inputs));
@@ -568,7 +608,10 @@ void execute(Pair& pair, VerifyResult& result) {
       check_optimized(pair, reference, floors, candidate, result);
     }
   }
+  for (OutputComparison& output : result.outputs) output.loss = loss_of(output);
+  if (candidate.rejection().empty()) apply_acceptance(pair.options->accept, result);
   refuse_coarser(pair, coarser, result);
+  say_loss(pair, result);
   result.reference_run = floors.has_reference(0);
   result.draws = floors.draws();
   result.seconds_a = reference.seconds();

@@ -177,15 +177,17 @@ TEST(OptionPairs, OfInspect) {
 }
 
 TEST(OptionPairs, OfVerify) {
-  const Names one_pair = {"--input", "--resize", "--mean", "--std", "--save-data", "--layers"};
+  const Names one_pair = {"--input",  "--resize", "--mean",   "--std",   "--save-data",
+                          "--layers", "--accept", "--rename", "--match", "--allow-interface"};
   const Names pairs = {"--samples",       "--shape",  "--dim",   "--io",        "--allow-inconclusive",
                        "--run-identical", "--strict", "--proof", "--precision", "--outputs-only"};
   const Names of_stored = {"--jobs",       "--timeout",   "--shard",  "--allow-empty", "--expected", "--list", "--case",
                            "--cases-from", "--durations", "--resume", "--cache",       "--suite",    "--null"};
   const Names suite = {"--jobs",       "--timeout",   "--shard",  "--allow-empty", "--expected", "--list", "--case",
                        "--cases-from", "--durations", "--resume", "--cache",       "--against",  "--pair", "--null"};
-  const Names running = {"--samples",   "--seed", "--input", "--shape", "--dim",           "--resize", "--mean",      "--std",
-                         "--save-data", "--rtol", "--atol",  "--io",    "--run-identical", "--layers", "--precision", "--outputs-only"};
+  const Names running = {"--samples",   "--seed",         "--input",  "--shape",  "--dim",   "--resize",         "--mean",
+                         "--std",       "--save-data",    "--rtol",   "--atol",   "--io",    "--run-identical",  "--layers",
+                         "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"};
   const Names not_listing = {"--html",
                              "--resume",
                              "--cache",
@@ -221,7 +223,8 @@ TEST(OptionPairs, OfVerify) {
                      {"--junit", "j"},     {"--markdown", "m"},     {"--suite", "t"},        {"--jobs", "1"},
                      {"--timeout", "1"},   {"--shard", "1/2"},      {"--expected", "e"},     {"--original", "{stem}.onnx"},
                      {"--resume", "r"},    {"--cache", "d"},        {"--case", "c"},         {"--cases-from", "f"},
-                     {"--durations", "r"}, {"--against", "u"},      {"--pair", "p"}},
+                     {"--durations", "r"}, {"--against", "u"},      {"--pair", "p"},         {"--accept", "snr=25"},
+                     {"--rename", "x=y"},  {"--match", "position"}},
                     {{"--resize", {"--input"}},
                      {"--mean", {"--input"}},
                      {"--std", {"--input"}},
@@ -255,6 +258,8 @@ TEST(OptionPairs, OfVerify) {
                      {{"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"}},
                      {{"--mode"}, {"--reference"}},
                      {{"--outputs-only"}, {"--strict"}},
+                     {{"--accept"}, {"--strict"}},
+                     {{"--rename"}, {"--match"}},
                      {{"--proof"}, running}}};
   expect_table(table);
   expect_companions(table);

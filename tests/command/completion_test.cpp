@@ -88,6 +88,8 @@ TEST_F(Completion, Bash) {
   EXPECT_THAT(bash("relayout convert --layout co"), ElementsAre("contiguous"));
   EXPECT_THAT(bash("relayout convert --precision="), UnorderedElementsAre("bf16", "fp16", "fp32"));
   EXPECT_THAT(bash("relayout convert --precision=f"), UnorderedElementsAre("fp16", "fp32"));
+  EXPECT_THAT(bash("relayout verify --precision "), UnorderedElementsAre("bf16", "fp16", "int4", "int8"));
+  EXPECT_THAT(bash("relayout verify --match "), ElementsAre("position"));
   EXPECT_THAT(bash("relayout convert --external-data "), UnorderedElementsAre("auto", "always", "never"));
   EXPECT_THAT(bash("relayout convert --io "), ElementsAre("nhwc"));
   EXPECT_THAT(bash("relayout convert --pass fold-b"), ElementsAre("fold-batch-norm"));

@@ -451,8 +451,23 @@ TEST(Graph, RenameReachesReadersAndNestedGraphs) {
   EXPECT_EQ(graph.find("a"), nullptr);
   EXPECT_EQ(graph.nodes().front().message().output(0), "layer.1/a");
   EXPECT_EQ(maker(graph, "y").subgraphs()[0]->nodes().front().message().input(0), "layer.1/a");
-  EXPECT_THROW(graph.rename(*graph.find("y"), "z"), Error);
   graph.validate();
+}
+
+TEST(Graph, RenameReachesInputsAndOutputs) {
+  const auto model = parse("g (float[2] x) => (float[2] y, float[2] z) { y = Relu (x) z = Neg (y) }");
+  Graph& graph = model->graph();
+  graph.rename(*graph.find("x"), "image");
+  graph.rename(*graph.find("y"), "scores");
+  graph.validate();
+  ASSERT_NE(graph.find("scores")->declared(), std::nullopt);
+  EXPECT_EQ(graph.find("scores")->declared()->dims, Dims{2});
+  graph.sync();
+  const onnx::GraphProto& message = model->message().graph();
+  EXPECT_EQ(message.input(0).name(), "image");
+  EXPECT_EQ(message.node(0).input(0), "image");
+  EXPECT_EQ(message.output(0).name(), "scores");
+  EXPECT_EQ(message.node(1).input(0), "scores");
 }
 
 TEST(Graph, ValidateFindsABrokenMessage) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,61 @@ TEST(Quantized, V83AMissingActivationAndOtherScalesAreNamed) {
   Network zero = a;
   zero.tensor("n1.d.zero").set_raw_data(std::string(1, '\x84'));
   expect_named(zero, {"n1.d.q", "n1.d"});
+}
+
+/// A product of quantized numbers: in real arithmetic between DequantizeLinear and QuantizeLinear, or by QLinearMatMul.
+Network product(bool in_integers) {
+  constexpr int64_t kDepth = 96, kColumns = 64;
+  Network n(3);
+  n.input("x", {"200", "96"}).output("y", {"200", "64"});
+  quantize(n, "x", "x.d", 0.031F);
+  std::string bytes;
+  for (int64_t i = 0; i < kDepth * kColumns; ++i) bytes.push_back(static_cast<char>(static_cast<int8_t>(i * 7919 % 255 - 127)));
+  auto& weights = *n.graph().add_initializer();
+  weights.set_name("w.q");
+  weights.set_data_type(onnx::TensorProto::INT8);
+  weights.add_dims(kDepth), weights.add_dims(kColumns);
+  weights.set_raw_data(bytes);
+  n.floats("w.scale", {}, {0.0037F});
+  auto& zero = *n.graph().add_initializer();
+  zero.set_name("w.zero");
+  zero.set_data_type(onnx::TensorProto::INT8);
+  zero.set_raw_data(std::string(1, '\0'));
+  // Sums are whole multiples of the product of both scales: one in 622 lies at a boundary between two steps.
+  quantize(n, "p", "y", 0.031F * 0.0037F * 622);
+  if (in_integers) {
+    n.remove_node("y.q");
+    n.node("QLinearMatMul", {"x.d.q", "x.d.scale", "x.d.zero", "w.q", "w.scale", "w.zero", "y.scale", "y.zero"}, {"y.q"});
+  } else {
+    n.node("DequantizeLinear", {"w.q", "w.scale", "w.zero"}, {"w"});
+    n.node("MatMul", {"x.d", "w"}, {"p"});
+  }
+  n.sort();
+  return n;
+}
+
+TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {
+  const Network a = product(false), b = product(true);
+  const VerifyResult right = verified(a, b);
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_THAT(right.remarks, ::testing::Contains(::testing::HasSubstr("to the neighbouring step by rounding"))) << "nothing is tested";
+  EXPECT_EQ(verified(b, a).outcome, Outcome::same);
+  const auto expect_different = [&](const std::function<void(Network&)>& harm, const char* what) {
+    Network harmed = b;
+    harm(harmed);
+    EXPECT_EQ(verified(a, harmed).outcome, Outcome::different) << what;
+  };
+  expect_different([](Network& n) { n.edit("w.scale", [](auto& v) { v[0] *= 1.01F; }); }, "another scale of the weights");
+  expect_different([](Network& n) { n.edit("y.scale", [](auto& v) { v[0] *= 1.2F; }); }, "another scale of the result");
+  expect_different([](Network& n) { n.tensor("y.zero").set_raw_data(std::string(1, '\x81')); }, "another zero point");
+  expect_different([](Network& n) { (*n.tensor("w.q").mutable_raw_data())[1234] += 1; }, "a weight one step beside");
+  expect_different(
+      [](Network& n) {
+        std::vector<float> x = n.values("x.d.scale"), y = n.values("y.scale");
+        n.set_values("x.d.scale", y);
+        n.set_values("y.scale", x);
+      },
+      "exchanged scales");
 }
 
 }  // namespace

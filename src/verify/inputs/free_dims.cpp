@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -50,9 +51,8 @@ constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{12
 constexpr int64_t kBatches[] = {2, 3};
 constexpr int kMaxSumDepth = 4;
 
-template <std::size_t N>
-int64_t pick(const std::array<Sizes, N>& table, std::size_t position, int sample, int attempt) {
-  const Sizes& sizes = table[std::min(static_cast<std::size_t>(attempt), N - 1)];
+int64_t pick(std::span<const Sizes> table, std::size_t position, int sample, int attempt) {
+  const Sizes& sizes = table[std::min(static_cast<std::size_t>(attempt), table.size() - 1)];
   return (sample % 2 == 0 ? sizes.even : sizes.odd)[std::min<std::size_t>(position, 2)];
 }
 
@@ -90,7 +90,7 @@ const Port& tensor_port(const Port& port) {
 }
 
 FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const VerifyOptions& options,
-                   const std::map<std::string, Dims>& shapes_of_files)
+                   const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound)
     : ports_(ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
   check_names(ports, options);
@@ -105,6 +105,7 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
     const Free& free = free_.at(symbol);
     fix(symbol, value, free.input, free.axis);
   }
+  for (const auto& [key, value] : bound) fix(key, value, free_.at(key).input, free_.at(key).axis);
   check_guessable();
   count_attempts();
 }
@@ -145,7 +146,7 @@ void FreeDims::add_input(const Port& whole, const InputUse& use) {
       free.kind = Kind::batch;
     } else if (contains_any(name, {"seq", "len", "time", "token", "step", "frame", "past"}) || is_any(name, {"t", "l", "s"})) {
       free.kind = Kind::sequence;
-    } else if (axis == 0) {
+    } else if (axis == 0) {  // NOLINT(bugprone-branch-clone): after what names say
       free.kind = Kind::batch;
     } else if (axis >= 2 && rank <= 5 && (image || contains_any(name, {"height", "width", "depth"}) || is_any(name, {"h", "w", "d"}))) {
       free.kind = Kind::spatial;

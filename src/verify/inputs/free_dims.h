@@ -19,9 +19,9 @@ namespace relayout {
 class FreeDims {
  public:
   /// Shapes of the inputs that come from files count as said by the user. Error{usage} for names that no input or dim has, for shapes
-  /// that contradict the model or each other, and for dims where no guess is safe.
+  /// that contradict the model or each other, and for dims where no guess is safe. `bound`: sizes that the other model asks for.
   FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const VerifyOptions& options,
-           const std::map<std::string, Dims>& shapes_of_files);
+           const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound = {});
 
   struct Assignment {
     std::map<std::string, Dims> shapes;   ///< by input

@@ -29,11 +29,12 @@ constexpr std::size_t kSequenceLength = 3;
 
 }  // namespace
 
-InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other, bool narrow)
+InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other, bool narrow,
+                       const std::map<std::string, int64_t>& bound)
     : ports_(required_inputs(graph)),
       uses_(find_uses(graph, ports_)),
       files_(read_files(ports_, options)),
-      dims_(ports_, uses_, options, shapes_of(files_)),
+      dims_(ports_, uses_, options, shapes_of(files_), bound),
       seed_(options.seed),
       samples_(ports_.empty() || all_from_files() ? 1
                : options.samples > 0              ? options.samples

@@ -17,8 +17,9 @@ namespace relayout {
 class InputMaker {
  public:
   /// Error{usage} where neither a value nor a size can be guessed, Error{invalid} or Error{io} for files.
-  /// Ids choose rows first that differ from those of `other`, where that is given. `narrow`: see InputUse.
-  InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other = nullptr, bool narrow = false);
+  /// Ids choose rows first that differ from those of `other`, where that is given. `narrow`: see InputUse; `bound`: see FreeDims.
+  InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other = nullptr, bool narrow = false,
+             const std::map<std::string, int64_t>& bound = {});
 
   /// How many samples make sense: one when nothing varies.
   [[nodiscard]] int samples() const noexcept { return samples_; }

@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -26,6 +28,7 @@
 #include "verify/precision.h"
 #include "verify/rules.h"
 #include "verify/session.h"
+#include "verify/ties.h"
 
 namespace relayout {
 namespace {
@@ -43,6 +46,22 @@ void decide_gain(Layer& layer, DataType type) {
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
                          ", where " + short_number(bound) + " may be rounding";
+}
+
+/// The quantizer that makes a layer's integers, in the model that has one there; nullptr where neither does.
+const Node* quantizer_of(const Layer& layer) {
+  for (const Value* const value : {layer.a, layer.b}) {
+    if (value->producer()->is("QuantizeLinear")) return value->producer();
+  }
+  return nullptr;
+}
+
+/// A copy of a tensor; rounding moves it by the least bound of its type at least.
+DeciderOperand rounded_operand(const Datum& datum) {
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor) return {};
+  Yardstick yardstick;
+  yardstick.add(datum);
+  return {copy_of(datum).tensor, dtype_minimum(datum.tensor.type()) * yardstick.range()};
 }
 
 }  // namespace
@@ -85,9 +104,9 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
 
 void FedRuns::reset() {
   for (Layer& layer : layers_->all()) {
-    layer.apart = layer.before_jump || layer.other_structure;
+    layer.apart = layer.before_jump || layer.told_by_readers();
     layer.floor = layer.reference ? least_floor(type_of_floor(layer.type), layer.yardstick) : Floor{};
-    if (layer.other_structure) continue;
+    if (layer.told_by_readers()) continue;
     layer.candidate.reset();
     layer.metrics = {};
     layer.depth_error.reset();
@@ -201,6 +220,76 @@ void FedRuns::widen_by_candidate(int draw) {
     }
     feed(*layer, datum, reference);
   });
+}
+
+Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const {
+  Rounded rounded;
+  Constants constants;
+  std::unordered_map<const Value*, std::vector<const Node*>> readers;
+  for (const Node* const node : quantizers) {
+    const Value* const scale = node->input(1);
+    const auto known = scale == nullptr ? std::nullopt : constants.value(*scale);
+    rounded[node] = {{}, {known ? *known : Tensor(), 0}};
+    readers[node->input(0)].push_back(node);
+  }
+  const bool is_a = &side == task_->a;
+  const WeightNoise noise(side.model->graph());
+  // The first run as it is, the others with what is not fed moved.
+  for (int run = 0; run <= rules::kNoiseDraws; ++run) {
+    const auto observer = [&](const Value& value, const Datum& datum) {
+      if (const auto found = readers.find(&value); found != readers.end()) {
+        for (const Node* const node : found->second) {
+          DeciderOperand& operand = rounded[node].front();
+          if (run == 0) operand = rounded_operand(datum);
+          if (!operand.value || !structural_difference(Datum(operand.value), datum).empty()) continue;
+          const double apart = distance(Datum(operand.value), datum).max_abs;
+          operand.tolerance = std::max(operand.tolerance, rules::kFloorFactor * apart);
+        }
+      }
+      const Layer* const layer = is_a ? layers_->of_a(value) : layers_->of_b(value);
+      if (layer == nullptr || !layer->reference || layer->apart) {
+        if (run > 0) move(value, datum, run - 1);
+        return;
+      }
+      const Datum reference = like(spill_.read(*layer->reference), datum);
+      if (structural_difference(reference, datum).empty()) feed(*layer, datum, reference);
+    };
+    execute(side, observer, run == 0 ? Edit() : noise.draw(task_->options->seed, run - 1, task_->grain));
+  }
+  return rounded;
+}
+
+bool FedRuns::differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const {
+  const Datum reference = spill_.read(*layer.reference), candidate = spill_.read(*layer.candidate);
+  const bool narrower = unit_roundoff(type_of(reference)) > unit_roundoff(type_of(candidate));
+  return narrower ? relation(like(reference, candidate), candidate) : relation(reference, like(candidate, reference));
+}
+
+void FedRuns::explain_steps() {
+  const auto may_be_step = [](const Layer& layer) {
+    return layer.differs() && layer.candidate && !layer.other_structure && !is_measured(layer.type) && quantizer_of(layer) != nullptr;
+  };
+  for (const Side* const side : {task_->a, task_->b}) {
+    std::vector<const Node*> quantizers;
+    for (const Layer& layer : layers_->all()) {
+      const bool here = may_be_step(layer) && &quantizer_of(layer)->graph() == &side->model->graph();
+      if (here && quantizer_of(layer)->input(0) != nullptr) quantizers.push_back(quantizer_of(layer));
+    }
+    if (quantizers.empty()) continue;
+    const Rounded rounded = capture_rounded(*side, quantizers);
+    for (Layer& layer : layers_->all()) {
+      const Node* const node = may_be_step(layer) ? quantizer_of(layer) : nullptr;
+      const auto found = node == nullptr ? rounded.end() : rounded.find(node);
+      if (found == rounded.end()) continue;
+      const TieVerdict verdict =
+          explain_ties({node, 0}, found->second, spill_.read(*layer.reference).tensor, spill_.read(*layer.candidate).tensor);
+      if (!verdict.explained) continue;
+      layer.flips += verdict.ties;
+      layer.metrics.outcome = Outcome::same;
+      layer.metrics.reason.clear();
+      layer.candidate.reset();
+    }
+  }
 }
 
 void FedRuns::run_unfed(bool by_depth) {

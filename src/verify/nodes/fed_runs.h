@@ -2,14 +2,18 @@
 
 #include <functional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "relayout/execute.h"
+#include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/nodes/layers.h"
 #include "verify/session.h"
 #include "verify/spill.h"
+#include "verify/ties.h"
 
 namespace relayout {
 
@@ -27,6 +31,9 @@ struct LayerTask {
   /// felt are felt then.
   bool shaken = false;
 };
+
+/// Operands of quantizers: what they round, by how much rounding alone may move that, and their scales.
+using Rounded = std::unordered_map<const Node*, std::vector<DeciderOperand>>;
 
 /// Runs of the two models in which nodes are fed the values that a has in their place. a's values lie in a temporary file; of a model
 /// never more than a value at a time is held besides the running Session, and Sessions live one after the other.
@@ -46,6 +53,11 @@ class FedRuns {
   /// Widens the floors of layers that differ by how far b's own values move when those without a partner do: b's rounding is as honest as
   /// a's.
   void widen_by_candidate(int draw);
+  /// What a relation says of a's value of a layer and b's fed one that differs; both in the wider of their types.
+  [[nodiscard]] bool differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const;
+  /// Acquits integers of quantizers that fall to the neighbouring step where what is rounded lies as near the boundary between the two as
+  /// rounding upstream of it, within the same node, may move it. Counts them; any other difference stays.
+  void explain_steps();
   /// Runs b on its own values: how they go together with a's. `by_depth`: also how far a's values lie apart when its constants move.
   void run_unfed(bool by_depth);
   /// Same or different, by the metrics and the floor at hand.
@@ -63,6 +75,8 @@ class FedRuns {
   [[nodiscard]] Layer* captured(const Value& value_of_a);
   [[nodiscard]] Layer* fed(const Value& value_of_b);
   void move(const Value& value, const Datum& datum, int draw) const;
+  /// What quantizers of one side round, each fed a's values; and once more in draws, that far may rounding move it.
+  [[nodiscard]] Rounded capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const;
   /// Puts the value that readers of a layer are fed in the place of `datum`.
   void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
 

@@ -3,21 +3,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
+#include "verify/elements.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/suspects.h"
@@ -39,6 +45,69 @@ bool feed_before_flips(Layers& layers) {
     }
   }
   return found_any;
+}
+
+/// Whether a value goes nowhere but into Softmaxes, moved, added to and chosen from on the way.
+bool ends_in_softmax(const Value& value) {
+  constexpr auto kCarriers = std::to_array<std::string_view>({"Add", "Cast", "Mul", "Sub", "Where", "Max"});
+  constexpr std::size_t kMost = 256;
+  std::vector<const Value*> open{&value};
+  std::set<const Value*> seen;
+  bool found = false;
+  while (!open.empty()) {
+    const Value& at = *open.back();
+    open.pop_back();
+    if (!seen.insert(&at).second) continue;
+    if (at.is_output() || seen.size() > kMost) return false;
+    for (const Use& use : at.uses()) {
+      const Node& reader = *use.node;
+      const bool standard = reader.domain().empty() && &reader.graph() == &at.graph();
+      if (standard && reader.is("Softmax")) {
+        found = true;
+        continue;
+      }
+      const bool carries = standard && (std::ranges::find(kCarriers, reader.op_type()) != kCarriers.end() || reader.is("Concat") ||
+                                        (use.index == 0 && traits_of(reader).moves_input(0)));
+      if (!carries || reader.output(0) == nullptr) return false;
+      open.push_back(reader.output(0));
+    }
+  }
+  return found;
+}
+
+/// Whether elements that differ much are minus infinity in both models, to a Softmax whose other elements are of common size.
+bool differs_by_masks(const Datum& a, const Datum& b) {
+  if (!structural_difference(a, b).empty()) return false;
+  bool all = true, any = false;
+  const std::vector<Tensor> left = leaves(a), right = leaves(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!left[i] || !kRealTypes.has(left[i].type())) return false;
+    for_each_chunk(left[i], right[i], [&](int64_t, std::span<const double> x, std::span<const double> y) {
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        const bool masked = x[k] <= rules::kMasked, masked_too = y[k] <= rules::kMasked;
+        any = any || (masked && masked_too && x[k] != y[k]);
+        all = all && masked == masked_too && !std::isnan(x[k]) && !std::isnan(y[k]);
+      }
+    });
+  }
+  return all && any;
+}
+
+/// Masks that one model writes as another large number: what reads them, up to the Softmaxes, goes on from b's own, and those tell.
+void compare_behind_masks(FedRuns& runs, Layers& layers) {
+  bool found_any = false;
+  for (Layer& layer : layers.all()) {
+    if (layer.other_structure || !layer.compared || (!layer.differs() && !found_any)) continue;
+    const auto is_behind = [&](std::size_t upstream) { return layers.all()[upstream].mask; };
+    const bool behind = found_any && std::ranges::any_of(layers.upstream(layer), is_behind);
+    if ((!behind && !layer.candidate) || !ends_in_softmax(*layer.a) || !ends_in_softmax(*layer.b)) continue;
+    layer.mask = behind || runs.differs_in(layer, differs_by_masks);
+    found_any = found_any || layer.mask;
+  }
+  if (!found_any) return;
+  runs.reset();
+  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.feed_candidate();
 }
 
 /// Once more, without a's values where b's have another structure: the nodes that read them make results of the same structure again, out
@@ -170,7 +239,7 @@ std::vector<bool> with_right_readers(const Layers& layers) {
   std::vector<bool> read(all.size(), false), wrong(all.size(), false), right(all.size(), false);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (!all[i].compared) continue;
-    const bool bad = wrong[i] || (all[i].other_structure ? !read[i] : all[i].differs());
+    const bool bad = wrong[i] || (all[i].told_by_readers() ? !read[i] : all[i].differs());
     for (const std::size_t upstream : layers.upstream(all[i])) {
       read[upstream] = read[upstream] || !is_constant(all[i]);
       wrong[upstream] = wrong[upstream] || bad;
@@ -198,6 +267,7 @@ LayerResult describe(const Layer& layer, int sample) {
   result.dims = layer.reference->dims;
   result.constant = is_constant(layer);
   result.other_structure = layer.other_structure;
+  result.mask = layer.mask;
   result.error = layer.metrics.max_error;
   result.rms = layer.metrics.rms_error;
   result.floor = layer.floor.max;
@@ -265,7 +335,9 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   runs.feed_candidate();
   const auto has_other_structure = [](const Layer& layer) { return layer.other_structure; };
   if (std::ranges::any_of(layers.all(), has_other_structure)) compare_behind_other_structures(runs, layers);
+  compare_behind_masks(runs, layers);
   if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
+  runs.explain_steps();
   look_closer(runs, layers);
   confirm(runs, layers);
   const auto differs = [](const Layer& layer) { return layer.differs(); };
@@ -275,8 +347,8 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     Layer& layer = layers.all()[i];
     if (!layer.compared) continue;
-    // The same elements in other dims: readers that are right decide, as they went on from b's value.
-    if (differs_by_chance(layer) || (layer.other_structure && right_readers[i])) acquit(layer);
+    // The same elements in other dims, or a mask: readers that are right decide, as they went on from b's value.
+    if (differs_by_chance(layer) || (layer.told_by_readers() && right_readers[i])) acquit(layer);
     const bool trusted = right_readers[i] && layer.metrics.bound_max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }

@@ -30,8 +30,11 @@ struct Layer {
   int64_t flips = 0;
   bool compared = false;
   bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell
+  bool mask = false;             ///< differs in elements alone that are minus infinity to every Softmax behind: nothing is fed either
   bool apart = false;            ///< for now not fed to anything
 
+  /// Whether nodes that read it go on from b's own value, and tell by what they make of it.
+  [[nodiscard]] bool told_by_readers() const { return other_structure || mask; }
   [[nodiscard]] bool differs() const { return metrics.outcome == Outcome::different; }
 };
 

@@ -1,0 +1,177 @@
+// Decides by the losses that a user takes: signal to noise, best rows, errors over the range.
+#include "verify/acceptance.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/verify.h"
+#include "verify/compare.h"
+
+namespace relayout {
+namespace {
+
+std::string number(const char* pattern, double value) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), pattern, value);
+  return text.data();
+}
+
+std::string decibels(double value) {
+  return std::isinf(value) ? (value > 0 ? "no loss" : "nothing left") : number("%.1f dB", value);
+}
+
+std::string percent(double share) {
+  // Never 100 % of what is not all.
+  return number("%.4g", share < 1 ? std::min(100 * share, 99.99) : 100.0) + " %";
+}
+
+double share(int64_t part, int64_t whole) {
+  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// What no bound of a loss covers: values that contradict the file, elements without a counterpart, or without a number to compare.
+std::string inexcusable(const OutputComparison& output) {
+  const auto differs = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
+  if (output.outcome == Outcome::different && std::ranges::none_of(output.samples, differs)) return output.reason;
+  for (const SampleMetrics& metrics : output.samples) {
+    const bool apart = metrics.outcome == Outcome::different && metrics.sums.elements == 0;
+    const bool lost = metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches > 0;
+    if (apart || lost) return metrics.reason + " (sample " + std::to_string(metrics.sample) + ")";
+  }
+  return {};
+}
+
+/// The first bound that an output misses, as text; empty when it holds all.
+std::string missed(const Acceptance& accept, const OutputComparison& output) {
+  const Loss& loss = *output.loss;
+  // Not below, so that a figure that is no number misses its bound.
+  const auto is_below = [](double value, double bound) { return !(value >= bound); };
+  if (!is_measured(output.type)) {
+    if (output.outcome == Outcome::same || (accept.match && !is_below(loss.match, *accept.match))) return {};
+    return percent(loss.match) + " of the elements are equal" +
+           (accept.match ? ", --accept match=" + exact_number(*accept.match) : " (--accept match=… takes fewer than all)");
+  }
+  if (accept.snr && is_below(loss.snr, *accept.snr)) return decibels(loss.snr) + ", --accept snr=" + exact_number(*accept.snr);
+  if (accept.cosine && is_below(loss.cosine, *accept.cosine)) {
+    return "cosine " + exact_number(loss.cosine) + ", --accept cosine=" + exact_number(*accept.cosine);
+  }
+  if (accept.error && !(loss.error <= *accept.error)) {
+    return "error/range " + short_number(loss.error) + ", --accept error=" + exact_number(*accept.error);
+  }
+  if (accept.top1 && loss.top1 && is_below(*loss.top1, *accept.top1)) {
+    return "top-1 " + percent(*loss.top1) + ", --accept top1=" + exact_number(*accept.top1);
+  }
+  if (accept.top5 && loss.top5 && is_below(*loss.top5, *accept.top5)) {
+    return "top-5 " + percent(*loss.top5) + ", --accept top5=" + exact_number(*accept.top5);
+  }
+  return {};
+}
+
+/// A bound that no output can show is not held.
+std::string unanswered(const Acceptance& accept, const VerifyResult& result) {
+  const auto none = [&](auto&& shows) { return std::ranges::none_of(result.outputs, shows); };
+  if ((accept.top1 || accept.top5) && none([](const OutputComparison& output) { return output.loss && output.loss->top1; })) {
+    return "--accept top1, top5: no output looks like rows of scores (rank 2 or 3, five or more in a row)";
+  }
+  const bool of_numbers = accept.snr || accept.cosine || accept.error;
+  if (of_numbers && none([](const OutputComparison& output) { return output.loss && is_measured(output.type); })) {
+    return "--accept: no output of a floating-point type was compared";
+  }
+  return {};
+}
+
+void judge(const Acceptance& accept, OutputComparison& output) {
+  if (!output.loss || output.outcome == Outcome::inconclusive) return;
+  std::string why = inexcusable(output);
+  if (why.empty()) why = missed(accept, output);
+  const bool differs = output.outcome == Outcome::different;
+  output.outcome = !why.empty() ? Outcome::different : differs ? Outcome::accepted : Outcome::same;
+  output.reason = why;
+  if (!why.empty()) return;
+  for (SampleMetrics& metrics : output.samples) {
+    if (metrics.outcome == Outcome::different) metrics.outcome = Outcome::accepted;
+  }
+}
+
+}  // namespace
+
+LossSums& LossSums::operator+=(const LossSums& other) {
+  squares_a += other.squares_a;
+  squares_b += other.squares_b;
+  product += other.product;
+  squares_error += other.squares_error;
+  elements += other.elements;
+  rows += other.rows;
+  top1 += other.top1;
+  top5 += other.top5;
+  return *this;
+}
+
+std::optional<Loss> loss_of(const OutputComparison& output) {
+  LossSums sums;
+  Loss loss;
+  loss.worst_snr = std::numeric_limits<double>::infinity();
+  int64_t mismatches = 0;
+  for (const SampleMetrics& metrics : output.samples) {
+    sums += metrics.sums;
+    mismatches += metrics.mismatches;
+    loss.error = std::max(loss.error, metrics.max_error);
+    loss.worst_snr = std::min(loss.worst_snr, signal_to_noise(metrics.sums));
+  }
+  if (sums.elements == 0) return std::nullopt;
+  loss.snr = signal_to_noise(sums);
+  loss.cosine = cosine(sums);
+  loss.match = share(sums.elements - mismatches, sums.elements);
+  if (sums.rows > 0) loss.top1 = share(sums.top1, sums.rows);
+  if (sums.rows > 0) loss.top5 = share(sums.top5, sums.rows);
+  return loss;
+}
+
+std::string describe_loss(const VerifyResult& result) {
+  const OutputComparison* worst = nullptr;
+  for (const OutputComparison& output : result.outputs) {
+    if (!output.loss || !is_measured(output.type)) continue;
+    if (worst == nullptr || output.loss->snr < worst->loss->snr) worst = &output;
+  }
+  if (worst == nullptr) return {};
+  std::string out = decibels(worst->loss->snr);
+  if (worst->samples.size() > 1 && worst->loss->worst_snr < worst->loss->snr) {
+    out += " (worst sample " + decibels(worst->loss->worst_snr) + ")";
+  }
+  if (worst->loss->top1) out += ", top-1 " + percent(*worst->loss->top1);
+  if (result.outputs.size() > 1) out += ", output " + worst->name;
+  return out;
+}
+
+void apply_acceptance(const Acceptance& accept, VerifyResult& result) {
+  const auto is_asked = [](const InterfaceDifference& difference) { return difference.remark; };
+  const bool ran = std::ranges::any_of(result.outputs, [](const OutputComparison& output) { return !output.samples.empty(); });
+  if (!accept.is_given() || !ran) return;
+  std::vector<Outcome> outcomes;
+  const Outcome before = result.outcome;
+  for (OutputComparison& output : result.outputs) {
+    judge(accept, output);
+    outcomes.push_back(output.outcome);
+  }
+  const auto any = [&](Outcome outcome) { return std::ranges::find(outcomes, outcome) != outcomes.end(); };
+  const std::string open = unanswered(accept, result);
+  if (!std::ranges::all_of(result.interface, is_asked)) {
+    result.outcome = Outcome::different;
+  } else if (any(Outcome::different) || !open.empty()) {
+    result.outcome = Outcome::different;
+    result.reason = open;
+  } else if (before == Outcome::inconclusive || any(Outcome::inconclusive)) {
+    result.outcome = Outcome::inconclusive;
+  } else if (before != Outcome::same || any(Outcome::accepted)) {
+    result.outcome = Outcome::accepted;
+    result.reason = describe_loss(result);
+  }
+}
+
+}  // namespace relayout

@@ -1,0 +1,177 @@
+// Losses that a user takes: the figures by their textbook definition over all samples, and what bounds decide.
+
+#include "verify/acceptance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "narrow.h"
+#include "networks.h"
+#include "pair.h"
+#include "relayout/datum.h"
+#include "relayout/tensor.h"
+#include "relayout/verify.h"
+#include "support/network.h"
+#include "verify/compare.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+using test::Network;
+using ::testing::HasSubstr;
+
+Datum rows(const std::vector<float>& values, int64_t columns) {
+  Tensor tensor(DataType::float32, {static_cast<int64_t>(values.size()) / columns, columns});
+  std::ranges::copy(values, tensor.data<float>());
+  return Datum(tensor);
+}
+
+OutputComparison compared(const std::vector<std::pair<Datum, Datum>>& samples) {
+  OutputComparison output;
+  output.name = "y";
+  output.type = DataType::float32;
+  for (const auto& [a, b] : samples) {
+    Yardstick yardstick;
+    yardstick.add(a);
+    output.samples.push_back(measure(a, b, yardstick));
+    decide(output.samples.back(), DataType::float32, {});
+    if (output.samples.back().outcome == Outcome::different) output.outcome = Outcome::different;
+  }
+  output.loss = loss_of(output);
+  return output;
+}
+
+TEST(Acceptance, FiguresAreThoseOfTheirDefinitions) {
+  // numpy: 20*log10(norm(a)/norm(a-b)), dot(a,b)/norm(a)/norm(b), max(|a-b|)/ptp(a) by sample, argmax by row.
+  const OutputComparison output = compared({{rows({1, 2, 3, 4, 10, 5, 4, 3, 2, 1}, 5), rows({1, 2, 3, 4, 9, 3, 4, 3, 2, 1}, 5)},
+                                            {rows({0, 1, 2, 3, 4}, 5), rows({0, 1, 2, 3.5, 4}, 5)}});
+  ASSERT_TRUE(output.loss.has_value());
+  EXPECT_NEAR(output.loss->snr, 20 * std::log10(std::sqrt(215.0) / std::sqrt(5.25)), 1e-12);
+  EXPECT_NEAR(output.loss->worst_snr, 20 * std::log10(std::sqrt(185.0) / std::sqrt(5.0)), 1e-12);
+  EXPECT_NEAR(output.loss->cosine, 196.5 / std::sqrt(215.0 * 183.25), 1e-12);
+  EXPECT_NEAR(output.loss->error, std::max(2.0 / 9, 0.5 / 4), 1e-7);
+  EXPECT_NEAR(*output.loss->top1, 2.0 / 3, 1e-12);
+  EXPECT_EQ(*output.loss->top5, 1);
+}
+
+Acceptance bounds(std::initializer_list<std::pair<std::optional<double> Acceptance::*, double>> list) {
+  Acceptance accept;
+  for (const auto& [which, value] : list) accept.*which = value;
+  return accept;
+}
+
+VerifyResult judged(const Acceptance& accept, OutputComparison output) {
+  VerifyResult result;
+  result.outputs.push_back(std::move(output));
+  apply_acceptance(accept, result);
+  return result;
+}
+
+TEST(Acceptance, EachBoundDecidesByItself) {
+  const OutputComparison output = compared({{rows({1, 2, 3, 4, 10}, 5), rows({1, 2, 3, 4, 9}, 5)}});
+  EXPECT_EQ(judged({}, output).outputs[0].outcome, Outcome::different);
+  const auto expect = [&](const Acceptance& accept, Outcome outcome, const char* reason) {
+    const VerifyResult result = judged(accept, output);
+    EXPECT_EQ(result.outcome, outcome) << reason;
+    EXPECT_THAT(result.outputs[0].reason, HasSubstr(reason));
+  };
+  expect(bounds({{&Acceptance::snr, 21.1}}), Outcome::accepted, "");
+  expect(bounds({{&Acceptance::snr, 21.2}}), Outcome::different, "21.1 dB, --accept snr=21.2");
+  expect(bounds({{&Acceptance::cosine, 0.99}}), Outcome::accepted, "");
+  expect(bounds({{&Acceptance::cosine, 0.9999}}), Outcome::different, "cosine 0.99");
+  expect(bounds({{&Acceptance::error, 0.12}}), Outcome::accepted, "");
+  expect(bounds({{&Acceptance::error, 0.11}}), Outcome::different, "error/range 1.1e-01");
+  expect(bounds({{&Acceptance::top1, 1}}), Outcome::accepted, "");
+  expect(bounds({{&Acceptance::snr, 10}, {&Acceptance::error, 0.11}}), Outcome::different, "error/range");
+}
+
+TEST(Acceptance, WhatNoNumberExcusesStaysDifferent) {
+  const float nan = std::nanf("");
+  const Acceptance lax = bounds({{&Acceptance::snr, -1000}});
+  EXPECT_EQ(judged(lax, compared({{rows({1, 2, 3, 4, 5}, 5), rows({1, 2, nan, 4, 5}, 5)}})).outcome, Outcome::different);
+  OutputComparison shape = compared({{rows({1, 2, 3, 4, 5}, 5), rows({1, 2, 3, 4, 6}, 5)}});
+  shape.samples.push_back({});
+  shape.samples.back().outcome = Outcome::different;
+  shape.samples.back().reason = "f32[2, 5], was f32[1, 5]";
+  EXPECT_EQ(judged(lax, shape).outcome, Outcome::different);
+  // Rows of scores are asked for, and there are none.
+  EXPECT_EQ(judged(bounds({{&Acceptance::top1, 0}}), compared({{rows({1, 2, 3}, 3), rows({1, 2, 4}, 3)}})).outcome, Outcome::different);
+}
+
+TEST(Acceptance, DecidesWhereRoundingDoesNotExplain) {
+  const Network a = classifier(1);
+  Network b = a;
+  b.edit("fc.w", [](auto& v) { v[0] += 0.01F; });
+  EXPECT_EQ(verified(a, b).outcome, Outcome::different);
+  VerifyOptions options;
+  options.accept.snr = 30;
+  const VerifyResult taken = verified(a, b, options);
+  EXPECT_EQ(taken.outcome, Outcome::accepted) << summary(taken);
+  EXPECT_EQ(exit_code(taken, false), 0);
+  options.accept.snr = 150;
+  EXPECT_EQ(exit_code(verified(a, b, options), false), 1);
+  // A missing output, or one of other dims, is no loss.
+  options.accept.snr = 0;
+  Network missing = b;
+  missing.graph().mutable_output()->DeleteSubrange(1, 1);
+  EXPECT_EQ(verified(a, missing, options).outcome, Outcome::different);
+}
+
+TEST(Acceptance, NarrowModelsAreTakenByTheirLossToo) {
+  const Network a = classifier(1), b = narrowed(a, onnx::TensorProto::FLOAT16);
+  VerifyOptions options;
+  options.accept.snr = 40;
+  options.allow_interface = true;
+  const VerifyResult taken = verified(a, b, options);
+  EXPECT_EQ(exit_code(taken, false), 0) << summary(taken);
+  EXPECT_THAT(taken.lossy, HasSubstr("in f16"));
+  options.allow_interface = false;
+  EXPECT_EQ(verified(a, b, options).outcome, Outcome::different);
+}
+
+/// Weights rounded to int8 with one scale, in front of the Gemm.
+Network quantized_weights(Network n) {
+  const std::vector<float> weights = n.values("fc.w");
+  std::string bytes;
+  for (const float weight : weights)
+    bytes.push_back(static_cast<char>(static_cast<int8_t>(std::lround(std::clamp(weight / 0.02F, -127.0F, 127.0F)))));
+  auto& tensor = *n.graph().add_initializer();
+  tensor.set_name("fc.w.q");
+  tensor.set_data_type(onnx::TensorProto::INT8);
+  tensor.add_dims(40), tensor.add_dims(12);
+  tensor.set_raw_data(bytes);
+  n.remove_initializer("fc.w");
+  n.floats("fc.w.scale", {}, {0.02F});
+  n.node("DequantizeLinear", {"fc.w.q", "fc.w.scale"}, {"fc.w"});
+  n.sort();
+  return n;
+}
+
+TEST(Acceptance, QuantizedTensorsAreCountedAndMeant) {
+  const Network a = classifier(1), b = quantized_weights(a);
+  const VerifyResult measured = verified(a, b);
+  EXPECT_EQ(measured.outcome, Outcome::different);
+  EXPECT_EQ(measured.lossy, "b quantizes 1 tensor to int8 (1 weight)");
+  EXPECT_THAT(measured.reason, HasSubstr(" dB"));
+  VerifyOptions options;
+  options.precision = DataType::int8;
+  EXPECT_EQ(verified(a, b, options).outcome, Outcome::different);
+  options.accept.snr = 20;
+  EXPECT_EQ(verified(a, b, options).outcome, Outcome::accepted);
+  options.precision = DataType::float16;  // int8 is coarser
+  EXPECT_EQ(verified(a, b, options).outcome, Outcome::different);
+}
+
+}  // namespace
+}  // namespace relayout
