@@ -63,6 +63,24 @@ TEST(Pairing, V96ANameThatAFoldLeftBehindMeansTheValueBehindTheFold) {
   EXPECT_EQ(found.at("c1.y"), "~n1.y");
 }
 
+TEST(Pairing, V96AFoldIntoWhatReadsAValueLeavesItAsItWas) {
+  // a: Add, BatchNormalization, GlobalAveragePool, Conv; b: the same without the BatchNormalization, which the last Conv took up.
+  const auto make = [](bool folded) {
+    Network n(1);
+    n.input("x", {"1", "4", "6", "6"}).output("y", {"1", "5", "1", "1"});
+    n.convolution("c", "x", "c.y", {4, 4, 3, 3}, {"pads=1,1,1,1"});
+    n.node("Add", {"c.y", "x"}, {"s"});
+    if (!folded) n.batch_norm("bn", "s", "n", 4);
+    n.node("GlobalAveragePool", {folded ? "s" : "n"}, {"g"});
+    n.convolution("d", "g", "y", {5, 4, 1, 1}, {});
+    return n;
+  };
+  Network a = make(false), b = make(true);
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("s"), "s");
+  EXPECT_EQ(found.at("c.y"), "c.y");
+}
+
 TEST(Pairing, V96WhatAFoldIsCarriedPastHasNoEqual) {
   // a: MatMul, Flatten, BatchNormalization, Relu; b: MatMul, Add (the new bias), Flatten, Relu, with the old names.
   Network a(1);

@@ -94,12 +94,14 @@ class StructuralPairing {
     std::vector<const Value*> folded;
     for (const Node& node : b_->nodes()) {
       for (const Value* const output : node.outputs()) {
-        const auto partner = output == nullptr ? partners_->end() : partners_->find(output);
+        if (output == nullptr || !takes_up_folds(*output)) continue;
+        const auto partner = partners_->find(output);
         if (partner == partners_->end() || partner->second.by_structure) continue;
         const Node& maker = *partner->second.value->producer();
         if (is_affine_by_constants(maker) && maker.op_type() != node.op_type()) folded.push_back(output);
         const Value* const end = end_of_chain(*output, partner->second.value);
-        if (end != nullptr && end != partner->second.value && !taken_.contains(end)) moved.emplace_back(output, end);
+        const bool is_behind = end != nullptr && end != partner->second.value && !taken_.contains(end);
+        if (is_behind && !is_taken_up_behind(*output)) moved.emplace_back(output, end);
       }
     }
     for (const auto& [value, end] : moved) {
@@ -124,6 +126,41 @@ class StructuralPairing {
     if (std::ranges::find(kAbsorbed, node.op_type()) == kAbsorbed.end()) return false;
     return std::ranges::count_if(node.inputs(),
                                  [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_a_); }) == 1;
+  }
+
+  /// Whether a node of b hands a fold on to what makes its operand: it moves elements, or is a bias.
+  bool carries(const Node& node) const {
+    const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_b_); };
+    if (std::ranges::count_if(node.inputs(), varies) != 1) return false;
+    return traits_of(node).moves_input(0) || has_trait(node, Trait::affine);
+  }
+
+  /// Whether a linear operator makes a value, as it is or carried.
+  bool takes_up_folds(const Value& made) const {
+    constexpr int kMostNodes = 8;
+    const Value* value = &made;
+    for (int step = 0; step < kMostNodes && value != nullptr && value->producer() != nullptr; ++step) {
+      const Node& node = *value->producer();
+      if (has_trait(node, Trait::multiplies)) return true;
+      if (!carries(node)) return false;
+      const auto operand =
+          std::ranges::find_if(node.inputs(), [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_b_); });
+      value = *operand;
+    }
+    return false;
+  }
+
+  /// Whether a linear operator reads a value, as it is or carried: then a fold may be in that one, and the value what it was.
+  bool is_taken_up_behind(const Value& made) const {
+    constexpr int kMostNodes = 8;
+    const Value* value = &made;
+    for (int step = 0; step < kMostNodes && value != nullptr && value->uses().size() == 1; ++step) {
+      const Node& reader = *value->uses().front().node;
+      if (has_trait(reader, Trait::multiplies)) return true;
+      if (!carries(reader) && !reader.is("GlobalAveragePool") && !reader.is("AveragePool")) return false;
+      value = reader.output(0);
+    }
+    return false;
   }
 
   /// Takes back the pairs of what a moved value is made of, up to the linear operators that took up the fold.
