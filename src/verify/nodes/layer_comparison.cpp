@@ -287,8 +287,9 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   const auto region = layers.region_in_a(layer);
   if (suspects != nullptr) {
     auto nodes = layers.region_in_b(layer);
-    // Of several nodes that make a value together, the one that the files say is another.
-    if (const Node* const suspect = suspects->first_of(nodes)) name_node(result, *suspect);
+    // Of several nodes that make a value together, the linear operator that the files say is another.
+    const Node* const suspect = suspects->last_of(nodes);
+    if (suspect != nullptr && has_trait(*suspect, Trait::multiplies)) name_node(result, *suspect);
     nodes.insert(nodes.end(), region.begin(), region.end());
     result.unexplained = suspects->of(nodes);
   }

@@ -115,9 +115,11 @@ Suspects::Entries Suspects::of(const std::vector<const Node*>& nodes) const {
   return out;
 }
 
-const Node* Suspects::first_of(const std::vector<const Node*>& nodes) const {
-  const auto found = std::ranges::find_if(nodes, [&](const Node* node) { return by_node_.contains(node); });
-  return found == nodes.end() ? nullptr : *found;
+const Node* Suspects::last_of(const std::vector<const Node*>& nodes) const {
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (by_node_.contains(nodes[i])) return nodes[i];
+  }
+  return nullptr;
 }
 
 }  // namespace relayout
