@@ -17,7 +17,7 @@ const std::string& name_in_findings(const Node& node) {
 }
 
 Node& writable(const Node& node) {
-  return const_cast<Node&>(node);  // graphs own their nodes, and whoever applies a rewrite may change the graph
+  return const_cast<Node&>(node);  // graphs own their nodes, and a rewrite may change its graph
 }
 
 }  // namespace relayout

@@ -133,7 +133,7 @@ NodeLinks links_of(const ModelDiff& diff) {
   for (const ModelChange& change : diff.changes) {
     if (change.subject != ChangeSubject::node) continue;
     if (change.kind == ChangeKind::removed) out.removed.insert(change.a);
-    // A new node is nobody else's, whatever it is called.
+    // No other node has a new node's name.
     if (change.kind == ChangeKind::added) out.names.emplace(change.b, change.b + "\n");
   }
   return out;

@@ -136,7 +136,7 @@ Sum FormulaReader::value_of_node(Ref ref) {
     Sum found = value_of(*inside);
     const bool is_one = found.constant == 0 && found.terms.size() == 1 && found.terms[0].factors.size() == 1;
     const Atom* const atom = is_one ? &formula_.atoms[found.terms[0].factors[0].atom] : nullptr;
-    // No arithmetic, but another operator within the call: that is left for whoever compares the two calls.
+    // No arithmetic, but another operator within the call: the comparison of the two calls decides on it.
     const bool is_inner = atom != nullptr && atom->kind == Atom::Kind::leaf && atom->origin.call != ref.call && atom->origin == *inside;
     if (!is_inner) return found;
   }

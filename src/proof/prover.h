@@ -16,7 +16,7 @@
 
 namespace relayout::proof {
 
-/// What somebody who has compared the models by other means may tell the proof. Hints decide what an answer of "not proved" says, they
+/// Findings of a comparison by other means, for the proof to use. Hints decide what an answer of "not proved" says, they
 /// cannot make one of "proved".
 struct Hints {
   /// Another reading of a plain claim than the one that was found, or nothing.

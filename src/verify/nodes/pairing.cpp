@@ -121,18 +121,23 @@ class StructuralPairing {
   }
 
  private:
-  /// Whether a node of a is one that a converter may fold: all operands but one are constants.
-  bool is_affine_by_constants(const Node& node) const {
-    if (std::ranges::find(kAbsorbed, node.op_type()) == kAbsorbed.end()) return false;
-    return std::ranges::count_if(node.inputs(),
-                                 [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_a_); }) == 1;
+  using Values = std::unordered_set<const Value*>;
+
+  /// The one operand that is no constant; nullptr where there are none or several.
+  static const Value* sole_operand(const Node& node, const Values& constants) {
+    const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants); };
+    if (std::ranges::count_if(node.inputs(), varies) != 1) return nullptr;
+    return *std::ranges::find_if(node.inputs(), varies);
   }
 
-  /// Whether a node of b hands a fold on to what makes its operand: it moves elements, or is a bias.
-  bool carries(const Node& node) const {
-    const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_b_); };
-    if (std::ranges::count_if(node.inputs(), varies) != 1) return false;
-    return traits_of(node).moves_input(0) || has_trait(node, Trait::affine);
+  /// Whether a node of a is one that a converter may fold: all operands but one are constants.
+  bool is_affine_by_constants(const Node& node) const {
+    return std::ranges::find(kAbsorbed, node.op_type()) != kAbsorbed.end() && sole_operand(node, constants_a_) != nullptr;
+  }
+
+  /// The operand to whose maker a node of b hands a fold on, because it moves elements or is a bias; nullptr for another node.
+  const Value* carried_operand(const Node& node) const {
+    return traits_of(node).moves_input(0) || has_trait(node, Trait::affine) ? sole_operand(node, constants_b_) : nullptr;
   }
 
   /// Whether a linear operator makes a value, as it is or carried.
@@ -140,12 +145,8 @@ class StructuralPairing {
     constexpr int kMostNodes = 8;
     const Value* value = &made;
     for (int step = 0; step < kMostNodes && value != nullptr && value->producer() != nullptr; ++step) {
-      const Node& node = *value->producer();
-      if (has_trait(node, Trait::multiplies)) return true;
-      if (!carries(node)) return false;
-      const auto operand =
-          std::ranges::find_if(node.inputs(), [&](const Value* input) { return input != nullptr && !is_constant(*input, constants_b_); });
-      value = *operand;
+      if (has_trait(*value->producer(), Trait::multiplies)) return true;
+      value = carried_operand(*value->producer());
     }
     return false;
   }
@@ -157,7 +158,7 @@ class StructuralPairing {
     for (int step = 0; step < kMostNodes && value != nullptr && value->uses().size() == 1; ++step) {
       const Node& reader = *value->uses().front().node;
       if (has_trait(reader, Trait::multiplies)) return true;
-      if (!carries(reader) && !reader.is("GlobalAveragePool") && !reader.is("AveragePool")) return false;
+      if (carried_operand(reader) == nullptr && !reader.is("GlobalAveragePool") && !reader.is("AveragePool")) return false;
       value = reader.output(0);
     }
     return false;
