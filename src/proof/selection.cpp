@@ -93,6 +93,12 @@ class SelectionReader {
       sizes.assign(static_cast<std::size_t>(count), axis->second / count);
     }
     if (std::ssize(sizes) != count) return std::nullopt;
+    int64_t rest = axis->second;
+    for (const int64_t size : sizes) {
+      if (size < 0 || size > rest) return std::nullopt;
+      rest -= size;
+    }
+    if (rest != 0) return std::nullopt;
     Selection out{{}, axis->first, 0, 0, axis->second, false, {}, {}};
     for (int i = 0; i <= output.value->output_index(); ++i) {
       out.begin = out.end;

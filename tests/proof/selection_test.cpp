@@ -35,6 +35,9 @@ TEST(ProofOfSelections, SliceIsAResultOfSplit) {
   EXPECT_FALSE(prove(before, parts("a, b = Split <axis = 1> (x, sizes) y = Sub (a, b)")).proved);
   EXPECT_FALSE(prove(before, parts("b, a = Split <axis = 2> (x, sizes) y = Sub (a, b)")).proved);
   EXPECT_FALSE(prove(before, parts("a, b = Split <axis = 2> (x, sizes) y = Sub (a, b)", {3, 1})).proved);
+  for (const auto& sizes : std::vector<std::vector<int64_t>>{{INT64_MIN, INT64_MIN}, {-1, 5}, {1, 2}, {1, INT64_MAX}}) {
+    EXPECT_FALSE(prove(before, parts("a, b = Split <axis = 2> (x, sizes) y = Sub (a, b)", sizes)).proved) << sizes[0];
+  }
   EXPECT_FALSE(prove(before, parts("r = Relu (x) a, b = Split <axis = 2> (r, sizes) y = Sub (a, b)")).proved);
   EXPECT_FALSE(prove(parts("a = Slice (x, n0, n4, n2, n2) y = Relu (a)"), parts("a, b = Split <axis = 2> (x) y = Relu (a)")).proved)
       << "every other element";
