@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <numeric>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,30 +66,6 @@ std::string quote(std::string_view name) {
 
 bool glob_match(std::string_view glob, std::string_view text) {
   return fnmatch(std::string(glob).c_str(), std::string(text).c_str(), FNM_NOESCAPE) == 0;
-}
-
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  const std::size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
-  std::size_t best_distance = letters / 3 + 2;  // from there on, another word
-  for (const std::string_view candidate : candidates) {
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 std::string format_bytes(int64_t bytes) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,8 +13,6 @@ namespace relayout {
 [[nodiscard]] std::string quote(std::string_view name);
 /// Whether `text` matches a shell glob of `*`, `?` and `[…]`; `*` crosses slashes.
 [[nodiscard]] bool glob_match(std::string_view glob, std::string_view text);
-/// The candidate nearest to `word` by edit distance, or empty when none is near enough to be meant.
-[[nodiscard]] std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates);
 /// "102.5 MB", powers of ten.
 [[nodiscard]] std::string format_bytes(int64_t bytes);
 /// 1234567 → "1,234,567"

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "base/text_file.h"
 #include "cli/help.h"

@@ -14,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/locale.h"
 #include "base/log.h"
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/failure.h"

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/text_file.h"
-#include "base/threads.h"
 #include "cli/options.h"
 #include "cli/own_program.h"
 #include "cli/program_facts.h"

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "model/save.h"
 #include "model/text_format.h"

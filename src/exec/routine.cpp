@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "base/threads.h"
 #include "exec/constant_store.h"
 #include "exec/control_flow.h"
 #include "exec/ids.h"

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "model/atomic_file.h"
 #include "model/origin.h"
 #include "model/payload_store.h"
 #include "model/segments.h"

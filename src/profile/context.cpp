@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "base/threads.h"
+#include "base/cpus.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "relayout/version.h"

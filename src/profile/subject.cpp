@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cpus.h"
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "base/threads.h"
 #include "model/tensor_data.h"
 #include "profile/context.h"
 #include "profile/recorder.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/threads.h"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "base/threads.h"
 #include "model/origin.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"

@@ -52,16 +52,6 @@ TEST(Text, GlobMatchOfManyStarsIsNotExponential) {
   EXPECT_FALSE(glob_match(glob, std::string(5000, 'a') + "b"));
 }
 
-TEST(Text, NearestWord) {
-  constexpr std::array<std::string_view, 3> kWords = {"convert", "verify", "inspect"};
-  EXPECT_EQ(nearest_word("convrt", kWords), "convert");
-  EXPECT_EQ(nearest_word("inspekt", kWords), "inspect");
-  // Dashes are not letters: an option is as far from another as its word.
-  EXPECT_EQ(nearest_word("--verison", std::to_array<std::string_view>({"--verbose", "--version"})), "--version");
-  EXPECT_EQ(nearest_word("--garbage", std::to_array<std::string_view>({"--verbose"})), "");
-  EXPECT_EQ(nearest_word("zzzzzzzzz", kWords), "");
-}
-
 TEST(Text, FormatBytes) {
   EXPECT_EQ(format_bytes(0), "0 B");
   EXPECT_EQ(format_bytes(999), "999 B");

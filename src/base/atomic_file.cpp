@@ -1,5 +1,5 @@
 // A file that appears under its name whole or not at all, with mode and owner of the one that it replaces.
-#include "model/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -101,7 +101,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail_with_errno() const {
-  fail_at(name_, std::generic_category().message(errno));
+  fail_at(name_, "cannot write: " + std::generic_category().message(errno));
 }
 
 void AtomicFile::open_unnamed() {

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace relayout {
+
+/// CPUs this process may use, at least 1: affinity mask, cgroup quota (rounded up), and the environment's OMP_NUM_THREADS and
+/// OMP_THREAD_LIMIT.
+[[nodiscard]] int available_cpus();
+
+/// CPUs of the affinity mask.
+[[nodiscard]] int affinity_cpus();
+/// The least quota of this process's control group (version 2) and those around it, rounded up; 0 when there is none.
+[[nodiscard]] int quota_cpus();
+
+}  // namespace relayout
