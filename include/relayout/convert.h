@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "relayout/findings.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 
 namespace relayout {
@@ -19,13 +21,13 @@ struct ConvertOptions {
   LoadOptions load = {};
   std::vector<std::string> passes = {};  ///< empty: the default pipeline; {"none"}: identity
   std::vector<std::string> skip = {};    ///< dropped from the pipeline
-  std::string layout = "channels-last";  ///< channels-last, contiguous, keep
-  /// "nhwc" or "nhwc:NAME,NAME…": graph inputs and outputs are handed over channels-last. Empty: as they are.
-  std::string io = {};
-  std::string emit = {};                        ///< "transposes": the borders of the layout plan are written into the model
+  WeightsLayout layout = WeightsLayout::channels_last;
+  bool export_io = false;                       ///< graph inputs and outputs are handed over channels-last
+  std::vector<std::string> io_names = {};       ///< these, with `export_io`; empty: all images
+  bool export_transposes = false;               ///< the borders of the layout plan are written into the model
   LayoutChoice when = LayoutChoice::automatic;  ///< of that plan
   ShapeOptions sizes = {};                      ///< for that plan
-  std::string precision = {};                   ///< "bf16", "fp16", "fp32": type to compute in; empty: as it is
+  DataType precision = DataType::undefined;     ///< float16, bfloat16 or float32: type to compute in; undefined: as it is
   bool io_precision = false;                    ///< graph inputs and outputs too
   bool fold = true;
   bool simplify = false;  ///< fold-constants and remove-identity too
@@ -38,8 +40,9 @@ struct ConvertOptions {
   bool verify = false;
   VerifyOptions verification = {};
   FileFormat output_format = FileFormat::automatic;
-  std::string external_data = "auto";  ///< auto, always, never, each with optional :threshold
-  bool share_data = false;             ///< unchanged external tensors stay in the data files of the input
+  ExternalData external_data = ExternalData::automatic;
+  int64_t external_threshold = kExternalThreshold;  ///< bytes from which on a weight goes into the data file
+  bool share_data = false;                          ///< unchanged external tensors stay in the data files of the input
   bool in_place = false, sync = false, stamp = false;
   int64_t stop_after = -1;
   int threads = 0;  ///< 0: 2, or the CPUs available when fewer
@@ -49,8 +52,9 @@ struct ConvertOptions {
 /// What a conversion did, or with dry_run would do; the report is printed from this.
 struct ConvertResult {
   std::filesystem::path input, output;
-  std::vector<std::string> passes;  ///< that ran, in order
-  std::string layout, precision;    ///< as in the options
+  std::vector<std::string> passes;                      ///< that ran, in order
+  WeightsLayout layout = WeightsLayout::channels_last;  ///< as in the options
+  DataType precision = DataType::undefined;             ///< as in the options
   /// Nested graphs and functions included.
   int64_t nodes_before = 0, nodes_after = 0, initializers_before = 0, initializers_after = 0;
   int64_t bytes_before = 0;                ///< of the model and its external data
@@ -68,7 +72,7 @@ struct ConvertResult {
 [[nodiscard]] int exit_code(const ConvertResult& result, const ConvertOptions& options) noexcept;
 
 /// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error; a request that makes no
-/// sense (unknown pass or layout) is Error{usage} before anything is read.
+/// sense (an unknown pass, options that exclude each other) is Error{usage} before anything is read.
 [[nodiscard]] ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options);
 
 /// A pass as a user may pick it.

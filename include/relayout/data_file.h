@@ -5,6 +5,15 @@
 
 namespace relayout {
 
+/// When tensors go to a data file beside the model.
+enum class ExternalData : uint8_t {
+  automatic,  ///< as the model came; and when a single file would exceed 2 GiB
+  always,     ///< initializers from the threshold on
+  never,
+};
+/// Bytes from which on a tensor is worth a place outside of the model file.
+inline constexpr int64_t kExternalThreshold = 1024;
+
 /// A data file that a model refers to.
 struct DataFile {
   std::filesystem::path path;

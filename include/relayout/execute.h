@@ -27,13 +27,10 @@ struct Unsupported {
   std::string why;
 };
 
-class CostModel;
-
 struct ExecuteOptions {
   Mode mode = Mode::optimized;
   int threads = 0;                                ///< 0: available_cpus()
   LayoutChoice layout = LayoutChoice::automatic;  ///< of the optimized mode's layout plan
-  const CostModel* costs = nullptr;               ///< of that plan; nullptr: the default. Must outlive the executor
   uint64_t seed = 1;                              ///< of Random* nodes without one
   /// Replaces the contents of an initializer or Constant at load (noise floor): called once per tensor with its value's name.
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
@@ -103,7 +100,9 @@ class Executor {
   [[nodiscard]] const PlanInfo& plan_info() const;
 
  private:
+  friend struct ExecutorBuilder;
   struct Impl;
+  explicit Executor(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -27,7 +27,8 @@ namespace relayout {
 class Graph;
 class Model;
 class Node;
-class TensorData;
+class Tensor;
+class TensorData;  // contents as they are stored, in the file or as a pass made them: Initializer::load() gives the elements
 class Value;
 
 /// One place where a value is read.
@@ -52,6 +53,8 @@ struct Initializer {
   std::unique_ptr<TensorData> data;           ///< null for strings and sparse initializers
   bool modified = false;                      ///< name, dims or data differ from the file
   std::list<Initializer>::iterator self;      ///< of its graph
+  /// The elements; nothing for strings and sparse initializers. Error{io} or Error{invalid} when they cannot be read.
+  [[nodiscard]] Tensor load() const;
 };
 
 /// A value of a graph: one name, made once (by a node, as input, or as initializer), read any number of times.
@@ -74,6 +77,8 @@ class Value {
   [[nodiscard]] bool is_captured() const noexcept { return nested_readers_ > 0; }
   /// Whether a caller may replace it: an initializer that is an input too, in IR ≥ 4. (In IR 3 all initializers are inputs by rule.)
   [[nodiscard]] bool is_overridable() const noexcept;
+  /// Whether it is stored in the model: an initializer that no caller may replace, or what a Constant makes.
+  [[nodiscard]] bool is_stored_constant() const noexcept;
   /// Declared type and shape (graph input, output or value_info); nullptr when nothing is declared. Never to be trusted for
   /// anything a wrong declaration could break.
   [[nodiscard]] const onnx::ValueInfoProto* info() const noexcept { return info_; }

@@ -17,6 +17,13 @@ enum class LayoutChoice : uint8_t {
   never,      ///< everything contiguous
 };
 
+/// The order in which convolution weights are stored.
+enum class WeightsLayout : uint8_t {
+  keep,  ///< as they are
+  channels_last,
+  contiguous,
+};
+
 /// Sizes for free dims: by symbol, or all dims of an input. What is not given is taken as 224 for height and width of images
 /// (16 × 112 × 112 for volumes) that a convolution reads, and as 1 elsewhere.
 struct ShapeOptions {
@@ -24,13 +31,10 @@ struct ShapeOptions {
   std::map<std::string, Dims> shapes;
 };
 
-class CostModel;
-
 struct LayoutRequest {
   LayoutChoice choice = LayoutChoice::automatic;
   ShapeOptions sizes = {};
-  bool compare = false;              ///< with what PyTorch's propagation would do
-  const CostModel* costs = nullptr;  ///< nullptr: default rates. Must live as long as the call
+  bool compare = false;  ///< with what PyTorch's propagation would do
 };
 
 /// A tensor of the graph that runs; constants are not among them.

@@ -15,7 +15,6 @@ class ModelProto;
 namespace relayout {
 
 class Graph;
-struct ModelOrigin;
 
 enum class FileFormat {
   automatic,   ///< by extension, then by how the file begins
@@ -58,9 +57,6 @@ class Model {
   /// The messages. Repeated node, initializer, value_info, input, output fields are kept in step only after Graph::sync().
   [[nodiscard]] onnx::ModelProto& message() noexcept;
   [[nodiscard]] const onnx::ModelProto& message() const noexcept;
-  /// Where everything came from: what saving splices.
-  [[nodiscard]] const ModelOrigin& origin() const noexcept;
-  [[nodiscard]] ModelOrigin& origin() noexcept;
   /// A name that no value, initializer or node of the model has (subgraphs and functions included): `base`, or base + "_2", "_3" …
   /// The name counts as taken from now on.
   [[nodiscard]] std::string unique_name(std::string_view base);

@@ -12,9 +12,9 @@
 
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
+#include "relayout/inputs.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 
 namespace relayout {
 
@@ -24,13 +24,8 @@ struct ModelDiff;
 enum class TimeKind : uint8_t { wall, processor };
 [[nodiscard]] std::string_view to_string(TimeKind kind) noexcept;
 
-struct ProfileOptions {
+struct ProfileOptions : InputOptions {
   LoadOptions load;
-  uint64_t seed = 1;
-  std::map<std::string, int64_t> dims;                  ///< sizes of named dimensions
-  std::map<std::string, Dims> shapes;                   ///< dims of inputs
-  std::map<std::string, std::filesystem::path> inputs;  ///< contents of inputs; the others are generated
-  ImageOptions images;
   Mode mode = Mode::optimized;
   int threads = 0;                ///< 0: available_cpus()
   int repeat = 0;                 ///< runs (of two models: pairs of runs) to measure; 0: 50 (pairs: 100), within `max_seconds`

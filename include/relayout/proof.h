@@ -59,8 +59,6 @@ struct ProofResult {
   int64_t nodes_dead = 0;                ///< nodes of the first model that no output needed
   std::vector<Unexplained> unexplained;  ///< in the order of the second model's nodes
   std::vector<FileDigest> files_a, files_b;  ///< the model file, then its data files
-  /// Nothing is unexplained and every fold rounds once: two evaluations differ by no more than that.
-  [[nodiscard]] bool complete() const noexcept { return proved && near_folds == 0; }
 };
 
 /// Shows, without running anything, that `b` computes what `a` does up to the rounding of each folded weight: recomputes every fold

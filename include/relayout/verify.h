@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "relayout/execute.h"
+#include "relayout/inputs.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
 
@@ -18,12 +19,6 @@ namespace relayout {
 /// `accepted`: beyond what rounding explains, but within what VerifyOptions::accept allows.
 enum class Outcome { same, different, inconclusive, accepted };
 [[nodiscard]] std::string_view to_string(Outcome outcome) noexcept;
-
-/// How images become inputs.
-struct ImageOptions {
-  std::optional<std::array<int64_t, 2>> resize;  ///< height, width; what an input fixes counts more
-  std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
-};
 
 /// What a loss may be, as far as it is set. Each holds for every output of a floating-point type; `match` for all others.
 struct Acceptance {
@@ -35,17 +30,12 @@ struct Acceptance {
   [[nodiscard]] bool is_given() const noexcept { return snr || cosine || error || top1 || top5 || match; }
 };
 
-struct VerifyOptions {
+struct VerifyOptions : InputOptions {
   LoadOptions load;
-  int samples = 0;  ///< 0: four, or one where the proof is complete
-  uint64_t seed = 1;
-  std::optional<double> rtol, atol;                     ///< element-wise |d| ≤ atol + rtol · |a|; added, never loosen
-  std::map<std::string, int64_t> dims;                  ///< --dim N=2
-  std::map<std::string, Dims> shapes;                   ///< --shape x=1,3,224,224
-  std::map<std::string, std::filesystem::path> inputs;  ///< --input NAME=FILE
-  ImageOptions images;
-  std::filesystem::path save_data;  ///< inputs and a's outputs go there as test_data_set_N; empty: nowhere
-  std::optional<Mode> mode;         ///< --data: only this mode
+  int samples = 0;                   ///< 0: four, or one where the proof is complete
+  std::optional<double> rtol, atol;  ///< element-wise |d| ≤ atol + rtol · |a|; added, never loosen
+  std::filesystem::path save_data;   ///< inputs and a's outputs go there as test_data_set_N; empty: nowhere
+  std::optional<Mode> mode;          ///< --data: only this mode
   /// float16 or bfloat16: b may compute in this type where a does not, and is judged by its rounding. int8 or int4: b may quantize to it.
   DataType precision = DataType::undefined;
   std::map<std::string, std::string> renames;  ///< names of b's inputs and outputs, by those that a has for them

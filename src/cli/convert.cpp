@@ -16,6 +16,7 @@
 #include "base/locale.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/conversion_words.h"
 #include "cli/failure.h"
 #include "cli/layout_report.h"
 #include "cli/options.h"
@@ -26,6 +27,7 @@
 #include "cli/verification_failure.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/suite.h"
 #include "relayout/verify.h"
@@ -43,6 +45,7 @@ struct Request {
   std::string output, out_dir;
   CaseWords cases;  ///< of a tree
   std::string format = "auto", output_format = "auto", when = "auto";
+  std::string layout = "channels-last", io, emit, precision, external_data = "auto";
   bool list_passes = false;
   Assignments dims, shapes;
   ConvertOptions options;
@@ -99,7 +102,7 @@ void check(const Request& request, const Common& common) {
   }
   if (request.options.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
   const bool writes_text = format_by_name(request.output) != FileFormat::binary;
-  if (writes_text && request.options.external_data != "auto") refuse("--external-data has no effect on a textual model");
+  if (writes_text && request.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
 
 /// Every model of a tree, into the folder of the same name below another.
@@ -169,16 +172,16 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
                                [&](const Finding& finding) { return finding.verdict == Verdict::done && finding.pass == pass; });
   };
   const bool newer = request.options.load.allow_newer_opset;
-  if (result.layout == "channels-last" && is_done("conv-weights-layout") && request.inputs.size() == 1) {
+  if (result.layout == WeightsLayout::channels_last && is_done("conv-weights-layout") && request.inputs.size() == 1) {
     next.undo = undo_command(job.output, newer);
   }
   // Inputs of another type cannot be given the same values.
   if (result.verification || request.options.io_precision) return next;
   const bool moved = is_done("export-io");
   // The model that takes images channels-last stands second.
-  const bool is_back = moved && result.layout == "contiguous";
+  const bool is_back = moved && result.layout == WeightsLayout::contiguous;
   // A model that computes in wider numbers than its original is judged by its own.
-  const std::string precision = is_back || request.options.precision == "fp32" ? "" : request.options.precision;
+  const std::string precision = is_back || request.precision == "fp32" ? "" : request.precision;
   next.verify = verify_command(is_back ? job.output : job.input, is_back ? job.input : job.output, precision, moved, newer);
   return next;
 }
@@ -242,6 +245,11 @@ int run(Request& request, const Common& common) {
   request.options.verification.shapes = shapes_of(request.shapes);
   request.options.sizes = {request.options.verification.dims, request.options.verification.shapes};
   request.options.when = choice_of(request.when);
+  request.options.layout = layout_of(request.layout);
+  request.options.precision = precision_of(request.precision);
+  request.options.export_transposes = !request.emit.empty();
+  read_io(request.io, request.options);
+  read_external_data(request.external_data, request.options);
   request.options.load.format = format_of(request.format);
   request.options.output_format = format_of(request.output_format);
   if (request.cases.list) {
@@ -272,14 +280,14 @@ void declare_passes(OptionSet& options, Request& request) {
   options.group("What is done");
   options.toggle("fold", convert.fold, "fold BatchNormalization into convolutions (default: --fold)");
   options.flag("--simplify", convert.simplify, "evaluate what constants alone make, remove nodes that do nothing");
-  options.choice("--layout", {"channels-last", "contiguous", "keep"}, convert.layout,
+  options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
                  "of convolution weights (default: channels-last); contiguous undoes it");
-  options.text("--io", "nhwc[:NAME,...]", convert.io, "inputs and outputs that are images (or those named) are handed over channels-last");
-  options.choice("--emit", {"transposes"}, convert.emit,
+  options.text("--io", "nhwc[:NAME,...]", request.io, "inputs and outputs that are images (or those named) are handed over channels-last");
+  options.choice("--emit", {"transposes"}, request.emit,
                  "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
   options.choice("--when", {"auto", "always", "never"}, request.when,
                  "plan convolutions channels-last where it pays (default), always, or never");
-  options.choice("--precision", {"bf16", "fp16", "fp32"}, convert.precision,
+  options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
                  "weights and activations in this type, fragile operators stay in 32 bits; fp32 goes back");
   options.flag("--io-precision", convert.io_precision, "with --precision: graph inputs and outputs too (they keep their types otherwise)");
   options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
@@ -310,7 +318,7 @@ void declare_files(OptionSet& options, Request& request) {
                  "of MODEL (default: by its extension, then by how it begins)");
   options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
                  "of the result (default: by its extension)");
-  options.text("--external-data", "auto|always|never[:BYTES]", convert.external_data,
+  options.text("--external-data", "auto|always|never[:BYTES]", request.external_data,
                "weights (of at least BYTES) into a file beside the result; auto: as MODEL has it, or above 2 GiB");
   options.flag("--share-data", convert.share_data,
                "leave unchanged external weights in MODEL's data files, which the result then needs too");

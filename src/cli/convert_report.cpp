@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/conversion_words.h"
 #include "cli/report.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
@@ -123,7 +124,8 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
   const std::size_t width = display_width(head);
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
-  if (!style.quiet) out += findings_text(result.findings, {result.passes, result.layout, !result.written, result.precision}, style);
+  if (!style.quiet)
+    out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
   if (!style.quiet) add_data_files(out, result, style);
   if (result.verification) out += verify_text(*result.verification, false, style);
   return out;
@@ -147,8 +149,8 @@ Json convert_json(const ConvertResult& result) {
     return all;
   };
   out.set("data_files", files(result.data)).set("data_files_left_behind", files(result.left_behind));
-  out.set("seconds", result.seconds).set("passes", result.passes).set("layout", result.layout);
-  if (!result.precision.empty()) out.set("precision", result.precision);
+  out.set("seconds", result.seconds).set("passes", result.passes).set("layout", word_of(result.layout));
+  if (result.precision != DataType::undefined) out.set("precision", word_of(result.precision));
   out.set("all_folded", result.all_folded);
   out.set("findings", findings_json(result.findings));
   if (result.verification) out.set("verification", verify_json(*result.verification, false));

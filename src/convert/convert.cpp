@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/temporary.h"
@@ -94,7 +95,8 @@ void warn_about_unknown(const Model& model) {
 SaveOptions save_options(const ConvertOptions& options, int threads) {
   SaveOptions out;
   out.format = options.output_format;
-  read_external_data(options.external_data, out);
+  out.external_data = options.external_data;
+  out.external_threshold = options.external_threshold;
   out.share_data = options.share_data;
   out.in_place = options.in_place;
   out.sync = options.sync;
@@ -128,9 +130,8 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   save(model, draft, saving);
   VerifyOptions verification = options.verification;
   verification.load = options.load;
-  verification.images_last = !options.io.empty();
-  if (options.precision == "fp16") verification.precision = DataType::float16;
-  if (options.precision == "bf16") verification.precision = DataType::bfloat16;
+  verification.images_last = options.export_io;
+  if (options.precision != DataType::float32) verification.precision = options.precision;
   verification.threads = options.threads;
   VerifyResult out = verify(result.input, draft, verification);
   out.b = result.output.string();

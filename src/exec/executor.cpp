@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "exec/executor_builder.h"
 #include "exec/ids.h"
 #include "exec/program.h"
 #include "exec/routine.h"
+#include "layout/cost.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -64,7 +66,8 @@ std::string_view to_string(StepKind kind) noexcept {
 }
 
 struct Executor::Impl {
-  Impl(const Graph& graph, ExecuteOptions options) : context(graph.model(), std::move(options)), routine(graph, context) {}
+  Impl(const Graph& graph, ExecuteOptions options, const CostModel* costs)
+      : context(graph.model(), std::move(options), costs), routine(graph, context) {}
   RoutineContext context;
   Routine routine;
   PlanInfo info;  ///< of the latest run that somebody asked about
@@ -112,11 +115,14 @@ std::vector<Given> in_order(const Program& program, const Inputs& inputs) {
 
 }  // namespace
 
-Executor::Executor(const Graph& graph, ExecuteOptions options) {
+Executor ExecutorBuilder::build(const Graph& graph, ExecuteOptions options, const CostModel* costs) {
   const std::vector<Unsupported> nodes = unsupported_nodes(graph);
   if (!nodes.empty()) fail(ErrorKind::unsupported, message_of(nodes));
-  impl_ = std::make_unique<Impl>(graph, std::move(options));
+  return Executor(std::make_unique<Executor::Impl>(graph, std::move(options), costs));
 }
+
+Executor::Executor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Executor::Executor(const Graph& graph, ExecuteOptions options) : Executor(ExecutorBuilder::build(graph, std::move(options), nullptr)) {}
 
 Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;

@@ -75,9 +75,10 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
 
 }  // namespace
 
-RoutineContext::RoutineContext(const Model& model, ExecuteOptions given)
+RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given)
     : functions(model),
       options(std::move(given)),
+      costs(costs_given),
       threads(options.threads > 0 ? options.threads : available_cpus()),
       store(options.edit_constant) {
   if (options.mode != Mode::reference) library = &primitive_library();
@@ -179,9 +180,8 @@ std::unique_ptr<Plan> Routine::compile(NodeId first, std::vector<ValueId> touche
   IdVector<ValueId, ValueState>& states = states_;
   const Inference inference = infer(program_, first, states, context_.store);
   const Mode mode = context_.options.mode;
-  const LayoutGuide guide = mode == Mode::optimized
-                                ? LayoutGuide(program_, inference.nodes, states, {context_.options.layout, context_.options.costs})
-                                : LayoutGuide();
+  const LayoutGuide guide =
+      mode == Mode::optimized ? LayoutGuide(program_, inference.nodes, states, {context_.options.layout, context_.costs}) : LayoutGuide();
   const ValueFacts facts{states, context_.store};
   const std::vector<Group> groups =
       mode == Mode::optimized ? fused_groups(program_, inference.nodes, facts, guide) : single_groups(program_, inference.nodes);

@@ -13,15 +13,17 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/recycler.h"
+#include "layout/cost.h"
 #include "relayout/execute.h"
 
 namespace relayout {
 
 /// What all routines of an executor share.
 struct RoutineContext {
-  RoutineContext(const Model& model, ExecuteOptions given);
+  RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given);
   FunctionTable functions;
   ExecuteOptions options;
+  const CostModel* costs;  ///< of the layout plan; nullptr: those of this machine
   int threads;
   ConstantStore store;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode

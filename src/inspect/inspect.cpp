@@ -192,10 +192,9 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     result.assumed = shapes.assumed();
   }
   if (options.layout) {
-    LayoutRequest request = *options.layout;
-    const MeasuredCosts costs(options.threads);
-    if (options.measure) request.costs = &costs;
-    result.layout = report_layout(model->graph(), request);
+    const MeasuredCosts measured(options.threads);
+    const CostModel& costs = options.measure ? measured : default_costs();
+    result.layout = report_layout(model->graph(), *options.layout, costs);
   }
 
   // From here on the graph is what convert would write, and no longer what the file says.

@@ -5,6 +5,8 @@
 #include "base/instruction_set.h"
 #include "layout/ports.h"
 #include "ops/op.h"
+#include "relayout/graph.h"
+#include "relayout/layout.h"
 
 namespace relayout {
 
@@ -26,6 +28,9 @@ class CostModel {
 
 /// Whether an operator takes another time in channels-last than contiguous, so that measuring it pays.
 [[nodiscard]] bool depends_on_layout(const Op& op);
+
+/// The report of relayout/layout.h by other costs than those of this processor.
+[[nodiscard]] LayoutReport report_layout(const Graph& graph, const LayoutRequest& request, const CostModel& costs);
 
 /// Multiply-accumulates of a convolution, 0 for everything else or when they do not fit.
 [[nodiscard]] int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node);

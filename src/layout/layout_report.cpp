@@ -227,9 +227,9 @@ LayoutPropagation compare(const LayoutGraph& planned) {
   return out;
 }
 
-LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutRequest& request) {
+LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutRequest& request, const CostModel& costs) {
   const LayoutGraph planned = layout_graph(graph, shapes);
-  LayoutReport out = Reporter(planned, plan_layout(planned, {request.choice, request.costs})).run();
+  LayoutReport out = Reporter(planned, plan_layout(planned, {request.choice, &costs})).run();
   out.assumed = shapes.assumed();
   if (request.compare) out.propagation = compare(planned);
   for (const LayoutNode& entry : planned.nodes) {
@@ -237,7 +237,7 @@ LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutReques
     for (const auto& nested : node.subgraphs()) {
       Shapes inner(*nested, sizes_inside(node, *nested, shapes, request.sizes), &shapes);
       const bool is_named = !node.name().empty() || node.output(0) == nullptr;
-      NestedLayout made{is_named ? node.name() : node.output(0)->name(), node.op_type(), {}, report_graph(*nested, inner, request)};
+      NestedLayout made{is_named ? node.name() : node.output(0)->name(), node.op_type(), {}, report_graph(*nested, inner, request, costs)};
       for (const onnx::AttributeProto& attribute : node.message().attribute()) {
         if (attribute.has_g() && &attribute.g() == nested->message()) made.attribute = attribute.name();
       }
@@ -249,9 +249,13 @@ LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutReques
 
 }  // namespace
 
-LayoutReport report_layout(const Graph& graph, const LayoutRequest& request) {
+LayoutReport report_layout(const Graph& graph, const LayoutRequest& request, const CostModel& costs) {
   Shapes shapes(graph, request.sizes);
-  return report_graph(graph, shapes, request);
+  return report_graph(graph, shapes, request, costs);
+}
+
+LayoutReport report_layout(const Graph& graph, const LayoutRequest& request) {
+  return report_layout(graph, request, default_costs());
 }
 
 }  // namespace relayout

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "layout/permutation.h"

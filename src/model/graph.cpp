@@ -66,6 +66,15 @@ std::optional<ShapeInfo> Value::declared() const {
   return out;
 }
 
+bool Value::is_stored_constant() const noexcept {
+  if (initializer_ != nullptr) return !is_overridable();
+  return producer_ != nullptr && producer_->is("Constant");
+}
+
+Tensor Initializer::load() const {
+  return data ? data->load() : Tensor();
+}
+
 // Node
 
 const std::string& Node::name() const noexcept {

@@ -103,11 +103,11 @@ onnx::ModelProto& Model::message() noexcept {
 const onnx::ModelProto& Model::message() const noexcept {
   return *impl_->message;
 }
-ModelOrigin& Model::origin() noexcept {
-  return impl_->origin;
+const ModelOrigin& ModelBuilder::origin(const Model& model) noexcept {
+  return model.impl_->origin;
 }
-const ModelOrigin& Model::origin() const noexcept {
-  return impl_->origin;
+const ModelOrigin& origin_of(const Model& model) noexcept {
+  return ModelBuilder::origin(model);
 }
 
 int64_t Model::opset(std::string_view domain) const noexcept {

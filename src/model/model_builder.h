@@ -37,6 +37,7 @@ struct Model::Impl {
 struct ModelBuilder {
   [[nodiscard]] static std::unique_ptr<Model> build(std::shared_ptr<const File> source, std::shared_ptr<const File> binary,
                                                     std::string name, const LoadOptions& options);
+  [[nodiscard]] static const ModelOrigin& origin(const Model& model) noexcept;
   /// Removes a function that no node calls any more. Its message stays: saving finds by it what to leave out.
   static void erase_function(Model& model, const Graph& function);
 };

@@ -239,7 +239,7 @@ TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tenso
 }
 
 TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) {
-  return tensor_data(model.origin(), tensor);
+  return tensor_data(origin_of(model), tensor);
 }
 
 Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
@@ -251,7 +251,7 @@ Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
 }
 
 Tensor load_tensor(const Model& model, const onnx::TensorProto& tensor) {
-  return load_tensor(model.origin(), tensor);
+  return load_tensor(origin_of(model), tensor);
 }
 
 }  // namespace relayout

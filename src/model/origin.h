@@ -59,6 +59,9 @@ struct ModelOrigin {
   mutable std::unordered_map<std::string, std::shared_ptr<const File>> external_files_;
 };
 
+/// Where everything in a model came from: what saving splices.
+[[nodiscard]] const ModelOrigin& origin_of(const Model& model) noexcept;
+
 /// Whether the payload lies in a data file.
 [[nodiscard]] bool is_external(const onnx::TensorProto& tensor);
 /// Where the payload of an external tensor lies, of a size that fits its dims. Errors as external_file, and Error{invalid} for an

@@ -62,7 +62,7 @@ struct Output {
 class Planner {
  public:
   Planner(const Model& model, const fs::path& path, const SaveOptions& options)
-      : model_(model), origin_(model.origin()), path_(path), options_(options) {
+      : model_(model), origin_(origin_of(model)), path_(path), options_(options) {
     std::error_code error;
     same_folder_ = fs::equivalent(folder_of(path), origin_.directory, error) && !error;
   }
@@ -226,7 +226,7 @@ SaveResult write_output(const ModelOrigin& origin, const Output& output, const f
 void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveOptions& options, SaveResult& result) {
   const fs::path folder = folder_of(path);
   const auto saved = Model::load(path, {.format = FileFormat::binary, .allow_newer_opset = true});
-  for (const auto& [location, file] : saved->origin().external_files()) {
+  for (const auto& [location, file] : origin_of(*saved).external_files()) {
     const bool of_input =
         std::ranges::any_of(origin.external_files(), [&](const auto& entry) { return entry.second->is_same_as(folder / location); });
     result.data.push_back({path.parent_path() / location, file->size(), of_input});
@@ -242,7 +242,7 @@ void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveO
 }
 
 Segments inlined(const Model& model) {
-  PayloadStore store({.mode = ExternalData::never, .came_external = model.origin().walk.has_external, .location = {}});
+  PayloadStore store({.mode = ExternalData::never, .came_external = origin_of(model).walk.has_external, .location = {}});
   return splice(model, store);
 }
 
@@ -260,12 +260,12 @@ SaveResult save_to_standard_output(const Model& model, FileFormat format, const 
     content.literal(text);
   }
   write_pipe(content, STDOUT_FILENO, "standard output");
-  check_sources(model.origin());
+  check_sources(origin_of(model));
   return {content.size()};
 }
 
 SaveResult save_text(const Model& model, const fs::path& path, FileFormat format, const SaveOptions& options) {
-  const ModelOrigin& origin = model.origin();
+  const ModelOrigin& origin = origin_of(model);
   if (origin.source->is_same_as(path) && !options.in_place) {
     fail(ErrorKind::usage, escape(path.string()) + ": the output is the input", "to replace the input, say --in-place");
   }
@@ -281,8 +281,8 @@ SaveResult save(const Model& model, const fs::path& path, const SaveOptions& opt
   if (path == "-") return save_to_standard_output(model, format, options);
   if (format != FileFormat::binary) return save_text(model, path, format, options);
   const Output output = Planner(model, path, options).plan();
-  SaveResult result = write_output(model.origin(), output, path, options);
-  if (!output.data.empty() || model.origin().walk.has_external) add_data_files(model.origin(), path, options, result);
+  SaveResult result = write_output(origin_of(model), output, path, options);
+  if (!output.data.empty() || origin_of(model).walk.has_external) add_data_files(origin_of(model), path, options, result);
   return result;
 }
 

@@ -10,20 +10,13 @@
 
 namespace relayout {
 
-/// When tensors go to a data file beside the model.
-enum class ExternalData {
-  automatic,  ///< as the model came; and when a single file would exceed 2 GiB
-  always,     ///< initializers from the threshold on
-  never,
-};
-
 struct SaveOptions {
   FileFormat format = FileFormat::automatic;
   ExternalData external_data = ExternalData::automatic;
-  int64_t external_threshold = 1024;  ///< bytes; smaller tensors stay inline
-  bool share_data = false;            ///< unchanged tensors stay in the data files of the input where those can be referred to
-  bool in_place = false;              ///< the output may be the input
-  bool sync = false;                  ///< flush a new file too
+  int64_t external_threshold = kExternalThreshold;  ///< bytes; smaller tensors stay inline
+  bool share_data = false;  ///< unchanged tensors stay in the data files of the input where those can be referred to
+  bool in_place = false;    ///< the output may be the input
+  bool sync = false;        ///< flush a new file too
   int threads = 2;
   /// Bytes written so far and in all.
   std::function<void(int64_t, int64_t)> progress = {};

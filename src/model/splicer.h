@@ -16,7 +16,7 @@ namespace relayout {
 class Splicer {
  public:
   Splicer(const Model& model, PayloadStore& store)
-      : model_(model), origin_(model.origin()), tensors_(origin_, store), moves_(store.moves_unchanged()) {}
+      : model_(model), origin_(origin_of(model)), tensors_(origin_, store), moves_(store.moves_unchanged()) {}
 
   Segments model();
 

@@ -25,6 +25,9 @@ enum class Trait : uint32_t {
   chooses = 1U << 15U,       ///< jumps, and computes before it decides: of equal operands two correct evaluations may decide differently
   costly = 1U << 16U,        ///< takes far longer than reading its operands and writing its results: products, searches, interpolation
   control_flow = 1U << 17U,  ///< runs nested graphs; has no kernel
+  elementwise = 1U << 18U,   ///< element i of the result is computed of the elements at its place, for every i in the same way
+  exact = 1U << 19U,         ///< nothing is rounded: each element of the results is an element of the operands, its negative, or given
+  contracts = 1U << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
 };
 
 /// What an operator looks at of one of its inputs.

@@ -18,8 +18,6 @@
 
 namespace relayout {
 
-enum class WeightsLayout { keep, channels_last, contiguous };
-
 /// Options of all passes.
 struct PassOptions {
   bool fold = true;       ///< BatchNormalization and other affines into linear operators

@@ -98,8 +98,7 @@ const Rounding* PrecisionPlan::rounding(const Value& value) const {
 }
 
 bool PrecisionPlan::is_constant(const Value& value) const {
-  if (value.initializer() != nullptr) return !value.is_overridable();
-  return constants_.contains(&value) || (value.producer() != nullptr && value.producer()->is("Constant"));
+  return value.is_stored_constant() || constants_.contains(&value);
 }
 
 uint64_t PrecisionPlan::changeable(const Node& node, std::optional<Skip>& skip) {

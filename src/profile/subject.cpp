@@ -28,7 +28,6 @@
 #include "relayout/model.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 
@@ -63,16 +62,6 @@ auto named(const std::string& name, const Work& work) {
   }
 }
 
-VerifyOptions input_options(const ProfileOptions& options) {
-  VerifyOptions out;
-  out.seed = options.seed;
-  out.dims = options.dims;
-  out.shapes = options.shapes;
-  out.inputs = options.inputs;
-  out.images = options.images;
-  return out;
-}
-
 /// Types of the floating-point weights, most bytes first.
 std::string precision_of(const Graph& graph) {
   std::map<DataType, int64_t> bytes;
@@ -98,7 +87,7 @@ Subject::Subject(const std::filesystem::path& path, const ProfileOptions& option
 
 /// The first sizes that the model takes; batches of one before others.
 void Subject::find_inputs() {
-  const InputMaker maker(model_->graph(), input_options(*options_));
+  const InputMaker maker(model_->graph(), *options_);
   const FreeDims& dims = maker.dims();
   for (int tried = 0; tried < dims.attempts(); ++tried) {
     const int attempt = (dims.first_single() + tried) % dims.attempts();

@@ -4,14 +4,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/affine.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
@@ -26,17 +26,9 @@
 namespace relayout::proof {
 namespace {
 
-/// Each element of the result is computed from the elements at its place, all of them in the same way.
-constexpr auto kElementwise = std::to_array<std::string_view>({
-    "Abs",       "Add",       "Ceil",    "Div",  "Elu",      "Erf",  "Exp", "Floor", "Gelu", "HardSigmoid",
-    "HardSwish", "LeakyRelu", "Log",     "Max",  "Min",      "Mish", "Mul", "Neg",   "Pow",  "Reciprocal",
-    "Relu",      "Round",     "Sigmoid", "Sign", "Softplus", "Sqrt", "Sub", "Sum",   "Tanh",
-});
-static_assert(std::ranges::is_sorted(kElementwise));
-
 bool is_elementwise(const Node& node) {
   // Before opset 7 operands were broadcast by attributes.
-  return node.domain().empty() && node.opset() >= 7 && std::ranges::binary_search(kElementwise, std::string_view(node.op_type()));
+  return node.opset() >= 7 && has_trait(node, Trait::elementwise);
 }
 
 bool is_single(Side& side, Ref ref) {

@@ -22,9 +22,9 @@ namespace {
 /// The model's files, model file first; digests are filled in later.
 void list_files(const Model& model, std::vector<FileDigest>& digests, std::vector<std::shared_ptr<const File>>& files) {
   digests.push_back({model.name(), ""});
-  files.push_back(model.origin().file);
+  files.push_back(origin_of(model).file);
   std::vector<std::pair<std::string, std::shared_ptr<const File>>> data;
-  for (auto& [location, file] : model.origin().external_files()) data.emplace_back(location, file);
+  for (auto& [location, file] : origin_of(model).external_files()) data.emplace_back(location, file);
   std::ranges::sort(data, {}, &std::pair<std::string, std::shared_ptr<const File>>::first);
   for (auto& [location, file] : data) {
     digests.push_back({location, ""});

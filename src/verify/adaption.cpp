@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"

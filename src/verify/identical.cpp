@@ -32,7 +32,7 @@ bool same_bytes(const File& a, const File& b) {
 }  // namespace
 
 bool are_identical(const Model& a, const Model& b) {
-  const ModelOrigin &left = a.origin(), &right = b.origin();
+  const ModelOrigin &left = origin_of(a), &right = origin_of(b);
   if (!left.file || !right.file || !same_bytes(*left.file, *right.file)) return false;
   // Equal model files name the same locations, each beside its own model.
   const auto files_a = left.external_files(), files_b = right.external_files();

@@ -3,9 +3,7 @@
 #include "verify/precision.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 
 #include "model/walk.h"
 #include "ops/element_types.h"
@@ -19,17 +17,8 @@
 namespace relayout {
 namespace {
 
-/// Operators that choose or change signs, and round nothing, besides those that move elements.
-constexpr auto kExact = std::to_array<std::string_view>({"Abs", "Clip", "Constant", "Max", "MaxPool", "Min", "Neg", "Relu", "Where"});
-
-constexpr auto kLinear = std::to_array<std::string_view>({"Conv", "ConvTranspose", "Gemm", "MatMul"});
-
-bool is_one_of(const Node& node, auto& names) {
-  return node.domain().empty() && std::ranges::find(names, node.op_type()) != names.end();
-}
-
-bool is_constant(const Value& value) {
-  return (value.initializer() != nullptr && !value.is_input()) || (value.producer() != nullptr && value.producer()->is("Constant"));
+bool is_linear_operator(const Node& node) {
+  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
 }
 
 void note_type(NarrowWork& work, DataType type) {
@@ -47,15 +36,16 @@ NarrowWork narrow_work(const Graph& graph) {
   OpSignatures signatures;
   const ElementTypes types(graph, signatures);
   for_each_node(graph.model(), [&](const Node& node) {
-    const bool linear = is_one_of(node, kLinear);
+    const bool linear = is_linear_operator(node);
     work.linear_in_all += linear ? 1 : 0;
-    if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) && is_constant(*node.input(0)) &&
-        is_narrow(types.of(*node.input(0))) && !is_narrow(types.of(*node.output(0)))) {
+    if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) &&
+        node.input(0)->is_stored_constant() && is_narrow(types.of(*node.input(0))) && !is_narrow(types.of(*node.output(0)))) {
       note_type(work, types.of(*node.input(0)));
       ++work.constants;
       if (work.first.empty()) work.first = node.label();
     }
-    if (is_one_of(node, kExact) || traits_of(node).moves_input(0) || !node.subgraphs().empty()) return;
+    const Traits traits = traits_of(node);
+    if (traits.has(Trait::exact) || traits.moves_input(0) || !node.subgraphs().empty()) return;
     const auto rounds = [&](const Value* output) { return output != nullptr && is_narrow(types.of(*output)); };
     if (std::ranges::none_of(node.outputs(), rounds)) return;
     for (const Value* const output : node.outputs()) {

@@ -15,6 +15,7 @@
 #include "verify/compare.h"
 #include "verify/inputs/inputs.h"
 #include "verify/pair.h"
+#include "verify/rules.h"
 #include "verify/session.h"
 
 namespace relayout {
@@ -49,13 +50,15 @@ Inputs Reference::inputs_of(std::size_t sample) const {
 void Reference::run(int count, double deviation) {
   const auto start = std::chrono::steady_clock::now();
   pair_->steps->expect(count);
+  const int wanted = pair_->options->samples > 0 ? pair_->options->samples : rules::kSamples;
+  const int all = inputs_->is_always_the_same() ? 1 : wanted;
   const auto session = pair_->open(pair_->a, pair_->execute_options(Mode::as_written));
   for (const int last = next_ + count; next_ < last; ++next_) {
     pair_->steps->next("reference");
     Sample sample{next_, deviation, {}, 0};
     Session::Run run;
     do {
-      sample.assignment = inputs_->dims().assign(next_, inputs_->samples(), attempt_);
+      sample.assignment = inputs_->dims().assign(next_, all, attempt_);
       run = session->run(inputs_->make(sample.assignment, next_, deviation));
     } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < inputs_->dims().attempts());
     if (samples_.empty() && !run.rejected.empty()) attempt_ = 0;

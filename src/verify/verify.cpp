@@ -74,8 +74,8 @@ VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& opt
   result.seed = options.seed;
   result.threads = options.threads > 0 ? options.threads : available_cpus();
   if (!options.digests) return result;
-  if (a.model->origin().file) result.sha256_a = sha256_of(*a.model->origin().file);
-  if (b.model->origin().file) result.sha256_b = sha256_of(*b.model->origin().file);
+  if (origin_of(*a.model).file) result.sha256_a = sha256_of(*origin_of(*a.model).file);
+  if (origin_of(*b.model).file) result.sha256_b = sha256_of(*origin_of(*b.model).file);
   return result;
 }
 
@@ -98,7 +98,7 @@ void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResu
 bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
   const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
   if (result.identical && (cannot_run || !options.run_identical)) {
-    result.reason = "identical files (sha256 " + sha256_of(*a.model->origin().file) + ")";
+    result.reason = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")";
   } else if (cannot_run && result.proof && result.proof->proved) {
     result.reason = "proved from the files; nodes that cannot run: nothing was executed";
   } else if (cannot_run) {
@@ -558,8 +558,9 @@ void list_outputs(const Pair& pair, VerifyResult& result) {
 
 /// Samples to begin with.
 int planned_samples(const Pair& pair, const InputMaker& inputs) {
-  if (pair.options->samples > 0 || !pair.proved) return inputs.samples();
-  return std::min(inputs.samples(), rules::kSamplesOfProved);
+  if (inputs.is_always_the_same()) return 1;
+  if (pair.options->samples > 0) return pair.options->samples;
+  return pair.proved ? rules::kSamplesOfProved : rules::kSamples;
 }
 
 void execute(Pair& pair, VerifyResult& result) {

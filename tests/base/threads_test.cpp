@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/cpus.h"
+
 namespace relayout {
 namespace {
 

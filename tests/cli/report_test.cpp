@@ -10,6 +10,7 @@
 #include "relayout/convert.h"
 #include "relayout/findings.h"
 #include "relayout/inspect.h"
+#include "relayout/layout.h"
 #include "report/json.h"
 
 namespace relayout::cli {
@@ -27,7 +28,7 @@ ConvertResult densenet() {
   result.input = "densenet121.onnx";
   result.output = "d.onnx";
   result.passes = {"fold-batch-norm", "remove-unused", "conv-weights-layout"};
-  result.layout = "channels-last";
+  result.layout = WeightsLayout::channels_last;
   result.nodes_before = 431;
   result.nodes_after = 489;
   result.bytes_before = 32'400'000;

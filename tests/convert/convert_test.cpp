@@ -77,7 +77,7 @@ TEST_F(ConvertTest, ABatchNormalizationThatNobodyLookedAtIsNotFolded) {
 
 TEST_F(ConvertTest, NonsenseIsRefusedBeforeAnythingIsRead) {
   for (const ConvertOptions& options :
-       {ConvertOptions{.passes = {"no-such-pass"}}, ConvertOptions{.layout = "nhwc"}, ConvertOptions{.external_data = "perhaps"}}) {
+       {ConvertOptions{.passes = {"no-such-pass"}}, ConvertOptions{.skip = {"no-such-pass"}}, ConvertOptions{.io_precision = true}}) {
     try {
       (void)convert(folder_ / "missing.onnx", folder_ / "out.onnx", options);
       ADD_FAILURE() << "no error";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "relayout/convert.h"
+#include "relayout/layout.h"
 #include "support/model_cache.h"
 #include "support/paths.h"
 #include "support/process.h"
@@ -26,7 +27,7 @@ void expect_there_and_back(const fs::path& model, const fs::path& result, Conver
   ConvertOptions undo;
   undo.fold = false;
   undo.skip = {"remove-unused"};
-  undo.layout = "contiguous";
+  undo.layout = WeightsLayout::contiguous;
   ASSERT_TRUE(convert(result, back, undo).written);
   EXPECT_TRUE(test::read_file(back) == test::read_file(model)) << result;
   fs::remove(back);
@@ -35,9 +36,9 @@ void expect_there_and_back(const fs::path& model, const fs::path& result, Conver
 void expect_exports(const test::TemporaryFolder& folder, const fs::path& model, const std::string& name) {
   fs::copy_file(model, folder / (name + ".original.onnx"));
   ConvertOptions weights, io, transposes;
-  io.layout = transposes.layout = "keep";
-  io.io = "nhwc";
-  transposes.emit = "transposes";
+  io.layout = transposes.layout = WeightsLayout::keep;
+  io.export_io = true;
+  transposes.export_transposes = true;
   expect_there_and_back(model, folder / (name + ".weights.onnx"), weights);
   expect_there_and_back(model, folder / (name + ".io.onnx"), io);
   expect_there_and_back(model, folder / (name + ".transposes.onnx"), transposes);
@@ -68,7 +69,7 @@ TEST(Exports, L100QuantiseBehindLayoutContiguous) {
   ConvertOptions options;
   options.fold = false;
   ASSERT_TRUE(convert(model, folder / "converted.onnx", options).written);
-  options.layout = "contiguous";
+  options.layout = WeightsLayout::contiguous;
   ASSERT_TRUE(convert(folder / "converted.onnx", folder / "back.onnx", options).written);
   expect_script("onnxruntime_quantize.py", {model, folder / "converted.onnx", folder / "back.onnx"});
 }

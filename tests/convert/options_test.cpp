@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/save.h"
 #include "passes/pass.h"
 #include "relayout/convert.h"
 #include "relayout/error.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
@@ -67,8 +68,8 @@ TEST(SelectedPasses, SkipNoFoldAndKeepLeaveOut) {
   EXPECT_THAT(names_of({.skip = {"remove-unused"}}), Not(Contains("remove-unused")));
   EXPECT_THAT(names_of({.fold = false}), Not(Contains("fold-batch-norm")));
   EXPECT_THAT(names_of({.fold = false}), Contains("conv-weights-layout"));
-  EXPECT_THAT(names_of({.layout = "keep"}), Not(Contains("conv-weights-layout")));
-  EXPECT_THAT(names_of({.layout = "contiguous"}), Contains("conv-weights-layout"));
+  EXPECT_THAT(names_of({.layout = WeightsLayout::keep}), Not(Contains("conv-weights-layout")));
+  EXPECT_THAT(names_of({.layout = WeightsLayout::contiguous}), Contains("conv-weights-layout"));
 }
 
 TEST(SelectedPasses, UnknownNamesSuggestTheNearest) {
@@ -76,26 +77,11 @@ TEST(SelectedPasses, UnknownNamesSuggestTheNearest) {
   EXPECT_THAT(complaint({.skip = {"xyzzy"}}), HasSubstr("unknown pass 'xyzzy'"));
 }
 
-TEST(PassOptions, LayoutsAreWords) {
-  EXPECT_EQ(pass_options({}, 1).layout, WeightsLayout::channels_last);
-  EXPECT_EQ(pass_options({.layout = "contiguous"}, 1).layout, WeightsLayout::contiguous);
-  EXPECT_EQ(pass_options({.layout = "keep"}, 1).layout, WeightsLayout::keep);
-  EXPECT_THROW((void)pass_options({.layout = "nhwc"}, 1), Error);
-}
-
-TEST(ExternalDataOption, ReadsWordAndThreshold) {
-  SaveOptions options;
-  read_external_data("always:4096", options);
-  EXPECT_EQ(options.external_data, ExternalData::always);
-  EXPECT_EQ(options.external_threshold, 4096);
-  read_external_data("never", options);
-  EXPECT_EQ(options.external_data, ExternalData::never);
-  read_external_data("auto:0", options);
-  EXPECT_EQ(options.external_data, ExternalData::automatic);
-  EXPECT_EQ(options.external_threshold, 0);
-  for (const char* wrong : {"", "sometimes", "always:", "always:-1", "always:1k", "always:99999999999999999999", ":5"}) {
-    EXPECT_THROW(read_external_data(wrong, options), Error) << wrong;
-  }
+TEST(PassOptions, ContradictionsAreRefused) {
+  EXPECT_THROW((void)pass_options({.layout = WeightsLayout::contiguous, .export_io = true}, 1), Error);
+  EXPECT_THROW((void)pass_options({.layout = WeightsLayout::contiguous, .export_transposes = true}, 1), Error);
+  EXPECT_THROW((void)pass_options({.io_precision = true}, 1), Error);
+  EXPECT_THROW((void)pass_options({.precision = DataType::float16, .io_precision = true, .verify = true}, 1), Error);
 }
 
 }  // namespace

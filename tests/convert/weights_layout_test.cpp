@@ -14,6 +14,7 @@
 #include "model/tensor_data.h"
 #include "relayout/convert.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/small_models.h"
@@ -124,7 +125,7 @@ TEST_F(ExternalWeights, L50And51OnlyTheMovedTensorsGetAnotherPlace) {
 
 TEST_F(ExternalWeights, L50UndoGivesTheContentsThereWere) {
   ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {}).written);
-  ASSERT_TRUE(convert(folder_ / "out.onnx", folder_ / "back.onnx", {.layout = "contiguous"}).written);
+  ASSERT_TRUE(convert(folder_ / "out.onnx", folder_ / "back.onnx", {.layout = WeightsLayout::contiguous}).written);
   for (const char* const name : {"W", "W2", "c"}) EXPECT_EQ(elements("back.onnx", name), elements("in.onnx", name));
   const onnx::ModelProto before = test::load_model(folder_ / "in.onnx"), after = test::load_model(folder_ / "back.onnx");
   ASSERT_EQ(after.graph().node_size(), before.graph().node_size());

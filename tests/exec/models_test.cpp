@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/instruction_set.h"
+#include "exec/executor_builder.h"
 #include "exec/model_builder.h"
 #include "layout/cost.h"
 #include "model/origin.h"
@@ -103,8 +104,7 @@ TEST(Models, OptimizedPlansReorderTheInputOnly) {
     for (const int threads : {1, 2}) {
       ExecuteOptions options;
       options.threads = threads;
-      options.costs = &default_costs(InstructionSet::avx512);
-      Executor executor(model->graph(), options);
+      Executor executor = ExecutorBuilder::build(model->graph(), options, &default_costs(InstructionSet::avx512));
       const std::vector<float> ones(static_cast<std::size_t>(element_count(expected.input)), 1);
       (void)executor.run({{model->graph().inputs().front()->name(), tensor_of(expected.input, ones)}});
       const PlanInfo& info = executor.plan_info();
@@ -135,8 +135,7 @@ TEST(SlowModels, PlannedReordersAreExecuted) {
     const auto model = Model::load(path);
     const Value& input = *model->graph().inputs().front();
     ExecuteOptions options;
-    options.costs = &default_costs(InstructionSet::avx512);
-    Executor executor(model->graph(), options);
+    Executor executor = ExecutorBuilder::build(model->graph(), options, &default_costs(InstructionSet::avx512));
     (void)executor.run({{input.name(), stored(path.parent_path() / "test_data_set_0" / "input_0.pb")}});
     const PlanInfo& info = executor.plan_info();
     EXPECT_EQ(info.reorders, info.planned_reorders) << path;

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     return 0;
   }
   try {
-    if (!model->origin().walk.has_external && to_bytes(*model) != bytes) std::abort();
+    if (!origin_of(*model).walk.has_external && to_bytes(*model) != bytes) std::abort();
     for (Node& node : model->graph().nodes()) model->graph().edit(node).set_doc_string("changed");
     (void)Model::from_bytes(to_bytes(*model), "changed");
   } catch (const Error&) {

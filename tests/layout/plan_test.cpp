@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/instruction_set.h"
+#include "exec/executor_builder.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
@@ -86,8 +87,7 @@ class Planned {
       ExecuteOptions options;
       options.layout = choice;
       options.threads = threads;
-      options.costs = &default_costs(set);
-      Executor executor(model_->graph(), options);
+      Executor executor = ExecutorBuilder::build(model_->graph(), options, &default_costs(set));
       (void)executor.run(inputs);
       const PlanInfo& info = executor.plan_info();
       const auto copies = static_cast<int64_t>(plan_.copies.size());

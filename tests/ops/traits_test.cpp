@@ -335,6 +335,108 @@ TEST(Traits, OneOperandOfManyIsTheResult) {
   }
 }
 
+/// The elements of a tensor one place further on, in row-major order.
+Tensor rotated(const Tensor& tensor) {
+  std::vector<double> numbers = numbers_of(tensor);
+  std::ranges::rotate(numbers, numbers.begin() + (numbers.empty() ? 0 : 1));
+  return tensor_of_values(tensor.type(), tensor.dims(), numbers);
+}
+
+bool is_numeric(const Tensor& tensor) {
+  return tensor && tensor.type() != DataType::string;
+}
+
+/// Whether moving the elements of all operands moves those of the result; nothing where no operand has the result's dims, or another has
+/// more than one element.
+std::optional<bool> commutes_with_rotation(const OpCase& op_case) {
+  std::vector<Tensor> data = data_of(op_case);
+  const Datum before = run_on(op_case, data).front();
+  if (before.kind != Datum::Kind::tensor || !is_numeric(before.tensor) || before.tensor.element_count() < 3) return std::nullopt;
+  bool any = false;
+  for (Tensor& operand : data) {
+    if (!operand || operand.element_count() == 1) continue;
+    if (!is_numeric(operand) || operand.dims() != before.tensor.dims()) return std::nullopt;
+    operand = rotated(operand);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  const Tensor after = run_on(op_case, data).front().tensor;
+  return std::ranges::equal(numbers_of(after), numbers_of(rotated(before.tensor)),
+                            [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
+TEST(Traits, ElementwiseResultsMoveWithTheirOperands) {
+  std::map<std::string_view, bool> moves;
+  for (const OpCase& op_case : op_cases()) {
+    const auto result = commutes_with_rotation(op_case);
+    if (!result) continue;
+    const bool claims = find_op(op_case.op)->traits.has(Trait::elementwise);
+    EXPECT_TRUE(*result || !claims) << op_case.name;
+    if (!claims) moves[op_case.op] = *result && (!moves.contains(op_case.op) || moves[op_case.op]);
+  }
+  Names unclaimed;
+  for (const auto& [name, all] : moves) {
+    if (all) unclaimed.insert(name);
+  }
+  // Dropout draws where it trains, QuantizeLinear may have a scale per channel, DynamicQuantizeLinear takes its scale from all elements.
+  EXPECT_EQ(unclaimed, (Names{"Dropout", "DynamicQuantizeLinear", "QuantizeLinear"}));
+}
+
+/// The same numbers with eight significant bits, as bfloat16 has them.
+Tensor shortened(const Tensor& tensor) {
+  std::vector<double> numbers = numbers_of(tensor);
+  for (double& x : numbers) x = static_cast<double>(std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & 0xFFFF0000U));
+  return tensor_of_values(tensor.type(), tensor.dims(), numbers);
+}
+
+TEST(Traits, ExactResultsHaveNoMoreBitsThanTheirOperands) {
+  std::map<std::string_view, bool> exact;
+  for (const OpCase& op_case : op_cases()) {
+    std::vector<Tensor> data = data_of(op_case);
+    if (std::ranges::none_of(data, is_float32)) continue;
+    for (Tensor& operand : data) {
+      if (is_float32(operand)) operand = shortened(operand);
+    }
+    const Datum result = run_on(op_case, data).front();
+    if (result.kind != Datum::Kind::tensor || !is_float32(result.tensor)) continue;
+    const bool has_no_more = numbers_of(result.tensor) == numbers_of(shortened(result.tensor));
+    const Traits traits = find_op(op_case.op)->traits;
+    const bool claims = traits.has(Trait::exact) || traits.moves_input(0);
+    EXPECT_TRUE(has_no_more || !claims) << op_case.name;
+    if (!claims) exact[op_case.op] = has_no_more && (!exact.contains(op_case.op) || exact[op_case.op]);
+  }
+  Names unclaimed;
+  for (const auto& [name, all] : exact) {
+    if (all) unclaimed.insert(name);
+  }
+  // Each of them rounds with other operands or attributes than these cases have; Mod gives a remainder, which no operand need contain.
+  EXPECT_EQ(unclaimed, (Names{"MelWeightMatrix", "Mod", "Range", "ScatterND", "Shrink", "Upsample"}));
+}
+
+TEST(Traits, ContractionsBringResultsNoFurtherApart) {
+  // From -30 to 30 in steps that no operator's own points are multiples of.
+  std::vector<double> x(2401);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = (static_cast<double>(i) - 1200) * 0.02503;
+  const Tensor data = tensor_of_values(DataType::float32, {static_cast<int64_t>(x.size())}, x);
+  Names contracting;
+  for (const auto& [name, versions] : schemas()) {
+    const Op& op = *find_op(name);
+    if (!op.traits.has(Trait::elementwise) || versions.back().min_input() > 1 || op.traits.has(Trait::one_is_itself)) continue;
+    std::vector<double> y;
+    try {
+      const Tensor result = run_one(name, {data});
+      if (is_float32(result)) y = numbers_of(result);
+    } catch (const Error&) {
+      continue;
+    }
+    bool holds = y.size() == x.size();
+    const std::vector<double> from = numbers_of(data);
+    for (std::size_t i = 1; holds && i < y.size(); ++i) holds = std::abs(y[i] - y[i - 1]) <= (from[i] - from[i - 1]) * (1 + 1e-4);
+    if (holds) contracting.insert(op.name);
+  }
+  EXPECT_EQ(with(Trait::contracts), contracting);
+}
+
 // --- which operands are read -------------------------------------------------------------------------------------------------------
 
 /// The same tensor with other elements.

@@ -24,7 +24,7 @@ testing::AssertionResult is_proved_conversion(const Example& before, int64_t fol
   }
   run_passes(*converted, passes, context);
   const ProofResult result = relayout::prove(*original, *converted, {.digests = false});
-  if (!result.complete()) return is_proved(result);
+  if (!result.proved) return is_proved(result);
   if (result.folds == folds) return testing::AssertionSuccess();
   return testing::AssertionFailure() << result.folds << " folds";
 }

@@ -30,7 +30,7 @@ TEST(ProofOfProducts, GemmForMatMulAndAdd) {
                               matrices("y = Gemm (x, w, b)", kWeight, Array{kBias.type, {1, 4}, kBias.values})}) {
     const ProofResult result = prove(separate(), gemm);
     EXPECT_TRUE(is_proved(result));
-    EXPECT_TRUE(result.complete());
+    EXPECT_TRUE(result.proved);
     EXPECT_EQ(result.folds, 1);
     EXPECT_TRUE(is_proved(prove(gemm, separate())));
   }

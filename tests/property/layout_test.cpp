@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "exec/executor_builder.h"
 #include "exec/model_builder.h"
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
@@ -61,8 +62,7 @@ TEST_P(AnyLayout, GivesTheSameBits) {
       ExecuteOptions options;
       options.threads = 1 + static_cast<int>(seed % 2);
       options.layout = choice;
-      options.costs = &costs;
-      Executor executor(model->graph(), options);
+      Executor executor = ExecutorBuilder::build(model->graph(), options, &costs);
       const Outputs outputs = executor.run(graph.inputs());
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         ASSERT_EQ(outputs[i].tensor.dims(), reference.outputs[i].dims()) << what << to_text(*model);
@@ -84,8 +84,7 @@ TEST(RandomLayouts, ReachBothOrdersOfEveryOperator) {
     const RandomCosts costs(seed);
     ExecuteOptions options;
     options.threads = 1;
-    options.costs = &costs;
-    Executor executor(model->graph(), options);
+    Executor executor = ExecutorBuilder::build(model->graph(), options, &costs);
     (void)executor.run(graph.inputs());
     for (const StepInfo& step : executor.plan_info().steps) {
       if (step.dims.size() < 3) continue;

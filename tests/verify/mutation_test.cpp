@@ -15,6 +15,7 @@
 #include "networks.h"
 #include "pair.h"
 #include "relayout/convert.h"
+#include "relayout/layout.h"
 #include "relayout/verify.h"
 #include "rewrites.h"
 #include "support/network.h"
@@ -52,21 +53,21 @@ struct OptionSet {
 };
 const std::vector<OptionSet> kOptionSets{
     {"Default", [](ConvertOptions&) {}},
-    {"KeepLayout", [](ConvertOptions& o) { o.layout = "keep"; }},
+    {"KeepLayout", [](ConvertOptions& o) { o.layout = WeightsLayout::keep; }},
     {"NoFold", [](ConvertOptions& o) { o.fold = false; }},
     {"Simplify", [](ConvertOptions& o) { o.simplify = true; }},
     {"Include1d", [](ConvertOptions& o) { o.include_1d = true; }},
     {"BatchNormalizationsAlone", [](ConvertOptions& o) { o.skip = {"fold-affine"}; }},
-    {"IoNhwc", [](ConvertOptions& o) { o.io = "nhwc"; }},
+    {"IoNhwc", [](ConvertOptions& o) { o.export_io = true; }},
     {"Transposes",
      [](ConvertOptions& o) {
-       o.emit = "transposes";
+       o.export_transposes = true;
        o.when = LayoutChoice::always;
      }},
     {"SimplifyTransposes",
      [](ConvertOptions& o) {
        o.simplify = true;
-       o.emit = "transposes";
+       o.export_transposes = true;
        o.when = LayoutChoice::always;
      }},
 };
@@ -108,7 +109,7 @@ VerifyResult verified_conversion(const Network& network, const OptionSet& set) {
   VerifyOptions how;
   how.threads = 1;
   how.run_identical = true;
-  how.images_last = !options.io.empty();
+  how.images_last = options.export_io;
   return verify(from, folder.path() / "b.onnx", how);
 }
 

@@ -19,8 +19,8 @@
 #include "base/text.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
+#include "relayout/inputs.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 
@@ -89,7 +89,7 @@ const Port& tensor_port(const Port& port) {
   return *at;
 }
 
-FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const VerifyOptions& options,
+FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
                    const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound)
     : ports_(ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
@@ -110,7 +110,7 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
   count_attempts();
 }
 
-void FreeDims::check_names(const std::vector<Port>& ports, const VerifyOptions& options) const {
+void FreeDims::check_names(const std::vector<Port>& ports, const InputOptions& options) const {
   SizeNames names;
   for (const Port& port : ports) names.inputs.push_back(port.name);
   for (const auto& [key, free] : free_) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "relayout/verify.h"
+#include "relayout/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 
@@ -20,7 +20,7 @@ class FreeDims {
  public:
   /// Shapes of the inputs that come from files count as said by the user. Error{usage} for names that no input or dim has, for shapes
   /// that contradict the model or each other, and for dims where no guess is safe. `bound`: sizes that the other model asks for.
-  FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const VerifyOptions& options,
+  FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
            const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound = {});
 
   struct Assignment {
@@ -49,7 +49,7 @@ class FreeDims {
   void add_input(const Port& port, const InputUse& use);
   void fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis);
   void fix_shape(const Port& port, const Dims& dims);
-  void check_names(const std::vector<Port>& ports, const VerifyOptions& options) const;
+  void check_names(const std::vector<Port>& ports, const InputOptions& options) const;
   void count_attempts();
   [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, int sample, int samples, int attempt, int depth) const;
   [[nodiscard]] int64_t evaluate_sum(const std::string& key, int sample, int samples, int attempt, int depth) const;

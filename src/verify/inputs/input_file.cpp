@@ -14,9 +14,9 @@
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/inputs.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/image.h"
 #include "verify/inputs/port.h"
@@ -43,7 +43,7 @@ Tensor from_npz(const File& file, const Port& port) {
 }
 
 /// Sizes of a raw file's dims: what is declared or said, and at most one that follows from the number of elements.
-Dims raw_dims(const Port& port, const VerifyOptions& options, int64_t elements) {
+Dims raw_dims(const Port& port, const InputOptions& options, int64_t elements) {
   Dims dims = port.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const auto said = options.dims.find(port.symbols[i]);
@@ -67,7 +67,7 @@ Dims raw_dims(const Port& port, const VerifyOptions& options, int64_t elements) 
   return dims;
 }
 
-Tensor from_raw(const File& file, const Port& port, const VerifyOptions& options) {
+Tensor from_raw(const File& file, const Port& port, const InputOptions& options) {
   const auto size = static_cast<int64_t>(memory_size(port.type));
   if (size == 0 || traits(port.type).bits < 8) fail(ErrorKind::unsupported, "a raw file cannot hold " + type_text(port));
   const std::vector<std::byte> bytes = read_whole(file);
@@ -84,7 +84,7 @@ Tensor from_raw(const File& file, const Port& port, const VerifyOptions& options
 
 }  // namespace
 
-Datum read_input_file(const std::filesystem::path& path, const Port& port, const VerifyOptions& options) {
+Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options) {
   const std::string extension = path.extension().string();
   const bool is_raw = extension == ".bin" || extension == ".raw";
   const bool is_tensor = port.kind == Datum::Kind::tensor;

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "relayout/verify.h"
+#include "relayout/inputs.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {
@@ -10,6 +10,6 @@ namespace relayout {
 /// Contents of one input from a file: .npy, .npz (the array of the input's name, or the only one), images (see image.h), .bin and .raw
 /// (elements as they lie in memory, little-endian), everything else as protobuf (see data_file.h). Free dims of a raw file come from
 /// --shape and --dim, or from its size when one is free. The result fits what the port declares. Errors name the file.
-[[nodiscard]] Datum read_input_file(const std::filesystem::path& path, const Port& port, const VerifyOptions& options);
+[[nodiscard]] Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options);
 
 }  // namespace relayout

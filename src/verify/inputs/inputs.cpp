@@ -12,8 +12,8 @@
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/inputs.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/input_file.h"
 #include "verify/inputs/port.h"
@@ -29,16 +29,13 @@ constexpr std::size_t kSequenceLength = 3;
 
 }  // namespace
 
-InputMaker::InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other, bool narrow,
+InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, bool narrow,
                        const std::map<std::string, int64_t>& bound)
     : ports_(required_inputs(graph)),
       uses_(find_uses(graph, ports_)),
       files_(read_files(ports_, options)),
       dims_(ports_, uses_, options, shapes_of(files_), bound),
-      seed_(options.seed),
-      samples_(ports_.empty() || all_from_files() ? 1
-               : options.samples > 0              ? options.samples
-                                                  : rules::kSamples) {
+      seed_(options.seed) {
   check_guessable();
   for (InputUse& use : uses_) use.narrow = narrow;
   if (other != nullptr) prefer_differing_rows(*other);
@@ -59,7 +56,7 @@ void InputMaker::prefer_differing_rows(const Graph& other) {
   }
 }
 
-std::map<std::string, Datum> InputMaker::read_files(const std::vector<Port>& ports, const VerifyOptions& options) {
+std::map<std::string, Datum> InputMaker::read_files(const std::vector<Port>& ports, const InputOptions& options) {
   std::map<std::string, Datum> files;
   for (const Port& port : ports) {
     const auto found = options.inputs.find(port.name);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "relayout/execute.h"
-#include "relayout/verify.h"
+#include "relayout/inputs.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
@@ -18,11 +18,11 @@ class InputMaker {
  public:
   /// Error{usage} where neither a value nor a size can be guessed, Error{invalid} or Error{io} for files.
   /// Ids choose rows first that differ from those of `other`, where that is given. `narrow`: see InputUse; `bound`: see FreeDims.
-  InputMaker(const Graph& graph, const VerifyOptions& options, const Graph* other = nullptr, bool narrow = false,
+  InputMaker(const Graph& graph, const InputOptions& options, const Graph* other = nullptr, bool narrow = false,
              const std::map<std::string, int64_t>& bound = {});
 
-  /// How many samples make sense: one when nothing varies.
-  [[nodiscard]] int samples() const noexcept { return samples_; }
+  /// Whether one sample is as good as many.
+  [[nodiscard]] bool is_always_the_same() const noexcept { return ports_.empty() || all_from_files(); }
   [[nodiscard]] bool all_from_files() const noexcept { return !ports_.empty() && files_.size() == ports_.size(); }
   [[nodiscard]] bool any_from_files() const noexcept { return !files_.empty(); }
   [[nodiscard]] const FreeDims& dims() const noexcept { return dims_; }
@@ -36,7 +36,7 @@ class InputMaker {
   [[nodiscard]] bool can_be_milder() const;
 
  private:
-  static std::map<std::string, Datum> read_files(const std::vector<Port>& ports, const VerifyOptions& options);
+  static std::map<std::string, Datum> read_files(const std::vector<Port>& ports, const InputOptions& options);
   static std::vector<InputUse> find_uses(const Graph& graph, const std::vector<Port>& ports);
   static std::map<std::string, Dims> shapes_of(const std::map<std::string, Datum>& files);
   [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
@@ -48,7 +48,6 @@ class InputMaker {
   std::map<std::string, Datum> files_;
   FreeDims dims_;
   uint64_t seed_;
-  int samples_;
 };
 
 /// Values for one input; `limit` is the number of ids or the greatest length. `deviation`: the standard deviation of numbers that are not

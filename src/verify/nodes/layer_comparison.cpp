@@ -308,17 +308,10 @@ bool differs_by_chance(const Layer& layer) {
          layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max;
 }
 
-/// Operators that carry a difference on no larger than it was: their results lie closer together than their operands, or as close.
-bool contracts(const Node& node) {
-  constexpr auto kContractions =
-      std::to_array<std::string_view>({"Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "Softsign", "Softplus", "Identity"});
-  return node.domain().empty() && std::ranges::find(kContractions, node.op_type()) != kContractions.end();
-}
-
 /// Where most elements saturate, few carry the rounding of the sums in front, and the draws may miss it: those sums' own floor counts.
 void widen_through_contraction(Layer& layer, Layers& layers) {
   const Node* const node = layer.a->producer();
-  if (node == nullptr || !contracts(*node) || node->input(0) == nullptr) return;
+  if (node == nullptr || !has_trait(*node, Trait::contracts) || node->input(0) == nullptr) return;
   Layer* const upstream = layers.of_a(*node->input(0));
   if (upstream == nullptr || !upstream->reference || !upstream->apart) return;
   widen_through_contraction(*upstream, layers);

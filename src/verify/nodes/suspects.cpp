@@ -15,10 +15,6 @@
 namespace relayout {
 namespace {
 
-bool is_constant(const Value& value) {
-  return (value.initializer() != nullptr && !value.is_overridable()) || (value.producer() != nullptr && value.producer()->is("Constant"));
-}
-
 /// The node of the main graph that a node belongs to; the node itself, or the one that holds its graph. A function's nodes have none.
 const Node* in_main_graph(const Node& node) {
   const Node* at = &node;
@@ -32,7 +28,7 @@ std::vector<const Node*> readers_of(const Value& constant) {
   std::vector<const Value*> pending{&constant};
   std::unordered_set<const Value*> constants{&constant};
   std::unordered_set<const Node*> seen;
-  const auto is_known = [&](const Value* value) { return value == nullptr || constants.contains(value) || is_constant(*value); };
+  const auto is_known = [&](const Value* value) { return value == nullptr || constants.contains(value) || value->is_stored_constant(); };
   while (!pending.empty()) {
     const Value* const at = pending.back();
     pending.pop_back();
@@ -88,7 +84,7 @@ void Suspects::add(std::size_t entry, const Unexplained& unexplained, const Name
     const Value& value = *at->second;
     placed = true;
     if (value.producer() != nullptr) add_reader(entry, *value.producer());
-    if (!is_constant(value)) continue;
+    if (!value.is_stored_constant()) continue;
     for (const Node* const reader : readers_of(value)) add_reader(entry, *reader);
   }
   if (!placed || unexplained.kind == Unexplained::Kind::graph) everywhere_.push_back(entry);

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/text_file.h"
-#include "model/atomic_file.h"
 #include "model/origin.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
@@ -50,8 +50,8 @@ class Fields {
 /// A model and the data files that it refers to.
 void add_model(const fs::path& path, Fields& out) {
   const auto model = Model::load(path, {.allow_newer_opset = true});
-  const auto files = model->origin().external_files();
-  out.add(sha256_of(*model->origin().source));
+  const auto files = origin_of(*model).external_files();
+  out.add(sha256_of(*origin_of(*model).source));
   for (const auto& [location, file] : std::map(files.begin(), files.end())) {
     out.add(location);
     out.add(sha256_of(*file));

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// How images become inputs.
+struct ImageOptions {
+  std::optional<std::array<int64_t, 2>> resize;  ///< height, width; ignored for dimensions that the model fixes
+  std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
+};
+
+/// What a model is fed with where it is run: sizes for free dims and contents for inputs. The rest is generated from the seed.
+struct InputOptions {
+  uint64_t seed = 1;
+  std::map<std::string, int64_t> dims;                  ///< sizes of named dimensions: --dim N=2
+  std::map<std::string, Dims> shapes;                   ///< dims of inputs: --shape x=1,3,224,224
+  std::map<std::string, std::filesystem::path> inputs;  ///< contents of inputs: --input NAME=FILE
+  ImageOptions images;
+};
+
+}  // namespace relayout

@@ -1,0 +1,91 @@
+// Reads the words of convert's options into the library's types, and names those types by the same words in reports.
+#include "cli/conversion_words.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "relayout/convert.h"
+#include "relayout/data_file.h"
+#include "relayout/error.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
+
+namespace relayout::cli {
+namespace {
+
+template <class Meaning>
+using Word = std::pair<std::string_view, Meaning>;
+
+constexpr std::array<Word<WeightsLayout>, 3> kLayouts = {
+    {{"channels-last", WeightsLayout::channels_last}, {"contiguous", WeightsLayout::contiguous}, {"keep", WeightsLayout::keep}}};
+constexpr std::array<Word<DataType>, 4> kPrecisions = {
+    {{"", DataType::undefined}, {"bf16", DataType::bfloat16}, {"fp16", DataType::float16}, {"fp32", DataType::float32}}};
+constexpr std::array<Word<ExternalData>, 3> kExternalData = {
+    {{"auto", ExternalData::automatic}, {"always", ExternalData::always}, {"never", ExternalData::never}}};
+
+/// The first entry where there is none.
+const auto& entry_of(const auto& words, auto wanted, auto member) {
+  const auto found = std::ranges::find(words, wanted, member);
+  return found != words.end() ? *found : words.front();
+}
+
+}  // namespace
+
+WeightsLayout layout_of(std::string_view word) noexcept {
+  return entry_of(kLayouts, word, &Word<WeightsLayout>::first).second;
+}
+
+std::string word_of(WeightsLayout layout) {
+  return std::string(entry_of(kLayouts, layout, &Word<WeightsLayout>::second).first);
+}
+
+DataType precision_of(std::string_view word) noexcept {
+  return entry_of(kPrecisions, word, &Word<DataType>::first).second;
+}
+
+std::string word_of(DataType precision) {
+  return std::string(entry_of(kPrecisions, precision, &Word<DataType>::second).first);
+}
+
+void read_io(std::string_view text, ConvertOptions& options) {
+  constexpr std::string_view kWord = "nhwc";
+  options.export_io = !text.empty();
+  if (text.empty()) return;
+  if (!text.starts_with(kWord) || (text.size() > kWord.size() && text[kWord.size()] != ':')) {
+    fail(ErrorKind::usage, "--io " + quote(text) + ": nhwc, or nhwc:NAME,NAME…");
+  }
+  std::string_view rest = text.substr(std::min(text.size(), kWord.size() + 1));
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (comma > 0) options.io_names.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+  }
+}
+
+void read_external_data(std::string_view text, ConvertOptions& options) {
+  const std::size_t colon = text.find(':');
+  const std::string_view word = text.substr(0, colon);
+  const auto known = std::ranges::find(kExternalData, word, &Word<ExternalData>::first);
+  if (known == kExternalData.end()) {
+    fail(ErrorKind::usage, "external data " + quote(text) + ": auto, always or never, each with :BYTES if wanted");
+  }
+  options.external_data = known->second;
+  if (colon == std::string_view::npos) return;
+  const std::string_view digits = text.substr(colon + 1);
+  int64_t threshold = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), threshold);
+  if (error != std::errc{} || end != digits.data() + digits.size() || threshold < 0) {
+    fail(ErrorKind::usage, "external data " + quote(text) + ": " + quote(digits) + " is no number of bytes");
+  }
+  options.external_threshold = threshold;
+}
+
+}  // namespace relayout::cli

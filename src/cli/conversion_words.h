@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "relayout/convert.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
+
+namespace relayout::cli {
+
+// The words of convert's options, and what they mean to the library. Words of --layout and --precision have been checked by the parser.
+
+[[nodiscard]] WeightsLayout layout_of(std::string_view word) noexcept;
+[[nodiscard]] std::string word_of(WeightsLayout layout);
+/// bf16, fp16, fp32; empty: undefined.
+[[nodiscard]] DataType precision_of(std::string_view word) noexcept;
+[[nodiscard]] std::string word_of(DataType precision);
+/// "nhwc", or "nhwc:NAME,NAME…"; empty: inputs and outputs as they are. Error{usage} for anything else.
+void read_io(std::string_view text, ConvertOptions& options);
+/// "auto", "always", "never", each with optional ":THRESHOLD" in bytes. Error{usage} for anything else.
+void read_external_data(std::string_view text, ConvertOptions& options);
+
+}  // namespace relayout::cli
