@@ -83,14 +83,14 @@ int replace_in_child(const fs::path& link, const fs::path& name, const fs::path&
 AtomicFile::AtomicFile(const fs::path& target) : name_(target.string()), target_(follow_links(name_, target)) {
   struct stat state{};
   if (::lstat(target_.c_str(), &state) == 0) {
-    if (S_ISDIR(state.st_mode)) fail_at(name_, "is a directory");
+    if (S_ISDIR(state.st_mode)) fail_at(name_, "cannot write: is a directory");
     if (!S_ISREG(state.st_mode)) fail_at(name_, "is not a regular file");
     if (::access(target_.c_str(), W_OK) != 0) fail_with_errno();
     replaces_ = true;
   } else if (errno != ENOENT) {
     fail_with_errno();
   }
-  if (target_.filename().empty()) fail_at(name_, "is a directory");
+  if (target_.filename().empty()) fail_at(name_, "cannot write: is a directory");
   open_unnamed();
   if (descriptor_ < 0) open_named();
 }
