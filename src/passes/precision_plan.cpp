@@ -57,8 +57,14 @@ constexpr uint64_t bit(int variable) {
 }  // namespace
 
 PrecisionPlan::PrecisionPlan(Graph& graph, PassContext& context)
-    : context_(context), types_(graph, signatures_), target_(context.options.precision) {
-  for_each_node(graph, [&](Node& node) { decide(node); });
+    : context_(context), types_(graph, signatures_), target_(context.options.precision), magnitudes_([this](const Value& value) {
+        const auto rounding = TypeSet{DataType::float32, DataType::float64}.has(before(value)) ? scan(value) : std::nullopt;
+        return rounding ? rounding->largest : 0;
+      }) {
+  for_each_node(graph, [&](Node& node) {
+    decide(node);
+    if (narrows()) magnitudes_.note(node);
+  });
   settle_constants();
   settle_leaves(graph);
 }
@@ -184,6 +190,22 @@ std::optional<Skip> PrecisionPlan::harm_of_constants(const Node& node, uint64_t 
   return std::nullopt;
 }
 
+std::optional<Skip> PrecisionPlan::harm_of_magnitudes(const Node& node, uint64_t variables) const {
+  const OpSignature* const signature = signatures_.find(node);
+  // A score of 20 beside a mask of −65504 is −65524, beyond the range of float16: terms have half of it.
+  const double range = overflow_of(target_);
+  const double room = node.is("Add") || node.is("Sub") || node.is("Sum") ? range / 2 : range;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value* const value = node.input(i);
+    if (value == nullptr || (variables & bit(signature->input(i).variable)) == 0 || magnitudes_.of(*value) < room) continue;
+    return Skip{Reason::overflow,
+                quote(value->name()) +
+                    (magnitudes_.of(*value) < range ? " holds a constant whose sums may leave" : " holds a constant beyond") +
+                    " the range of " + std::string(name_of(target_))};
+  }
+  return std::nullopt;
+}
+
 /// Everything that is not constant comes from nodes that keep their type, or from outside.
 bool PrecisionPlan::carries_on(const Node& node) const {
   // Where 16 bits save time or memory, a Cast in front pays.
@@ -225,11 +247,17 @@ void PrecisionPlan::decide(Node& node) {
     for (const Value* output : node.outputs()) {
       if (output != nullptr) constants_.insert(output);
     }
-    waiting_.emplace_back(&node, variables);
+    if (auto harm = narrows() ? harm_of_magnitudes(node, variables) : std::nullopt) {
+      nodes_.emplace_back(&node, std::move(harm));
+    } else {
+      waiting_.emplace_back(&node, variables);
+    }
   } else if (narrows() && std::ranges::any_of(node.inputs(), is_quantized)) {
     nodes_.emplace_back(&node, Skip{Reason::quantized});
   } else if (auto harm = narrows() ? harm_of_constants(node, variables) : std::nullopt) {
     nodes_.emplace_back(&node, std::move(harm));
+  } else if (auto large = narrows() ? harm_of_magnitudes(node, variables) : std::nullopt) {
+    nodes_.emplace_back(&node, std::move(large));
   } else if ((!narrows() || !carries_on(node)) && context_.may_rewrite()) {
     changed_.emplace(&node, variables);
     nodes_.emplace_back(&node, std::nullopt);

@@ -10,6 +10,7 @@
 
 #include "ops/element_types.h"
 #include "ops/op_signature.h"
+#include "passes/magnitudes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/rounding.h"
@@ -23,8 +24,9 @@ namespace relayout {
 ///
 /// Of a node the type variables of its signature change that hold the source type (float32; float16 and bfloat16 when the target is
 /// float32), so that what must be equal stays equal. When narrowing, a node keeps its type where it is fragile (see fragile.h), where its
-/// operator does not take the target, where a constant would leave the target's range or vanish, and where it only carries on between nodes
-/// that keep theirs: a Cast would buy nothing. Constants follow their readers.
+/// operator does not take the target, where a constant would leave the target's range or vanish, also one that arrives through other nodes
+/// as those of masks do, and where it only carries on between nodes that keep theirs: a Cast would buy nothing. Constants follow their
+/// readers.
 class PrecisionPlan {
  public:
   PrecisionPlan(Graph& graph, PassContext& context);
@@ -54,6 +56,8 @@ class PrecisionPlan {
   [[nodiscard]] uint64_t changeable(const Node& node, std::optional<Skip>& skip);
   /// A constant among the operands that change which would leave the target's range or vanish.
   [[nodiscard]] std::optional<Skip> harm_of_constants(const Node& node, uint64_t variables);
+  /// An operand that changes and holds, or would bring into a sum, what leaves the target's range.
+  [[nodiscard]] std::optional<Skip> harm_of_magnitudes(const Node& node, uint64_t variables) const;
   [[nodiscard]] bool is_constant(const Value& value) const;
   [[nodiscard]] bool carries_on(const Node& node) const;
   [[nodiscard]] bool is_fixed_leaf(const Value& value);
@@ -65,6 +69,7 @@ class PrecisionPlan {
   mutable OpSignatures signatures_;  ///< remembers what it was asked
   ElementTypes types_;
   DataType target_;
+  Magnitudes magnitudes_;
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;
   std::unordered_set<const Value*> constants_;  ///< made of constants alone by nodes

@@ -47,6 +47,10 @@ void note(Rounding& out, const Limits& limits, double value) {
 
 }  // namespace
 
+double overflow_of(DataType type) {
+  return limits_of(type).overflow;
+}
+
 Rounding rounding_of(const TensorData& data, DataType type) {
   Rounding out;
   out.count = element_count(data.dims());

@@ -20,6 +20,9 @@ struct Rounding {
   [[nodiscard]] bool vanishes() const noexcept { return normal == 0 && zero + subnormal > 0; }
 };
 
+/// The magnitude from which on numbers round to infinity in a type of 16 bits (or in float32).
+[[nodiscard]] double overflow_of(DataType type);
+
 /// Reads the tensor once, in pieces.
 [[nodiscard]] Rounding rounding_of(const TensorData& data, DataType type);
 

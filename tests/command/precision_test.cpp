@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "command/command_test.h"
@@ -52,6 +53,24 @@ TEST_F(Precision, WhatIsPartlyIn16BitsBeforeVerifiesToo) {
   const ProcessResult same = run({"verify", "mixed.onnx", "half.onnx", "--precision", "fp16"});
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   EXPECT_EQ(run({"verify", "half.onnx", "half.onnx", "--run-identical"}).code, 0);
+}
+
+TEST_F(Precision, RowsThatAMaskHidesWhollyStayFinite) {
+  write_file(
+      folder_ / "masked.onnx",
+      TextModel("g (float[2,8] x, int64[2,8] attention_mask) => (float[2,4] y) <float[8,8] W, float[8,4] V, float one = {1}, float c = "
+                "{-3.4e38}> { s = MatMul (x, W)  f = Cast <to = 1> (attention_mask)  o = Sub (one, f)  w = Mul (o, c)  a = Add (s, w)  p = "
+                "Softmax (a)  y = MatMul (p, V) }")
+          .name_nodes()
+          .bytes());
+  // The first row sees every key, the second none.
+  std::string mask;
+  for (int i = 0; i < 16; ++i) mask += static_cast<char>(i < 8) + std::string(sizeof(int64_t) - 1, '\0');
+  write_file(folder_ / "mask.bin", mask);
+  ASSERT_EQ(run({"convert", "masked.onnx", "-o", "half.onnx", "--precision", "fp16"}).code, 0);
+  const ProcessResult same = run({"verify", "masked.onnx", "half.onnx", "--precision", "fp16", "--input", "attention_mask=mask.bin"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, testing::Not(HasSubstr("infinite")));
 }
 
 TEST_F(Precision, AWrongWeightIsFound) {

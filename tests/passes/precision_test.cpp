@@ -5,11 +5,15 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/half.h"
@@ -222,6 +226,70 @@ TEST(Precision, WhatWouldOverflowOrVanishStaysAndIsNamed) {
   const PassResult partly = expect_precision(large.set("k", {1, 1e-8, 1e-6, 4, 5, 6, 7, 8}), to(DataType::float16));
   EXPECT_THAT(partly.reasons(), IsEmpty());
   EXPECT_THAT(partly.details(), HasSubstr("of 8 values 1 become 0, 1 are subnormal in f16"));
+}
+
+constexpr std::array kScores{-20.0, 3.0, -19.0, 17.0};  ///< float16 makes −∞ of −20 − 65504
+
+/// kScores for 4 keys, `mask` (1: may be seen) applied in one of the ways in which exporters write it, then a Softmax.
+TextModel masked(const std::string& inits, const std::string& nodes) {
+  TextModel out(
+      "g (float[2,2] x, int64[2,4] mask) => (float[2,4] y) <float[2,4] W, float one = {1}, float zero = {0}, int64[2] dims = {2, 4}" +
+          inits + "> { s = MatMul (x, W)  f = Cast <to = 1> (mask)  b = Cast <to = 9> (mask)  o = Sub (one, f) " + nodes +
+          " y = Softmax (m) }",
+      R"(<ir_version: 10, opset_import: ["" : 22]>)");
+  out.set("W", {kScores[0], kScores[1], kScores[2], kScores[3], 0, 0, 0, 0});
+  return out;
+}
+
+/// A row that sees keys 0 and 2, and one that sees none; `none` is what the latter gives.
+void expect_masked_rows(const TextModel& before, DataType type, const std::vector<double>& none) {
+  const PassResult result = expect_precision(before, to(type));
+  EXPECT_EQ(type_of(result, "W"), type) << "the product itself is made in 16 bits";
+  Tensor x(DataType::float32, {2, 2}), mask(DataType::int64, {2, 4});
+  std::ranges::fill(std::span(x.data<float>(), 4), 1.0F);
+  std::ranges::fill(std::span(mask.data<int64_t>(), 8), 0);
+  mask.data<int64_t>()[0] = mask.data<int64_t>()[2] = 1;
+  const double first = 1 / (1 + std::exp(kScores[2] - kScores[0]));
+  const Tensor y = contiguous(compute(*result.model, {{"x", Datum(x)}, {"mask", Datum(mask)}}).back().tensor);
+  const std::span values(y.data<float>(), 8);
+  EXPECT_THAT(values.first(4), testing::Pointwise(testing::FloatNear(1e-6F), std::vector<double>{first, 0, 1 - first, 0}));
+  EXPECT_THAT(values.last(4), testing::Pointwise(testing::FloatNear(1e-6F), none));
+}
+
+TEST(Precision, MasksStayFiniteInFrontOfASoftmax) {
+  const std::vector<std::pair<std::string, std::string>> ways{
+      {", float c = {-3.4e38}", "w = Mul (o, c)  m = Add (s, w)"},
+      {", float c = {-1e9}", "w = Mul (c, o)  m = Add (w, s)"},
+      {", float c = {3.4e38}", "w = Mul (o, c)  n = Neg (w)  m = Add (s, n)"},
+      {", float c = {3.4e38}", "w = Mul (o, c)  m = Sub (s, w)"},
+      {", float c = {-3.4e38}", "m = Where (b, s, c)"},
+      {", float c = {-3.4e38}", "w = Where (b, zero, c)  m = Add (s, w)"},
+      {", float c = {-3.4e38}", "e = Expand (c, dims)  w = Where (b, zero, e)  t = Identity (w)  m = Add (s, t)"},
+      {", float c = {-3.4e38}", "w = Mul (o, c)  a = Add (s, w)  m = Max (a, c)"},
+      {"", "e = ConstantOfShape <value = float[1] {-3.4e38}> (dims)  w = Mul (e, o)  m = Add (s, w)"},
+      {"", "d = Constant <value = double[1] {-3.4e38}> ()  e = Cast <to = 1> (d)  w = Mul (o, e)  m = Add (s, w)"},
+  };
+  for (const auto& [inits, nodes] : ways) {
+    SCOPED_TRACE(inits + nodes);
+    // The scores are lost beside the mask, in float32 too: all keys weigh the same.
+    expect_masked_rows(masked(inits, nodes), DataType::float16, {0.25, 0.25, 0.25, 0.25});
+    expect_masked_rows(masked(inits, nodes), DataType::bfloat16, {0.25, 0.25, 0.25, 0.25});
+  }
+  // Within the range, but not with a score of −20: the mask changes all scores alike.
+  const double sum = std::exp(kScores[0]) + std::exp(kScores[1]) + std::exp(kScores[2]) + std::exp(kScores[3]);
+  std::vector<double> weights;
+  for (const double score : kScores) weights.push_back(std::exp(score) / sum);
+  expect_masked_rows(masked(", float c = {-65504}", "w = Mul (o, c)  m = Add (s, w)"), DataType::float16, weights);
+}
+
+TEST(Precision, ALargeConstantThatBoundsIsNoneThatArrives) {
+  const PassResult result = expect_precision(
+      "g (float[2,4] x) => (float[2,4] y) <float[4,4] W, float[4,4] V, float c = {-3.4e38}> { a = MatMul (x, W)  m = Max (a, c)  y = "
+      "MatMul (m, "
+      "V) }",
+      to(DataType::float16));
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::overflow));
+  EXPECT_EQ(type_of(result, "V"), DataType::float16);
 }
 
 TEST(Precision, QuantizedNetworksStay) {
