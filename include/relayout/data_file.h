@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace relayout {
 
@@ -20,5 +21,8 @@ struct DataFile {
   int64_t bytes = 0;
   bool of_input = false;  ///< of a converted model: was there before and belongs to the input too
 };
+
+/// SHA-256 over a model's bytes, and names and bytes of the data files that it refers to, in hexadecimal digits. Errors as Model::load.
+[[nodiscard]] std::string model_digest(const std::filesystem::path& model);
 
 }  // namespace relayout

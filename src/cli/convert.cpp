@@ -16,10 +16,12 @@
 #include "base/locale.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/conversion_cache.h"
 #include "cli/conversion_words.h"
 #include "cli/failure.h"
 #include "cli/layout_report.h"
 #include "cli/options.h"
+#include "cli/program_facts.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/suite.h"
@@ -42,12 +44,13 @@ constexpr char kStream[] = "-";
 /// What the command line says, beyond what the library wants to know.
 struct Request {
   std::vector<std::string> inputs;
-  std::string output, out_dir;
+  std::string output, out_dir, cache;
   CaseWords cases;  ///< of a tree
   std::string format = "auto", output_format = "auto", when = "auto";
   std::string layout = "channels-last", io, emit, precision, external_data = "auto";
   bool list_passes = false;
   Assignments dims, shapes;
+  std::vector<std::string> facts;  ///< what results depend on besides the models
   ConvertOptions options;
 };
 
@@ -96,6 +99,8 @@ void check(const Request& request, const Common& common) {
   }
   const bool reads_stream = std::ranges::find(request.inputs, kStream) != request.inputs.end();
   if (reads_stream && request.output.empty()) refuse("a model from standard input needs --output");
+  if (!request.cache.empty() && (reads_stream || request.output == kStream))
+    refuse("--cache is for files, not for standard input or output");
   if (common.json && request.output == kStream) refuse("--json and --output - both want standard output");
   if (request.output == kStream && output_is_terminal() && format_of(request.output_format) == FileFormat::automatic) {
     refuse("standard output is a terminal: a model would not be readable there; name a file, or lead it into a pipe");
@@ -198,8 +203,21 @@ void print_result(const Request& request, const Common& common, const Job& job, 
   if (!common.quiet) write_output(in_locale(next_text(next_steps(request, job, result), style)));
 }
 
+/// A result that is there already.
+int report_known(const Common& common, const Job& job, Json report, Json& documents) {
+  if (common.json) {
+    documents.add(std::move(report.set("input", job.input).set("output", job.output).set("source", "cache")));
+  } else if (!common.quiet) {
+    write_report(in_locale(escape(job.input) + " → " + escape(job.output) + "   converted before, nothing has changed\n"));
+  }
+  return 0;
+}
+
 /// One model; the exit code of its result.
-int convert_one(const Request& request, const Common& common, const Job& job, Json& documents) {
+int convert_one(const Request& request, const Common& common, const Job& job, ConversionCache* cache, Json& documents) {
+  const std::optional<std::string> key = cache == nullptr ? std::nullopt : cache->key_of(job.input, job.output);
+  std::optional<Json> known = key ? cache->find(*key, job.output) : std::nullopt;
+  if (known) return report_known(common, job, std::move(*known), documents);
   ConvertResult result;
   {
     Progress progress(true);
@@ -215,7 +233,10 @@ int convert_one(const Request& request, const Common& common, const Job& job, Js
     print_result(request, common, job, result);
   }
   print_refusal(request, job, result, common.verbose);
-  return exit_code(result, request.options);
+  const int code = exit_code(result, request.options);
+  // A result belongs to the files that were read, not to those that took their place meanwhile.
+  if (key && code == 0 && result.written && cache->key_of(job.input, job.output) == key) cache->store(*key, result, convert_json(result));
+  return code;
 }
 
 Json failure_json(const Job& job, const Failure& failure) {
@@ -257,11 +278,13 @@ int run(Request& request, const Common& common) {
     return 0;
   }
   const std::vector<Job> jobs = jobs_of(request);
+  std::optional<ConversionCache> cache;
+  if (!request.cache.empty()) cache.emplace(request.cache, request.facts);
   Json documents = Json::array();
   int worst = 0;
   for (const Job& job : jobs) {
     try {
-      worst = worse_code(worst, convert_one(request, common, job, documents));
+      worst = worse_code(worst, convert_one(request, common, job, cache ? &*cache : nullptr, documents));
     } catch (...) {
       // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
       const Failure failure = current_failure();
@@ -313,6 +336,8 @@ void declare_files(OptionSet& options, Request& request) {
   options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
   options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
   declare_case_choice(options, request.cases);
+  options.text("--cache", "DIR", request.cache,
+               "note there what was converted, and convert no model again whose files, options, program and result are the same");
   options.flag("--in-place", convert.in_place, "replace MODEL by the result");
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
                  "of MODEL (default: by its extension, then by how it begins)");
@@ -336,6 +361,8 @@ void declare_report(OptionSet& options, Request& request) {
 void declare_rules(OptionSet& options) {
   options.excludes({"--output"}, {"--out-dir", "--in-place"});
   options.excludes({"--in-place"}, {"--out-dir"});
+  // Their results are not files that a later run finds as they were, or depend on files beside the model.
+  options.excludes({"--cache"}, {"--in-place", "--dry-run", "--share-data", "--list", "--list-passes"});
   options.needs({"--suite"}, {"--out-dir", "--list"});
   options.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
   options.needs({"--null"}, {"--list"});
@@ -385,7 +412,13 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   declare_files(options, *request);
   declare_report(options, *request);
   declare_rules(options);
-  return [request, &common] { return run(*request, common); };
+  return [request, &options, &common] {
+    request->facts = program_facts();
+    const auto given = options.given_except({"--output", "--out-dir", "--suite", "--case", "--cases-from", "--shard", "--durations",
+                                             "--cache", "--config", "--json", "--quiet", "--verbose", "--threads"});
+    request->facts.insert(request->facts.end(), given.begin(), given.end());
+    return run(*request, common);
+  };
 }
 
 }  // namespace

@@ -429,6 +429,16 @@ bool OptionSet::is_given(std::string_view name) const {
   return impl_->find(name).is_given;
 }
 
+std::vector<std::string> OptionSet::given_except(std::initializer_list<std::string_view> others) const {
+  std::vector<std::string> out;
+  for (const auto& entry : impl_->declared) {
+    if (entry->option == nullptr || entry->values.empty() || std::ranges::find(others, entry->label()) != others.end()) continue;
+    out.push_back(entry->label());
+    out.insert(out.end(), entry->values.begin(), entry->values.end());
+  }
+  return out;
+}
+
 std::vector<std::string> OptionSet::names() const {
   return impl_->option_names();
 }

@@ -61,6 +61,8 @@ class OptionSet {
   void excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless);
   /// Whether the command line gives the option, by any of its names.
   [[nodiscard]] bool is_given(std::string_view name) const;
+  /// Names and values of all options that the command line or the configuration file gives, but `others`: what results depend on.
+  [[nodiscard]] std::vector<std::string> given_except(std::initializer_list<std::string_view> others) const;
   /// All names with their dashes, --help and --config included.
   [[nodiscard]] std::vector<std::string> names() const;
 

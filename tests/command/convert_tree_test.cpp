@@ -1,4 +1,5 @@
 // `convert --suite`: whole trees, in parts.
+#include <cstddef>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -81,6 +82,62 @@ TEST_F(ConvertTree, ResultsAreNoOriginals) {
   expect_refusal(run({"convert", "--suite", "in", "a.onnx", "--out-dir", "out"}), 2, "stands alone");
   expect_refusal(run({"convert", "--suite", "nothing", "--out-dir", "out"}), 5, "nothing: not a directory");
   expect_refusal(run({"convert", "--suite", "out", "--out-dir", "in"}), 3, "no .onnx below it");
+}
+
+TEST_F(ConvertTree, ACacheSkipsWhatIsThereAlready) {
+  const auto from_cache = [this](std::vector<std::string> more) {
+    std::vector<std::string> command{"convert", "--suite", "in", "--out-dir", "out", "--cache", "cache", "--json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProcessResult result = run(command);
+    EXPECT_EQ(result.code, 0) << result.err;
+    const Json models = Json::parse(result.out, "report").find("models").value();
+    std::set<std::string> out;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      EXPECT_TRUE(models.at(i)->find("findings"));
+      if (models.at(i)->find("source")) out.insert(models.at(i)->find("output")->text().value());
+    }
+    return out;
+  };
+  EXPECT_THAT(from_cache({}), ElementsAre());
+  EXPECT_THAT(from_cache({}), ElementsAre("out/a.cl.onnx", "out/v/b.cl.onnx", "out/v/deep/a.cl.onnx", "out/w/c.cl.onnx"));
+  EXPECT_THAT(from_cache({"--threads", "1", "--case", "a.onnx"}), ElementsAre("out/a.cl.onnx")) << "results do not depend on threads";
+  // Another model, a result that is gone, one that was changed.
+  onnx::ModelProto other = conv_batch_norm();
+  other.set_producer_name("another");
+  save_model(other, folder_ / "in/a.onnx");
+  fs::remove(folder_ / "out/v/b.cl.onnx");
+  write_file(folder_ / "out/w/c.cl.onnx", "something else");
+  EXPECT_THAT(from_cache({}), ElementsAre("out/v/deep/a.cl.onnx"));
+  EXPECT_EQ(from_cache({}).size(), 4U);
+  // Other options.
+  EXPECT_THAT(from_cache({"--layout", "keep"}), ElementsAre());
+  EXPECT_EQ(from_cache({"--layout", "keep"}).size(), 4U);
+  EXPECT_THAT(from_cache({}), ElementsAre()) << "other results lie there now";
+  // Entries that are damaged are none.
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "cache")) {
+    if (entry.is_regular_file()) write_file(entry.path(), "{}");
+  }
+  EXPECT_THAT(from_cache({}), ElementsAre());
+  EXPECT_THAT(run({"convert", "--suite", "in", "--out-dir", "out", "--cache", "cache"}).out,
+              HasSubstr("in/v/b.onnx → out/v/b.cl.onnx   converted before, nothing has changed"));
+}
+
+TEST_F(ConvertTree, ACacheKnowsDataFiles) {
+  const std::vector<std::string> command{"convert", "in/a.onnx", "-o", "x.onnx", "--external-data", "always:1", "--cache", "cache"};
+  EXPECT_EQ(run(command).code, 0);
+  EXPECT_THAT(run(command).out, HasSubstr("converted before"));
+  write_file(folder_ / "x.onnx.data", "too short");
+  EXPECT_THAT(run(command).out, ::testing::Not(HasSubstr("converted before")));
+  EXPECT_GT(fs::file_size(folder_ / "x.onnx.data"), 9U);
+}
+
+TEST_F(ConvertTree, ACacheNeedsFiles) {
+  expect_refusal(run({"convert", "in/a.onnx", "-o", "-", "--cache", "cache"}), 2, "--cache is for files");
+  expect_refusal(run({"convert", "in/a.onnx", "--in-place", "--cache", "cache"}), 2, "--cache");
+  write_file(folder_ / "in/v/b.onnx", "no model");
+  expect_refusal(run({"convert", "in/v/b.onnx", "--cache", "cache"}), 3, "in/v/b.onnx");
+  write_file(folder_ / "file", "");
+  expect_refusal(run({"convert", "in/a.onnx", "--cache", "file"}), 5, "file");
 }
 
 }  // namespace

@@ -1,17 +1,17 @@
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "relayout/suite.h"
+#include "report/entry_cache.h"
+#include "report/json.h"
 
 namespace relayout {
 
-/// Verdicts of cases, by the contents of all that they depend on. Any number of processes may use one folder, and any of them may be
-/// killed: an entry appears whole or not at all, and one that is damaged is as good as none. The folder may be removed at any time.
+/// Verdicts of cases, by the contents of all that they depend on.
 class CaseCache {
  public:
   /// `facts` is what verdicts depend on besides the files: program, processor, options. Error{io} when the folder cannot be made.
@@ -22,15 +22,13 @@ class CaseCache {
   [[nodiscard]] std::optional<std::string> key_of(const SuiteEntry& entry) const;
   /// What the case came to when it was run.
   [[nodiscard]] std::optional<SuiteCase> find(const std::string& key, const std::string& name) const;
-  /// Keeps it. Where that fails, on a full disk, the cache does without, and says so once.
-  void store(const std::string& key, const SuiteCase& one);
+  void store(const std::string& key, const SuiteCase& one) { entries_.store(key, entry_of(one)); }
 
  private:
-  [[nodiscard]] std::filesystem::path path_of(const std::string& key) const;
+  [[nodiscard]] static Json entry_of(const SuiteCase& one);
 
-  std::filesystem::path folder_;
+  EntryCache entries_;
   std::string facts_;
-  std::atomic<bool> has_warned_ = false;
 };
 
 }  // namespace relayout

@@ -1,0 +1,88 @@
+// `convert --cache`: which results are there already.
+#include "cli/conversion_cache.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/content_key.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "relayout/convert.h"
+#include "relayout/data_file.h"
+#include "relayout/error.h"
+#include "report/entry_cache.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSchema[] = "relayout.convert-cache/1";
+
+/// Name and digest of a file that stands beside the result, or is it.
+Json file_json(const fs::path& path) {
+  return Json::object().set("name", path.filename().string()).set("sha256", sha256_of(*File::open(path)));
+}
+
+std::string text_of(const Json& object, const char* member) {
+  return object.find(member).value_or(Json()).text().value_or("");
+}
+
+bool is_unchanged(const Json& file, const fs::path& folder) {
+  const std::string name = text_of(file, "name");
+  return !name.empty() && sha256_of(*File::open(folder / name)) == text_of(file, "sha256");
+}
+
+}  // namespace
+
+ConversionCache::ConversionCache(fs::path folder, const std::vector<std::string>& facts) : entries_(std::move(folder), kSchema) {
+  ContentKey key;
+  key.add(kSchema);
+  for (const std::string& fact : facts) key.add(fact);
+  facts_ = key.finish();
+}
+
+std::optional<std::string> ConversionCache::key_of(const fs::path& input, const fs::path& output) const {
+  try {
+    ContentKey key;
+    key.add(facts_);
+    key.add(output.filename().string());
+    key.add(model_digest(input));
+    return key.finish();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+    return std::nullopt;  // the conversion itself will say what is wrong
+  }
+}
+
+std::optional<Json> ConversionCache::find(const std::string& key, const fs::path& output) const {
+  const std::optional<Json> entry = entries_.find(key);
+  const Json files = entry ? entry->find("files").value_or(Json()) : Json();
+  if (files.size() == 0) return std::nullopt;
+  try {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (!is_unchanged(*files.at(i), output.parent_path())) return std::nullopt;
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+    return std::nullopt;  // it is not there, or cannot be read
+  }
+  return entry->find("report");
+}
+
+void ConversionCache::store(const std::string& key, const ConvertResult& result, const Json& report) {
+  Json files = Json::array();
+  files.add(file_json(result.output));
+  for (const DataFile& data : result.data) {
+    if (data.path.parent_path() != result.output.parent_path()) return;  // not written by this conversion alone
+    files.add(file_json(data.path));
+  }
+  entries_.store(key, Json::object().set("files", std::move(files)).set("report", report));
+}
+
+}  // namespace relayout::cli

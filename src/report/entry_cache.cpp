@@ -1,0 +1,80 @@
+// Results that need not be found again, as files that many processes may read and write at a time.
+#include "report/entry_cache.h"
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/atomic_file.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/text_file.h"
+#include "relayout/error.h"
+#include "report/json.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string digest_of(const std::string& text) {
+  Sha256 digest;
+  digest.update(std::as_bytes(std::span(text)));
+  return to_hex(digest.finish());
+}
+
+}  // namespace
+
+EntryCache::EntryCache(fs::path folder, std::string schema) : folder_(std::move(folder)), schema_(std::move(schema)) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error || !fs::is_directory(folder_)) {
+    fail(ErrorKind::io, escape(folder_.string()) + ": " + (error ? error.message() : std::string("not a directory")));
+  }
+}
+
+fs::path EntryCache::path_of(const std::string& key) const {
+  return folder_ / key.substr(0, 2) / (key.substr(2) + ".json");
+}
+
+std::optional<Json> EntryCache::find(const std::string& key) const {
+  constexpr int64_t kMost = int64_t{1} << 26;
+  try {
+    const fs::path path = path_of(key);
+    if (!fs::exists(path)) return std::nullopt;
+    const Json document = Json::parse(read_text(*File::open(path), kMost, "an entry"), path.string());
+    const auto text = [&](std::string_view member) { return document.find(member).value_or(Json()).text().value_or(""); };
+    Json entry = document.find("entry").value_or(Json());
+    const bool is_whole = text("schema") == schema_ && text("key") == key && text("digest") == digest_of(entry.dump(-1));
+    return is_whole ? std::optional(std::move(entry)) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  } catch (const fs::filesystem_error&) {
+    return std::nullopt;
+  }
+}
+
+void EntryCache::store(const std::string& key, const Json& entry) {
+  try {
+    const fs::path path = path_of(key);
+    fs::create_directories(path.parent_path());
+    Json document = Json::object();
+    document.set("schema", schema_).set("key", key).set("digest", digest_of(entry.dump(-1))).set("entry", entry);
+    AtomicFile file(path);
+    const std::string text = document.dump() + "\n";
+    if (write_all(file.descriptor(), text) != 0) fail(ErrorKind::io, escape(path.string()) + ": cannot write");
+    file.commit(/*sync=*/false);
+  } catch (const std::exception& error) {
+    if (!has_warned_.exchange(true)) log_warning("nothing more goes into the cache: " + std::string(error.what()));
+  }
+}
+
+}  // namespace relayout

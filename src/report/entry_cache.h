@@ -1,0 +1,32 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "report/json.h"
+
+namespace relayout {
+
+/// A folder of results, each a file named by its key. Any number of processes may use one folder, and any of them may be killed: an entry
+/// appears whole or not at all, and one that is damaged is as good as none. The folder may be removed at any time.
+class EntryCache {
+ public:
+  /// Entries of another `schema` are none. Error{io} when the folder cannot be made.
+  EntryCache(std::filesystem::path folder, std::string schema);
+
+  /// `key`: hexadecimal digits, more than two.
+  [[nodiscard]] std::optional<Json> find(const std::string& key) const;
+  /// Keeps an entry. Where that fails, on a full disk, the cache does without, and says so once.
+  void store(const std::string& key, const Json& entry);
+
+ private:
+  [[nodiscard]] std::filesystem::path path_of(const std::string& key) const;
+
+  std::filesystem::path folder_;
+  std::string schema_;
+  std::atomic<bool> has_warned_ = false;
+};
+
+}  // namespace relayout
