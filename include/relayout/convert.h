@@ -23,11 +23,11 @@ struct ConvertOptions {
   std::vector<std::string> skip = {};    ///< dropped from the pipeline
   WeightsLayout layout = WeightsLayout::channels_last;
   bool export_io = false;                       ///< graph inputs and outputs are handed over channels-last
-  std::vector<std::string> io_names = {};       ///< these, with `export_io`; empty: all images
   bool export_transposes = false;               ///< the borders of the layout plan are written into the model
   LayoutChoice when = LayoutChoice::automatic;  ///< of that plan
-  ShapeOptions sizes = {};                      ///< for that plan
   DataType precision = DataType::undefined;     ///< float16, bfloat16 or float32: type to compute in; undefined: as it is
+  std::vector<std::string> io_names = {};       ///< these, with `export_io`; empty: all images
+  ShapeOptions sizes = {};                      ///< for that plan
   bool io_precision = false;                    ///< graph inputs and outputs too
   bool fold = true;
   bool simplify = false;  ///< fold-constants and remove-identity too

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "base/temporary.h"
 #include "base/text.h"
-#include "base/threads.h"
 #include "convert/options.h"
 #include "layout/sizes.h"
 #include "model/save.h"
