@@ -163,9 +163,10 @@ struct UnexplainedCheck {
 struct SampleInputs {
   int sample = 0;
   std::map<std::string, Dims> shapes;
-  std::map<std::string, int64_t> dims;  ///< values of the free dimensions, by name
-  double deviation = 0;                 ///< of milder inputs, drawn because others were ill-conditioned: their standard deviation
-  std::string rejected;                 ///< why the reference could not run it; empty when it ran
+  std::map<std::string, int64_t> dims;                 ///< values of the free dimensions, by name
+  std::map<std::string, std::filesystem::path> files;  ///< of inputs that come from folders
+  double deviation = 0;  ///< of milder inputs, drawn because others were ill-conditioned: their standard deviation
+  std::string rejected;  ///< why the reference could not run it; empty when it ran
 };
 
 struct VerifyResult {

@@ -11,14 +11,16 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "relayout/error.h"
-#include "relayout/verify.h"
+#include "relayout/inputs.h"
 
 namespace relayout::cli {
 
 void declare_input_options(OptionSet& options, InputWords& words) {
   options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)");
-  options.assignments("--input", "NAME=FILE", words.files,
-                      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image");
+  options.assignments(
+      "--input", "NAME=FILE", words.files,
+      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of them, "
+      "one for each sample in name order");
   options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input");
   options.assignments("--dim", "N=2", words.dims, "size of a named dimension");
   options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "relayout/verify.h"
+#include "relayout/inputs.h"
 
 namespace relayout::cli {
 

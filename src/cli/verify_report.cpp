@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -385,6 +386,9 @@ Json inputs_json(const VerifyResult& result) {
     for (const auto& [name, value] : inputs.dims) dims.set(name, value);
     Json entry = Json::object();
     entry.set("sample", inputs.sample).set("shapes", std::move(shapes)).set("dims", std::move(dims));
+    Json files = Json::object();
+    for (const auto& [name, file] : inputs.files) files.set(name, file.string());
+    if (!inputs.files.empty()) entry.set("files", std::move(files));
     if (inputs.deviation > 0) entry.set("deviation", inputs.deviation);
     if (!inputs.rejected.empty()) entry.set("rejected", inputs.rejected);
     out.add(std::move(entry));
@@ -446,9 +450,20 @@ std::string shape_of(const OutputComparison& output) {
   return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
 }
 
+/// " from images/, masks/": where samples come from that were not made up.
+std::string folders_text(const VerifyResult& result) {
+  std::set<std::string> folders;
+  for (const SampleInputs& inputs : result.inputs) {
+    for (const auto& [name, file] : inputs.files) folders.insert(escape(file.parent_path().string()));
+  }
+  std::string out;
+  for (const std::string& folder : folders) out += (out.empty() ? " from " : ", ") + folder + (folder.ends_with('/') ? "" : "/");
+  return out;
+}
+
 std::string circumstances(const VerifyResult& result) {
   if (result.samples == 0) return {};
-  std::string out = counted(result.samples, "sample") + ", seed " + std::to_string(result.seed) + ", floor from " +
+  std::string out = counted(result.samples, "sample") + folders_text(result) + ", seed " + std::to_string(result.seed) + ", floor from " +
                     std::to_string(result.draws) + " runs with moved weights";
   if (result.reference_run) out += " and the double-precision reference";
   out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");

@@ -88,6 +88,7 @@ Subject::Subject(const std::filesystem::path& path, const ProfileOptions& option
 /// The first sizes that the model takes; batches of one before others.
 void Subject::find_inputs() {
   const InputMaker maker(model_->graph(), *options_);
+  if (maker.given().in_folders() > 0) fail(ErrorKind::usage, "--input takes a file here: one sample is run");
   const FreeDims& dims = maker.dims();
   for (int tried = 0; tried < dims.attempts(); ++tried) {
     const int attempt = (dims.first_single() + tried) % dims.attempts();

@@ -58,11 +58,11 @@ void Reference::run(int count, double deviation) {
     Sample sample{next_, deviation, {}, 0};
     Session::Run run;
     do {
-      sample.assignment = inputs_->dims().assign(next_, all, attempt_);
+      sample.assignment = inputs_->dims(next_).assign(next_, all, attempt_);
       run = session->run(inputs_->make(sample.assignment, next_, deviation));
-    } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < inputs_->dims().attempts());
+    } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < inputs_->dims(next_).attempts());
     if (samples_.empty() && !run.rejected.empty()) attempt_ = 0;
-    tried_.push_back({next_, sample.assignment.shapes, sample.assignment.dims, deviation, run.rejected});
+    tried_.push_back({next_, sample.assignment.shapes, sample.assignment.dims, inputs_->given().paths(next_), deviation, run.rejected});
     if (!run.rejected.empty()) {
       if (next_ == 0) rejection_ = run.rejected;
       continue;

@@ -22,6 +22,7 @@
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
@@ -556,10 +557,17 @@ void list_outputs(const Pair& pair, VerifyResult& result) {
   }
 }
 
-/// Samples to begin with.
+/// Samples to begin with: all files of a folder, where one is given.
 int planned_samples(const Pair& pair, const InputMaker& inputs) {
   if (inputs.is_always_the_same()) return 1;
-  if (pair.options->samples > 0) return pair.options->samples;
+  const int files = inputs.given().in_folders(), wanted = pair.options->samples;
+  if (files > 0 && wanted > files) {
+    fail(ErrorKind::usage, "--samples " + std::to_string(wanted) + ": " +
+                               escape(inputs.given().paths(0).begin()->second.parent_path().string()) + " has " + std::to_string(files) +
+                               (files == 1 ? " file" : " files"));
+  }
+  if (wanted > 0) return wanted;
+  if (files > 0) return files;
   return pair.proved ? rules::kSamplesOfProved : rules::kSamples;
 }
 
@@ -571,10 +579,12 @@ void execute(Pair& pair, VerifyResult& result) {
   note_random_nodes(pair, result);
   const std::string coarser = find_coarser(pair, result);
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  const InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, pair.narrow, bound_dims(a, b, *pair.options));
+  InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, pair.narrow, bound_dims(a, b, *pair.options));
 
+  const int samples = planned_samples(pair, inputs);
+  inputs.prepare(samples);
   Reference reference(pair, inputs);
-  reference.run(planned_samples(pair, inputs));
+  reference.run(samples);
   result.inputs = reference.tried();
   if (reference.samples().empty()) return report_rejection(pair, reference, result);
   report_repeatability(pair, reference, result);

@@ -1,6 +1,7 @@
 // What verify writes into files.
 #include <csignal>
 #include <filesystem>
+#include <string>
 
 #include "command/browser.h"
 #include "command/command_test.h"
@@ -79,6 +80,23 @@ TEST_F(VerifyReports, ImagesAndTheirOptions) {
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--mean", "red"}), 2, "'red' is not a number");
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "x=p.ppm", "--resize", "1,2,3"}), 2,
                  "--resize 1,2,3: one size, or height and width");
+}
+
+TEST_F(VerifyReports, AFolderHasAFileForEachSample) {
+  std::filesystem::create_directory(folder_ / "frames");
+  for (const char* const name : {"1.ppm", "2.ppm", "3.ppm"})
+    write_file(folder_ / "frames" / name, "P6 1 1 255\n\xFF\x80" + std::string(name, 1));
+  const ProcessResult all = run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=frames"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("3 samples from frames/"));
+  const ProcessResult two = run({"verify", "a.onnx", "wrong.onnx", "--input", "x=frames", "--samples", "2", "--json"});
+  EXPECT_EQ(two.code, 1) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("\"x\": \"frames/2.ppm\""));
+  EXPECT_THAT(two.out, Not(HasSubstr("frames/3.ppm")));
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=frames", "--samples", "4"}), 2, "frames has 3 files");
+  expect_refusal(run({"profile", "a.onnx", "--input", "x=frames"}), 2, "--input takes a file here");
+  write_file(folder_ / "frames/2.npy", "no array");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=frames"}), 3, "frames/2.npy");
 }
 
 TEST_F(VerifyReports, V70InterruptedInTheMiddleLeavesNothing) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -15,11 +16,10 @@
 #include "relayout/inputs.h"
 #include "relayout/types.h"
 #include "verify/inputs/free_dims.h"
-#include "verify/inputs/input_file.h"
+#include "verify/inputs/given_inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 #include "verify/inputs/table_rows.h"
-#include "verify/rules.h"
 
 namespace relayout {
 namespace {
@@ -31,11 +31,8 @@ constexpr std::size_t kSequenceLength = 3;
 
 InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, bool narrow,
                        const std::map<std::string, int64_t>& bound)
-    : ports_(required_inputs(graph)),
-      uses_(find_uses(graph, ports_)),
-      files_(read_files(ports_, options)),
-      dims_(ports_, uses_, options, shapes_of(files_), bound),
-      seed_(options.seed) {
+    : ports_(required_inputs(graph)), uses_(find_uses(graph, ports_)), options_(options), bound_(bound), given_(ports_, options) {
+  dims_.push_back(dims_of_files(0));
   check_guessable();
   for (InputUse& use : uses_) use.narrow = narrow;
   if (other != nullptr) prefer_differing_rows(*other);
@@ -56,14 +53,26 @@ void InputMaker::prefer_differing_rows(const Graph& other) {
   }
 }
 
-std::map<std::string, Datum> InputMaker::read_files(const std::vector<Port>& ports, const InputOptions& options) {
-  std::map<std::string, Datum> files;
-  for (const Port& port : ports) {
-    const auto found = options.inputs.find(port.name);
-    if (found == options.inputs.end()) continue;
-    files.emplace(port.name, read_input_file(found->second, port, options));
+FreeDims InputMaker::dims_of_files(int sample) const {
+  std::map<std::string, Dims> shapes;
+  for (const Port& port : ports_) {
+    const auto datum = given_.find(port, sample);
+    if (datum && datum->kind == Datum::Kind::tensor) shapes.emplace(port.name, datum->tensor.dims());
   }
-  return files;
+  return {ports_, uses_, options_, shapes, bound_};
+}
+
+void InputMaker::prepare(int samples) {
+  if (given_.in_folders() == 0) return;
+  for (int sample = static_cast<int>(dims_.size()); sample < samples; ++sample) {
+    try {
+      dims_.push_back(dims_of_files(sample));
+    } catch (const Error& error) {
+      std::string what = error.what();
+      if (error.kind() == ErrorKind::usage) what.insert(0, escape(given_.paths(sample).begin()->second.string()) + ": ");
+      fail(error.kind(), what, error.hint());
+    }
+  }
 }
 
 std::vector<InputUse> InputMaker::find_uses(const Graph& graph, const std::vector<Port>& ports) {
@@ -75,17 +84,9 @@ std::vector<InputUse> InputMaker::find_uses(const Graph& graph, const std::vecto
   return uses;
 }
 
-std::map<std::string, Dims> InputMaker::shapes_of(const std::map<std::string, Datum>& files) {
-  std::map<std::string, Dims> shapes;
-  for (const auto& [name, datum] : files) {
-    if (datum.kind == Datum::Kind::tensor) shapes.emplace(name, datum.tensor.dims());
-  }
-  return shapes;
-}
-
 void InputMaker::check_guessable() const {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (files_.contains(ports_[i].name)) continue;
+    if (given_.contains(ports_[i].name)) continue;
     const Port& port = tensor_port(ports_[i]);
     if (port.type == DataType::undefined) {
       fail(ErrorKind::unsupported, "input " + quote(ports_[i].name) + " is no tensor, sequence or optional of a known type");
@@ -99,13 +100,13 @@ void InputMaker::check_guessable() const {
 bool InputMaker::can_be_milder() const {
   return std::ranges::any_of(ports_, [this](const Port& port) {
     const DataType type = tensor_port(port).type;
-    return !files_.contains(port.name) && type != DataType::undefined && traits(type).is_float;
+    return !given_.contains(port.name) && type != DataType::undefined && traits(type).is_float;
   });
 }
 
 bool InputMaker::makes_padding() const {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (uses_[i].padding && !files_.contains(ports_[i].name)) return true;
+    if (uses_[i].padding && !given_.contains(ports_[i].name)) return true;
   }
   return false;
 }
@@ -124,8 +125,8 @@ Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assig
   Inputs inputs;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
-    if (const auto file = files_.find(port.name); file != files_.end()) {
-      inputs.emplace(port.name, file->second);
+    if (auto datum = given_.find(port, sample)) {
+      inputs.emplace(port.name, *std::move(datum));
       continue;
     }
     const Extent& extent = uses[i].limit;
@@ -142,7 +143,7 @@ Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assig
       const std::string stream = element == 0 ? port.name : port.name + "#" + std::to_string(element);
       if (at.kind == Datum::Kind::tensor) {
         ++element;
-        return make_values(type, dims, uses[i], limit, seed_, stream, sample, deviation);
+        return make_values(type, dims, uses[i], limit, options_.seed, stream, sample, deviation);
       }
       Datum datum;
       datum.kind = at.kind;

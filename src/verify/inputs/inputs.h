@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "relayout/execute.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/free_dims.h"
+#include "verify/inputs/given_inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 
@@ -22,10 +24,14 @@ class InputMaker {
              const std::map<std::string, int64_t>& bound = {});
 
   /// Whether one sample is as good as many.
-  [[nodiscard]] bool is_always_the_same() const noexcept { return ports_.empty() || all_from_files(); }
-  [[nodiscard]] bool all_from_files() const noexcept { return !ports_.empty() && files_.size() == ports_.size(); }
-  [[nodiscard]] bool any_from_files() const noexcept { return !files_.empty(); }
-  [[nodiscard]] const FreeDims& dims() const noexcept { return dims_; }
+  [[nodiscard]] bool is_always_the_same() const noexcept { return ports_.empty() || (all_from_files() && given_.in_folders() == 0); }
+  [[nodiscard]] bool all_from_files() const noexcept { return !ports_.empty() && given_.size() == ports_.size(); }
+  [[nodiscard]] bool any_from_files() const noexcept { return !given_.empty(); }
+  [[nodiscard]] const GivenInputs& given() const noexcept { return given_; }
+  /// Reads the shapes of the first `samples` files of each folder. Without it only the first sample can be made of folders whose files
+  /// differ in shape. Error{usage} or Error{invalid} where they do not fit.
+  void prepare(int samples);
+  [[nodiscard]] const FreeDims& dims(int sample = 0) const { return dims_[static_cast<std::size_t>(sample) % dims_.size()]; }
   /// `deviation`: see make_values.
   [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample, double deviation = 0) const;
   /// Whether a mask is made up as tokenizers make it (InputUse::padding).
@@ -36,18 +42,18 @@ class InputMaker {
   [[nodiscard]] bool can_be_milder() const;
 
  private:
-  static std::map<std::string, Datum> read_files(const std::vector<Port>& ports, const InputOptions& options);
   static std::vector<InputUse> find_uses(const Graph& graph, const std::vector<Port>& ports);
-  static std::map<std::string, Dims> shapes_of(const std::map<std::string, Datum>& files);
+  [[nodiscard]] FreeDims dims_of_files(int sample) const;
   [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
   void check_guessable() const;
   void prefer_differing_rows(const Graph& other);
 
   std::vector<Port> ports_;
   std::vector<InputUse> uses_;
-  std::map<std::string, Datum> files_;
-  FreeDims dims_;
-  uint64_t seed_;
+  InputOptions options_;
+  std::map<std::string, int64_t> bound_;
+  GivenInputs given_;
+  std::vector<FreeDims> dims_;  ///< one, or one for each sample from folders
 };
 
 /// Values for one input; `limit` is the number of ids or the greatest length. `deviation`: the standard deviation of numbers that are not

@@ -1,0 +1,74 @@
+// Contents of inputs that a user gives: single files, and folders with a file for each sample.
+#include "verify/inputs/given_inputs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/text.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/inputs.h"
+#include "verify/inputs/input_file.h"
+#include "verify/inputs/port.h"
+
+namespace relayout {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> files_of(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error, ignored;
+  for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const bool is_hidden = entry->path().filename().string().starts_with('.');
+    if (!is_hidden && entry->is_regular_file(ignored)) out.push_back(entry->path());
+  }
+  if (error) fail(ErrorKind::io, escape(folder.string()) + ": " + error.message());
+  if (out.empty()) fail(ErrorKind::usage, escape(folder.string()) + ": no file in this folder");
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+GivenInputs::GivenInputs(const std::vector<Port>& ports, const InputOptions& options) : options_(options) {
+  const std::string* first = nullptr;
+  for (const Port& port : ports) {
+    const auto found = options.inputs.find(port.name);
+    if (found == options.inputs.end()) continue;
+    std::error_code ignored;
+    if (!fs::is_directory(found->second, ignored)) {
+      files_.emplace(port.name, read_input_file(found->second, port, options));
+      continue;
+    }
+    const auto& files = folders_.emplace(port.name, files_of(found->second)).first->second;
+    const int count = static_cast<int>(files.size());
+    if (first != nullptr && count != count_) {
+      fail(ErrorKind::usage, "--input " + escape(port.name) + " has " + std::to_string(count) + " files, --input " + escape(*first) +
+                                 " has " + std::to_string(count_) + ": a sample takes one of each");
+    }
+    first = &port.name;
+    count_ = count;
+  }
+}
+
+std::optional<Datum> GivenInputs::find(const Port& port, int sample) const {
+  if (const auto file = files_.find(port.name); file != files_.end()) return file->second;
+  const auto folder = folders_.find(port.name);
+  if (folder == folders_.end()) return std::nullopt;
+  return read_input_file(folder->second[static_cast<std::size_t>(sample % count_)], port, options_);
+}
+
+std::map<std::string, fs::path> GivenInputs::paths(int sample) const {
+  std::map<std::string, fs::path> out;
+  for (const auto& [name, files] : folders_) out.emplace(name, files[static_cast<std::size_t>(sample % count_)]);
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relayout/inputs.h"
+#include "verify/inputs/port.h"
+
+namespace relayout {
+
+/// The inputs that come from files: one file, which every sample gets, or a folder, of which sample i gets the i-th file in name order.
+/// Files that are hidden (.name) and folders inside are passed over. What lies in a folder is read when it is asked for.
+class GivenInputs {
+ public:
+  /// Error{usage} for folders that are empty or of unequal counts, Error{invalid} or Error{io} for single files.
+  GivenInputs(const std::vector<Port>& ports, const InputOptions& options);
+
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return files_.size() + folders_.size(); }
+  [[nodiscard]] bool contains(const std::string& name) const { return files_.contains(name) || folders_.contains(name); }
+  /// Files in each folder; 0 where there is none.
+  [[nodiscard]] int in_folders() const noexcept { return count_; }
+  /// Samples behind the last file begin with the first again. Errors name the file.
+  [[nodiscard]] std::optional<Datum> find(const Port& port, int sample) const;
+  /// The file of each input that comes from a folder.
+  [[nodiscard]] std::map<std::string, std::filesystem::path> paths(int sample) const;
+
+ private:
+  InputOptions options_;
+  std::map<std::string, Datum> files_;
+  std::map<std::string, std::vector<std::filesystem::path>> folders_;
+  int count_ = 0;
+};
+
+}  // namespace relayout
