@@ -61,7 +61,7 @@ DiffGate gate_of(const Request& request) {
   return gate;
 }
 
-/// What all forms of the report have in common.
+/// The forms that were asked for; others stay empty, because each may have a line per node.
 struct Report {
   std::string text, markdown, csv, html;
   Json comparisons = Json::array();
@@ -87,13 +87,14 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
     check_machines(control, test, request, gate);
     const TracePair& pair = pairs.emplace_back(pair_traces(control, test, request.choice));
     for (std::string& name : failures(pair, gate)) report.failed.push_back(std::move(name));
-    report.comparisons.add(diff_json(pair));
-    report.suites.push_back(diff_junit(pair, gate));
-    report.text += (i > 1 ? "\n" : "") + diff_text(pair, request.choice, style);
-    report.markdown += (i > 1 ? "\n" : "") + diff_markdown(pair, request.choice);
+    const std::string gap = i > 1 ? "\n" : "";
+    report.text += gap + diff_text(pair, request.choice, style);
+    if (common.json) report.comparisons.add(diff_json(pair));
+    if (!request.junit.empty()) report.suites.push_back(diff_junit(pair, gate));
+    if (!request.markdown.empty()) report.markdown += gap + diff_markdown(pair, request.choice);
   }
-  report.csv = diff_csv(pairs);
-  report.html = diff_html(pairs);
+  if (!request.csv.empty()) report.csv = diff_csv(pairs);
+  if (!request.html.empty()) report.html = diff_html(pairs);
   return report;
 }
 
@@ -132,21 +133,22 @@ Report compare_models(const Request& request, const Common& common, const Report
     diffs.push_back(diff_models(*first, *other));
     const ModelPair& pair = pairs.emplace_back(choose_changes(diffs.back(), choice));
     for (std::string& name : model_failures(pair, gate)) report.failed.push_back(std::move(name));
-    Json comparison = model_diff_json(pair);
-    report.suites.push_back(model_diff_junit(pair, gate));
-    report.text += (i > 1 ? "\n" : "") + model_diff_text(pair, choice, style);
+    const std::string gap = i > 1 ? "\n" : "";
+    Json comparison = common.json ? model_diff_json(pair) : Json();
+    report.text += gap + model_diff_text(pair, choice, style);
+    if (!request.junit.empty()) report.suites.push_back(model_diff_junit(pair, gate));
+    if (!request.markdown.empty()) report.markdown += gap + model_diff_markdown(pair, choice);
     if (!request.profiles.empty()) {
       const ProfileComparison times = compare_times(request, i, diffs.back());
       TableChoice table;
       table.top = choice.top;
-      comparison.set("time", comparison_json(times, table, std::nullopt));
+      if (common.json) comparison.set("time", comparison_json(times, table, std::nullopt));
       report.text += "\n" + comparison_text(times, table, std::nullopt, style);
     }
-    report.comparisons.add(std::move(comparison));
-    report.markdown += (i > 1 ? "\n" : "") + model_diff_markdown(pair, choice);
+    if (common.json) report.comparisons.add(std::move(comparison));
   }
-  report.csv = model_diff_csv(pairs);
-  report.html = model_diff_html(pairs);
+  if (!request.csv.empty()) report.csv = model_diff_csv(pairs);
+  if (!request.html.empty()) report.html = model_diff_html(pairs);
   return report;
 }
 
@@ -190,7 +192,7 @@ int run(Request& request, const Common& common, const OptionSet& options) {
   const std::vector<std::string>& failed = report.failed;
   std::string& text = report.text;
   const int code = failed.empty() ? 0 : 1;
-  write_destination(request.junit, junit_text(report.suites));
+  if (!request.junit.empty()) write_destination(request.junit, junit_text(report.suites));
   write_destination(request.csv, report.csv);
   write_destination(request.markdown, report.markdown);
   write_destination(request.html, report.html);

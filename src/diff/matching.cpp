@@ -69,6 +69,7 @@ void Matching::match(const Node& a, const Node& b) {
 template <class Key>
 void Matching::match_unique(const Key& key_a, const Key& key_b) {
   std::unordered_map<uint64_t, Candidates> found;
+  found.reserve(a_->nodes().size() + b_->nodes().size() - of_a_.size() - of_b_.size());
   const auto note = [&](const proof::Side& side, const Links& links, const auto& key, const Node* Candidates::* which) {
     for (std::size_t i = 0; i < side.nodes().size(); ++i) {
       const Node* const node = side.nodes()[i];

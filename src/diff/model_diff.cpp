@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -451,8 +452,9 @@ bool ModelDiff::is_equal() const noexcept {
 }
 
 ModelDiff diff_models(const Model& a, const Model& b) {
-  proof::Prover prover(a, b);
-  ModelDiff out = list_changes(a, b, prover);
+  auto plain = std::make_unique<proof::Prover>(a, b);
+  ModelDiff out = list_changes(a, b, *plain);
+  plain.reset();
   if (out.is_proved) return out;
   // Once more, with what the matching knows of nodes that have no counterpart.
   proof::Prover hinted(a, b);

@@ -61,13 +61,13 @@ const AttributeProto* Attributes::look_up(std::string_view name) const {
 const AttributeProto* Attributes::find(std::string_view name, int type) const {
   const AttributeProto* const attribute = look_up(name);
   if (attribute == nullptr) return nullptr;
-  const std::string place = "node " + node_->label() + ": attribute " + quote(name) + " ";
-  if (!attribute->ref_attr_name().empty()) fail(ErrorKind::unsupported, place + "takes its value from the caller of the function");
+  const auto place = [&] { return "node " + node_->label() + ": attribute " + quote(name) + " "; };
+  if (!attribute->ref_attr_name().empty()) fail(ErrorKind::unsupported, place() + "takes its value from the caller of the function");
   const AttributeProto::AttributeType found = type_of(*attribute);
   // An empty list from a file without types has no field to tell it by.
   const bool is_list = type == AttributeProto::FLOATS || type == AttributeProto::INTS || type == AttributeProto::STRINGS;
   if (found == type || (found == AttributeProto::UNDEFINED && is_list)) return attribute;
-  fail(ErrorKind::invalid, place + "is " + type_name(found) + ", not " + type_name(static_cast<AttributeProto::AttributeType>(type)));
+  fail(ErrorKind::invalid, place() + "is " + type_name(found) + ", not " + type_name(static_cast<AttributeProto::AttributeType>(type)));
 }
 
 bool Attributes::has(std::string_view name) const {

@@ -155,6 +155,9 @@ std::optional<Tensor> Constants::value(const Value& value) {
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {
+  // Sources are most of the values of a model. What lies in the file costs no more to tell again than to look up.
+  const Initializer* const initializer = value.initializer();
+  if (value.producer() == nullptr && (initializer == nullptr || initializer->data)) return of_source(value);
   struct Open {
     const Value* value;
     std::size_t next = 0;  // operand to look at
