@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "relayout/estimate.h"
+
 namespace relayout {
 
 struct TraceOptions {
@@ -19,8 +21,9 @@ struct TraceOptions {
 struct TraceOperation {
   std::string name;
   int64_t count = 0;
-  double us = 0;                  ///< in all
-  std::vector<double> step_us{};  ///< in each of Trace::steps; empty where the file has no steps
+  double us = 0;                       ///< in all
+  std::vector<double> step_us{};       ///< in each of Trace::steps; empty where the file has no steps
+  std::optional<Interval> interval{};  ///< of `us`, where a profile tells it of all that it sums up
 };
 
 /// A trace of operations that ran, summed by name.
@@ -44,9 +47,6 @@ struct Trace {
 /// TraceDiff's five classes, by counts alone.
 enum class CountClass : uint8_t { added, removed, increased, decreased, unchanged };
 [[nodiscard]] std::string_view to_string(CountClass kind) noexcept;
-/// Whether the 95 % intervals of the median time per step leave each other; `unknown` of fewer than six steps.
-enum class TimeClass : uint8_t { faster, slower, same, unknown };
-[[nodiscard]] std::string_view to_string(TimeClass kind) noexcept;
 
 /// One row of TraceDiff's compare_traces.
 struct OperationDifference {
@@ -54,6 +54,7 @@ struct OperationDifference {
   int64_t control_count = 0, test_count = 0;
   double control_us = 0, test_us = 0;
   CountClass counts = CountClass::unchanged;
+  Estimate ratio;  ///< of the times per step, or of those of profiles; no interval of fewer than six steps
   TimeClass time = TimeClass::unknown;
   [[nodiscard]] int64_t count_difference() const noexcept { return test_count - control_count; }
   [[nodiscard]] double difference_us() const noexcept { return test_us - control_us; }

@@ -179,12 +179,6 @@ struct ProfileComparison {
 /// Two profiles that were measured apart, by what the models differ in: no pairs, no rounds, and an interval of the extremes of both.
 [[nodiscard]] ProfileComparison compare_profiles(Profile a, Profile b, const ModelDiff& diff);
 
-enum class SlowdownVerdict : uint8_t { within, slower, inconclusive };
-[[nodiscard]] std::string_view to_string(SlowdownVerdict verdict) noexcept;
-/// Whether b is slower than a by more than `limit` (0.05: five percent): the whole interval lies beyond it, or on this side of it; without
-/// an interval nothing can be said.
-[[nodiscard]] SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept;
-
 /// A trace, and what it leaves out.
 struct TraceText {
   std::string text;

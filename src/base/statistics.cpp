@@ -1,12 +1,15 @@
-// Medians, their intervals and ratios: every estimate that a profile prints is made here. Order statistics serve any distribution;
-// means and minima of run times do not, as another process's time slice falls into some runs and not into others.
+// Medians, their intervals and ratios: every estimate that a profile prints is made here, and what it shows is decided here. Order
+// statistics serve any distribution; means and minima of run times do not, as another process's time slice falls into some runs and not
+// into others.
 #include "base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,7 @@ namespace {
 
 constexpr double kTail = 0.025;           ///< on either side of a 95 % interval
 constexpr double kNormalTail = 1.959964;  ///< quantile of the normal distribution at 1 − kTail
+constexpr double kSame = 1.1;             ///< the ratio of two times that are known to 5 % each may be as far from 1
 constexpr std::size_t kExact = 1000;      ///< values up to which probabilities are summed; beyond, 2^-n is no double any more
 
 double median_of_sorted(std::span<const double> sorted) {
@@ -73,6 +77,58 @@ Estimate estimate_ratio(const std::vector<std::vector<double>>& rounds) {
   out.median = std::exp(out.median);
   if (out.interval) out.interval = Interval{std::exp(out.interval->low), std::exp(out.interval->high)};
   return out;
+}
+
+Estimate ratio_of(const Estimate& a, const Estimate& b) noexcept {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto quotient = [](double over, double under) { return under > 0 ? over / under : over > 0 ? kInfinity : 1; };
+  Estimate out{quotient(b.median, a.median), std::nullopt};
+  if (a.interval && b.interval) {
+    out.interval = Interval{quotient(b.interval->low, a.interval->high), quotient(b.interval->high, a.interval->low)};
+  }
+  return out;
+}
+
+std::string_view to_string(TimeClass kind) noexcept {
+  switch (kind) {
+    case TimeClass::faster:
+      return "faster";
+    case TimeClass::slower:
+      return "slower";
+    case TimeClass::same:
+      return "same";
+    case TimeClass::inconclusive:
+      return "inconclusive";
+    case TimeClass::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+TimeClass judge_time(const Estimate& ratio) noexcept {
+  if (!ratio.interval) return TimeClass::unknown;
+  const auto [low, high] = *ratio.interval;
+  if (high < 1) return TimeClass::faster;
+  if (low > 1) return TimeClass::slower;
+  return low >= 1 / kSame && high <= kSame ? TimeClass::same : TimeClass::inconclusive;
+}
+
+std::string_view to_string(SlowdownVerdict verdict) noexcept {
+  switch (verdict) {
+    case SlowdownVerdict::within:
+      return "within";
+    case SlowdownVerdict::slower:
+      return "slower";
+    case SlowdownVerdict::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept {
+  if (!ratio.interval) return SlowdownVerdict::inconclusive;
+  if (ratio.interval->low > 1 + limit) return SlowdownVerdict::slower;
+  return ratio.interval->high <= 1 + limit ? SlowdownVerdict::within : SlowdownVerdict::inconclusive;
 }
 
 }  // namespace relayout

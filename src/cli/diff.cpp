@@ -40,7 +40,7 @@ struct Request {
   std::vector<std::string> ignore, profiles;
   LoadOptions load;
   int64_t top = 20;
-  bool short_names = false, exit_code = false, any_machine = false;
+  bool short_names = false, exit_code = false, any_machine = false, strict = false;
   DiffChoice choice;
 };
 
@@ -57,6 +57,8 @@ void check_machines(const Trace& control, const Trace& test, const Request& requ
 
 DiffGate gate_of(const Request& request) {
   DiffGate gate = read_gate(request.fail_on);
+  gate.strict = request.strict;
+  if (gate.strict && !gate.slower && !gate.faster) fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
   if (request.exit_code) gate.classes = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased};
   return gate;
 }
@@ -66,7 +68,7 @@ struct Report {
   std::string text, markdown, csv, html;
   Json comparisons = Json::array();
   std::vector<JunitSuite> suites;
-  std::vector<std::string> failed;
+  std::vector<std::string> failed, undecided;
 };
 
 Report compare_traces(Request& request, const Common& common, const ReportStyle& style) {
@@ -87,14 +89,15 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
     check_machines(control, test, request, gate);
     const TracePair& pair = pairs.emplace_back(pair_traces(control, test, request.choice));
     for (std::string& name : failures(pair, gate)) report.failed.push_back(std::move(name));
+    for (std::string& name : undecided(pair, gate)) report.undecided.push_back(std::move(name));
     const std::string gap = i > 1 ? "\n" : "";
     report.text += gap + diff_text(pair, request.choice, style);
-    if (common.json) report.comparisons.add(diff_json(pair));
+    if (common.json) report.comparisons.add(diff_json(pair, gate));
     if (!request.junit.empty()) report.suites.push_back(diff_junit(pair, gate));
     if (!request.markdown.empty()) report.markdown += gap + diff_markdown(pair, request.choice);
   }
   if (!request.csv.empty()) report.csv = diff_csv(pairs);
-  if (!request.html.empty()) report.html = diff_html(pairs);
+  if (!request.html.empty()) report.html = diff_html(pairs, gate);
   return report;
 }
 
@@ -161,7 +164,7 @@ bool are_models(const Request& request, const OptionSet& options) {
     fail(ErrorKind::usage, escape(*model) + " holds a model, " + escape(*run) + " does not: only files of one kind can be compared",
          "standard input is taken for a trace");
   }
-  constexpr std::array kOfRuns = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us"};
+  constexpr std::array kOfRuns = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us", "--strict"};
   constexpr std::array kOfModels = {"--ignore", "--profiles", "--allow-newer-opset"};
   const auto refuse = [&](const auto& names, const char* kind) {
     for (const char* name : names) {
@@ -175,6 +178,11 @@ bool are_models(const Request& request, const OptionSet& options) {
          "--profiles names " + std::to_string(request.profiles.size()) + " files for " + std::to_string(request.files.size()) + " models");
   }
   return model != nullptr;
+}
+
+/// "'Conv' and 3 more"
+std::string names_text(const std::vector<std::string>& names) {
+  return quote(names.front()) + (names.size() > 1 ? " and " + format_count(static_cast<int64_t>(names.size()) - 1) + " more" : "");
 }
 
 int run(Request& request, const Common& common, const OptionSet& options) {
@@ -204,9 +212,8 @@ int run(Request& request, const Common& common, const OptionSet& options) {
         .set("exit_code", code);
     write_output(out.dump() + "\n");
   } else {
-    if (code != 0 && !request.fail_on.empty())
-      text += "fails " + quote(failed.front()) +
-              (failed.size() > 1 ? " and " + format_count(static_cast<int64_t>(failed.size()) - 1) + " more" : "") + "   exit 1\n";
+    if (!report.undecided.empty()) text += "inconclusive: " + names_text(report.undecided) + ", where the interval holds the limit\n";
+    if (code != 0 && !request.fail_on.empty()) text += "fails " + names_text(failed) + "   exit 1\n";
     (to_error ? write_error : write_report)(text);
   }
   return code;
@@ -234,6 +241,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
                "exit 1 where something is added, removed, changed or explained (models), or an operation is added, removed, increased, "
                "decreased, slower:P% or faster:P%, beyond the interval (traces)",
                ',');
+  options.flag("--strict", request->strict, "exit 1 also where the interval of a time holds the limit");
   options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it");
   options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines");
   options.group("Table");
@@ -248,6 +256,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.text("--html", "FILE", request->html, "a page: the changes of models, TraceDiff's charts of counts and durations");
   options.excludes({"--exit-code"}, {"--fail-on"});
   options.needs({"--allow-different-machine"}, {"--fail-on"});
+  options.needs({"--strict"}, {"--fail-on"});
   options.needs({"--junit"}, {"--fail-on", "--exit-code"});
   return [request, &common, &options] { return run(*request, common, options); };
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "cli/report.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
+#include "relayout/estimate.h"
 #include "relayout/version.h"
 #include "report/fields.h"
 #include "report/json.h"
@@ -43,12 +45,23 @@ void check_patterns(const std::vector<OperationDifference>& rows, const std::vec
   }
 }
 
-/// Time alone, and only beyond the limit. Without intervals the sums decide.
-bool is_beyond(const OperationDifference& row, double limit, TimeClass kind) {
+/// Whether the second of two times is above the first by more than a limit. Without an interval the sums decide.
+SlowdownVerdict judge(const Estimate& ratio, double first_us, double second_us, double limit) {
+  if (ratio.interval) return judge_slowdown(ratio, limit);
+  return second_us > first_us * (1 + limit) ? SlowdownVerdict::slower : SlowdownVerdict::within;
+}
+
+Estimate inverse(const Estimate& ratio) {
+  Estimate out{1 / ratio.median, std::nullopt};
+  if (ratio.interval) out.interval = Interval{1 / ratio.interval->high, 1 / ratio.interval->low};
+  return out;
+}
+
+/// Whether an operation's time is what the gate says. Of one that only one side has, counts speak.
+bool has_verdict(const OperationDifference& row, const DiffGate& gate, SlowdownVerdict verdict) {
   if (row.control_count == 0 || row.test_count == 0) return false;
-  const double more = kind == TimeClass::slower ? row.test_us : row.control_us,
-               less = kind == TimeClass::slower ? row.control_us : row.test_us;
-  return (row.time == kind || row.time == TimeClass::unknown) && more > less * (1 + limit);
+  return (gate.slower && judge(row.ratio, row.control_us, row.test_us, *gate.slower) == verdict) ||
+         (gate.faster && judge(inverse(row.ratio), row.test_us, row.control_us, *gate.faster) == verdict);
 }
 
 std::string signed_us(double us) {
@@ -76,7 +89,7 @@ void add_sum(TextTable& table, const std::string& name, const Sum& sum, Style lo
              right(signed_us(sum.test_us - sum.control_us))});
 }
 
-/// "removed", "increased, slower", "faster"; "same" of times that are, and nothing where that is not known.
+/// "removed", "increased, slower", "faster"; "same" of times that are, "inconclusive" of times that may be, and nothing without intervals.
 std::string change_text(const OperationDifference& row) {
   std::string out = row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
   if (row.time == TimeClass::unknown || (row.time == TimeClass::same && !out.empty())) return out;
@@ -95,7 +108,7 @@ std::string counts_text(const TracePair& pair) {
     const auto count = std::ranges::count(pair.rows, kind, &OperationDifference::counts);
     if (count > 0) out += (out.empty() ? "" : " · ") + format_count(count) + " " + std::string(to_string(kind));
   }
-  for (const TimeClass kind : {TimeClass::faster, TimeClass::slower}) {
+  for (const TimeClass kind : {TimeClass::faster, TimeClass::slower, TimeClass::inconclusive}) {
     const auto count = std::ranges::count(pair.rows, kind, &OperationDifference::time);
     if (count > 0) out += " · " + format_count(count) + " " + std::string(to_string(kind));
   }
@@ -194,9 +207,17 @@ std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate) {
   std::vector<std::string> out;
   for (const OperationDifference& row : pair.rows) {
     const bool by_count = std::ranges::find(gate.classes, row.counts) != gate.classes.end();
-    const bool by_time = (gate.slower && is_beyond(row, *gate.slower, TimeClass::slower)) ||
-                         (gate.faster && is_beyond(row, *gate.faster, TimeClass::faster));
+    const bool by_time =
+        has_verdict(row, gate, SlowdownVerdict::slower) || (gate.strict && has_verdict(row, gate, SlowdownVerdict::inconclusive));
     if (by_count || by_time) out.push_back(row.name);
+  }
+  return out;
+}
+
+std::vector<std::string> undecided(const TracePair& pair, const DiffGate& gate) {
+  std::vector<std::string> out;
+  for (const OperationDifference& row : pair.rows) {
+    if (has_verdict(row, gate, SlowdownVerdict::inconclusive)) out.push_back(row.name);
   }
   return out;
 }
@@ -217,9 +238,9 @@ JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate) {
     one.message = counted(static_cast<int64_t>(names.size()), "operation") + ": " + escape(names.front()) + (names.size() > 1 ? " …" : "");
     for (const std::string& operation : names) one.details += escape(operation) + "\n";
   };
-  for (const CountClass kind : gate.classes) add(std::string(to_string(kind)), {.classes = {kind}, .slower = {}, .faster = {}});
-  if (gate.slower) add("slower", {.classes = {}, .slower = gate.slower, .faster = {}});
-  if (gate.faster) add("faster", {.classes = {}, .slower = {}, .faster = gate.faster});
+  for (const CountClass kind : gate.classes) add(std::string(to_string(kind)), {.classes = {kind}});
+  if (gate.slower) add("slower", {.classes = {}, .slower = gate.slower, .strict = gate.strict});
+  if (gate.faster) add("faster", {.classes = {}, .faster = gate.faster, .strict = gate.strict});
   add("whole", gate);
   return suite;
 }
@@ -250,14 +271,16 @@ std::string diff_text(const TracePair& pair, const DiffChoice& choice, const Rep
   return head.text() + "\n" + table_text(pair, choice, style) + "\n" + counts_text(pair) + "\n";
 }
 
-Json diff_json(const TracePair& pair) {
+Json diff_json(const TracePair& pair, const DiffGate& gate) {
   Json out = Json::object(), ops = Json::array(), classes = Json::object();
   out.set("control", side_json(*pair.control)).set("test", side_json(*pair.test));
   for (const OperationDifference& row : pair.rows) {
     Json entry = Json::object();
     entry.set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
     entry.set("control_us", row.control_us).set("test_us", row.test_us).set("diff_count", row.count_difference());
-    ops.add(std::move(entry.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time))));
+    entry.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time));
+    entry.set("ratio_low", row.ratio.interval ? Json(row.ratio.interval->low) : Json());
+    ops.add(std::move(entry.set("ratio_high", row.ratio.interval ? Json(row.ratio.interval->high) : Json())));
   }
   for (const CountClass kind : kClasses) {
     Json names = Json::array();
@@ -267,14 +290,17 @@ Json diff_json(const TracePair& pair) {
     // As TraceDiff's ops_diff calls them.
     classes.set(kind == CountClass::removed ? "deleted" : to_string(kind), std::move(names));
   }
-  return std::move(out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size()));
+  out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size());
+  return std::move(out.set("undecided", undecided(pair, gate)));
 }
 
 std::string diff_csv(const std::vector<TracePair>& pairs) {
-  std::string out = "file,operation,a_count,b_count,difference_count,a_us,b_us,difference_us,class,time\r\n";
+  std::string out = "file,operation,a_count,b_count,difference_count,a_us,b_us,difference_us,class,time,ratio_low,ratio_high\r\n";
+  const auto number = [](double value) { return std::isfinite(value) ? csv_number(value) : std::string(); };
   for (const TracePair& pair : pairs) {
     for (const OperationDifference& row : pair.rows) {
-      const std::array<std::string, 10> fields = {csv_field(pair.test->path),
+      const auto& interval = row.ratio.interval;
+      const std::array<std::string, 12> fields = {csv_field(pair.test->path),
                                                   csv_field(row.name),
                                                   std::to_string(row.control_count),
                                                   std::to_string(row.test_count),
@@ -283,7 +309,9 @@ std::string diff_csv(const std::vector<TracePair>& pairs) {
                                                   csv_number(row.test_us),
                                                   csv_number(row.difference_us()),
                                                   std::string(to_string(row.counts)),
-                                                  std::string(to_string(row.time))};
+                                                  std::string(to_string(row.time)),
+                                                  interval ? number(interval->low) : "",
+                                                  interval ? number(interval->high) : ""};
       for (std::size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + fields[i];
       out += "\r\n";
     }
@@ -303,7 +331,7 @@ std::string diff_markdown(const TracePair& pair, const DiffChoice& choice) {
   return out;
 }
 
-std::string diff_html(const std::vector<TracePair>& pairs) {
+std::string diff_html(const std::vector<TracePair>& pairs, const DiffGate& gate) {
   VerdictPage page;
   page.verdict = counts_text(pairs.back());
   page.title = page.verdict + ": " + pairs.back().test->path;
@@ -317,7 +345,7 @@ std::string diff_html(const std::vector<TracePair>& pairs) {
         {"Counts" + where, chart<int64_t>(pair, {&OperationDifference::control_count, &OperationDifference::test_count})});
     page.sections.push_back(
         {"Durations in µs" + where, chart<double>(pair, {&OperationDifference::control_us, &OperationDifference::test_us})});
-    page.data.add(diff_json(pair));
+    page.data.add(diff_json(pair, gate));
   }
   return html_page(page);
 }

@@ -39,9 +39,18 @@ std::string ratio_text(const Estimate& estimate) {
 
 /// What the interval shows.
 std::string answer(const Estimate& estimate) {
-  if (!estimate.interval) return "inconclusive";
-  if (estimate.interval->high < 1) return ratio(1 / estimate.median) + " × faster";
-  return estimate.interval->low > 1 ? ratio(estimate.median) + " × slower" : "no difference shown";
+  switch (judge_time(estimate)) {
+    case TimeClass::faster:
+      return ratio(1 / estimate.median) + " × faster";
+    case TimeClass::slower:
+      return ratio(estimate.median) + " × slower";
+    case TimeClass::same:
+      return "no difference shown";
+    case TimeClass::inconclusive:
+    case TimeClass::unknown:
+      break;
+  }
+  return "inconclusive";
 }
 
 std::string percent(double part) {
@@ -160,8 +169,7 @@ std::string part_text(const ProfileComparison& comparison, Cause cause) {
 
 std::string sentence_of(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
-  const auto& interval = comparison.ratio.interval;
-  const bool is_shown = interval && (interval->low > 1 || interval->high < 1) && whole * (comparison.ratio.median - 1) > 0;
+  const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole * (comparison.ratio.median - 1) > 0;
   if (!is_shown) return answer(comparison.ratio);
   std::vector<std::pair<double, Cause>> parts;
   for (const auto& [cause, sum] : sums_of(comparison)) parts.emplace_back(sum.us / whole, cause);
@@ -179,8 +187,7 @@ std::string sentence_of(const ProfileComparison& comparison) {
 
 std::string causes_text(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
-  const auto& interval = comparison.ratio.interval;
-  const bool is_shown = interval && (interval->low > 1 || interval->high < 1) && whole != 0;
+  const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole != 0;
   std::string out = "difference " + std::string(whole > 0 ? "+" : "") + microseconds_text(whole) + " µs";
   const char* between = ": ";
   for (const auto& [cause, sum] : sums_of(comparison)) {

@@ -44,7 +44,7 @@ struct SlowdownGate {
 [[nodiscard]] std::string memory_text(const Profile& profile);
 /// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
 [[nodiscard]] std::string copies_text(const Profile& profile);
-/// "1.630 × faster", "no difference shown"; what the gate says where there is one.
+/// "1.630 × faster", "no difference shown", "inconclusive"; what the gate says where there is one.
 [[nodiscard]] std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 /// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
 [[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);

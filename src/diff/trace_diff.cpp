@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/statistics.h"
 #include "relayout/diff.h"
+#include "relayout/estimate.h"
 
 namespace relayout {
 namespace {
@@ -18,11 +20,9 @@ CountClass class_of(int64_t control, int64_t test) {
   return test > control ? CountClass::increased : test < control ? CountClass::decreased : CountClass::unchanged;
 }
 
-TimeClass class_of(const std::vector<double>& control, const std::vector<double>& test) {
-  const auto a = estimate(control).interval, b = estimate(test).interval;
-  if (!a || !b) return TimeClass::unknown;
-  if (b->high < a->low) return TimeClass::faster;
-  return b->low > a->high ? TimeClass::slower : TimeClass::same;
+Estimate time_of(const TraceOperation& operation) {
+  if (operation.interval) return {operation.us, operation.interval};
+  return operation.step_us.empty() ? Estimate{operation.us, std::nullopt} : estimate(operation.step_us);
 }
 
 }  // namespace
@@ -43,20 +43,6 @@ std::string_view to_string(CountClass kind) noexcept {
   return "";
 }
 
-std::string_view to_string(TimeClass kind) noexcept {
-  switch (kind) {
-    case TimeClass::faster:
-      return "faster";
-    case TimeClass::slower:
-      return "slower";
-    case TimeClass::same:
-      return "same";
-    case TimeClass::unknown:
-      return "unknown";
-  }
-  return "";
-}
-
 std::vector<OperationDifference> diff_traces(const Trace& control, const Trace& test) {
   std::unordered_map<std::string_view, const TraceOperation*> others;
   for (const TraceOperation& operation : test.operations) others.emplace(operation.name, &operation);
@@ -70,7 +56,8 @@ std::vector<OperationDifference> diff_traces(const Trace& control, const Trace& 
     if (other == others.end()) continue;
     row.test_count = other->second->count;
     row.test_us = other->second->us;
-    row.time = class_of(operation.step_us, other->second->step_us);
+    row.ratio = ratio_of(time_of(operation), time_of(*other->second));
+    row.time = judge_time(row.ratio);
     others.erase(other);
   }
   for (const TraceOperation& operation : test.operations) {

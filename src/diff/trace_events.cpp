@@ -21,6 +21,7 @@
 #include "diff/trace_sums.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
+#include "relayout/estimate.h"
 
 namespace relayout {
 namespace {
@@ -37,6 +38,7 @@ struct Element {
   std::string op, node, op_name;          ///< of "args": relayout's, ONNX Runtime's
   std::string kind;                       ///< relayout's profile
   std::optional<double> milliseconds, count, time_us;
+  std::optional<double> median_us, low_us, high_us;  ///< as they were measured: `time_us` is on another scale
   bool has_arguments = false;
 };
 
@@ -81,6 +83,9 @@ void take_number(Element& element, const std::string& key, double number) {
   if (key == "averageMs") element.milliseconds = number;
   if (key == "count") element.count = number;
   if (key == "time_us") element.time_us = number;
+  if (key == "median_us") element.median_us = number;
+  if (key == "low_us") element.low_us = number;
+  if (key == "high_us") element.high_us = number;
 }
 
 /// One object, behind its opening brace.
@@ -219,7 +224,12 @@ void add_event(TraceSums& sums, const Element& element, bool by_node) {
 /// A row of relayout's profile: its part of one run.
 void add_row(TraceSums& sums, const Element& element, bool by_node) {
   if (!element.time_us || element.kind.empty()) return;
-  sums.add(by_node || element.op.empty() ? element.node : element.op, 0, *element.time_us);
+  Estimate us{*element.time_us, std::nullopt};
+  const bool has_interval = element.median_us && element.low_us && element.high_us && *element.median_us > 0 && *element.low_us >= 0 &&
+                            *element.low_us <= *element.high_us;
+  if (has_interval)
+    us.interval = Interval{us.median * *element.low_us / *element.median_us, us.median * *element.high_us / *element.median_us};
+  sums.add(by_node || element.op.empty() ? element.node : element.op, us);
 }
 
 /// A layer of TensorRT's profile: its average in one inference.

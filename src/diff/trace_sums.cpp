@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
+#include "relayout/estimate.h"
 
 namespace relayout {
 namespace {
@@ -65,22 +66,40 @@ const StepSpan* TraceSums::span_of(double begin) const {
   return counts ? &span : nullptr;
 }
 
-void TraceSums::add(const std::string& name, double begin, double us, int64_t count) {
-  if (!(us >= 0 && us < kCentury) || !std::isfinite(begin)) {
-    fail(ErrorKind::invalid, escape(file_) + ": " + quote(name) + " took " + std::to_string(us) + " µs");
-  }
-  const StepSpan* const span = has_steps_ ? span_of(begin) : nullptr;
-  if (has_steps_ && span == nullptr) {
-    ++outside_;
-    return;
-  }
+void TraceSums::check(const std::string& name, double us) const {
+  if (us >= 0 && us < kCentury) return;
+  fail(ErrorKind::invalid, escape(file_) + ": " + quote(name) + " took " + std::to_string(us) + " µs");
+}
+
+TraceOperation& TraceSums::operation_of(const std::string& name) {
   const auto [entry, is_new] = numbers_.try_emplace(options_->short_names ? short_name(name) : name, operations_.size());
   if (is_new) {
     if (operations_.size() == kMostNames) fail(ErrorKind::unsupported, escape(file_) + ": more than 1,000,000 names");
     operations_.push_back({entry->first});
     if (operations_.size() * spans_.size() <= kMostStepTimes) operations_.back().step_us.resize(spans_.size());
   }
-  TraceOperation& operation = operations_[entry->second];
+  return operations_[entry->second];
+}
+
+void TraceSums::add(const std::string& name, const Estimate& us) {
+  check(name, us.median);
+  TraceOperation& operation = operation_of(name);
+  const bool has_all = operation.count == 0 || operation.interval;
+  const Interval before = operation.interval.value_or(Interval{});
+  operation.interval.reset();
+  if (has_all && us.interval) operation.interval = Interval{before.low + us.interval->low, before.high + us.interval->high};
+  ++operation.count;
+  operation.us += us.median;
+}
+
+void TraceSums::add(const std::string& name, double begin, double us, int64_t count) {
+  check(name, std::isfinite(begin) ? us : begin);
+  const StepSpan* const span = has_steps_ ? span_of(begin) : nullptr;
+  if (has_steps_ && span == nullptr) {
+    ++outside_;
+    return;
+  }
+  TraceOperation& operation = operation_of(name);
   operation.count += count;
   operation.us += us;
   if (span != nullptr && !operation.step_us.empty()) operation.step_us[static_cast<std::size_t>(span - spans_.data())] += us;

@@ -110,26 +110,8 @@ std::string_view to_string(TimeKind kind) noexcept {
   return kind == TimeKind::wall ? "wall" : "cpu";
 }
 
-std::string_view to_string(SlowdownVerdict verdict) noexcept {
-  switch (verdict) {
-    case SlowdownVerdict::within:
-      return "within";
-    case SlowdownVerdict::slower:
-      return "slower";
-    case SlowdownVerdict::inconclusive:
-      return "inconclusive";
-  }
-  return "";
-}
-
 bool is_busy(const Latency& latency) noexcept {
   return latency.cpu_per_wall < kBusy * latency.expected_cpus;
-}
-
-SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept {
-  if (!ratio.interval) return SlowdownVerdict::inconclusive;
-  if (ratio.interval->low > 1 + limit) return SlowdownVerdict::slower;
-  return ratio.interval->high <= 1 + limit ? SlowdownVerdict::within : SlowdownVerdict::inconclusive;
 }
 
 Profile profile(const std::filesystem::path& model, const ProfileOptions& options) {

@@ -141,10 +141,7 @@ ProfileComparison compare_profiles(Profile a, Profile b, const ModelDiff& diff) 
   out.rows = pair_rows(a, b, links);
   out.folded = folded_operators(a, b, links);
   out.proved = diff.is_proved;
-  out.ratio.median = a.total_us > 0 ? b.total_us / a.total_us : 1;
-  // Of two that were measured apart the extremes of both intervals: wider than 95 %, never narrower.
-  const auto &of_a = a.latency.us.interval, &of_b = b.latency.us.interval;
-  if (of_a && of_b && of_a->low > 0 && of_a->high > 0) out.ratio.interval = Interval{of_b->low / of_a->high, of_b->high / of_a->low};
+  out.ratio = ratio_of({a.total_us, a.latency.us.interval}, {b.total_us, b.latency.us.interval});
   out.a = std::move(a);
   out.b = std::move(b);
   return out;

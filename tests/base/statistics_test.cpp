@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -82,6 +83,31 @@ TEST(Statistics, RatioOfPairs) {
   EXPECT_GE(ratio.interval->high, ratio.median);
   EXPECT_LT(ratio.interval->high, 2.1);
   EXPECT_FALSE(estimate_ratio({{1.0, 1.1}}).interval) << "one round is no sample of rounds";
+}
+
+/// 10 … 12 over 4 … 5: between 10 / 5 and 12 / 4.
+TEST(Statistics, RatiosOfTwoMeasuredApartSpanTheExtremes) {
+  const Estimate ratio = ratio_of({4.5, Interval{4, 5}}, {11.25, Interval{10, 12}});
+  EXPECT_DOUBLE_EQ(ratio.median, 2.5);
+  ASSERT_TRUE(ratio.interval);
+  EXPECT_DOUBLE_EQ(ratio.interval->low, 2);
+  EXPECT_DOUBLE_EQ(ratio.interval->high, 3);
+  EXPECT_FALSE(ratio_of({1, std::nullopt}, {1, Interval{1, 1}}).interval);
+  EXPECT_EQ(ratio_of({0, std::nullopt}, {0, std::nullopt}).median, 1);
+  EXPECT_TRUE(std::isinf(ratio_of({1, Interval{0, 2}}, {1, Interval{1, 1}}).interval->high));
+}
+
+/// A difference is what the whole interval shows, and only a narrow interval shows that there is none.
+TEST(Statistics, WideIntervalsAreNotTheSame) {
+  const auto judge = [](double low, double high) { return judge_time({(low + high) / 2, Interval{low, high}}); };
+  EXPECT_EQ(judge(0.5, 0.9), TimeClass::faster);
+  EXPECT_EQ(judge(1.01, 5), TimeClass::slower);
+  EXPECT_EQ(judge(0.96, 1.03), TimeClass::same);
+  EXPECT_EQ(judge(1, 1), TimeClass::same);
+  EXPECT_EQ(judge(0.8, 1.05), TimeClass::inconclusive);
+  EXPECT_EQ(judge(0.99, 1.3), TimeClass::inconclusive);
+  EXPECT_EQ(judge(0.4, 6), TimeClass::inconclusive);
+  EXPECT_EQ(judge_time({3.2, std::nullopt}), TimeClass::unknown);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "command/command_test.h"
 #include "diff/traces.h"
@@ -73,8 +74,8 @@ TEST_F(DiffCommand, JunitHasACasePerClass) {
 TEST_F(DiffCommand, TracesInOtherForms) {
   const ProcessResult result = run({"diff", "a.json", "b.json", "--csv", "d.csv", "--markdown", "d.md", "--html", "d.html"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(read_file(folder_ / "d.csv"), AllOf(HasSubstr("b.json,BatchNormalization,1,0,-1,5,0,-5,removed,unknown\r\n"),
-                                                  HasSubstr("b.json,Relu,1,2,1,2,4,2,increased,unknown\r\n")));
+  EXPECT_THAT(read_file(folder_ / "d.csv"), AllOf(HasSubstr("b.json,BatchNormalization,1,0,-1,5,0,-5,removed,unknown,,\r\n"),
+                                                  HasSubstr("b.json,Relu,1,2,1,2,4,2,increased,unknown,,\r\n")));
   EXPECT_THAT(read_file(folder_ / "d.md"), HasSubstr("| `Reorder` | 0 | 1 | 0.0 | 3.0 | +3.0 | added |\n"));
   EXPECT_THAT(read_file(folder_ / "d.html"), AllOf(HasSubstr("Counts"), HasSubstr("Durations"), HasSubstr("██████████")));
 }
@@ -164,6 +165,43 @@ TEST_F(DiffCommand, Models) {
   EXPECT_EQ(first.find("counts")->find("changed")->number(), 0);
   EXPECT_EQ(first.find("nodes")->at(0)->find("reason")->text(), "folded");
   EXPECT_EQ(report.find("comparisons")->at(1)->find("equal")->dump(), "true");
+}
+
+/// A time that may be 0.1 or 6.3 of what it was is not the same, in no form of the report, and no gate passes it in silence.
+TEST_F(DiffCommand, WideIntervalsAreInconclusive) {
+  const auto write = [&](const char* name, const std::vector<double>& times) {
+    std::string body;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const auto begin = static_cast<double>(1000 * i);
+      body += (i == 0 ? "" : ",") + span(static_cast<int>(i), begin, 1000) + "," + event("Conv", begin + 1, times[i]);
+    }
+    write_file(folder_ / name, trace_object(body));
+  };
+  write("even.json", {10, 10, 10, 10, 10, 10, 10, 10});
+  write("wild.json", {1, 63, 1, 63, 1, 63, 1, 63});
+  write("slow.json", {20, 21, 20, 21, 20, 21, 20, 21});
+  const ProcessResult wild =
+      run({"diff", "even.json", "wild.json", "--csv", "d.csv", "--markdown", "d.md", "--html", "d.html", "--fail-on", "slower:5%"});
+  EXPECT_EQ(wild.code, 0) << wild.err;
+  const std::string csv = read_file(folder_ / "d.csv"), markdown = read_file(folder_ / "d.md"), page = read_file(folder_ / "d.html");
+  for (const std::string& form : {wild.out, csv, markdown, page})
+    EXPECT_THAT(form, AllOf(HasSubstr("inconclusive"), Not(HasSubstr("same"))));
+  EXPECT_THAT(wild.out, HasSubstr("inconclusive: 'Conv', where the interval holds the limit"));
+  const auto report_of = [&](const char* b, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"diff", "even.json", b, "--fail-on", "slower:5%", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Json::parse(run(words).out, "report");
+  };
+  const Json wide = report_of("wild.json"), strict = report_of("wild.json", {"--strict"}), slow = report_of("slow.json");
+  const Json pair = *wide.find("comparisons")->at(0);
+  EXPECT_EQ(pair.find("ops")->at(0)->find("time")->text(), "inconclusive");
+  EXPECT_NEAR(*pair.find("ops")->at(0)->find("ratio_high")->number(), 6.3, 1e-9);
+  EXPECT_EQ(pair.find("undecided")->dump(-1), "[\"Conv\"]");
+  EXPECT_EQ(wide.find("exit_code")->number(), 0);
+  EXPECT_EQ(strict.find("exit_code")->number(), 1);
+  EXPECT_EQ(slow.find("exit_code")->number(), 1);
+  EXPECT_EQ(slow.find("comparisons")->at(0)->find("undecided")->size(), 0U);
+  expect_refusal(run({"diff", "even.json", "wild.json", "--fail-on", "added", "--strict"}), 2, "--strict has an effect");
 }
 
 /// Times of two models' profiles, carried over what changed: parts add up to the difference of the totals.

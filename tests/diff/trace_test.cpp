@@ -200,7 +200,8 @@ TEST(DiffTraces, ClassesOfCounts) {
   }
 }
 
-/// Eight steps: intervals that leave each other are a difference of time, others are none; five steps say nothing.
+/// Eight steps: intervals that leave each other are a difference of time, narrow ones that do not are none, wide ones say nothing of
+/// either; five steps have no interval.
 TEST(DiffTraces, ClassesOfTime) {
   const auto steps = [](int count, double first, double drift) {
     std::string body;
@@ -212,8 +213,31 @@ TEST(DiffTraces, ClassesOfTime) {
   const auto time = [](const Trace& a, const Trace& b) { return diff_traces(a, b).front().time; };
   EXPECT_EQ(time(steps(8, 10, 1), steps(8, 20, 1)), TimeClass::slower);
   EXPECT_EQ(time(steps(8, 20, 1), steps(8, 10, 1)), TimeClass::faster);
-  EXPECT_EQ(time(steps(8, 10, 1), steps(8, 10.5, 1)), TimeClass::same);
+  EXPECT_EQ(time(steps(8, 10, 0.1), steps(8, 10.05, 0.1)), TimeClass::same);
+  EXPECT_EQ(time(steps(8, 10, 1), steps(8, 10.5, 1)), TimeClass::inconclusive) << "10.5 / 12 … 12.5 / 10";
+  EXPECT_EQ(time(steps(8, 10, 0), steps(8, 1, 31)), TimeClass::inconclusive) << "1, 32, 63 against 10";
   EXPECT_EQ(time(steps(5, 10, 1), steps(5, 20, 1)), TimeClass::unknown);
+}
+
+/// A profile's rows have intervals of their own scale: the sum of 10 in 9 … 12 and of 20 in 10 … 60, where another's is 30 in 29 … 31.
+TEST(DiffTraces, IntervalsOfProfiles) {
+  const auto row = [](const char* node, double us, double scale, double low, double high) {
+    const auto text = [](double value) { return std::to_string(value); };
+    return std::string(R"({"node": ")") + node + R"(", "op": "Conv", "kind": "node", "time_us": )" + text(us) + R"(, "median_us": )" +
+           text(us * scale) + R"(, "low_us": )" + text(low * scale) + R"(, "high_us": )" + text(high * scale) + "}";
+  };
+  const auto profile = [](const std::string& rows) { return read_text(R"({"schema": "relayout.profile/1", "rows": [)" + rows + "]}"); };
+  const Trace wide = profile(row("a", 10, 1.5, 9, 12) + "," + row("b", 20, 1.5, 10, 60));
+  ASSERT_EQ(wide.operations.size(), 1U);
+  ASSERT_TRUE(wide.operations[0].interval);
+  EXPECT_NEAR(wide.operations[0].interval->low, 19, 1e-6);
+  EXPECT_NEAR(wide.operations[0].interval->high, 72, 1e-6);
+  const Trace narrow = profile(row("a", 30, 2, 29.5, 30.5)), double_work = profile(row("a", 60, 1, 59, 61));
+  EXPECT_EQ(diff_traces(wide, narrow).front().time, TimeClass::inconclusive);
+  EXPECT_EQ(diff_traces(narrow, narrow).front().time, TimeClass::same);
+  EXPECT_EQ(diff_traces(narrow, double_work).front().time, TimeClass::slower);
+  const Trace bare = profile(R"({"node": "a", "op": "Conv", "kind": "node", "time_us": 30})");
+  EXPECT_EQ(diff_traces(bare, narrow).front().time, TimeClass::unknown);
 }
 
 }  // namespace

@@ -1,0 +1,95 @@
+// What a comparison of two profiles says and with which exit code, by recorded ratios.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "cli/profile_report.h"
+#include "cli/profile_table.h"
+#include "cli/report.h"
+#include "relayout/estimate.h"
+#include "relayout/profile.h"
+
+namespace relayout::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+ProfileRow row(const std::string& node, const std::string& op_type, double us) {
+  ProfileRow out;
+  out.node = node;
+  out.op_type = op_type;
+  out.operators = {op_type};
+  out.steps = op_type.empty() ? 0 : 1;
+  out.us = us;
+  return out;
+}
+
+Profile recorded(const std::string& model, double matmul_us, double total_us) {
+  Profile out;
+  out.model = model;
+  out.rows = {row("MatMul_0", "MatMul", matmul_us), row("(executor)", "", total_us - matmul_us)};
+  out.total_us = total_us;
+  out.latency.us = out.latency.processor_us = {total_us, Interval{total_us, total_us}};
+  out.latency.cpu_per_wall = out.latency.expected_cpus = 1;
+  return out;
+}
+
+/// 100 µs, and 203 µs with a second product.
+ProfileComparison twice_the_work(std::optional<Interval> interval) {
+  ProfileComparison out;
+  out.a = recorded("a.onnx", 98, 100);
+  out.b = recorded("b.onnx", 98, 203);
+  out.b.rows.insert(out.b.rows.begin() + 1, row("MatMul_1", "MatMul", 102));
+  out.b.rows.back().us = 3;
+  out.ratio = {2.03, interval};
+  out.pairs = 100;
+  out.rounds = 10;
+  out.rows = {{0, 0, Cause::unexplained, 0}, {1, 2, Cause::unexplained, 1}, {std::nullopt, 1, Cause::added, 102}};
+  return out;
+}
+
+std::string text_of(const ProfileComparison& comparison, const SlowdownGate& gate) {
+  return comparison_text(comparison, {}, gate, {});
+}
+
+TEST(ProfileComparison, SlowdownFailsTheGate) {
+  const ProfileComparison slower = twice_the_work(Interval{1.98, 2.07});
+  EXPECT_EQ(exit_code(slower, SlowdownGate{0.05, false}), 1);
+  EXPECT_EQ(exit_code(slower, SlowdownGate{0.97, true}), 1);
+  EXPECT_EQ(exit_code(slower, std::nullopt), 0) << "without a gate there is nothing to fail";
+  EXPECT_THAT(text_of(slower, {0.05, false}),
+              AllOf(HasSubstr("slower by more than 5 %"), HasSubstr("MatMul_1"), HasSubstr("added"), HasSubstr("exit 1")));
+  EXPECT_EQ(sentence_of(slower), "2.030 × slower: 99 % from nodes added, 1 % unexplained");
+}
+
+TEST(ProfileComparison, WithinTheGate) {
+  const ProfileComparison slower = twice_the_work(Interval{1.98, 2.07});
+  EXPECT_EQ(exit_code(slower, SlowdownGate{1.1, true}), 0);
+  EXPECT_THAT(text_of(slower, {1.1, true}), AllOf(HasSubstr("not slower by more than 110 %"), HasSubstr("exit 0")));
+}
+
+TEST(ProfileComparison, WhatTheIntervalLeavesOpenIsInconclusive) {
+  const ProfileComparison slower = twice_the_work(Interval{1.98, 2.07});
+  EXPECT_EQ(exit_code(slower, SlowdownGate{1, false}), 0);
+  EXPECT_EQ(exit_code(slower, SlowdownGate{1, true}), 1);
+  EXPECT_THAT(text_of(slower, {1, true}), AllOf(HasSubstr("inconclusive: the interval holds 2.000"), HasSubstr("exit 1")));
+  const ProfileComparison wide = twice_the_work(Interval{0.6, 4});
+  EXPECT_EQ(exit_code(wide, SlowdownGate{0.05, false}), 0);
+  EXPECT_EQ(exit_code(wide, SlowdownGate{0.05, true}), 1);
+  EXPECT_EQ(comparison_answer(wide, std::nullopt), "inconclusive");
+  EXPECT_EQ(sentence_of(wide), "inconclusive");
+  const ProfileComparison none = twice_the_work(std::nullopt);
+  EXPECT_EQ(exit_code(none, SlowdownGate{0.05, false}), 0);
+  EXPECT_EQ(exit_code(none, SlowdownGate{0.05, true}), 1);
+  EXPECT_EQ(comparison_answer(none, std::nullopt), "inconclusive");
+}
+
+TEST(ProfileComparison, ANarrowIntervalShowsNoDifference) {
+  EXPECT_EQ(comparison_answer(twice_the_work(Interval{0.98, 1.03}), std::nullopt), "no difference shown");
+}
+
+}  // namespace
+}  // namespace relayout::cli
