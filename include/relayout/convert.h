@@ -85,6 +85,8 @@ struct PassInfo {
 
 /// IN with ".cl.onnx" in place of its extension.
 [[nodiscard]] std::filesystem::path default_output(const std::filesystem::path& input);
+/// The extension that says how a model is stored, with its dot: ".onnx", ".json" …; empty when the name has none of these.
+[[nodiscard]] std::string model_extension(const std::filesystem::path& path);
 
 /// The format that a model's file name says: binary for every extension that no textual form has.
 [[nodiscard]] FileFormat format_by_name(const std::filesystem::path& path);

@@ -44,6 +44,7 @@ enum class Reason : uint8_t {
   rank_not_converted,  ///< 1-D without --include-1d
   other_order,         ///< comes through another Transpose (HWIO)
   sparse,
+  not_an_image,           ///< fewer dims than batch, channels and one more
   type_not_transposable,  ///< Transpose of this opset does not take the type
   typed_data,             ///< not in raw_data: undo could not restore the field
   shared_use,             ///< other readers of the stored tensor need it as it is

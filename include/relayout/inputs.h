@@ -14,7 +14,7 @@ namespace relayout {
 
 /// How images become inputs.
 struct ImageOptions {
-  std::optional<std::array<int64_t, 2>> resize;  ///< height, width; ignored for dimensions that the model fixes
+  std::optional<std::array<int64_t, 2>> resize;  ///< height, width, of those that the model leaves open
   std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
 };
 

@@ -13,8 +13,10 @@
 namespace relayout {
 
 struct PortSummary {
-  std::string name, type;  ///< type as printed: "f32", "seq(f32)"
-  std::string shape;       ///< "[N, 3, 224, 224]"
+  std::string name, type;                 ///< type as printed: "f32", "seq(f32)"
+  std::string shape;                      ///< "[N, 3, 224, 224]"; empty when none is declared
+  Dims dims = {};                         ///< of a declared shape; -1 where free
+  std::vector<std::string> symbols = {};  ///< one per dim, "" where fixed or nameless
 };
 
 struct ConvolutionSummary {

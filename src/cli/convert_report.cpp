@@ -97,14 +97,13 @@ CommandWords verify_command(const std::string& a, const std::string& b, const st
 }
 
 CommandWords undo_command(const std::string& converted, bool newer_opset) {
-  std::string base = converted;
-  for (const std::string_view extension : {".onnx", ".cl"}) {
-    if (base.ends_with(extension)) base.resize(base.size() - extension.size());
-  }
-  const std::string extension = converted.ends_with(".onnx") ? ".onnx" : std::filesystem::path(converted).extension().string();
+  const std::string extension = model_extension(converted);
+  std::string base = converted.substr(0, converted.size() - extension.size());
+  constexpr std::string_view kConverted = ".cl";
+  if (base.ends_with(kConverted)) base.resize(base.size() - kConverted.size());
   CommandWords words{"relayout", "convert", "--layout", "contiguous"};
   if (newer_opset) words.emplace_back("--allow-newer-opset");
-  words.insert(words.end(), {file_word(converted), "-o", file_word(base + ".contiguous" + extension)});
+  words.insert(words.end(), {file_word(converted), "-o", file_word(base + ".contiguous" + (extension.empty() ? ".onnx" : extension))});
   return words;
 }
 

@@ -159,9 +159,20 @@ std::string convolution_table(const InspectResult& result, const ReportStyle& st
   return table.text();
 }
 
+/// [1, "N", null]: sizes, names of free dims, and dims without either; null when no shape is declared.
+Json shape_json(const PortSummary& port) {
+  if (port.shape.empty()) return {};
+  Json out = Json::array();
+  for (std::size_t i = 0; i < port.dims.size(); ++i) {
+    out.add(port.dims[i] >= 0 ? Json(port.dims[i]) : port.symbols[i].empty() ? Json() : Json(port.symbols[i]));
+  }
+  return out;
+}
+
 Json ports_json(const std::vector<PortSummary>& ports) {
   Json out = Json::array();
-  for (const PortSummary& port : ports) out.add(Json::object().set("name", port.name).set("type", port.type).set("shape", port.shape));
+  for (const PortSummary& port : ports)
+    out.add(Json::object().set("name", port.name).set("type", port.type).set("shape", shape_json(port)));
   return out;
 }
 

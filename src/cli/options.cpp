@@ -1,5 +1,5 @@
-// The one file that knows CLI11: it takes the command line and TOML files apart. Values are converted here, so that messages are ours
-// and no locale matters.
+// The one file that knows CLI11, which takes the command line apart. Values are converted here, so that messages are ours and no locale
+// matters.
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,6 +26,7 @@
 #include "base/nearest_word.h"
 #include "base/text.h"
 #include "base/text_file.h"
+#include "cli/config_file.h"
 #include "cli/help.h"
 #include "relayout/error.h"
 
@@ -121,6 +121,7 @@ struct OptionSet::Declared {
   CLI::Option* option = nullptr;   ///< null for the positional
   bool is_flag = false, repeatable = false;
   bool is_given = false;                                                             ///< on the command line
+  std::string place;                                                                 ///< in a configuration file: "FILE:LINE"
   std::vector<std::string> values;                                                   ///< as given; "true" or "false" of a flag
   std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
 
@@ -132,6 +133,7 @@ struct OptionSet::Impl {
   std::string command;
   HelpText help;
   std::vector<std::unique_ptr<Declared>> declared;
+  std::vector<std::string> sections;  ///< of configuration files
   Declared *positional = nullptr, *config = nullptr, *help_flag = nullptr;
   std::size_t minimum = 0, maximum = 0;
   /// Names on the left need or exclude those on the right.
@@ -149,7 +151,9 @@ struct OptionSet::Impl {
   [[nodiscard]] std::vector<std::string> option_names() const;
   void tokenize(std::span<const std::string> arguments);
   void read_config(const std::string& path);
-  void set_from_config(const std::string& path, const CLI::ConfigItem& item);
+  void set_from_config(const ConfigEntry& given);
+  [[noreturn]] void refuse_key(const ConfigEntry& given) const;
+  void check_and_assign(Declared& entry) const;
   void check_and_assign();
 };
 
@@ -294,8 +298,11 @@ void OptionSet::hide_last() {
   impl_->help.hide_last();
 }
 
-void OptionSet::finish() {
-  Declared& config = declare("--config", "FILE", "read options from a TOML file; those given here win");
+void OptionSet::finish(std::vector<std::string> commands) {
+  impl_->sections = std::move(commands);
+  Declared& config =
+      declare("--config", "FILE",
+              "read options from a TOML file: layout = \"keep\"; below [COMMAND] those of one command; what is given here wins");
   impl_->config = &impl_->add_valued(config);
   Declared& help = declare("-h, --help", "", "print this");
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");
@@ -340,44 +347,67 @@ void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
   }
 }
 
-void OptionSet::Impl::set_from_config(const std::string& path, const CLI::ConfigItem& item) {
+void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
+  std::vector<std::string> known;
   for (const auto& entry : declared) {
-    const auto name = std::ranges::find(entry->names, "--" + item.name);
-    if (entry->option == nullptr || entry.get() == config || name == entry->names.end()) continue;
-    if (!entry->values.empty()) return;  // the command line wins
-    entry->values = item.inputs;
-    if (!entry->is_flag) return;
-    if (item.inputs.size() != 1 || (item.inputs[0] != "true" && item.inputs[0] != "false")) {
-      usage(escape(path) + ": " + quote(item.name) + " is true or false");
+    if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag) continue;
+    for (const std::string& name : entry->names) {
+      if (name.starts_with("--")) known.push_back(name.substr(2));
     }
+  }
+  const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
+  const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
+  usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
+        (has_dashes ? "; options stand here without dashes: " + quote(key) : did_you_mean(key, known)));
+}
+
+void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
+  for (const auto& entry : declared) {
+    const auto name = std::ranges::find(entry->names, "--" + given.key);
+    if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag || name == entry->names.end()) continue;
+    // The command line wins. The section of the command stands behind what is for all commands, and wins over that.
+    if (entry->is_given) return;
+    if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
+      usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false"));
+    }
+    if (!entry->repeatable && given.values.size() != 1) {
+      usage(given.place + ": " + quote(given.key) + " takes one value, not " + std::to_string(given.values.size()));
+    }
+    entry->values = given.values;
+    entry->place = given.place;
     const bool negative = name != entry->names.begin() && name->starts_with("--no-");
-    entry->values[0] = (item.inputs[0] == "true") != negative ? "true" : "false";
+    if (entry->is_flag) entry->values[0] = (given.values[0] == "true") != negative ? "true" : "false";
     return;
   }
-  usage(escape(path) + ": unknown option " + quote(item.name) + " of " + command + did_you_mean("--" + item.name, option_names()));
+  refuse_key(given);
 }
 
 void OptionSet::Impl::read_config(const std::string& path) {
-  std::istringstream text(read_text(*File::open(path), kLargestConfig, "a configuration file"));
-  try {
-    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
-      if (item.name == "++" || item.name == "--") continue;  // marks of sections
-      if (item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == command)) set_from_config(path, item);
-    }
-  } catch (const CLI::Error& error) {
-    usage(escape(path) + ": not TOML: " + escape(error.what()));
+  const std::string text = read_text(*File::open(path), kLargestConfig, "a configuration file");
+  for (const ConfigEntry& entry : parse_config(text, path, sections)) {
+    if (entry.section.empty() || entry.section == command) set_from_config(entry);
   }
 }
 
-void OptionSet::Impl::check_and_assign() {
-  const std::vector<std::string> names = option_names();
-  for (const auto& entry : declared) {
-    if (entry->option == nullptr || entry->values.empty()) continue;
-    if (!entry->repeatable && entry->values.size() > 1) usage(entry->label() + " is given more than once");
-    for (const std::string& value : entry->values) {
-      if (std::ranges::find(names, value) != names.end()) usage(entry->label() + " needs a value, not " + quote(value));
+void OptionSet::Impl::check_and_assign(Declared& entry) const {
+  if (!entry.place.empty()) {
+    try {
+      return entry.assign(entry.values);
+    } catch (const Error& error) {
+      fail(error.kind(), entry.place + ": " + error.what(), error.hint());
     }
-    entry->assign(entry->values);
+  }
+  if (!entry.repeatable && entry.values.size() > 1) usage(entry.label() + " is given more than once");
+  const std::vector<std::string> names = option_names();
+  for (const std::string& value : entry.values) {
+    if (std::ranges::find(names, value) != names.end()) usage(entry.label() + " needs a value, not " + quote(value));
+  }
+  entry.assign(entry.values);
+}
+
+void OptionSet::Impl::check_and_assign() {
+  for (const auto& entry : declared) {
+    if (entry->option != nullptr && !entry->values.empty()) check_and_assign(*entry);
   }
   if (positional == nullptr) return;
   const std::vector<std::string>& given = positional->values;

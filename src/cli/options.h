@@ -71,8 +71,8 @@ class OptionSet {
   [[nodiscard]] bool parse(std::span<const std::string> arguments);
   /// The help in lines of at most `width` columns.
   [[nodiscard]] std::string help(std::size_t width = 80) const;
-  /// Declares -h, --help and --config; call it last.
-  void finish();
+  /// Declares -h, --help and --config, in whose files sections are named after `commands`; call it last.
+  void finish(std::vector<std::string> commands = {});
 
  private:
   struct Declared;

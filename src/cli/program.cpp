@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/interrupt.h"
@@ -49,7 +50,9 @@ void add_common(OptionSet& options, CommonValues& values) {
   options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
   options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");
   options.excludes({"--verbose"}, {"--quiet"});
-  options.finish();
+  std::vector<std::string> commands;
+  for (const Command* command : kCommands) commands.emplace_back(command->name);
+  options.finish(std::move(commands));
 }
 
 void apply_common(const CommonValues& values) {

@@ -26,6 +26,7 @@
 #include "passes/pass.h"
 #include "passes/selection.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -119,6 +120,19 @@ void make_folder(const std::filesystem::path& output) {
   if (error) fail(ErrorKind::io, escape(output.string()) + ": " + quote(output.parent_path().string()) + ": " + error.message());
 }
 
+/// Inputs and outputs that were named are handed over channels-last, or nothing is written.
+void check_named_ports(const ConvertResult& result, const ConvertOptions& options) {
+  if (options.io_names.empty()) return;
+  std::string refused;
+  for (const Finding& finding : result.findings) {
+    if (finding.pass != "export-io" || finding.verdict != Verdict::skipped) continue;
+    refused += (refused.empty() ? "" : "; ") + finding.op_type + " " + quote(finding.node) +
+               (finding.detail.empty() ? "" : " " + finding.detail) +
+               " cannot be handed over channels-last: " + std::string(text(finding.reason));
+  }
+  if (!refused.empty()) fail(ErrorKind::unsupported, escape(result.input.string()) + ": --io: " + refused);
+}
+
 /// Judges what saving would write, from a file that nobody else sees.
 VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
   if (result.input == "-") fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
@@ -183,6 +197,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     result.findings = std::move(context.findings);
     // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
   }
+  check_named_ports(result, options);
   const Counts after = count(*model, passing);
   result.nodes_after = after.nodes;
   result.initializers_after = after.initializers;
@@ -210,15 +225,15 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   return result;
 }
 
-std::filesystem::path default_output(const std::filesystem::path& input) {
+std::string model_extension(const std::filesystem::path& path) {
   constexpr std::string_view kExtensions[] = {".onnx", ".onnxtxt", ".onnxtext", ".textproto", ".pbtxt", ".prototxt", ".json", ".pb"};
+  const std::string extension = path.extension().string();
+  return std::ranges::find(kExtensions, extension) != std::ranges::end(kExtensions) ? extension : std::string();
+}
+
+std::filesystem::path default_output(const std::filesystem::path& input) {
   std::filesystem::path out = input;
-  for (const std::string_view extension : kExtensions) {
-    if (out.extension() == extension) {
-      out.replace_extension();
-      break;
-    }
-  }
+  if (!model_extension(input).empty()) out.replace_extension();
   out += ".cl.onnx";
   return out;
 }

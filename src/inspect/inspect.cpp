@@ -64,22 +64,22 @@ std::string port_type(const onnx::TypeProto& type) {
   return type.has_map_type() ? "map" : "?";
 }
 
-/// "[N, 3, 224, 224]", "" when no shape is declared.
-std::string port_shape(const onnx::TypeProto& type) {
-  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return "";
-  std::string out = "[";
+void add_shape(const onnx::TypeProto& type, PortSummary& port) {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return;
   for (const auto& dim : type.tensor_type().shape().dim()) {
-    if (out.size() > 1) out += ", ";
-    out += dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : escape(dim.dim_param());
+    port.shape += (port.shape.empty() ? "" : ", ");
+    port.shape += dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : escape(dim.dim_param());
+    port.dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    port.symbols.push_back(dim.has_dim_value() ? std::string() : dim.dim_param());
   }
-  return out + "]";
+  port.shape = "[" + port.shape + "]";
 }
 
 PortSummary port(const Value& value) {
   PortSummary out{value.name(), "?", ""};
   if (value.info() != nullptr) {
     out.type = port_type(value.info()->type());
-    out.shape = port_shape(value.info()->type());
+    add_shape(value.info()->type(), out);
   }
   return out;
 }

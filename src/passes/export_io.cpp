@@ -144,7 +144,7 @@ class PortMatcher {
     }
     const std::size_t rank = declared->dims.size();
     if (rank < (is_named ? kLeastNamedRank : kLeastRank) || (!is_named && !images_.contains(value))) {
-      if (is_named) return Skip{Reason::rank_not_converted, to_string(declared->dims)};
+      if (is_named) return Skip{Reason::not_an_image, to_string(declared->dims)};
       return NotApplicable{};
     }
     if (!is_transposable(declared->type, graph_.opset("")))

@@ -51,6 +51,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {rank_not_converted, "rank-not-converted", "one kernel dim (--include-1d converts it)"},
     {other_order, "other-order", "comes through a Transpose of another order"},
     {sparse, "sparse", "a sparse tensor"},
+    {not_an_image, "not-an-image", "an image has three dims at least"},
     {type_not_transposable, "type-not-transposable", "Transpose of this opset does not take the type"},
     {typed_data, "typed-data", "stored in a typed field wider than its elements"},
     {shared_use, "shared-use", "other readers need the stored order"},

@@ -35,7 +35,7 @@ class OptionsTest : public testing::Test {
     options_.list("--only", "GLOB", only_, "globs");
     options_.list("--pass", "NAME", passes_, "passes", ',');
     options_.assignments("--dim", "N=2", dims_, "dims");
-    options_.finish();
+    options_.finish({"convert", "verify"});
   }
 
   bool parse(const std::vector<std::string>& arguments) { return options_.parse(arguments); }
@@ -190,15 +190,28 @@ TEST_F(OptionsTest, ConfigurationFillsWhatTheCommandLineLeavesOpen) {
   EXPECT_TRUE(json_);
 }
 
+TEST_F(OptionsTest, TheSectionOfTheCommandWinsOverWhatIsForAll) {
+  EXPECT_TRUE(parse({"--config", config("samples = 2\nonly = [\"a\"]\n[convert]\nsamples = 3\nonly = [\"b\"]\n")}));
+  EXPECT_EQ(samples_, 3);
+  EXPECT_THAT(only_, ElementsAre("b"));
+}
+
 TEST_F(OptionsTest, ConfigurationKnowsNegativeToggles) {
   EXPECT_TRUE(parse({"--config", config("[convert]\nno-fold = true\n")}));
   EXPECT_FALSE(fold_);
 }
 
 TEST_F(OptionsTest, ConfigurationIsCheckedLikeTheCommandLine) {
-  EXPECT_THAT(complaint({"--config", config("[convert]\nlayuot = \"keep\"\n")}), HasSubstr("did you mean '--layout'?"));
-  EXPECT_THAT(complaint({"--config", config("[convert]\nsamples = \"x\"\n")}), HasSubstr("--samples: 'x'"));
-  EXPECT_THAT(complaint({"--config", config("[convert]\njson = 3\n")}), HasSubstr("'json' is true or false"));
+  EXPECT_THAT(complaint({"--config", config("[convert]\nlayuot = \"keep\"\n")}),
+              HasSubstr(".toml:2: unknown option 'layuot' of convert; did you mean 'layout'?"));
+  EXPECT_THAT(complaint({"--config", config("[convert]\nsamples = \"x\"\n")}), HasSubstr(".toml:2: --samples: 'x'"));
+  EXPECT_THAT(complaint({"--config", config("[convert]\njson = 3\n")}), HasSubstr(".toml:2: 'json' is true or false"));
+  EXPECT_THAT(complaint({"--config", config("\n\nlayout = true\n")}), HasSubstr(".toml:3: 'layout' needs a value"));
+  EXPECT_THAT(complaint({"--config", config("layout = [\"keep\", \"contiguous\"]\n")}),
+              HasSubstr(".toml:1: 'layout' takes one value, not 2"));
+  EXPECT_THAT(complaint({"--config", config("--layout = \"keep\"\n")}), HasSubstr("options stand here without dashes: 'layout'"));
+  EXPECT_THAT(complaint({"--config", config("[convrt]\n")}), HasSubstr(".toml:1: unknown section 'convrt'; did you mean 'convert'?"));
+  EXPECT_THAT(complaint({"--config", config("help = true\n")}), HasSubstr("unknown option 'help'"));
 }
 
 TEST_F(OptionsTest, ConfigurationThatCannotBeReadIsAnInputError) {

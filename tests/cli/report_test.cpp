@@ -197,5 +197,14 @@ TEST(InspectReport, JsonHasEverything) {
   EXPECT_EQ(json.find("op_counts")->find("Clip")->number(), 35);
 }
 
+TEST(InspectReport, JsonHasShapesAsArrays) {
+  InspectResult result = mobilenet();
+  result.inputs = {{"x", "f32", "[N, 3, ?]", {-1, 3, -1}, {"N", "", ""}}, {"s", "f32", "[]"}, {"t", "f32", ""}};
+  const auto shape = [&](std::size_t i) { return inspect_json(result).find("inputs")->at(i)->find("shape")->dump(-1); };
+  EXPECT_EQ(shape(0), "[\"N\",3,null]");
+  EXPECT_EQ(shape(1), "[]");
+  EXPECT_EQ(shape(2), "null");
+}
+
 }  // namespace
 }  // namespace relayout::cli

@@ -228,7 +228,11 @@ TEST_F(Contract, ConfigurationFile) {
   EXPECT_EQ(run({"inspect", "net.onnx", "--config", "relayout.toml"}).code, 0);
   expect_refusal(run({"inspect", "net.onnx", "--config", "none.toml"}), 5, "none.toml");
   write_file(folder_ / "wrong.toml", "[convert]\nlayuot = 3\n");
-  expect_refusal(run({"convert", "net.onnx", "--config", "wrong.toml"}), 2, "did you mean '--layout'?");
+  expect_refusal(run({"convert", "net.onnx", "--config", "wrong.toml"}), 2,
+                 "wrong.toml:2: unknown option 'layuot' of convert; did you mean 'layout'?");
+  write_file(folder_ / "section.toml", "[profil]\nthreads = 1\n");
+  expect_refusal(run({"convert", "net.onnx", "--config", "section.toml"}), 2,
+                 "section.toml:1: unknown section 'profil'; did you mean 'profile'?");
 }
 
 TEST_F(Contract, HintsNeedATerminalOrVerbose) {

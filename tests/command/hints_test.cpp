@@ -52,6 +52,13 @@ TEST_F(Hints, NoImagesToHandOverIsSaid) {
   EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "back.onnx", "--layout", "contiguous"}).out, testing::Not(HasSubstr("image")));
 }
 
+TEST_F(Hints, NamedInputsThatCannotBeHandedOverAreRefused) {
+  write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,7] x) => (float[2,7] y) { y = Relu (x) }");
+  const ProcessResult result = run({"convert", "flat.onnxtxt", "-o", "flat.onnx", "--io", "nhwc:x"});
+  expect_refusal(result, 4, "flat.onnxtxt: --io: input 'x' [2, 7] cannot be handed over channels-last: an image has three dims at least");
+  EXPECT_FALSE(fs::exists(folder_ / "flat.onnx"));
+}
+
 TEST_F(Hints, OfChangedInterfacesAndBack) {
   EXPECT_THAT(follow({"convert", "net.onnx", "--io", "nhwc", "-o", "io.onnx"}), HasSubstr("verify --io nhwc net.onnx io.onnx\n"));
   EXPECT_THAT(follow({"convert", "io.onnx", "--layout", "contiguous", "-o", "back.onnx"}),
@@ -77,7 +84,11 @@ TEST_F(Hints, OfLongNamesInANarrowTerminal) {
 }
 
 TEST_F(Hints, OfOtherFormatsPrecisionsAndOpsets) {
-  EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.json"}), HasSubstr("verify net.onnx net.json\n"));
+  const std::string json = follow({"convert", "net.onnx", "-o", "net.json"});
+  EXPECT_THAT(json, HasSubstr("verify net.onnx net.json\n"));
+  EXPECT_THAT(json, HasSubstr("net.json -o net.contiguous.json\n"));
+  EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.cl.pb"}), HasSubstr("net.cl.pb -o net.contiguous.pb\n"));
+  EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.model"}), HasSubstr("net.model -o net.model.contiguous.onnx\n"));
   EXPECT_EQ(follow({"convert", "net.onnx", "-o", "net.dat", "--output-format", "json"}), "");  // verify cannot be told the format
   (void)follow({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16"});
   EXPECT_EQ(

@@ -99,6 +99,22 @@ TEST_F(VerifyReports, AFolderHasAFileForEachSample) {
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=frames"}), 3, "frames/2.npy");
 }
 
+TEST_F(VerifyReports, OptionsOfImagesNeedOneThatHeedsThem) {
+  const std::vector<std::string> verify{"verify", "a.onnx", "a.onnx", "--run-identical", "--input"};
+  const auto with = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = verify;
+    all.insert(all.end(), words.begin(), words.end());
+    return run(all);
+  };
+  write_file(folder_ / "p.ppm", "P6 1 1 255\n\xFF\x80\x01");
+  write_file(folder_ / "x.bin", std::string(std::size_t{3} * 8 * 8 * 4, '\0'));
+  expect_refusal(with({"x=x.bin", "--mean", "0.5"}), 2, "--mean has no effect: no --input is an image");
+  expect_refusal(with({"x=x.bin", "--std", "0.5"}), 2, "--std has no effect: no --input is an image");
+  expect_refusal(with({"x=x.bin", "--resize", "8"}), 2, "--resize has no effect: no --input is an image");
+  expect_refusal(with({"x=p.ppm", "--resize", "8"}), 2, "--resize has no effect: the model fixes height and width");
+  EXPECT_EQ(with({"x=p.ppm", "--mean", "0.5"}).code, 0);
+}
+
 TEST_F(VerifyReports, V70InterruptedInTheMiddleLeavesNothing) {
   std::filesystem::create_directory(folder_ / "tmp");
   const ProcessResult result = run({"verify", "a.onnx", "wrong.onnx", "--samples", "100000", "--junit", "r.xml", "--html", "r.html"},

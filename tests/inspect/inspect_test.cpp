@@ -66,6 +66,7 @@ TEST(Inspect, DescribesTheModel) {
   EXPECT_EQ(result.inputs[0].name, "x");
   EXPECT_EQ(result.inputs[0].type, "f32");
   EXPECT_EQ(result.inputs[0].shape, "[1, 3, 8, 8]");
+  EXPECT_EQ(result.inputs[0].dims, (Dims{1, 3, 8, 8}));
   EXPECT_EQ(result.outputs[0].shape, "[1, 4, 8, 8]");
   EXPECT_THAT(result.unknown_ops, IsEmpty());
 }

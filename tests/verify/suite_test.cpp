@@ -78,6 +78,7 @@ TEST_F(SuiteTest, AHangDoesNotHoldUpTheOthers) {
   options.timeout = 0.5;
   const SuiteResult result = run_suite({folder_.path()}, options);
   EXPECT_EQ(statuses(result), (std::map<std::string, std::string>{{"good", "passed"}, {"hang", "timeout"}}));
+  EXPECT_EQ(result.cases.at(1).message, "still running after 0.5 s");
 }
 
 TEST_F(SuiteTest, LightModelsAreTheFileAndItsOutput) {

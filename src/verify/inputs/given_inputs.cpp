@@ -14,6 +14,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/inputs.h"
+#include "verify/inputs/image.h"
 #include "verify/inputs/input_file.h"
 #include "verify/inputs/port.h"
 
@@ -39,15 +40,21 @@ std::vector<fs::path> files_of(const fs::path& folder) {
 
 GivenInputs::GivenInputs(const std::vector<Port>& ports, const InputOptions& options) : options_(options) {
   const std::string* first = nullptr;
+  std::vector<Port> images;
   for (const Port& port : ports) {
     const auto found = options.inputs.find(port.name);
     if (found == options.inputs.end()) continue;
     std::error_code ignored;
+    const auto add_image = [&](const fs::path& file) {
+      if (port.kind == Datum::Kind::tensor && is_image_name(file)) images.push_back(port);
+    };
     if (!fs::is_directory(found->second, ignored)) {
+      add_image(found->second);
       files_.emplace(port.name, read_input_file(found->second, port, options));
       continue;
     }
     const auto& files = folders_.emplace(port.name, files_of(found->second)).first->second;
+    std::ranges::for_each(files, add_image);
     const int count = static_cast<int>(files.size());
     if (first != nullptr && count != count_) {
       fail(ErrorKind::usage, "--input " + escape(port.name) + " has " + std::to_string(count) + " files, --input " + escape(*first) +
@@ -56,6 +63,7 @@ GivenInputs::GivenInputs(const std::vector<Port>& ports, const InputOptions& opt
     first = &port.name;
     count_ = count;
   }
+  check_image_options(images, options.images);
 }
 
 std::optional<Datum> GivenInputs::find(const Port& port, int sample) const {

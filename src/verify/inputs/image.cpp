@@ -163,6 +163,26 @@ bool is_image_name(const std::filesystem::path& path) {
   return std::ranges::find(kNames, extension) != kNames.end();
 }
 
+void check_image_options(std::span<const Port> inputs, const ImageOptions& options) {
+  const bool scales = !options.mean.empty() || !options.deviation.empty();
+  const std::string scaling = options.mean.empty() ? "--std" : "--mean";
+  if (!options.resize && !scales) return;
+  if (inputs.empty()) {
+    fail(ErrorKind::usage, (options.resize ? "--resize" : scaling) + " has no effect: no --input is an image, by its extension");
+  }
+  const auto leaves_size_open = [](const Port& port) {
+    const Axes axes = axes_of(port);
+    return port.dims[static_cast<std::size_t>(axes.height)] < 0 || port.dims[static_cast<std::size_t>(axes.width)] < 0;
+  };
+  if (options.resize && std::ranges::none_of(inputs, leaves_size_open)) {
+    fail(ErrorKind::usage, "--resize has no effect: the model fixes height and width of its images");
+  }
+  const auto takes_reals = [](const Port& port) { return port.type != DataType::undefined && traits(port.type).is_float; };
+  if (scales && std::ranges::none_of(inputs, takes_reals)) {
+    fail(ErrorKind::usage, scaling + " has no effect on images that are read as integers");
+  }
+}
+
 Tensor image_tensor(std::span<const std::byte> file, const Port& port, const ImageOptions& options) {
   const Axes axes = axes_of(port);
   const auto declared = [&](int64_t axis) { return axis < 0 ? int64_t{-1} : port.dims[static_cast<std::size_t>(axis)]; };

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -90,14 +92,19 @@ void read_document(const SuiteEntry& entry, const std::string& text, SuiteCase& 
   }
 }
 
-SuiteCase judge(const SuiteEntry& entry, const ChildResult& child) {
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), seconds).ptr) + " s";
+}
+
+SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeout) {
   constexpr int kNo = 1, kUnsupported = 4;
   SuiteCase out;
   out.name = entry.name;
   out.seconds = child.seconds;
   if (child.timed_out) {
     out.status = "timeout";
-    out.message = "still running after " + std::to_string(static_cast<int64_t>(child.seconds)) + " s";
+    out.message = "still running after " + seconds_text(timeout);
   } else if (child.signal != 0) {
     const char* const name = sigabbrev_np(child.signal);
     out.status = "crashed";
@@ -135,7 +142,7 @@ SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options, CaseCac
   std::optional<SuiteCase> known = key ? cache->find(*key, entry.name) : std::nullopt;
   if (known) return std::move(*known);
   const ChildResult child = run_child(command_of(entry, options), options.timeout);
-  SuiteCase one = judge(entry, child);
+  SuiteCase one = judge(entry, child, options.timeout);
   // A verdict belongs to the files that were read, not to those that took their place meanwhile.
   if (key && is_verdict(one, child) && cache->key_of(entry) == key) cache->store(*key, one);
   return one;

@@ -1,0 +1,135 @@
+// Configuration files against the grammar of TOML 1.0: what it allows is read, what it does not is refused with file and line.
+#include "cli/config_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relayout/error.h"
+
+namespace relayout::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<ConfigEntry> read(const std::string& text) {
+  return parse_config(text, "c.toml", std::vector<std::string>{"convert", "verify"});
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    (void)read(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  ADD_FAILURE() << "no error: " << text;
+  return "";
+}
+
+/// The values of `key = VALUE`.
+std::vector<std::string> values_of(const std::string& value) {
+  return read("key = " + value).at(0).values;
+}
+
+TEST(ConfigFile, KeysSectionsAndPlaces) {
+  const std::vector<ConfigEntry> entries = read("# a comment\r\nseed=7 # behind\n\n[ convert ]\n\t\"layout\" = 'keep'\n'no-fold' = true");
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[0].section, "");
+  EXPECT_EQ(entries[0].key, "seed");
+  EXPECT_EQ(entries[0].place, "c.toml:2");
+  EXPECT_EQ(entries[1].section, "convert");
+  EXPECT_EQ(entries[1].key, "layout");
+  EXPECT_EQ(entries[1].place, "c.toml:5");
+  EXPECT_EQ(entries[2].key, "no-fold");
+  EXPECT_EQ(entries[2].kind, ConfigEntry::Kind::boolean);
+  EXPECT_TRUE(read("").empty());
+}
+
+TEST(ConfigFile, ValuesAsTheGrammarHasThem) {
+  EXPECT_THAT(values_of(R"("a\tb\"\\\u00e4\U0001F600#")"), ElementsAre("a\tb\"\\\xC3\xA4\xF0\x9F\x98\x80#"));
+  EXPECT_THAT(values_of(R"('C:\n "x"')"), ElementsAre(R"(C:\n "x")"));
+  EXPECT_THAT(values_of("\"\""), ElementsAre(""));
+  for (const auto& [text, value] : std::vector<std::pair<std::string, std::string>>{{"0", "0"},
+                                                                                    {"-17", "-17"},
+                                                                                    {"+99", "99"},
+                                                                                    {"1_000_000", "1000000"},
+                                                                                    {"0.5", "0.5"},
+                                                                                    {"-0.01", "-0.01"},
+                                                                                    {"5e+22", "5e22"},
+                                                                                    {"1E-6", "1e-6"},
+                                                                                    {"6.626e-34", "6.626e-34"}}) {
+    EXPECT_THAT(values_of(text), ElementsAre(value)) << text;
+  }
+  EXPECT_THAT(values_of("[ 'a',  # first\n  \"b\" , # second\n\n 3, ]"), ElementsAre("a", "b", "3"));
+  EXPECT_THAT(values_of("[]"), ElementsAre());
+}
+
+TEST(ConfigFile, WhatIsNoTomlIsRefusedWithItsLine) {
+  for (const std::string line : {"garbage",
+                                 "layout keep",
+                                 "= 5",
+                                 "layout = ",
+                                 "layout = keep",
+                                 "layout = \"keep",
+                                 "layout = 'keep\"",
+                                 "layout = \"a\" b",
+                                 "x = 1 y = 2",
+                                 "x = 01",
+                                 "x = 1__0",
+                                 "x = 1_",
+                                 "x = _1",
+                                 "x = .5",
+                                 "x = 5.",
+                                 "x = 1e",
+                                 "x = 1x",
+                                 "x = +",
+                                 "x = \"\\q\"",
+                                 "x = \"\\u12\"",
+                                 "x = \"\\uD800\"",
+                                 "x = \"a\x01\"",
+                                 "[convert",
+                                 "[convert] x = 1",
+                                 "[]",
+                                 "x = [1 2]",
+                                 "x = [1,,2]",
+                                 "x = [",
+                                 "x = ['a', 'b'",
+                                 "x = True",
+                                 "a b = 1",
+                                 "x = {a = 1}",
+                                 "\xEF\xBB\xBF"
+                                 "x = 1"}) {
+    EXPECT_THAT(complaint("seed = 1\n" + line + "\n"), StartsWith("c.toml:")) << line;
+  }
+  EXPECT_THAT(complaint("seed = 1\nlayout = keep\n"),
+              HasSubstr("c.toml:2: not TOML: 'keep' is neither a decimal number, true nor false; text stands in quotes"));
+  EXPECT_THAT(complaint("only = [\n'a',\n'b'\n"), HasSubstr("c.toml:4: not TOML: ',' or ']' is missing at the end"));
+}
+
+TEST(ConfigFile, WhatNoOptionTakesIsRefusedToo) {
+  EXPECT_THAT(complaint("x = \"\"\"a\nb\"\"\"\n"), HasSubstr("c.toml:1: a text of several lines is no value"));
+  EXPECT_THAT(complaint("x = 1979-05-27\n"), HasSubstr("c.toml:1"));
+  EXPECT_THAT(complaint("a.b = 1\n"), HasSubstr("have no parts"));
+  EXPECT_THAT(complaint("[convert.more]\n"), HasSubstr("have no parts"));
+  EXPECT_THAT(complaint("[[convert]]\n"), HasSubstr("c.toml:1: a command has one section: [convert]"));
+}
+
+TEST(ConfigFile, WhatIsThereTwiceIsRefused) {
+  EXPECT_THAT(complaint("x = 1\n\nx = 2\n"), HasSubstr("c.toml:3: 'x' is there more than once"));
+  EXPECT_THAT(complaint("[convert]\n[verify]\n[convert]\n"), HasSubstr("c.toml:3: section 'convert' is there more than once"));
+  EXPECT_EQ(read("x = 1\n[convert]\nx = 2\n").size(), 2U);
+}
+
+TEST(ConfigFile, UnknownSectionsNameTheNearest) {
+  EXPECT_THAT(complaint("\n[convrt]\n"), HasSubstr("c.toml:2: unknown section 'convrt'; did you mean 'convert'?"));
+  EXPECT_THAT(complaint("[elsewhere]\n"), HasSubstr("unknown section 'elsewhere': sections are named after commands"));
+}
+
+}  // namespace
+}  // namespace relayout::cli
