@@ -102,5 +102,70 @@ class Dask(unittest.TestCase):
         self.assertIn("'nowhere'", err)
 
 
+# What stands for a cluster's command that starts a program on every node: two of them, on this machine.
+EVERYWHERE = """#!/bin/sh
+[ "$1" != -- ] || shift
+one='' two=''
+trap 'kill $one $two' TERM
+"$@" & one=$!
+"$@" & two=$!
+wait $one
+wait $one $two
+"""
+
+
+@unittest.skipUnless(importlib.util.find_spec("distributed"), "no Dask (pip install distributed) in this Python")
+class Recipes(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="relayout-dask-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        for name in "abc":
+            shutil.copytree(TOP / "testdata/resnet18_eighth", self.folder / "suite" / name)
+        (self.folder / "suite/b/test_data_set_0/output_0.pb").write_bytes(b"no tensor")
+        for name in ("srun", "pbsdsh"):
+            (self.folder / "bin" / name).parent.mkdir(exist_ok=True)
+            (self.folder / "bin" / name).write_text(EVERYWHERE)
+            (self.folder / "bin" / name).chmod(0o755)
+
+    def judged(self, script, **environment):
+        done = run(TOP / "cmake/package/cluster" / script, "--suite", "suite", "--program", PLAIN, "--json", cwd=self.folder, timeout=120,
+                   env={**os.environ, "PATH": "{}:{}".format(self.folder / "bin", os.environ["PATH"]), "PYTHON": sys.executable,
+                        "PYTHONPATH": str(TOP / "cmake/package/python"), **environment})
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual([path.name for path in self.folder.glob("cluster-*")], [])
+        return {case["name"]: case["status"] for case in json.loads(done.stdout)["cases"]}
+
+    def test_slurm(self):
+        self.assertEqual(self.judged("slurm.sh", SLURM_JOB_ID="7"), {"a": "passed", "b": "failed", "c": "passed"})
+
+    def test_pbs(self):
+        self.assertEqual(self.judged("pbs.sh", PBS_JOBID="7", PBS_O_WORKDIR=str(self.folder)), {"a": "passed", "b": "failed", "c": "passed"})
+
+    def test_kubernetes(self):
+        import yaml  # comes with distributed
+
+        parts = {(part["kind"], part["metadata"]["name"]): part["spec"] for part in
+                 yaml.safe_load_all((TOP / "cmake/package/cluster/kubernetes.yaml").read_text())}
+        service = parts["Service", "relayout-scheduler"]
+        address = "tcp://relayout-scheduler:{}".format(service["ports"][0]["port"])
+        containers = {}
+        for (kind, _), spec in parts.items():
+            if kind == "Service":
+                continue
+            pod = spec["template"]["spec"]
+            volumes = {volume["name"] for volume in pod.get("volumes", [])}
+            for container in pod["containers"]:
+                containers[container["name"]] = container
+                module = container["command"][2]
+                self.assertTrue(module == "relayout.dask" or importlib.util.find_spec(module), module)
+                self.assertTrue(all(mount["name"] in volumes for mount in container.get("volumeMounts", [])))
+            if kind == "Deployment":
+                self.assertEqual(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"])
+        self.assertEqual(service["selector"], parts["Deployment", "relayout-scheduler"]["template"]["metadata"]["labels"])
+        self.assertIn(address, containers["worker"]["command"])
+        self.assertIn(address, containers["driver"]["command"])
+        self.assertEqual(containers["worker"]["volumeMounts"], containers["driver"]["volumeMounts"])
+
+
 if __name__ == "__main__":
     unittest.main()
