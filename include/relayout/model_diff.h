@@ -69,6 +69,10 @@ struct ModelDiff {
   [[nodiscard]] int64_t count(ChangeKind kind) const noexcept;
   /// Nothing but names differs.
   [[nodiscard]] bool is_equal() const noexcept;
+  /// Part of both models' nodes that have a counterpart, or something in the other model that accounts for them: 1 of two that are equal.
+  [[nodiscard]] double share_in_common() const noexcept;
+  /// Whether that is half of them at least, so that what is not can be called a change.
+  [[nodiscard]] bool is_related() const noexcept { return share_in_common() >= 0.5; }
 };
 
 /// Compares two models without running them. Nodes belong together by what they compute, then by name and by what is around them; names

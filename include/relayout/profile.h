@@ -169,6 +169,8 @@ struct ProfileComparison {
   std::vector<PairedRow> rows;            ///< every row of both once: differences add up to that of the totals
   std::map<std::string, int64_t> folded;  ///< nodes of a that constants of b account for, by operator
   bool proved = false;                    ///< what the second model folded was recomputed, and nothing is unexplained
+  double common = 1;                      ///< part of the models' nodes that belong together, see ModelDiff::share_in_common()
+  bool is_related = true;                 ///< else rows are those of one model or the other, and causes say no more than that
 };
 
 /// Profiles both and compares them pair by pair. The models get the same inputs where they have inputs of the same name.

@@ -169,6 +169,10 @@ std::string part_text(const ProfileComparison& comparison, Cause cause) {
 
 std::string sentence_of(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
+  if (!comparison.is_related) {
+    return answer(comparison.ratio) + ": the models have little in common, " + std::to_string(std::llround(100 * comparison.common)) +
+           " % of their nodes belong together";
+  }
   const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole * (comparison.ratio.median - 1) > 0;
   if (!is_shown) return answer(comparison.ratio);
   std::vector<std::pair<double, Cause>> parts;
@@ -267,6 +271,7 @@ Json comparison_json(const ProfileComparison& comparison, const TableChoice& cho
   Json folded = Json::object();
   for (const auto& [op, number] : comparison.folded) folded.set(op, number);
   out.set("causes", std::move(causes)).set("folded", std::move(folded)).set("proved", comparison.proved);
+  out.set("nodes_in_common", comparison.common).set("related", comparison.is_related);
   out.set("sentence", sentence_of(comparison));
   out.set("differences", std::move(lines));
   TableChoice nodes = choice;

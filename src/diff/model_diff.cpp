@@ -451,6 +451,18 @@ bool ModelDiff::is_equal() const noexcept {
   return std::ranges::all_of(changes, [](const ModelChange& change) { return change.kind == ChangeKind::renamed; });
 }
 
+double ModelDiff::share_in_common() const noexcept {
+  std::size_t found = 2 * static_cast<std::size_t>(nodes_equal);
+  for (const ModelChange& change : changes) {
+    if (change.subject != ChangeSubject::node || change.kind != ChangeKind::explained) continue;
+    found += change.absorbed.size();
+    // Where something is left unexplained, "accounted" may be what a wrong turn met.
+    if (change.a.empty() != change.b.empty() && (is_proved || change.reason != "accounted")) ++found;
+  }
+  const auto all = static_cast<double>(a.nodes + b.nodes);
+  return all > 0 ? std::min(1.0, static_cast<double>(found) / all) : 1;
+}
+
 ModelDiff diff_models(const Model& a, const Model& b) {
   auto plain = std::make_unique<proof::Prover>(a, b);
   ModelDiff out = list_changes(a, b, *plain);

@@ -31,6 +31,9 @@ void for_each_node(const ProfileRow& row, const Visit& visit) {
 
 using Rows = std::vector<ProfileRow>;
 
+/// Behind the name of a node that the first model does not have: no other one is called so.
+constexpr char kNewNode = '\n';
+
 /// Names of all nodes that run, alone or within others.
 std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
   std::unordered_set<std::string_view> out;
@@ -43,6 +46,7 @@ std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
 /// The rows with the names that the first model has for their nodes.
 Rows renamed(Rows rows, const NodeLinks& links) {
   const auto rename = [&](std::string& name) {
+    if (!links.is_related) return void(name += kNewNode);
     const auto found = links.names.find(name);
     if (found != links.names.end()) name = found->second;
   };
@@ -56,8 +60,7 @@ Rows renamed(Rows rows, const NodeLinks& links) {
 
 class Causes {
  public:
-  Causes(const Rows& a, const Rows& b, const std::unordered_set<std::string>& removed)
-      : in_a_(nodes_of(a)), in_b_(nodes_of(b)), removed_(removed) {}
+  Causes(const Rows& a, const Rows& b, const NodeLinks& links) : in_a_(nodes_of(a)), in_b_(nodes_of(b)), links_(links) {}
 
   [[nodiscard]] Cause of_both(const ProfileRow& a, const ProfileRow& b) const {
     if (a.is_executor()) return Cause::unexplained;
@@ -68,8 +71,7 @@ class Causes {
   }
   [[nodiscard]] Cause of_first(const ProfileRow& row) const {
     if (is_copy(row)) return Cause::reorder;
-    if (in_b_.contains(row.node)) return Cause::fused;
-    return removed_.contains(row.node) ? Cause::removed : Cause::folded;
+    return of_missing(row.node);
   }
   [[nodiscard]] Cause of_second(const ProfileRow& row) const {
     if (is_copy(row)) return Cause::reorder;
@@ -77,6 +79,13 @@ class Causes {
   }
 
  private:
+  /// Of a node of the first model that the row does not have, or no row of the second.
+  [[nodiscard]] Cause of_missing(const std::string& name) const {
+    if (in_b_.contains(name)) return Cause::fused;
+    if (links_.paired.contains(name)) return Cause::kernel;  // which only looks at its operand in another way
+    return links_.explained.contains(name) ? Cause::folded : Cause::removed;
+  }
+
   /// What the first of the two rows' nodes that the other does not have says; of several causes the one that changes the model.
   [[nodiscard]] std::optional<Cause> of_nodes(const ProfileRow& a, const ProfileRow& b) const {
     std::optional<Cause> found;
@@ -86,7 +95,7 @@ class Causes {
     };
     for_each_node(a, [&](const std::string& name) {
       if (has(b, name)) return;
-      take(in_b_.contains(name) ? Cause::fused : removed_.contains(name) ? Cause::removed : Cause::folded);
+      take(of_missing(name));
     });
     for_each_node(b, [&](const std::string& name) {
       if (!has(a, name)) take(in_a_.contains(name) ? Cause::fused : Cause::added);
@@ -95,7 +104,7 @@ class Causes {
   }
 
   std::unordered_set<std::string_view> in_a_, in_b_;
-  const std::unordered_set<std::string>& removed_;
+  const NodeLinks& links_;
 };
 
 /// Rows that may be the same: copies pair with copies.
@@ -129,12 +138,17 @@ std::string_view to_string(Cause cause) noexcept {
 
 NodeLinks links_of(const ModelDiff& diff) {
   NodeLinks out;
-  for (const NodePair& pair : diff.nodes) out.names.emplace(pair.b, pair.a);
+  out.is_related = diff.is_related();
+  if (!out.is_related) return out;
+  for (const NodePair& pair : diff.nodes) {
+    out.names.emplace(pair.b, pair.a);
+    out.paired.insert(pair.a);
+  }
   for (const ModelChange& change : diff.changes) {
     if (change.subject != ChangeSubject::node) continue;
-    if (change.kind == ChangeKind::removed) out.removed.insert(change.a);
-    // No other node has a new node's name.
-    if (change.kind == ChangeKind::added) out.names.emplace(change.b, change.b + "\n");
+    if (change.kind == ChangeKind::explained && change.b.empty()) out.explained.insert(change.a);
+    out.explained.insert(change.absorbed.begin(), change.absorbed.end());
+    if (change.kind == ChangeKind::added) out.names.emplace(change.b, change.b + kNewNode);
   }
   return out;
 }
@@ -149,7 +163,7 @@ std::map<std::string, int64_t> folded_operators(const Profile& a, const Profile&
     for_each_node(row, [&](const std::string& name) {
       const std::string op = place < row.operators.size() ? row.operators[place] : "node";
       ++place;
-      if (!in_b.contains(name) && !links.removed.contains(name)) ++out[op];
+      if (!in_b.contains(name) && !links.paired.contains(name) && links.explained.contains(name)) ++out[op];
     });
   }
   return out;
@@ -157,7 +171,7 @@ std::map<std::string, int64_t> folded_operators(const Profile& a, const Profile&
 
 std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const NodeLinks& links) {
   const Rows rows_b = renamed(b.rows, links);
-  const Causes causes(a.rows, rows_b, links.removed);
+  const Causes causes(a.rows, rows_b, links);
   std::unordered_map<std::string, std::vector<std::size_t>> open;  // rows of b by key, the first last
   for (std::size_t i = rows_b.size(); i-- > 0;) open[key_of(rows_b[i])].push_back(i);
   std::vector<PairedRow> out;

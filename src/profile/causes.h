@@ -15,7 +15,9 @@ namespace relayout {
 /// What is known of the two models' nodes beyond their names.
 struct NodeLinks {
   std::unordered_map<std::string, std::string> names;  ///< of the second model → what the first calls the same node
-  std::unordered_set<std::string> removed;             ///< of the first model: gone without anything that accounts for them
+  std::unordered_set<std::string> paired;              ///< of the first model: with a counterpart, whether that runs or not
+  std::unordered_set<std::string> explained;           ///< of the first model: gone, and something in the second accounts for them
+  bool is_related = true;                              ///< else no node is joined with another, whatever they are called
 };
 [[nodiscard]] NodeLinks links_of(const ModelDiff& diff);
 

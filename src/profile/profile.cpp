@@ -155,6 +155,8 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
   const ModelDiff diff = diff_models(subject_a.model(), subject_b.model());
   const NodeLinks links = links_of(diff);
   out.proved = diff.is_proved;
+  out.common = diff.share_in_common();
+  out.is_related = links.is_related;
   out.a = subject_a.result(out.clock);
   out.b = subject_b.result(out.clock);
   out.rows = pair_rows(out.a, out.b, links);

@@ -141,6 +141,8 @@ ProfileComparison compare_profiles(Profile a, Profile b, const ModelDiff& diff) 
   out.rows = pair_rows(a, b, links);
   out.folded = folded_operators(a, b, links);
   out.proved = diff.is_proved;
+  out.common = diff.share_in_common();
+  out.is_related = links.is_related;
   out.ratio = ratio_of({a.total_us, a.latency.us.interval}, {b.total_us, b.latency.us.interval});
   out.a = std::move(a);
   out.b = std::move(b);

@@ -91,5 +91,15 @@ TEST(ProfileComparison, ANarrowIntervalShowsNoDifference) {
   EXPECT_EQ(comparison_answer(twice_the_work(Interval{0.98, 1.03}), std::nullopt), "no difference shown");
 }
 
+TEST(ProfileComparison, UnrelatedModelsAreSaidToBeSo) {
+  ProfileComparison other = twice_the_work(Interval{1.98, 2.07});
+  other.is_related = false;
+  other.common = 0.083;
+  EXPECT_EQ(sentence_of(other), "2.030 × slower: the models have little in common, 8 % of their nodes belong together");
+  EXPECT_THAT(text_of(other, {0.05, false}), AllOf(HasSubstr("little in common"), HasSubstr("B takes 2.030 × (1.980 … 2.070 at 95 %)")));
+  other.ratio.interval = Interval{0.5, 4};
+  EXPECT_THAT(text_of(other, {0.05, false}), HasSubstr("little in common"));
+}
+
 }  // namespace
 }  // namespace relayout::cli
