@@ -70,6 +70,8 @@ struct PassReport {
 [[nodiscard]] std::string proof_counts(const ProofResult& proof);
 /// What was run: samples, floor, library, time; empty when nothing was.
 [[nodiscard]] std::string circumstances(const VerifyResult& result);
+/// What a node that differs alone is called: where the verdict is not "different", it is none that is wrong.
+[[nodiscard]] const char* divergence_title(const VerifyResult& result);
 /// What one difference of the interfaces means.
 [[nodiscard]] std::string sentence(const InterfaceDifference& difference, const VerifyResult& result);
 /// Verdict last, with what was run; one line per output before it, interface differences first. -v: figures of every sample.

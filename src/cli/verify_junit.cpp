@@ -107,7 +107,7 @@ class PairSuite {
     }
     for (const LayerResult& layer : result_.layers) {
       if (layer.outcome != Outcome::different) continue;
-      one.details = "first wrong node: " + layer_label(layer) + ": " + layer.reason;
+      one.details = std::string(divergence_title(result_)) + ": " + layer_label(layer) + ": " + layer.reason;
       break;
     }
     if (!result_.proof) return;

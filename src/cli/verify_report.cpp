@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -66,8 +67,12 @@ std::string floors_line(const OutputComparison& output) {
 void add_output(TextTable& table, const OutputComparison& output) {
   const SampleMetrics* const worst = worst_sample(output);
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
-  const bool measured = worst != nullptr && !is_exact(output.type) && worst->bound_max > 0;
-  if (measured) {
+  const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
+  const bool has_elements = worst != nullptr && !std::ranges::all_of(output.samples, is_empty);
+  const bool measured = has_elements && !is_exact(output.type) && worst->bound_max > 0;
+  if (worst != nullptr && !has_elements) {
+    cells.emplace_back("no elements");
+  } else if (measured) {
     cells.emplace_back("error/range " + scientific(output.max_error), output.outcome == Outcome::different ? Style::bad : Style::plain);
     cells.emplace_back("floor " + scientific(output.floor));
     cells.emplace_back("ratio " + ratio_text(output.ratio), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
@@ -163,15 +168,24 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
            std::pair(y->outcome != Outcome::different, x->error * y->floor);
   });
   if (checks.empty()) return;
-  const std::size_t shown = style.verbose ? checks.size() : std::min(checks.size(), kMostLines);
+  // Those that are judged at one node, of which one stands for all.
+  const auto is_alike = [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
+    return x->node == y->node && x->outcome == y->outcome && x->felt == y->felt && x->error == y->error && x->floor == y->floor;
+  };
   table.row({{"unexplained, at its node", Style::faint},
              {"node", Style::faint},
              {"local error", Style::faint, Align::right},
              {"local floor", Style::faint, Align::right}});
-  for (std::size_t i = 0; i < shown; ++i) {
-    const UnexplainedCheck& check = *checks[i];
+  std::size_t shown = 0;
+  for (std::size_t lines = 0; shown < checks.size() && (style.verbose || lines < kMostLines); ++lines) {
+    const UnexplainedCheck& check = *checks[shown];
+    const auto next = std::find_if(checks.begin() + static_cast<std::ptrdiff_t>(shown), checks.end(),
+                                   [&](const UnexplainedCheck* other) { return !is_alike(other, &check); });
+    const std::size_t alike = style.verbose ? 1 : static_cast<std::size_t>(next - checks.begin()) - shown;
+    shown += alike;
     const Style of = check.outcome == Outcome::different ? Style::bad : Style::plain;
-    table.row({{escape(result.proof->unexplained[check.entry].name), of},
+    const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike - 1)) + " more" : "";
+    table.row({{escape(result.proof->unexplained[check.entry].name) + others, of},
                escape(check.node) + " (" + escape(check.op_type) + ")",
                {check.felt ? scientific(check.error) : "equal", of, Align::right},
                {scientific(check.floor), Style::plain, Align::right}});
@@ -190,10 +204,22 @@ void add_proof(std::string& out, const ProofResult& proof, const ReportStyle& st
            counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
            counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
   }
+  // Conversions of precision change the type of every tensor: one line of each kind.
+  std::map<std::pair<std::string, std::string>, int64_t> retyped;
+  for (const Unexplained& entry : proof.unexplained) ++retyped[{entry.type_a, entry.type_b}];
   int64_t lines = 0, hidden = 0;
   for (const Unexplained& entry : proof.unexplained) {
     // Differences of the interfaces have been told.
     if (entry.kind == Unexplained::Kind::interface) continue;
+    int64_t& alike = retyped[{entry.type_a, entry.type_b}];
+    if (!style.verbose && !entry.type_a.empty() && alike != 1) {
+      if (alike > 1) {
+        out += paint("unexplained", Style::warning, style.color) + "   " + counted(alike, "tensor") + " are stored as " + entry.type_b +
+               ", were " + entry.type_a + " (-v)\n";
+      }
+      alike = 0;
+      continue;
+    }
     if (!style.verbose && lines == kMostLines) {
       ++hidden;
       continue;
@@ -217,7 +243,8 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
     }
   }
   if (first == nullptr) return;
-  out += paint("first wrong node", Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
+  out +=
+      paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
   out += first->bound > 0 ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
   out += "\n";
   if (!first->inside.empty()) out += "  inside: " + first->inside + "\n";
@@ -487,6 +514,10 @@ std::string proof_counts(const ProofResult& proof) {
   std::string out;
   for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
   return out;
+}
+
+const char* divergence_title(const VerifyResult& result) {
+  return result.outcome == Outcome::different ? "first wrong node" : "first node beyond rounding";
 }
 
 std::string layer_label(const LayerResult& layer) {

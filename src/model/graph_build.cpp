@@ -414,8 +414,10 @@ void Graph::Builder::check_scope(const Graph& nested, const Value& value) const 
     if (found == graph->index_->by_name.end()) continue;
     const Node* const producer = found->second->producer_;
     if (producer != nullptr && producer->order_ >= holder->order_) continue;  // not visible there: made later, or by the holder itself
-    invalid("graph in node " + nested.owner_->label() + ": " + quote(value.name_) + " hides a value of the same name outside, which is " +
-            source_of(*found->second));
+    fail(ErrorKind::invalid,
+         "graph in node " + nested.owner_->label() + ": " + quote(value.name_) + ", " + source_of(value) +
+             ", hides a value of the same name outside, " + source_of(*found->second) + "; ONNX wants names that differ",
+         "in Python: onnx_ir.passes.common.NameFixPass()(onnx_ir.load(FILE)) gives every value a name of its own");
   }
 }
 

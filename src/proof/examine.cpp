@@ -25,6 +25,7 @@
 #include "proof/recompute.h"
 #include "proof/side.h"
 #include "proof/sides.h"
+#include "proof/tensors.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
@@ -195,13 +196,20 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
                            claim.a,
                            claim.b});
   } else {
-    look.issues.push_back(
-        {{kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
-         order_of(sides, claim),
-         claim.reader,
-         nullptr,
-         claim.a,
-         claim.b});
+    Issue issue{
+        {kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
+        order_of(sides, claim),
+        claim.reader,
+        nullptr,
+        claim.a,
+        claim.b};
+    const auto a = sides.a.contents(claim.a), b = sides.b.contents(claim.b);
+    if (a && b) {
+      const std::string& was = claim.a.value->name();
+      issue.what.text = std::string(what) + quote(name) + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
+      name_types(*a, *b, issue.what);
+    }
+    look.issues.push_back(std::move(issue));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
+#include "proof/tensors.h"
 #include "proof/through.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"
@@ -326,6 +327,7 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
     const std::string& gone = absorbed.empty() ? node.name() : absorbed.front().node->name();
     note(Unexplained::Kind::weight, gone.empty() ? weight : gone,
          (absorbed.empty() ? node.label() : labels_of(absorbed)) + " cannot be part of " + quote(weight) + ": " + found.obstacle, {});
+    name_types(pair.a.weight, pair.b.weight, look.issues.back().what);
   }
   if (found.weight.values > 0) {
     note(Unexplained::Kind::weight, weight, "weight " + quote(weight) + " is not " + fold + " " + found.weight.text(), found.weight);
@@ -338,6 +340,41 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
   }
 }
 
+/// The affines of both models around the operators one by one, where both have the same ones; none otherwise.
+std::vector<std::pair<const Step*, const Step*>> counterparts(const Claim& claim, const Pair& pair, const Candidate& candidate) {
+  const auto steps_of = [](const Steps& behind, const Chain& front, std::size_t count) {
+    std::vector<const Step*> out;
+    for (const Step& step : behind) out.push_back(&step);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (front.links[i].step) out.push_back(&*front.links[i].step);
+    }
+    return out;
+  };
+  const auto of_a = steps_of(claim.behind_a, pair.front_a, candidate.of_a), of_b = steps_of(claim.behind_b, pair.front_b, candidate.of_b);
+  const auto is_same = [](const Step* a, const Step* b) { return same_operator(*a->node, *b->node); };
+  std::vector<std::pair<const Step*, const Step*>> out;
+  if (claim.behind_a.size() != claim.behind_b.size() || !std::ranges::equal(of_a, of_b, is_same)) return out;
+  for (std::size_t i = 0; i < of_a.size(); ++i) out.emplace_back(of_a[i], of_b[i]);
+  return out;
+}
+
+/// Nothing was folded: both models have the same affines, and what differs are their constants and attributes, or those of the operators.
+void note_changed_constants(Sides& sides, const Pair& pair, const std::vector<std::pair<const Step*, const Step*>>& steps, Look& look) {
+  const auto compare = [&](Ref a, Ref b, const Node& reader) {
+    if (a && b) compare_tensors(sides, {a, b, {}, {}, {}, {}, &reader}, look, sides.b.stored(b));
+  };
+  for (const auto& [a, b] : steps) {
+    const Claim nodes{{a->node->output(0), a->call}, {b->node->output(0), b->call}, {}, {}, {}, {}, b->node};
+    compare_heads(sides, nodes, {}, look);
+    for (std::size_t i = 0; i < std::min(a->node->inputs().size(), b->node->inputs().size()); ++i) {
+      const Ref of_a = sides.a.operand(nodes.a, i), of_b = sides.b.operand(nodes.b, i);
+      if (of_a && of_b && sides.a.contents(of_a) && sides.b.contents(of_b)) compare(of_a, of_b, *b->node);
+    }
+  }
+  compare(pair.a.weight_value, pair.b.weight_value, *pair.b.node);
+  compare(pair.a.bias_value, pair.b.bias_value, *pair.b.node);
+}
+
 void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
   compare_operators(sides, claim, pair, look);
   const Recomputed found = try_candidate(sides, pair, candidate, true);
@@ -345,7 +382,13 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   for (std::size_t i = 0; i < candidate.of_a; ++i) {
     if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
   }
-  if (!absorbed.empty() && keeps_constants(sides, pair)) {
+  const auto unfolded = counterparts(claim, pair, candidate);
+  const bool has_bias_alike = static_cast<bool>(pair.a.bias_value) == static_cast<bool>(pair.b.bias_value);
+  const std::size_t told = look.issues.size();
+  if (!unfolded.empty() && has_bias_alike) note_changed_constants(sides, pair, unfolded, look);
+  if (look.issues.size() > told) {
+    // Each constant that differs has been named.
+  } else if (!absorbed.empty() && keeps_constants(sides, pair)) {
     const std::string what = "is gone, and weight " + quote(pair.b.weight_value.value->name()) + " is as it was";
     for (const Step& step : absorbed) look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_removed, *step.node, true, what));
   } else {

@@ -23,6 +23,7 @@
 #include "proof/affine.h"
 #include "proof/linear.h"
 #include "proof/numbers.h"
+#include "proof/tensors.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {
@@ -410,8 +411,13 @@ std::string Difference::text() const {
 
 Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough) {
   Recomputed out;
-  if (a.kind != b.kind || a.weight.type != b.weight.type || a.weight.dims != b.weight.dims || a.groups != b.groups) {
-    out.obstacle = "the weight is of another type or shape";
+  if (a.weight.type != b.weight.type || a.weight.dims != b.weight.dims) {
+    out.obstacle = "the weight " + forms_text(a.weight, b.weight);
+    return out;
+  }
+  if (a.kind != b.kind || a.groups != b.groups) {
+    out.obstacle = a.kind != b.kind ? "the operator reads its weight in another way"
+                                    : "the operator has " + std::to_string(b.groups) + " groups, had " + std::to_string(a.groups);
     return out;
   }
   for (const Composed* composed : {&around_a.behind, &around_a.in_front, &around_b.behind, &around_b.in_front}) {

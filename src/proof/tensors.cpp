@@ -133,4 +133,15 @@ std::optional<Difference> difference(const Constant& a, const Constant& b) {
   return compare_rows(a.data, b.data);
 }
 
+std::string forms_text(const Constant& a, const Constant& b) {
+  const auto form = [](const Constant& constant) { return std::string(name_of(constant.type)) + to_string(constant.dims); };
+  return "is " + form(b) + ", was " + form(a);
+}
+
+void name_types(const Constant& a, const Constant& b, Unexplained& issue) {
+  if (a.type == b.type) return;
+  issue.type_a = name_of(a.type);
+  issue.type_b = name_of(b.type);
+}
+
 }  // namespace relayout::proof

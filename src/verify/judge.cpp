@@ -40,7 +40,8 @@ void ReferenceOutput::add(const Datum& datum) {
 }
 
 std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
-  if (elements_ == 0) return "0 elements: other dims would show more";
+  // An output that is declared to have no elements has shown all that it will ever show.
+  if (elements_ == 0) return is_empty_ ? std::nullopt : std::optional<std::string>("0 elements: other dims would show more");
   if (!is_measured(type_)) return std::nullopt;
   if (yardstick_.count() == 0) return "no finite value";
   if (yardstick_.is_constant() && yardstick_.count() > 1) return "constant: every element is " + exact_number(yardstick_.mean());

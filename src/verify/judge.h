@@ -13,7 +13,9 @@ namespace relayout {
 class ReferenceOutput {
  public:
   ReferenceOutput() = default;
-  ReferenceOutput(std::string name, bool may_saturate) : name_(std::move(name)), may_saturate_(may_saturate) {}
+  /// `is_empty`: the model declares that it never has elements.
+  ReferenceOutput(std::string name, bool may_saturate, bool is_empty = false)
+      : name_(std::move(name)), may_saturate_(may_saturate), is_empty_(is_empty) {}
 
   /// The values of the next sample.
   void add(const Datum& datum);
@@ -28,6 +30,7 @@ class ReferenceOutput {
  private:
   std::string name_;
   bool may_saturate_ = false;  ///< false for outputs that have two values by nature
+  bool is_empty_ = false;
   Yardstick yardstick_;
   DataType type_ = DataType::undefined;
   Dims dims_;

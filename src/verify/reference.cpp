@@ -38,7 +38,9 @@ bool may_saturate(const Value& output) {
 Reference::Reference(const Pair& pair, const InputMaker& inputs) : pair_(&pair), inputs_(&inputs) {
   const auto values = pair.a.model->graph().outputs();
   for (std::size_t i = 0; i < pair.a.outputs.size(); ++i) {
-    outputs_.push_back({ReferenceOutput(pair.a.outputs[i].name, may_saturate(*values[i])), {}, {}});
+    const Port& port = pair.a.outputs[i];
+    const bool is_empty = port.kind == Datum::Kind::tensor && port.has_shape && std::ranges::find(port.dims, 0) != port.dims.end();
+    outputs_.push_back({ReferenceOutput(port.name, may_saturate(*values[i]), is_empty), {}, {}});
   }
 }
 

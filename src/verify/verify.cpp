@@ -495,6 +495,17 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
   }
 }
 
+/// Elements that are NaN in both are equal and tell nothing of what b computes.
+void note_nan_in_both(VerifyResult& result) {
+  for (const OutputComparison& output : result.outputs) {
+    int64_t both = 0, elements = 0;
+    for (const SampleMetrics& metrics : output.samples) both += metrics.nan_both, elements += metrics.sums.elements;
+    if (both == 0) continue;
+    result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + format_count(elements) +
+                             (both == 1 ? " elements is NaN in both" : " elements are NaN in both"));
+  }
+}
+
 /// b computes in a coarser type than a, and --precision does not allow it.
 void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
   if (coarser.empty()) return;
@@ -623,6 +634,7 @@ void execute(Pair& pair, VerifyResult& result) {
   if (candidate.rejection().empty()) apply_acceptance(pair.options->accept, result);
   refuse_coarser(pair, coarser, result);
   say_loss(pair, result);
+  note_nan_in_both(result);
   result.reference_run = floors.has_reference(0);
   result.draws = floors.draws();
   result.seconds_a = reference.seconds();

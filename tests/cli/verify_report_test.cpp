@@ -67,6 +67,38 @@ VerifyResult different() {
   return result;
 }
 
+TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {
+  for (const bool is_wrong : {true, false}) {
+    VerifyResult result = is_wrong ? different() : same();
+    LayerResult layer;
+    layer.node = "n", layer.op_type = "Conv", layer.outcome = Outcome::different;
+    result.layers.push_back(layer);
+    const std::string text = verify_text(result, false, {});
+    EXPECT_EQ(text.find("first wrong node") != std::string::npos, is_wrong) << text;
+    EXPECT_EQ(text.find("first node beyond rounding   n (Conv)") == std::string::npos, is_wrong) << text;
+  }
+}
+
+TEST(VerifyReport, TensorsOfAnotherTypeAreOneLine) {
+  VerifyResult result = same();
+  result.proof.emplace();
+  for (const char* const name : {"a", "b", "c"}) {
+    Unexplained entry{
+        Unexplained::Kind::weight, name, "weight '" + std::string(name) + "' is f16[2], was f32[2]", 0, 0, false, "f32", "f16"};
+    result.proof->unexplained.push_back(entry);
+  }
+  result.proof->unexplained.push_back({Unexplained::Kind::tensor, "d", "constant 'd' is i32[2], was i64[2]", 0, 0, false, "i64", "i32"});
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("unexplained   3 tensors are stored as f16, were f32 (-v)\n"
+                                                        "unexplained   constant 'd' is i32[2], was i64[2]\n"));
+  EXPECT_THAT(verify_text(result, false, {.verbose = true}), HasSubstr("unexplained   weight 'b' is f16[2], was f32[2]\n"));
+}
+
+TEST(VerifyReport, AnOutputWithoutElementsSaysSo) {
+  VerifyResult result = same();
+  result.outputs.front().dims = result.outputs.front().samples.front().dims = {0, 1000};
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("output   f32 [0, 1000]   no elements\n"));
+}
+
 TEST(VerifyReport, AGoodDayIsTwoLines) {
   EXPECT_EQ(verify_text(same(), false, {}),
             "output   f32 [2, 1000]   error/range 9.9e-07   floor 8.6e-07   ratio 1.1\n"

@@ -231,7 +231,7 @@ TEST(Graph, B36InnerNamesAreNotVisibleOutside) {
 TEST(Graph, B36HiddenOuterNames) {
   EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) { a = Relu (x)
     y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
-              HasSubstr("hides"));
+              HasSubstr("'a', made by node output 'a' (Neg), hides a value of the same name outside, made by node output 'a' (Relu)"));
   EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) {
     y = If (c) <then_branch = t () => (float[2] p) <float[2] x = {1, 2}> { p = Neg (x) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
               HasSubstr("hides"));

@@ -348,6 +348,46 @@ TEST(ProofOfFold, OriginalBiasKept) {
   EXPECT_TRUE(names(prove(folded.before(), folded.after(folded.folded_weight(), *folded.bias)), Kind::bias, "4 values"));
 }
 
+TEST(ProofOfFold, ConstantsOfABatchNormThatStaysAreNamed) {
+  const Folded folded;
+  for (const std::string name : {"scale", "bias", "mean", "var"}) {
+    Folded other = folded;
+    Array& changed = name == "scale"  ? other.batch_norm.scale
+                     : name == "bias" ? other.batch_norm.bias
+                     : name == "mean" ? other.batch_norm.mean
+                                      : other.batch_norm.variance;
+    changed[1] += 0.5;
+    const ProofResult result = prove(folded.before(), other.before());
+    ASSERT_EQ(result.unexplained.size(), 1U) << name;
+    EXPECT_EQ(result.unexplained[0].name, "bn_" + name);
+    EXPECT_NE(result.unexplained[0].text.find("'bn_" + name + "' differs (1 value"), std::string::npos) << result.unexplained[0].text;
+  }
+  Folded other = folded;
+  other.attributes = "<epsilon = 0.25>";
+  const ProofResult attribute = prove(folded.before(), other.before());
+  ASSERT_EQ(attribute.unexplained.size(), 1U);
+  EXPECT_EQ(attribute.unexplained[0].kind, Kind::attribute);
+  EXPECT_NE(attribute.unexplained[0].text.find("has another attribute 'epsilon'"), std::string::npos) << attribute.unexplained[0].text;
+  Folded weight = folded;
+  weight.weight[7] *= 2;
+  EXPECT_TRUE(names(prove(folded.before(), weight.before()), Kind::weight, "weight 'w' differs (1 value"));
+}
+
+TEST(ProofOfFold, WeightsOfAnotherTypeSayWhich) {
+  const Folded folded;
+  Folded half = folded;
+  half.input = "float16[1,6,9,9] x";
+  half.weight.type = DataType::float16;
+  for (Array* array : {&half.batch_norm.scale, &half.batch_norm.bias, &half.batch_norm.mean, &half.batch_norm.variance})
+    array->type = DataType::float16;
+  const ProofResult result = prove(folded.before(), half.before());
+  const auto typed =
+      std::ranges::count_if(result.unexplained, [](const Unexplained& entry) { return entry.type_a == "f32" && entry.type_b == "f16"; });
+  EXPECT_GE(typed, 5);
+  EXPECT_TRUE(std::ranges::any_of(
+      result.unexplained, [](const Unexplained& entry) { return entry.text == "weight 'w' is f16[4, 6, 3, 3], was f32[4, 6, 3, 3]"; }));
+}
+
 TEST(ProofOfFold, BatchNormDroppedWithoutFold) {
   const Folded folded;
   Example after("g (float[1,6,9,9] x) => (float[?,?,?,?] y) { y = Conv <kernel_shape = [3, 3]> (x, w) }");

@@ -79,7 +79,7 @@ TEST(ProofOfModel, OneBitOfAnyTensorIsNamed) {
     ProofOptions options;
     options.digests = false;
     const auto result = relayout::prove(*model, *Model::from_bytes(message.SerializeAsString()), options);
-    EXPECT_FALSE(result.proved) << tensor.name();
+    EXPECT_FALSE(result.proved && result.near_folds == 0) << tensor.name();
     if (result.near_folds == 1 && result.proved) {
       // The last bit of a folded number may be another one where the fold was evaluated in float32.
       EXPECT_LE(result.near_ulp, 1.6) << tensor.name();

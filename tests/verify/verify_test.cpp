@@ -76,6 +76,31 @@ TEST(Verify, V8RenamedOutputIsNamedAndHinted) {
   EXPECT_EQ(result.outputs[1].outcome, Outcome::same);
 }
 
+TEST(Verify, NanInBothIsRemarked) {
+  const auto make = [](const char* op_type) {
+    Network n(1);
+    n.input("x", {"1", "4"}).output("y", {"1", "4"});
+    n.floats("c", {4}, {1, std::nanf(""), 3, 4});
+    n.node(op_type, {"x"}, {"t"}), n.node("Add", {"t", "c"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = ran(make("Abs"), make("Abs"));
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_THAT(result.remarks, Contains(MatchesRegex("output 'y': [0-9]+ of [0-9]+ elements (is|are) NaN in both")));
+}
+
+TEST(Verify, OutputsThatAreDeclaredEmptyAreTheSame) {
+  const auto make = [](const char* op_type, const char* rows) {
+    Network n(1);
+    n.input("x", {"3", "4"}).output("y", {rows, "4"});
+    n.integers("zero", {1}, {0});
+    n.node("Slice", {"x", "zero", "zero"}, {"t"}), n.node(op_type, {"t"}, {"y"});
+    return n;
+  };
+  EXPECT_EQ(verified(make("Relu", "0"), make("Abs", "0")).outcome, Outcome::same);
+  EXPECT_EQ(verified(make("Relu", "N"), make("Abs", "N")).outcome, Outcome::inconclusive);
+}
+
 TEST(Verify, V9ExchangedOutputsAreHinted) {
   const auto make = [](const char* first, const char* second) {
     Network n(1);
