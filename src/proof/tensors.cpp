@@ -17,6 +17,7 @@
 #include "ops/constants.h"
 #include "proof/numbers.h"
 #include "proof/recompute.h"
+#include "relayout/proof.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

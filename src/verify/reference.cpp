@@ -2,6 +2,7 @@
 // are all measured against them, and no two models need to be in memory at once.
 #include "verify/reference.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -9,11 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "verify/compare.h"
 #include "verify/inputs/inputs.h"
+#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/session.h"
