@@ -147,6 +147,15 @@ struct LayerResult {
   std::string reason;
 };
 
+/// What a node of a quantized model loses when it is fed a's values, over the samples whose nodes were looked at.
+struct QuantizationLoss {
+  std::string node, op_type, tensor;  ///< of b
+  double snr = 0;                     ///< in dB, behind the node's quantizer
+  std::optional<double> expected;     ///< in dB: of rounding alone, where all scales are constant and everything rounded is found in a
+  std::optional<double> clipped;      ///< share of a's elements beyond the ends of the node's quantizer
+  std::string fault;                  ///< why it loses more than three times what is expected; empty: it does not
+};
+
 /// What the proof leaves unexplained, judged at its node with a's values.
 struct UnexplainedCheck {
   std::size_t entry = 0;      ///< of ProofResult::unexplained
@@ -180,6 +189,8 @@ struct VerifyResult {
   std::vector<UnexplainedCheck> checks;  ///< one for each unexplained difference that a node shows, unless the outputs differ
   /// Node by node, in the order of b: of a difference, or with VerifyOptions::layers. Without `layers` only nodes that differ are kept.
   std::vector<LayerResult> layers;
+  /// Where b quantizes what a does not: its nodes, first those that compute something else, then those that lose most.
+  std::vector<QuantizationLoss> losses;
   Outcome outcome = Outcome::same;
   std::string reason;  ///< of an outcome that no single output explains
   std::string defect;  ///< right as written, wrong optimized; or not deterministic: exit 70

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -265,10 +266,14 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
            " own (--layers)\n";
 }
 
+/// "12.3 dB"; what loses nothing has infinitely many.
+std::string decibels(double value) {
+  return std::isinf(value) && value > 0 ? "no loss" : format("%.1f dB", value);
+}
+
 /// "29.6 dB (worst sample 24.0 dB), cosine 0.9995, error/range 3.1e-02, top-1 100 %, top-5 98 %"
 std::string loss_text(const OutputComparison& output) {
   const Loss& loss = *output.loss;
-  const auto decibels = [](double value) { return std::isinf(value) && value > 0 ? std::string("no loss") : format("%.1f dB", value); };
   // Never 100 % of what is not all.
   const auto percent = [](double share) { return format("%.4g", share < 1 ? std::min(100 * share, 99.99) : 100.0) + " %"; };
   if (is_exact(output.type)) return percent(loss.match) + " equal";
@@ -277,6 +282,28 @@ std::string loss_text(const OutputComparison& output) {
   out += ", cosine " + format("%.6f", loss.cosine) + ", error/range " + scientific(loss.error);
   if (loss.top1) out += ", top-1 " + percent(*loss.top1);
   if (loss.top5) out += ", top-5 " + percent(*loss.top5);
+  return out;
+}
+
+/// The nodes that a quantized model loses most at, those first that compute something else.
+std::string losses_table(const VerifyResult& result, const ReportStyle& style) {
+  constexpr std::size_t kMostNodes = 5;
+  const std::size_t shown = style.verbose ? result.losses.size() : std::min(kMostNodes, result.losses.size());
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  const auto right = [](std::string text, Style of = Style::plain) { return Cell(std::move(text), of, Align::right); };
+  table.row(
+      {{"loss by node", Style::faint}, right("alone", Style::faint), right("expected", Style::faint), right("clipped", Style::faint), ""});
+  for (const QuantizationLoss& loss : std::span(result.losses).first(shown)) {
+    const Style of = !loss.fault.empty() ? Style::bad : Style::plain;
+    const bool clips = loss.clipped && *loss.clipped > 0;
+    table.row({{escape(loss.node) + " (" + escape(loss.op_type) + ")", of},
+               right(decibels(loss.snr), of),
+               right(loss.expected ? decibels(*loss.expected) : "–"),
+               right(clips ? format("%.2g", 100 * *loss.clipped) + " %" : "–"),
+               {loss.fault, of}});
+  }
+  std::string out = table.text();
+  if (shown < result.losses.size()) out += "  " + counted(static_cast<int64_t>(result.losses.size() - shown), "more node") + " (-v)\n";
   return out;
 }
 
@@ -322,6 +349,16 @@ Json layer_json(const LayerResult& layer) {
   out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor).set("local_floor_rms", layer.floor_rms);
   if (!layer.inside.empty()) out.set("inside", layer.inside);
   out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth_error).set("depth_floor", layer.depth_floor);
+  return out;
+}
+
+Json losses_json(const VerifyResult& result) {
+  Json out = Json::array();
+  for (const QuantizationLoss& loss : result.losses) {
+    Json entry = Json::object();
+    entry.set("node", loss.node).set("op", loss.op_type).set("tensor", loss.tensor).set("snr", loss.snr);
+    out.add(std::move(entry.set("expected_snr", loss.expected).set("clipped", loss.clipped).set("fault", loss.fault)));
+  }
   return out;
 }
 
@@ -558,7 +595,11 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
     }
   }
   add_checks(out, result, style);
-  add_divergence(out, result, style);
+  if (result.losses.empty()) {
+    add_divergence(out, result, style);
+  } else {
+    out += losses_table(result, style);
+  }
   const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth_error.has_value(); });
   if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
@@ -604,6 +645,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
     if (layer.outcome == Outcome::different && !first.is_object()) first = layer_json(layer);
   }
   out.set("first_divergence", std::move(first)).set("layers", std::move(layers));
+  if (!result.losses.empty()) out.set("losses", losses_json(result));
   out.set("outputs", std::move(outputs)).set("remarks", result.remarks).set("reference_run", result.reference_run);
   out.set("lossy", result.lossy).set("verdict", to_string(result.outcome)).set("reason", result.reason).set("defect", result.defect);
   out.set("exit_code", exit_code(result, allow_inconclusive));

@@ -36,6 +36,7 @@ struct Pair {
   OpenSession open;
   Steps* steps = nullptr;
   bool proved = false;                   ///< the files alone show that both compute the same
+  bool quantized = false;                ///< b quantizes what a does not, or to fewer bits
   bool narrow = false;                   ///< one of the two computes in 16 bits or fewer somewhere
   DataType grain = DataType::undefined;  ///< the narrow type that b computes in where a does not; undefined: none
 

@@ -67,4 +67,10 @@ inline constexpr double kSaturated = 0.99;
 /// Stored outputs of other programs in f32: error over the range that passes whatever the floor is.
 inline constexpr double kStoredMinimum = 1e-5;
 
+/// A node of a quantized model is at fault when it loses more than three times what rounding costs: what comes to that then has more than
+/// 3² − 1 times its energy.
+inline constexpr double kExcessLoss = 8;
+/// Better than this, in dB, is float32's own rounding and no loss by grids.
+inline constexpr double kFloatLoss = 100;
+
 }  // namespace relayout::rules

@@ -143,7 +143,8 @@ std::string find_coarser(Pair& pair, VerifyResult& result) {
   const QuantizedWork quantized = quantized_work(pair.b.model->graph());
   pair.narrow = a.coarsest != DataType::undefined || b.coarsest != DataType::undefined;
   std::string refused;
-  if (is_coarser(quantized, quantized_work(pair.a.model->graph()))) {
+  pair.quantized = is_coarser(quantized, quantized_work(pair.a.model->graph()));
+  if (pair.quantized) {
     result.lossy = describe(quantized);
     if (options.precision != DataType::undefined && !is_meant(quantized.bits, options)) refused = result.lossy;
   }
@@ -631,6 +632,8 @@ void execute(Pair& pair, VerifyResult& result) {
     }
   }
   for (OutputComparison& output : result.outputs) output.loss = loss_of(output);
+  const bool by_node = pair.quantized && !pair.options->outputs_only && candidate.rejection().empty();
+  if (by_node) result.losses = measure_quantization(pair, reference);
   if (candidate.rejection().empty()) apply_acceptance(pair.options->accept, result);
   refuse_coarser(pair, coarser, result);
   say_loss(pair, result);

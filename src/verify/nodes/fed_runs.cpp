@@ -292,6 +292,17 @@ void FedRuns::explain_steps() {
   }
 }
 
+void FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
+  const bool is_a = &side == task_->a;
+  const auto observer = [&](const Value& value, const Datum& datum) {
+    const Layer* const layer = is_a ? captured(value) : fed(value);
+    if (layer == nullptr || layer->apart || !is_measured(layer->type)) return;
+    const Datum reference = spill_.read(*layer->reference);
+    if (structural_difference(reference, datum).empty()) visitor(*layer, reference, datum);
+  };
+  execute(side, observer, std::move(edit));
+}
+
 void FedRuns::run_unfed(bool by_depth) {
   execute(*task_->b, [&](const Value& value, const Datum& datum) {
     Layer* const layer = fed(value);

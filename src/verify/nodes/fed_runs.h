@@ -60,6 +60,11 @@ class FedRuns {
   void explain_steps();
   /// Runs b on its own values: how they go together with a's. `by_depth`: also how far a's values lie apart when its constants move.
   void run_unfed(bool by_depth);
+  /// Runs a side and hands over what its nodes make of values that are paired and compared by distance, beside a's. What the visitor
+  /// leaves in `datum` is what readers get.
+  using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;
+  using Edit = std::function<void(const std::string&, Tensor&)>;
+  void visit(const Side& side, const Visitor& visitor, Edit edit = {});
   /// Same or different, by the metrics and the floor at hand.
   void decide(Layer& layer) const;
   /// The coarser of a value's own type and what b computes in.
@@ -67,7 +72,6 @@ class FedRuns {
 
  private:
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
-  using Edit = std::function<void(const std::string&, Tensor&)>;
 
   void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
   void compare(Layer& layer, const Datum& datum);

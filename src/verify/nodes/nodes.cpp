@@ -20,6 +20,7 @@
 #include "verify/compare.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layer_comparison.h"
+#include "verify/nodes/quantization_losses.h"
 #include "verify/nodes/suspects.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
@@ -84,6 +85,13 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
     if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
   }
   return layers;
+}
+
+std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference) {
+  QuantizationLosses losses(pair.a.model->graph(), pair.b.model->graph());
+  const std::size_t samples = std::min<std::size_t>(rules::kLayerSamples, reference.samples().size());
+  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, pair.a, pair.b, reference, s));
+  return losses.worst_first();
 }
 
 std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {

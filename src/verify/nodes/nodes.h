@@ -18,6 +18,9 @@ enum class Feeding { exact, by_depth, shaken };
 [[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
                                                      const ProofResult* proof, Feeding feeding);
 
+/// What the nodes of a quantized b lose over the first samples, see QuantizationLosses.
+[[nodiscard]] std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference);
+
 /// The first node of a side whose result in a mode differs from the one as written by more than rounding, each fed the values as written.
 [[nodiscard]] std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
                                                      Mode mode);

@@ -1,0 +1,225 @@
+// Holds what each node of a quantized model loses against what rounding to its grids must cost.
+#include "verify/nodes/quantization_losses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/verify.h"
+#include "verify/compare.h"
+#include "verify/nodes/datum_pair.h"
+#include "verify/nodes/fed_runs.h"
+#include "verify/nodes/layers.h"
+#include "verify/nodes/quantizer.h"
+#include "verify/rules.h"
+
+namespace relayout {
+namespace {
+
+constexpr const char* kAnother = "another result than its steps give";
+
+bool is_read_by_quantizers(const Value& value) {
+  return !value.is_output() && !value.uses().empty() &&
+         std::ranges::all_of(value.uses(), [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; });
+}
+
+/// The QuantizeLinear behind which a value is dequantized, or that everything reads it through.
+const Node* quantizer_of(const Value& value) {
+  if (is_read_by_quantizers(value)) return value.uses().front().node;
+  const Node* const producer = value.producer();
+  if (producer == nullptr || !producer->is("DequantizeLinear") || producer->input(0) == nullptr) return nullptr;
+  const Node* const before = producer->input(0)->producer();
+  return before != nullptr && before->is("QuantizeLinear") ? before : nullptr;
+}
+
+/// The node that computes a value, in front of the quantizer that rounds it.
+const Node& maker_of(const Value& value) {
+  const Node* const quantizer = quantizer_of(value);
+  const bool behind = quantizer != nullptr && value.producer()->is("DequantizeLinear");
+  const Node* const before = behind && quantizer->input(0) != nullptr ? quantizer->input(0)->producer() : nullptr;
+  return before != nullptr ? *before : *value.producer();
+}
+
+void round(const Datum& datum, const std::optional<Quantizer>& grid, Quantizer::Ends ends) {
+  if (grid && datum.kind == Datum::Kind::tensor && datum.tensor) grid->round(datum.tensor, ends);
+}
+
+Datum rounded(const Datum& datum, const std::optional<Quantizer>& grid, Quantizer::Ends ends) {
+  Datum copy = copy_of(datum);
+  round(copy, grid, ends);
+  return copy;
+}
+
+}  // namespace
+
+QuantizationLosses::QuantizationLosses(const Graph& a, const Graph& b) : layers_(a, b), losses_(layers_.all().size()) {
+  for (const Value* const input : b.inputs()) {
+    auto grid = grid_of(*input);
+    if (grid && a.find(input->name()) != nullptr) inputs_.emplace(input->name(), *std::move(grid));
+  }
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    losses_[i].grid = grid_of(*layers_.all()[i].b);
+    pair_constants(layers_.all()[i]);
+  }
+  for (std::size_t i = 0; i < losses_.size(); ++i) losses_[i].expected_is_known = is_covered(layers_.all()[i]);
+}
+
+std::optional<Quantizer> QuantizationLosses::grid_of(const Value& value_of_b) {
+  const Node* const node = quantizer_of(value_of_b);
+  return node == nullptr ? std::nullopt : Quantizer::of(*node, constants_b_);
+}
+
+void QuantizationLosses::pair_constants(const Layer& layer) {
+  std::vector<const Node*> rest = layers_.region_in_a(layer);
+  for (const Node* const node : layers_.region_in_b(layer)) {
+    const auto is_same = [&](const Node* other) { return other->op_type() == node->op_type() && other->domain() == node->domain(); };
+    const auto found = std::ranges::find_if(rest, is_same);
+    if (found == rest.end()) continue;
+    const Node& original = **found;
+    rest.erase(found);
+    for (std::size_t i = 0; i < std::min(node->inputs().size(), original.inputs().size()); ++i) {
+      const Value *const constant = original.input(i), *const operand = node->input(i);
+      if (constant == nullptr || !constant->is_stored_constant() || operand == nullptr || operand->producer() == nullptr) continue;
+      const Node& dequantizer = *operand->producer();
+      if (!dequantizer.is("DequantizeLinear") || !dequantizer.input(0)->is_stored_constant()) continue;
+      const auto mine = constants_a_.find(*constant), integers = constants_b_.find(*dequantizer.input(0));
+      const bool suits = std::holds_alternative<Constant>(mine) && std::holds_alternative<Constant>(integers) &&
+                         std::get<Constant>(mine).dims == std::get<Constant>(integers).dims;
+      auto grid = suits ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
+      if (!grid) continue;
+      constants_.emplace(constant->name(), *std::move(grid));
+      paired_.insert(&dequantizer);
+    }
+  }
+  const auto goes_into_constants = [](const Node* node) { return has_trait(*node, Trait::affine) || has_trait(*node, Trait::multiplies); };
+  if (std::ranges::any_of(rest, goes_into_constants)) restructured_.insert(layer.b);
+}
+
+bool QuantizationLosses::is_covered(const Layer& layer) {
+  const auto has_grid = [&](const Value& value) {
+    const Layer* const fed = layers_.of_b(value);
+    if (fed != nullptr) return losses_[static_cast<std::size_t>(fed - layers_.all().data())].grid.has_value();
+    return value.is_input() && inputs_.contains(value.name());
+  };
+  const auto is_known = [&](const Node* node) {
+    if (node->is("QuantizeLinear")) return node == quantizer_of(*layer.b) || has_grid(*node->input(0));
+    if (!node->is("DequantizeLinear")) return !has_trait(*node, Trait::quantized) && !has_trait(*node, Trait::quantizes);
+    const Node* const before = node->input(0)->producer();
+    return paired_.contains(node) || (before != nullptr && before->is("QuantizeLinear"));
+  };
+  return !restructured_.contains(layer.b) && std::ranges::all_of(layers_.region_in_b(layer), is_known);
+}
+
+void QuantizationLosses::add(LayerTask task) {
+  task.inputs = [this, inputs = task.inputs] {
+    Inputs made = inputs();
+    for (auto& [name, datum] : made) {
+      const auto grid = inputs_.find(name);
+      if (input_ends_ && grid != inputs_.end()) datum = rounded(datum, grid->second, *input_ends_);
+    }
+    return made;
+  };
+  input_ends_.reset();
+  FedRuns runs(task, layers_);
+  runs.capture();
+  measure_b(runs, task);
+  measure_a(runs, task);
+}
+
+void QuantizationLosses::measure_b(FedRuns& runs, const LayerTask& task) {
+  runs.visit(*task.b, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
+    NodeLoss& loss = loss_of(layer);
+    const Datum made = rounded(datum, loss.grid, Quantizer::Ends::saturate);
+    loss.measured += measure(reference, made, layer.yardstick).sums;
+    if (loss.grid && reference.tensor) loss.beyond += loss.grid->count_beyond(contiguous(reference.tensor));
+    made_by_b_.insert_or_assign(&layer, spill_.write(made));
+    overwrite(datum, reference);
+  });
+}
+
+void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
+  const auto round_constant = [this](const std::string& name, Tensor& tensor) {
+    const auto grid = constants_.find(name);
+    if (grid != constants_.end()) round(Datum(tensor), grid->second, Quantizer::Ends::open);
+  };
+  const auto run = [&](Quantizer::Ends ends, const auto& look) {
+    input_ends_ = ends;
+    const auto visitor = [&](const Layer& layer, const Datum& reference, const Datum& datum) {
+      look(layer, reference, datum);
+      overwrite(datum, rounded(reference, loss_of(layer).grid, ends));
+    };
+    runs.visit(*task.a, visitor, round_constant);
+  };
+  run(Quantizer::Ends::open, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
+    NodeLoss& loss = loss_of(layer);
+    loss.expected += measure(reference, rounded(datum, loss.grid, Quantizer::Ends::open), layer.yardstick).sums;
+  });
+  run(Quantizer::Ends::saturate, [this](const Layer& layer, const Datum& /*reference*/, const Datum& datum) {
+    NodeLoss& loss = loss_of(layer);
+    const auto found = made_by_b_.find(&layer);
+    if (found == made_by_b_.end()) return;
+    const Datum within = rounded(datum, loss.grid, Quantizer::Ends::saturate), open = rounded(datum, loss.grid, Quantizer::Ends::open);
+    loss.squares_other += measure(within, spill_.read(found->second), layer.yardstick).sums.squares_error;
+    loss.squares_clipped += measure(open, within, layer.yardstick).sums.squares_error;
+  });
+}
+
+double QuantizationLosses::judge(const NodeLoss& loss, QuantizationLoss& one) {
+  if (!loss.expected_is_known || loss.expected.elements == 0) return 0;
+  one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLoss);
+  const double allowed = rules::kExcessLoss * loss.measured.squares_a * std::pow(10.0, -*one.expected / 10);
+  if (loss.squares_other > allowed) {
+    one.fault = kAnother;
+    return loss.squares_other / loss.measured.squares_a;
+  }
+  if (!(loss.squares_clipped > allowed)) return 0;
+  one.fault = "the ends of its range cut off more than its steps";
+  return loss.squares_clipped / loss.measured.squares_a;
+}
+
+std::vector<QuantizationLoss> QuantizationLosses::worst_first() const {
+  struct Ranked {
+    QuantizationLoss loss;
+    int group = 0;      ///< another result, a range that is too small, neither
+    double excess = 0;  ///< energy of the fault, relative to the value
+  };
+  std::vector<Ranked> ranked;
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    const NodeLoss& loss = losses_[i];
+    const Layer& layer = layers_.all()[i];
+    if (loss.measured.elements == 0 || !(loss.measured.squares_error > 0)) continue;
+    QuantizationLoss one;
+    const Node& node = maker_of(*layer.b);
+    one.node = node.name().empty() ? layer.b->name() : node.name();
+    one.op_type = node.op_type();
+    one.tensor = layer.b->name();
+    one.snr = signal_to_noise(loss.measured);
+    if (loss.grid) one.clipped = static_cast<double>(loss.beyond) / static_cast<double>(loss.measured.elements);
+    const double excess = judge(loss, one);
+    ranked.push_back({one, one.fault == kAnother ? 0 : one.fault.empty() ? 2 : 1, excess});
+  }
+  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+    if (a.group != b.group) return a.group < b.group;
+    return a.excess != b.excess ? a.excess > b.excess : a.loss.snr < b.loss.snr;
+  });
+  std::vector<QuantizationLoss> out;
+  for (Ranked& one : ranked) out.push_back(std::move(one.loss));
+  return out;
+}
+
+}  // namespace relayout

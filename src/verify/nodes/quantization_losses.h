@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "ops/constants.h"
+#include "relayout/graph.h"
+#include "relayout/verify.h"
+#include "verify/nodes/fed_runs.h"
+#include "verify/nodes/layers.h"
+#include "verify/nodes/quantizer.h"
+#include "verify/spill.h"
+
+namespace relayout {
+
+/// What the nodes of a quantized model lose, each fed the original's values. What rounding must cost them gives the original itself, its
+/// constants and operands rounded to the grids that the quantized model has for them, as if these had no ends. What its nodes make of
+/// operands that end where the grids do, b's nodes must make too: another scale than the integers were made with, or an operator that is
+/// gone, show as a difference between the two, and the ends themselves as what they cut off.
+class QuantizationLosses {
+ public:
+  QuantizationLosses(const Graph& a, const Graph& b);
+
+  /// Runs both models over one more sample.
+  void add(LayerTask task);
+  /// First the nodes that compute something else, then those whose range is too small, then the others, the worst first. Nodes that lose
+  /// nothing are left out.
+  [[nodiscard]] std::vector<QuantizationLoss> worst_first() const;
+
+ private:
+  struct NodeLoss {
+    std::optional<Quantizer> grid;   ///< that b rounds this value to
+    bool expected_is_known = false;  ///< everything that b rounds on the way from the values in front is known
+    LossSums measured, expected;
+    double squares_other = 0;    ///< Σ of squares by which b's node is another than a's with the same operands, constants and ends
+    double squares_clipped = 0;  ///< Σ of squares that the ends of the grid cut off
+    int64_t beyond = 0;          ///< elements of a that the grid does not reach
+  };
+  [[nodiscard]] std::optional<Quantizer> grid_of(const Value& value_of_b);
+  /// Finds the grids of a's constants in the region of a layer, by the operands of b's node of the same operator.
+  void pair_constants(const Layer& layer);
+  [[nodiscard]] bool is_covered(const Layer& layer);
+  [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[static_cast<std::size_t>(&layer - layers_.all().data())]; }
+  /// Sets what is expected of a node, and its fault; returns the energy of the fault, relative to the value.
+  static double judge(const NodeLoss& loss, QuantizationLoss& one);
+  void measure_b(FedRuns& runs, const LayerTask& task);
+  void measure_a(FedRuns& runs, const LayerTask& task);
+
+  Layers layers_;
+  Constants constants_a_, constants_b_;
+  std::vector<NodeLoss> losses_;                   ///< by layer
+  std::map<std::string, Quantizer> constants_;     ///< grids of a's constants, by name
+  std::map<std::string, Quantizer> inputs_;        ///< of a's inputs
+  std::unordered_set<const Node*> paired_;         ///< b's DequantizeLinears of constants that a has too
+  std::unordered_set<const Value*> restructured_;  ///< values of b made otherwise than a's: a normalization went into the weights
+  Spill spill_;
+  std::map<const Layer*, Spill::Stored> made_by_b_;
+  std::optional<Quantizer::Ends> input_ends_;  ///< how a's inputs are rounded in the run at hand; nothing: not at all
+};
+
+}  // namespace relayout
