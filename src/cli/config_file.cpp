@@ -3,7 +3,6 @@
 #include "cli/config_file.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

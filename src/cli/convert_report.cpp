@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
+#include "relayout/types.h"
 #include "report/fit.h"
 #include "report/json.h"
 #include "report/table.h"
