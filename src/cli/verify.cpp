@@ -131,6 +131,10 @@ std::vector<std::string> case_options(const Request& request, const Common& comm
   if (!request.precision.empty()) add("--precision", request.precision);
   for (const auto& [name, value] : request.inputs.dims) add("--dim", std::string(name).append("=").append(value));
   for (const auto& [name, value] : request.inputs.shapes) add("--shape", std::string(name).append("=").append(value));
+  for (const std::string& bound : request.accept) add("--accept", bound);
+  for (const auto& [a, b] : request.renames) add("--rename", std::string(a).append("=").append(b));
+  if (!request.match.empty()) add("--match", request.match);
+  add_flag("--allow-interface", options.allow_interface);
   add_flag("--proof", request.proof);
   add_flag("--strict", request.strict);
   add_flag("--outputs-only", options.outputs_only);
@@ -289,12 +293,10 @@ void declare_rules(OptionSet& options) {
                     "--allow-interface"},
                    {"--data"});
   // Of one pair of models only.
-  options.excludes(
-      {"--input", "--resize", "--mean", "--std", "--save-data", "--layers", "--accept", "--rename", "--match", "--allow-interface"},
-      {"--suite"});
+  options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
   // Of many pairs too.
   options.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
-                           "--precision", "--outputs-only"},
+                           "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
                           "--suite", "--against");
   // Of a run; the list is none.
   options.excludes({"--list"}, {"--resume",
@@ -322,6 +324,10 @@ void declare_rules(OptionSet& options) {
                                 "--proof",
                                 "--precision",
                                 "--outputs-only",
+                                "--accept",
+                                "--rename",
+                                "--match",
+                                "--allow-interface",
                                 "--allow-newer-opset"});
   // Of a run.
   options.excludes({"--proof"},

@@ -179,10 +179,10 @@ TEST(OptionPairs, OfInspect) {
 }
 
 TEST(OptionPairs, OfVerify) {
-  const Names one_pair = {"--input",  "--resize", "--mean",   "--std",   "--save-data",
-                          "--layers", "--accept", "--rename", "--match", "--allow-interface"};
-  const Names pairs = {"--samples",       "--shape",  "--dim",   "--io",        "--allow-inconclusive",
-                       "--run-identical", "--strict", "--proof", "--precision", "--outputs-only"};
+  const Names one_pair = {"--input", "--resize", "--mean", "--std", "--save-data", "--layers"};
+  const Names pairs = {
+      "--samples",      "--shape",  "--dim",    "--io",    "--allow-inconclusive", "--run-identical", "--strict", "--proof", "--precision",
+      "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"};
   const Names of_stored = {"--jobs",       "--timeout",   "--shard",  "--allow-empty", "--expected", "--list", "--case",
                            "--cases-from", "--durations", "--resume", "--cache",       "--suite",    "--null"};
   const Names suite = {"--jobs",       "--timeout",   "--shard",  "--allow-empty", "--expected", "--list", "--case",
@@ -213,6 +213,10 @@ TEST(OptionPairs, OfVerify) {
                              "--proof",
                              "--allow-inconclusive",
                              "--run-identical",
+                             "--accept",
+                             "--rename",
+                             "--match",
+                             "--allow-interface",
                              "--precision",
                              "--outputs-only",
                              "--allow-newer-opset"};

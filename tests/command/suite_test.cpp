@@ -113,6 +113,23 @@ TEST_F(SuiteCommand, ShardAutoSaysWhatItTook) {
   EXPECT_THAT(suite({}, {.environment = {{"CI_NODE_INDEX", "2"}, {"CI_NODE_TOTAL", "4"}}}).out, HasSubstr("6 of 6 cases passed"));
 }
 
+TEST_F(SuiteCommand, PairsWithOtherNames) {
+  fs::create_directory(folder_ / "o");
+  fs::create_directory(folder_ / "c");
+  const onnx::ModelProto original = load_model(folder_ / "net.onnx");
+  onnx::ModelProto model = original;
+  const std::string input = model.graph().input(0).name();
+  model.mutable_graph()->mutable_input(0)->set_name("other");
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    for (std::string& name : *node.mutable_input()) name = name == input ? "other" : name;
+  }
+  save_model(original, folder_ / "o/net.onnx");
+  save_model(model, folder_ / "c/net.onnx");
+  EXPECT_EQ(run({"verify", "--suite", "o", "--against", "c"}).code, 1);
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--rename", input + "=other"}).out, HasSubstr("1 of 1 case"));
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--match", "position"}).out, HasSubstr("1 of 1 case"));
+}
+
 TEST_F(SuiteCommand, PairsOfTwoTrees) {
   fs::create_directories(folder_ / "o/v");
   fs::create_directories(folder_ / "c/v");
@@ -129,6 +146,11 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
   EXPECT_THAT(result.out, HasSubstr("bad.onnx   failed"));
   EXPECT_THAT(result.out, HasSubstr("2 of 3 cases passed · 1 failed"));
   EXPECT_THAT(read_file(folder_ / "r.xml"), HasSubstr("--suite o --against c"));
+  // A loss that the options take, and one that they do not.
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--accept", "snr=-200"}).out,
+              HasSubstr("3 of 3 cases passed"));
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--accept", "snr=60,cosine=0.99"}).out,
+              HasSubstr("2 of 3 cases"));
   // Without a counterpart there is no verdict "same".
   fs::remove(folder_ / "c/good.cl.onnx");
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c"}).out, HasSubstr("no 'good.cl.onnx' to be judged by it"));
