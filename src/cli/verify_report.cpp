@@ -89,7 +89,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   table.row(std::move(cells));
   if (output.outcome != Outcome::same && !output.reason.empty()) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
-  } else if (output.ratio > kRemarkable) {
+  } else if (output.outcome == Outcome::same && output.ratio > kRemarkable) {
     table.line(output.least_bound ? "  within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) +
                                         ": 5 × floor is less"
                                   : "  within the bound of 5 × floor, but above what correct evaluations usually differ by");

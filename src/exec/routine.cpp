@@ -27,6 +27,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/recycler.h"
+#include "layout/cost.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

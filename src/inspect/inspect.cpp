@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "exec/measured_costs.h"
 #include "inspect/macs.h"
+#include "layout/cost.h"
 #include "layout/permutation.h"
 #include "layout/shapes.h"
 #include "layout/sizes.h"
@@ -31,7 +32,6 @@
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
-#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 

@@ -13,6 +13,7 @@
 #include "base/indexed.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
+#include "layout/cost.h"
 #include "layout/layout_graph.h"
 #include "layout/plan.h"
 #include "layout/ports.h"

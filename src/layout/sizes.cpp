@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/nearest_word.h"
-#include "base/positions.h"
 #include "base/text.h"
 #include "layout/permutation.h"
 #include "ops/op.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/model_builder.h"
+#include "model/origin.h"
 #include "relayout/graph.h"
 
 namespace relayout {

@@ -30,6 +30,7 @@
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 

@@ -5,10 +5,13 @@
 #include <string>
 
 #include "cli/report.h"
+#include "cli/verify_html.h"
+#include "cli/verify_junit.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "report/json.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 namespace {
@@ -65,6 +68,22 @@ VerifyResult different() {
   metrics.value_a = 2.07;
   metrics.value_b = 2.31;
   return result;
+}
+
+TEST(VerifyReport, ALossThatIsAcceptedIsNotCalledRounding) {
+  VerifyResult result = different();
+  result.outcome = result.outputs.front().outcome = result.outputs.front().samples.front().outcome = Outcome::accepted;
+  result.reason = "40.0 dB, top-1 100 %";
+  result.outputs.front().reason.clear();
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text, HasSubstr("accepted   40.0 dB, top-1 100 %"));
+  EXPECT_THAT(text, HasSubstr("exit 0"));
+  EXPECT_THAT(text, Not(HasSubstr("within the bound")));
+  EXPECT_EQ(verify_json(result, false).find("verdict")->text(), "accepted");
+  EXPECT_EQ(verify_json(result, false).find("exit_code")->number(), 0);
+  EXPECT_THAT(verify_html(result, false), HasSubstr("accepted"));
+  const JunitSuite suite = junit_suite(result, false);
+  for (const JunitCase& one : suite.cases) EXPECT_EQ(one.status, JunitCase::Status::passed) << one.name;
 }
 
 TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {

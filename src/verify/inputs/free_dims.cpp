@@ -142,11 +142,12 @@ void FreeDims::add_input(const Port& whole, const InputUse& use) {
     const bool image = (use.role == InputRole::image || use.role == InputRole::bytes) && rank >= 3;
     if (symbol.find('+') != std::string::npos) {
       free.kind = Kind::sum;
+      // NOLINTNEXTLINE(bugprone-branch-clone): what a name says comes before what a place says
     } else if (contains_any(name, {"batch"}) || is_any(name, {"n", "b", "bs", "nb"})) {
       free.kind = Kind::batch;
     } else if (contains_any(name, {"seq", "len", "time", "token", "step", "frame", "past"}) || is_any(name, {"t", "l", "s"})) {
       free.kind = Kind::sequence;
-    } else if (axis == 0) {  // NOLINT(bugprone-branch-clone): after what names say
+    } else if (axis == 0) {
       free.kind = Kind::batch;
     } else if (axis >= 2 && rank <= 5 && (image || contains_any(name, {"height", "width", "depth"}) || is_any(name, {"h", "w", "d"}))) {
       free.kind = Kind::spatial;

@@ -16,9 +16,9 @@
 
 #include "ops/loops/dtypes.h"
 #include "relayout/error.h"
+#include "relayout/inputs.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/inputs/port.h"
 
 // The decoders of stb (https://github.com/nothings/stb), without file access: bytes come from memory.
