@@ -8,14 +8,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <vector>
 
 #include "model/attributes.h"
 #include "model/walk.h"
 #include "ops/element_types.h"
-#include "ops/op.h"
 #include "ops/op_signature.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/noise.h"

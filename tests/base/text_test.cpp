@@ -25,7 +25,7 @@ TEST(Text, EscapeKeepsBothEndsOfTwoHundredCharacters) {
   for (int i = 0; i < 100; ++i) half += "ü";
   EXPECT_EQ(escape(half + half), half + half);
   EXPECT_EQ(escape(half + "xx" + half), half + "…" + half);
-  EXPECT_EQ(escape(half + half + "/conv\n"), half + "…" + half.substr(2 * 6) + "/conv\\x0a");
+  EXPECT_EQ(escape(half + half + "/conv\n"), half + "…" + half.substr(12) + "/conv\\x0a");
 }
 
 TEST(Text, Quote) {

@@ -103,8 +103,7 @@ TEST(ConfigFile, WhatIsNoTomlIsRefusedWithItsLine) {
                                  "x = True",
                                  "a b = 1",
                                  "x = {a = 1}",
-                                 "\xEF\xBB\xBF"
-                                 "x = 1"}) {
+                                 "\xEF\xBB\xBFx = 1"}) {
     EXPECT_THAT(complaint("seed = 1\n" + line + "\n"), StartsWith("c.toml:")) << line;
   }
   EXPECT_THAT(complaint("seed = 1\nlayout = keep\n"),

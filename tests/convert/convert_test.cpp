@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using test::conv_batch_norm;
 using test::float_tensor;
-using test::read_file;
 using test::save_model;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -23,8 +23,6 @@
 namespace relayout {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int64_t kPage = 4096;
 
 /// One record of external data.
