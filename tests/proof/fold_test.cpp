@@ -235,6 +235,48 @@ TEST(ProofOfFold, FoldsInSinglePrecisionAreNear) {
   }
 }
 
+TEST(ProofOfFold, NearWeightsAreCountedInTheirOwnSpacings) {
+  // Weights at every binade and at its ends, zeros and subnormal ones among them, each moved by so many neighbours. Distances are those of
+  // exact products; what a BatchNormalization folded in float32 may cost is 4.5 roundings of 2^-24.
+  int near = 0;
+  for (int moved = -9; moved <= 9; ++moved) {
+    Folded folded;
+    for (std::size_t i = 0; i < folded.weight.size(); ++i) {
+      const double size = std::ldexp(i % 3 == 0 ? 1.0 : 1 + 0.001 * static_cast<double>(i), static_cast<int>(i % 53) - 40);
+      folded.weight[i] = i % 7 == 0 ? 0 : i == 100 ? 0x1p-140 : rounded(i % 2 == 0 ? size : -size, DataType::float32);
+    }
+    Array stored = folded.folded_weight();
+    int64_t beyond = 0;
+    long double most = 0;
+    for (std::size_t i = moved == 0 ? stored.size() : 0; i < stored.size(); i += 5) {
+      auto value = static_cast<float>(stored[i]);
+      if (std::abs(moved) < 3 && std::abs(value) < 0x1p-126F) continue;
+      for (int k = 0; k < std::abs(moved); ++k) value = std::nextafter(value, moved > 0 ? INFINITY : -INFINITY);
+      stored[i] = static_cast<double>(value);
+      const long double exact = static_cast<long double>(folded.weight[i]) * static_cast<long double>(folded.batch_norm.factor(i / 54));
+      const long double off = std::abs(static_cast<long double>(value) - exact);
+      const float neighbour = std::nextafter(value, exact > static_cast<long double>(value) ? INFINITY : -INFINITY);
+      const long double spacing = std::abs(static_cast<long double>(neighbour) - static_cast<long double>(value));
+      if (off <= 0.501L * spacing) continue;
+      if (off <= 4.5L * 0x1p-24L * std::abs(exact)) {
+        most = std::max(most, off / spacing);
+      } else {
+        ++beyond;
+      }
+    }
+    const ProofResult result = prove(folded.before(), folded.after(stored, folded.folded_bias()));
+    if (beyond > 0) {
+      ASSERT_FALSE(result.unexplained.empty()) << moved;
+      EXPECT_EQ(result.unexplained[0].values, beyond) << moved;
+      continue;
+    }
+    ++near;
+    EXPECT_TRUE(result.proved) << moved;
+    EXPECT_NEAR(result.near_ulp, static_cast<double>(most), 1e-6) << moved;
+  }
+  EXPECT_GE(near, 3);
+}
+
 TEST(ProofOfFold, OnlyFoldsMayBeNear) {
   // Nothing is folded: a weight that differs is another weight.
   const Array weight = normal("w", {4, 6, 3, 3});
