@@ -18,8 +18,8 @@ struct ConfigEntry {
   std::string place = {};                ///< "FILE:LINE"
 };
 
-/// Reads TOML as far as options need it: tables that are named after `commands`, and strings, decimal numbers, booleans and arrays of
-/// these as values. Error{usage} "FILE:LINE: …" for everything else, for what is not TOML, and for keys and tables that are there twice.
+/// Reads TOML: tables that are named after `commands`, and strings, numbers, booleans and arrays of these as values; those of all commands
+/// first. Error{usage} "FILE:LINE: …" for other values and for what is not TOML.
 [[nodiscard]] std::vector<ConfigEntry> parse_config(std::string_view text, const std::string& path, std::span<const std::string> commands);
 
 }  // namespace relayout::cli
