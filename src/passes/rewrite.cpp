@@ -70,7 +70,9 @@ class Driver {
     candidates_[number].is_seen = true;
     const std::string place = std::string(context_.pass) + " at node " + node.label();  // a rewrite may take the node's outputs
     try {
-      AnyMatch found = is_excluded(node, context_.options) ? AnyMatch(Skip{Reason::excluded, {}}) : match_(node);
+      AnyMatch found = match_(node);
+      // What is no candidate is not left out either.
+      if (is_excluded(node, context_.options) && !std::holds_alternative<NotApplicable>(found)) found = Skip{Reason::excluded, {}};
       context_.skipped.erase(&node);
       if (auto* const skip = std::get_if<Skip>(&found)) {
         refuse(number, *skip);

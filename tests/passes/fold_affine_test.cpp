@@ -1,10 +1,12 @@
 // Affines per channel.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/types.h"
 #include "support/fold_models.h"
@@ -13,6 +15,9 @@
 
 namespace relayout::test {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 class FoldAffine : public ::testing::TestWithParam<FoldCase> {};
 
@@ -199,6 +204,19 @@ TEST(FoldAffine, F110OverflowOnTheWayIsNone) {
   TextModel before(conv("d = Mul (c, k)  y = Mul (d, l)", "float[4,1,1] k = {60000.0,1.0,1.0,1.0}, float l = {0.00006}"));
   before.cast(DataType::float16).set("W", std::vector<double>(108, 4.0));
   EXPECT_EQ(run(kFolds, before).count("Mul"), 0);
+}
+
+TEST(FoldAffineSelection, WhatIsNoCandidateIsNotLeftOutEither) {
+  // A residual sum, the product of a gate, and an affine.
+  const TextModel before =
+      TextModel(conv("r = Conv (x, V)  d = Add (c, r)  e = Sigmoid (d)  f = Mul (d, e)  h = Conv (f, U)  y = Mul (h, k)",
+                     "float[4,3,3,3] V, float[4,4,1,1] U, float[4,1,1] k"))
+          .name_nodes();
+  PassOptions options;
+  options.only = {"none"};
+  const PassResult result = run({"fold-affine"}, before, options);
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::excluded)) << result.details();
+  EXPECT_THAT(result.details(), HasSubstr("Mul_6: skipped excluded"));
 }
 
 }  // namespace
