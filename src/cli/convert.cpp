@@ -227,15 +227,17 @@ int convert_one(const Request& request, const Common& common, const Job& job, Co
     options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
     result = convert(job.input, job.output, options);
   }
+  const int code = exit_code(result, request.options);
+  // A result belongs to the files that were read, not to those that took their place meanwhile.
+  const bool is_kept = key && code == 0 && result.written && cache->key_of(job.input, job.output) == key;
+  Json report = common.json || is_kept ? convert_json(result) : Json();
+  if (is_kept) cache->store(*key, result, report);
   if (common.json) {
-    documents.add(convert_json(result));
+    documents.add(std::move(report));
   } else {
     print_result(request, common, job, result);
   }
   print_refusal(request, job, result, common.verbose);
-  const int code = exit_code(result, request.options);
-  // A result belongs to the files that were read, not to those that took their place meanwhile.
-  if (key && code == 0 && result.written && cache->key_of(job.input, job.output) == key) cache->store(*key, result, convert_json(result));
   return code;
 }
 
@@ -361,8 +363,8 @@ void declare_report(OptionSet& options, Request& request) {
 void declare_rules(OptionSet& options) {
   options.excludes({"--output"}, {"--out-dir", "--in-place"});
   options.excludes({"--in-place"}, {"--out-dir"});
-  // Their results are not files that a later run finds as they were, or depend on files beside the model.
-  options.excludes({"--cache"}, {"--in-place", "--dry-run", "--share-data", "--list", "--list-passes"});
+  options.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
+  options.excludes({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
   options.needs({"--suite"}, {"--out-dir", "--list"});
   options.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
   options.needs({"--null"}, {"--list"});
@@ -370,39 +372,39 @@ void declare_rules(OptionSet& options) {
   options.needs({"--io-precision"}, {"--precision"});
   options.needs({"--dim", "--shape"}, {"--verify", "--emit"});
   options.needs({"--when"}, {"--emit"});
-  options.excludes({"--verify"}, {"--io-precision"});
-  // Named passes are all that runs; these pick passes.
-  options.excludes({"--pass"}, {"--simplify", "--fold", "--skip"});
+  options.excludes({"--verify"}, {"--io-precision"}, "inputs of another type cannot be given the same values");
+  options.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
   options.excludes({"--list-passes"}, {"--out-dir"});
-  // Lists convert nothing.
-  options.excludes({"--list-passes", "--list"}, {"--output",
-                                                 "--in-place",
-                                                 "--verify",
-                                                 "--dry-run",
-                                                 "--pass",
-                                                 "--skip",
-                                                 "--simplify",
-                                                 "--fold",
-                                                 "--layout",
-                                                 "--io",
-                                                 "--emit",
-                                                 "--when",
-                                                 "--precision",
-                                                 "--io-precision",
-                                                 "--include-1d",
-                                                 "--only",
-                                                 "--exclude",
-                                                 "--freeze",
-                                                 "--require-all-folded",
-                                                 "--dim",
-                                                 "--shape",
-                                                 "--format",
-                                                 "--output-format",
-                                                 "--external-data",
-                                                 "--share-data",
-                                                 "--allow-newer-opset",
-                                                 "--sync",
-                                                 "--stamp"});
+  options.excludes({"--list-passes", "--list"},
+                   {"--output",
+                    "--in-place",
+                    "--verify",
+                    "--dry-run",
+                    "--pass",
+                    "--skip",
+                    "--simplify",
+                    "--fold",
+                    "--layout",
+                    "--io",
+                    "--emit",
+                    "--when",
+                    "--precision",
+                    "--io-precision",
+                    "--include-1d",
+                    "--only",
+                    "--exclude",
+                    "--freeze",
+                    "--require-all-folded",
+                    "--dim",
+                    "--shape",
+                    "--format",
+                    "--output-format",
+                    "--external-data",
+                    "--share-data",
+                    "--allow-newer-opset",
+                    "--sync",
+                    "--stamp"},
+                   "lists convert nothing");
 }
 
 std::function<int()> prepare(OptionSet& options, const Common& common) {
