@@ -141,6 +141,7 @@ struct OptionSet::Impl {
     std::vector<std::string> names, others;
     bool excludes = false;
     std::string unless = {};  ///< an option that lifts the rule
+    std::string reason = {};
   };
   std::vector<Rule> rules;
 
@@ -431,7 +432,8 @@ void OptionSet::Impl::check_rules() const {
       if (!given(name)) continue;
       const auto other = std::ranges::find_if(rule.others, given);
       if (rule.excludes && other != rule.others.end() && *other != name) {
-        usage(name + " and " + *other + " exclude each other" + (rule.unless.empty() ? "" : " without " + rule.unless));
+        usage(name + " and " + *other + " exclude each other" + (rule.unless.empty() ? "" : " without " + rule.unless) +
+              (rule.reason.empty() ? "" : ": " + rule.reason));
       }
       if (rule.excludes || other != rule.others.end()) continue;
       std::string list;
@@ -447,8 +449,9 @@ void OptionSet::needs(std::initializer_list<std::string_view> names, std::initia
   impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, false, {}});
 }
 
-void OptionSet::excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others) {
-  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, true, {}});
+void OptionSet::excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others,
+                         std::string_view reason) {
+  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, true, {}, std::string(reason)});
 }
 
 void OptionSet::excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless) {

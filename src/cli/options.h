@@ -55,8 +55,9 @@ class OptionSet {
   // What has no effect is refused: rules over what the command line gives. A configuration file may hold options for other calls.
   /// Each of `names` does something only together with one of `others`.
   void needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
-  /// None of `names` goes with any of `others`.
-  void excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
+  /// None of `names` goes with any of `others`; the message ends with `reason`, where the names alone do not tell it.
+  void excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others,
+                std::string_view reason = {});
   /// The same, but not where the command line gives `unless`.
   void excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless);
   /// Whether the command line gives the option, by any of its names.

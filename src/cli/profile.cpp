@@ -2,10 +2,10 @@
 #include "relayout/profile.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -197,31 +197,34 @@ int run_pair(const Request& request, const Common& common, const Setting& settin
   return exit_code(result, gate);
 }
 
-/// What is of one model in one setting alone.
-void check_single(const Request& request, bool is_pair, bool is_sweep) {
-  const std::array files = {&request.csv, &request.markdown, &request.trace, &request.stacks, &request.annotated};
-  const bool has_files = request.reference_columns || std::ranges::any_of(files, [](const std::string* file) { return !file->empty(); });
-  if (is_sweep && !request.html.empty()) fail(ErrorKind::usage, "--html is of one setting of --threads and --dim");
+/// Options that would do nothing with this number of models and settings.
+void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
+  using Names = std::initializer_list<std::string_view>;
+  const auto refuse = [&](Names names, const char* why) {
+    for (const std::string_view name : names) {
+      if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + why);
+    }
+  };
+  const Names of_one = {"--csv", "--markdown", "--trace", "--stacks", "--annotate", "--reference-columns"};
+  if (!is_pair) refuse({"--fail-on-slowdown", "--clock"}, " is of two models");
   if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
-  if (!is_pair && (!request.slowdown.empty() || !request.clock.empty())) {
-    fail(ErrorKind::usage, "--fail-on-slowdown and --clock are of two models");
+  if (is_pair) {
+    refuse({"--until"}, " is of one model; --repeat N makes N pairs");
+    refuse({"--only", "--exclude", "--sort"}, " is of one model");
+    refuse(of_one, " is of one model");
   }
-  if (is_pair && !request.until.empty()) fail(ErrorKind::usage, "--until is of one model; --repeat N makes N pairs");
-  if ((is_pair || is_sweep) && has_files) {
-    fail(ErrorKind::usage, std::string("--csv, --markdown, --trace, --stacks, --annotate and --reference-columns are of one model") +
-                               (is_sweep ? " in one setting of --threads and --dim" : ""));
-  }
-  if (is_pair && !(request.table.only.empty() && request.table.exclude.empty())) {
-    fail(ErrorKind::usage, "--only and --exclude are of one model");
+  if (is_sweep) {
+    refuse(of_one, " is of one setting of --threads and --dim");
+    refuse({"--html", "--by", "--top", "--sort", "--only", "--exclude"}, " is of one setting of --threads and --dim");
   }
 }
 
-int run(Request& request, const Common& common) {
+int run(Request& request, const Common& common, const OptionSet& options) {
   read_words(request, !common.verbose);
   destinations_of(request).check(common.json);
   const std::vector<Setting> settings = settings_of(request);
   const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
-  check_single(request, is_pair, is_sweep);
+  check_options(options, is_pair, is_sweep);
   Progress progress(!common.quiet);
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   if (is_pair) return run_pair(request, common, settings.front(), progress);
@@ -282,7 +285,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.excludes({"--repeat"}, {"--until"});
   options.excludes({"--repeat"}, {"--max-time"});
   options.excludes({"--reference-columns"}, {"--by", "--json"});
-  return [request, &common] { return run(*request, common); };
+  return [request, &common, &options] { return run(*request, common, options); };
 }
 
 }  // namespace

@@ -286,12 +286,12 @@ void declare_rules(OptionSet& options) {
   options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
   options.excludes({"--against"}, {"--mode", "--reference"});
   // Of two models only.
-  options.excludes({"--samples",        "--input",        "--shape",     "--dim",    "--resize",
-                    "--mean",           "--std",          "--save-data", "--io",     "--allow-inconclusive",
-                    "--run-identical",  "--layers",       "--html",      "--strict", "--proof",
-                    "--precision",      "--outputs-only", "--accept",    "--rename", "--match",
-                    "--allow-interface"},
-                   {"--data"});
+  options.excludes(
+      {"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
+      "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
+  options.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
+                    "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
+                   {"--data"}, "--data holds one model against stored outputs");
   // Of one pair of models only.
   options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
   // Of many pairs too.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "relayout/error.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::cli {
 namespace {
@@ -23,6 +25,8 @@ struct Table {
   std::map<std::string, std::string> values;     ///< of options that take one
   std::map<std::string, Words> companions;       ///< what an option needs beside it
   std::vector<std::pair<Names, Names>> refused;  ///< none of the left with any of the right
+  Names never = {};                              ///< none of these with these models
+  bool runs = false;                             ///< the rules are known only when the command runs; its models do not exist
 };
 
 /// The options of a command but for those of all commands.
@@ -37,16 +41,24 @@ Names options_of(const Command& command) {
   return out;
 }
 
-bool is_refused(const Command& command, const Words& words) {
-  OptionSet options(command.name, "", "", "");
+bool is_refused(const Table& table, const Words& words) {
+  OptionSet options(table.command->name, "", "", "");
   const Common common;
-  const auto run = command.prepare(options, common);
+  const auto run = table.command->prepare(options, common);
+  bool json = false;  // of all commands
+  options.flag("--json", json, "");
   options.finish();
   try {
     (void)options.parse(words);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
     return true;
+  }
+  if (!table.runs) return false;
+  try {
+    (void)run();
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::usage;
   }
   return false;
 }
@@ -58,8 +70,12 @@ void add(Words& words, const Table& table, const std::string& option) {
   if (value != table.values.end()) words.push_back(value->second);
 }
 
+bool has(const Names& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 bool is_listed(const Table& table, const std::string& a, const std::string& b) {
-  const auto has = [](const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  if (has(table.never, a) || has(table.never, b)) return true;
   return std::ranges::any_of(table.refused, [&](const auto& entry) {
     return (has(entry.first, a) && has(entry.second, b)) || (has(entry.first, b) && has(entry.second, a));
   });
@@ -88,11 +104,12 @@ void expect_table(const Table& table) {
   for (std::size_t i = 0; i < options.size(); ++i) {
     for (std::size_t k = i + 1; k < options.size(); ++k) {
       const std::string &a = options[i], &b = options[k];
+      if (has(table.models, a) || has(table.models, b)) continue;
       Words words = table.models;
       add(words, table, a);
       add(words, table, b);
       complete(words, table, a, b);
-      EXPECT_EQ(is_refused(*table.command, words), is_listed(table, a, b)) << table.command->name << ": " << a << " with " << b;
+      EXPECT_EQ(is_refused(table, words), is_listed(table, a, b)) << table.command->name << ": " << a << " with " << b;
     }
   }
 }
@@ -100,14 +117,15 @@ void expect_table(const Table& table) {
 /// Alone, an option that needs another is refused.
 void expect_companions(const Table& table) {
   for (const auto& [option, companions] : table.companions) {
+    if (has(table.never, option)) continue;
     Words words = table.models;
     add(words, table, option);
-    EXPECT_TRUE(is_refused(*table.command, words)) << option;
+    EXPECT_TRUE(is_refused(table, words)) << option;
     for (const std::string& companion : companions) {
       Words both = words;
       add(both, table, companion);
       complete(both, table, companion, companion);
-      EXPECT_FALSE(is_refused(*table.command, both)) << option << " with " << companion;
+      EXPECT_FALSE(is_refused(table, both)) << option << " with " << companion;
     }
   }
 }
@@ -269,6 +287,137 @@ TEST(OptionPairs, OfVerify) {
                      {{"--proof"}, running}}};
   expect_table(table);
   expect_companions(table);
+}
+
+/// `relayout profile` with these models and words.
+Table table_of_profile(const test::TemporaryFolder& folder, Words models) {
+  const auto file = [&](const char* name) { return (folder / name).string(); };
+  return {&kProfile,
+          std::move(models),
+          {{"--repeat", "1"},
+           {"--until", "5%"},
+           {"--max-time", "1"},
+           {"--mode", "reference"},
+           {"--threads", "1"},
+           {"--fail-on-slowdown", "5%"},
+           {"--clock", "wall"},
+           {"--seed", "1"},
+           {"--input", "x=a.npy"},
+           {"--shape", "x=1"},
+           {"--dim", "N=1"},
+           {"--resize", "8"},
+           {"--mean", "0.5"},
+           {"--std", "0.5"},
+           {"--by", "op"},
+           {"--top", "3"},
+           {"--sort", "order"},
+           {"--only", "x"},
+           {"--exclude", "y"},
+           {"--csv", file("t.csv")},
+           {"--markdown", file("t.md")},
+           {"--html", file("t.html")},
+           {"--trace", file("t.json")},
+           {"--trace-names", "node"},
+           {"--stacks", file("t.txt")},
+           {"--annotate", file("t.onnx")}},
+          {{"--strict", {"--fail-on-slowdown"}},
+           {"--trace-names", {"--trace"}},
+           {"--resize", {"--input"}},
+           {"--mean", {"--input"}},
+           {"--std", {"--input"}}},
+          {{{"--repeat"}, {"--until", "--max-time"}}, {{"--reference-columns"}, {"--by"}}},
+          {},
+          true};
+}
+
+const Names kOfOneProfile = {"--csv", "--markdown", "--trace", "--trace-names", "--stacks", "--annotate", "--reference-columns"};
+
+TEST(OptionPairs, OfProfile) {
+  const test::TemporaryFolder folder;
+  Table table = table_of_profile(folder, {"a.onnx"});
+  table.never = {"--fail-on-slowdown", "--strict", "--clock"};
+  expect_table(table);
+  expect_companions(table);
+}
+
+TEST(OptionPairs, OfProfileOfTwoModels) {
+  const test::TemporaryFolder folder;
+  Table table = table_of_profile(folder, {"a.onnx", "b.onnx"});
+  table.never = kOfOneProfile;
+  table.never.insert(table.never.end(), {"--until", "--only", "--exclude", "--sort"});
+  expect_table(table);
+  expect_companions(table);
+}
+
+TEST(OptionPairs, OfProfileInSeveralSettings) {
+  const test::TemporaryFolder folder;
+  Table table = table_of_profile(folder, {"a.onnx", "--threads", "1,2"});
+  table.never = kOfOneProfile;
+  table.never.insert(table.never.end(),
+                     {"--fail-on-slowdown", "--strict", "--clock", "--html", "--by", "--top", "--sort", "--only", "--exclude"});
+  expect_table(table);
+  expect_companions(table);
+}
+
+Table table_of_diff(const test::TemporaryFolder& folder, Words files) {
+  const auto file = [&](const char* name) { return (folder / name).string(); };
+  return {&kDiff,
+          std::move(files),
+          {{"--ignore", "metadata"},
+           {"--profiles", "p.json,q.json"},
+           {"--steps", "1"},
+           {"--names", "op"},
+           {"--fail-on", "slower:5%"},
+           {"--junit", file("t.xml")},
+           {"--top", "3"},
+           {"--min-us", "1"},
+           {"--only", "x"},
+           {"--exclude", "y"},
+           {"--csv", file("t.csv")},
+           {"--markdown", file("t.md")},
+           {"--html", file("t.html")}},
+          {{"--strict", {"--fail-on"}}, {"--allow-different-machine", {"--fail-on"}}, {"--junit", {"--fail-on", "--exit-code"}}},
+          {{{"--exit-code"}, {"--fail-on", "--strict", "--allow-different-machine"}}},
+          {},
+          true};
+}
+
+TEST(OptionPairs, OfDiffOfModels) {
+  const test::TemporaryFolder folder;
+  Table table = table_of_diff(folder, {"a.onnxtxt", "b.onnxtxt"});
+  table.values["--fail-on"] = "changed";
+  table.never = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us", "--strict"};
+  expect_table(table);
+  expect_companions(table);
+}
+
+TEST(OptionPairs, OfDiffOfTraces) {
+  const test::TemporaryFolder folder;
+  for (const char* const name : {"a.json", "b.json"}) std::ofstream(folder / name) << "not yet";
+  Table table = table_of_diff(folder, {(folder / "a.json").string(), (folder / "b.json").string()});
+  table.never = {"--ignore", "--profiles", "--allow-newer-opset"};
+  expect_table(table);
+  expect_companions(table);
+}
+
+Table table_of_report(const test::TemporaryFolder& folder, const char* action) {
+  const auto file = [&](const char* name) { return (folder / name).string(); };
+  return {
+      &kReport,
+      {action, "none.json"},
+      {{"--cases-from", "f"}, {"--expected", "e"}, {"--html", file("t.html")}, {"--junit", file("t.xml")}, {"--markdown", file("t.md")}},
+      {},
+      {},
+      {},
+      true};
+}
+
+TEST(OptionPairs, OfReport) {
+  const test::TemporaryFolder folder;
+  expect_table(table_of_report(folder, "merge"));
+  Table show = table_of_report(folder, "show");
+  show.never = {"--cases-from", "--allow-missing", "--expected"};
+  expect_table(show);
 }
 
 }  // namespace

@@ -161,6 +161,8 @@ TEST_F(OptionsTest, RulesHoldForWhatTheCommandLineGives) {
   options_.excludes({"--json"}, {"--output", "--layout"});
   EXPECT_EQ(complaint({"--rtol", "1"}), "--rtol has no effect without --samples or --only");
   EXPECT_EQ(complaint({"-j", "--layout", "keep"}), "--json and --layout exclude each other");
+  options_.excludes({"--seed"}, {"--only"}, "names have no seed");
+  EXPECT_EQ(complaint({"--samples", "1", "--seed", "1", "--only", "a"}), "--seed and --only exclude each other: names have no seed");
 }
 
 TEST_F(OptionsTest, RulesLetPassWhatGoesTogether) {

@@ -68,6 +68,10 @@ TEST_F(VerifyReports, LayersAreATable) {
   EXPECT_THAT(result.out, HasSubstr("first wrong node"));
   EXPECT_THAT(result.out, HasSubstr("in place"));
   expect_refusal(run({"verify", "a.onnx", "--data", ".", "--layers"}), 2, "--layers and --data exclude each other");
+  expect_refusal(
+      run({"verify", "a.onnx", "--data", ".", "--io", "nhwc"}), 2,
+      "--io and --data exclude each other: stored inputs and outputs are those of MODEL's own interface; compare it with its original "
+      "instead: relayout verify A B");
 }
 
 TEST_F(VerifyReports, ImagesAndTheirOptions) {
