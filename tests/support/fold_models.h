@@ -25,7 +25,7 @@ struct FoldCase {
   int opset = 17;
   bool is_skipped_silently = false;  ///< kept, and there is nothing to say
 };
-void PrintTo(const FoldCase& row, std::ostream* out);
+void PrintTo(const FoldCase& row, std::ostream* out);  // NOLINT(readability-identifier-naming): GoogleTest looks for this name
 void expect_case(const FoldCase& row);
 
 /// IR 3: all initializers are inputs.
