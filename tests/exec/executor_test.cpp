@@ -263,6 +263,35 @@ TEST(Executor, ObserveSeesEveryNodeAsWritten) {
   }
 }
 
+TEST(Executor, ObserversWriteOverOneValueAlone) {
+  // Identity, Reshape, Transpose and Slice could all be views of what the Add reads.
+  for (const std::string op : {"Identity", "Flatten", "Reshape", "Transpose", "Slice"}) {
+    ModelBuilder builder;
+    builder.input("x", {1, 4}).node("Relu", {"x"}, {"a"});
+    builder.constant<int64_t>("dims", {2}, {1, 4}).constant<int64_t>("start", {1}, {0}).constant<int64_t>("end", {1}, {9});
+    if (op == "Reshape") {
+      builder.node(op, {"a", "dims"}, {"b"});
+    } else if (op == "Slice") {
+      builder.node(op, {"a", "start", "end"}, {"b"});
+    } else {
+      builder.node(op, {"a"}, {"b"});
+      if (op == "Transpose") builder.integers("perm", {0, 1});
+    }
+    builder.node("Add", {"a", "b"}, {"y"}).output("y");
+    const auto model = builder.build();
+    for (const Mode mode : kModes) {
+      ExecuteOptions options;
+      options.mode = mode;
+      options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+        if (node.op_type() == op) std::ranges::fill_n(outputs[0].tensor.data<float>(), 4, 100.0F);
+      };
+      Executor executor(model->graph(), options);
+      EXPECT_EQ(values_of(executor.run({{"x", tensor_of({1, 4}, {1, -1, 2, 3})}})[0].tensor), (std::vector<float>{101, 100, 102, 103}))
+          << op << " " << to_string(mode);
+    }
+  }
+}
+
 TEST(Executor, EditsConstants) {
   ModelBuilder builder;
   builder.input("x", {1, 1, 1, 2}).constant("w", {1, 1, 1, 1}, std::vector<float>{3}).node("Conv", {"x", "w"}, {"c"});

@@ -108,7 +108,8 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
   if (!lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const Place source = lowering.places.of(input);
-  if (const auto view = reshaped(source, result.dims); view && (lowering.optimized() || is_ordered(view->desc, Order::contiguous))) {
+  const auto view = lowering.settings.observe ? std::nullopt : reshaped(source, result.dims);
+  if (view && (lowering.optimized() || is_ordered(view->desc, Order::contiguous))) {
     lowering.places.define(node.outputs[0], *view);
     lowering.steps.note_view(view->desc);
     return true;
@@ -157,7 +158,7 @@ bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view)
   const TensorDesc& desc = view.desc;
   const bool is_right =
       planned ? order_of_strides(desc.dims, desc.strides) == planned : lowering.optimized() || is_ordered(desc, Order::contiguous);
-  if (is_right) {
+  if (is_right && !lowering.settings.observe) {
     lowering.places.define(node.outputs[0], view);
     return true;
   }

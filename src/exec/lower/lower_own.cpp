@@ -30,7 +30,7 @@ Tensor phantom(const Place& place) {
 
 /// Outputs that are strides over the first input, where that is allowed in this mode.
 bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
-  if (node.op->layout != LayoutRule::view || node.op->view == nullptr) return false;
+  if (lowering.settings.observe || node.op->layout != LayoutRule::view || node.op->view == nullptr) return false;
   const ValueId input = node.input(0);
   if (input == ValueId::none || !lowering.is_tensor(input) || lowering.info(input).type == DataType::string) return false;
   std::vector<Datum> data(node.inputs.size());

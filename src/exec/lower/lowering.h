@@ -25,7 +25,7 @@ struct LoweringSettings {
   Mode mode = Mode::optimized;
   int threads = 1;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
-  bool observe = false;
+  bool observe = false;                 ///< observers may write over what they are shown: no value is a view of another
 };
 
 /// What functions that lower a group work with: what is known, what was decided, where values lie, and the plan to write.
