@@ -22,6 +22,7 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "ops/unknown.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -88,6 +89,7 @@ std::optional<std::string> why_no_kernel(const Node& node, OperandFacts& facts) 
   const int64_t opset = node.opset();
   if (opset < op->since) return "not in opset " + std::to_string(opset) + ", new in " + std::to_string(op->since);
   if (opset > op->reviewed) return "opset " + std::to_string(opset) + " is newer than " + std::to_string(op->reviewed);
+  if (auto other = other_version(node)) return other;
   return op->body != nullptr ? why_no_body(*op, node, facts) : std::nullopt;
 }
 

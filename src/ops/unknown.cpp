@@ -1,15 +1,21 @@
-// Lists the operators of a model that neither the op table nor ONNX nor the model itself defines.
+// Lists the operators of a model that neither the op table nor ONNX nor the model itself defines, and what of a node belongs to another
+// version of its operator.
 
 #include "ops/unknown.h"
 
 #include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "base/text.h"
 #include "model/walk.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -45,6 +51,23 @@ std::vector<std::string> unknown_operators(const Model& model) {
     if (!is_known_to_onnx(domain, node.op_type())) unknown.insert(name);
   });
   return {unknown.begin(), unknown.end()};
+}
+
+std::optional<std::string> other_version(const Node& node) {
+  if (node.opset() <= 0 || node.opset() > std::numeric_limits<int>::max()) return std::nullopt;
+  const auto* const schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(node.opset()), std::string(node.domain()));
+  if (schema == nullptr) return std::nullopt;
+  const std::string where = " in opset " + std::to_string(node.opset());
+  for (const auto& attribute : node.message().attribute()) {
+    const std::string& name = attribute.name();
+    if (!name.starts_with("__") && !schema->attributes().contains(name)) return "no attribute " + quote(name) + where;
+  }
+  const auto too_many = [&](std::size_t count, int most, const std::string& what) -> std::optional<std::string> {
+    if (count <= static_cast<std::size_t>(most)) return std::nullopt;
+    return "at most " + std::to_string(most) + " " + what + (most == 1 ? "" : "s") + where;
+  };
+  if (auto why = too_many(node.inputs().size(), schema->max_input(), "input")) return why;
+  return too_many(node.outputs().size(), schema->max_output(), "output");
 }
 
 }  // namespace relayout

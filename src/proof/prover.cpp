@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "model/walk.h"
+#include "ops/unknown.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/interface.h"
@@ -57,6 +59,7 @@ ProofResult Prover::run() {
 
 void Prover::find() {
   claim_interface();
+  claim_versions();
   settle_all();
   claim_leftovers();
   account_.list_leftovers(sides_);
@@ -78,6 +81,19 @@ void Prover::claim_interface() {
   for_each_pair(outputs_of(sides_.a.model()), outputs_of(sides_.b.model()),
                 [&](const Value& a, const Value& b) { look.claims.push_back({{&a}, {&b}, {}, {}, {}, {}, nullptr}); });
   accept(std::move(look));
+}
+
+/// Where the models are of different operator sets, a node of one must not be written as the other's version takes it: it would look the
+/// same and mean something else.
+void Prover::claim_versions() {
+  const auto opset_of = [](const Model& model) { return model.opset(""); };
+  if (opset_of(sides_.a.model()) == opset_of(sides_.b.model())) return;
+  for (const Side* const side : {&sides_.a, &sides_.b}) {
+    for_each_node(side->model(), [&](const Node& node) {
+      const auto why = other_version(node);
+      if (why) account_.note({{Unexplained::Kind::node_changed, node.name(), node.label() + ": " + *why, 0, 0, side == &sides_.a}, -1});
+    });
+  }
 }
 
 void Prover::settle_all() {

@@ -42,6 +42,7 @@ class Prover {
 
  private:
   void claim_interface();
+  void claim_versions();
   void settle_all();
   void settle(Claim claim);
   [[nodiscard]] Ref namesake(const Claim& claim) const;

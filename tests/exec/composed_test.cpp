@@ -202,6 +202,9 @@ TEST(ComposedOperators, RefuseWhatTheyCannotBeTold) {
        "num_heads is 4611686018427387904"},
       {"g (float[1,2,4] x, float[4] s) => (y, z) { y, z = SimplifiedLayerNormalization<axis = -1000000000000>(x, s) }",
        "axis is -1000000000000"},
+      {"g (float[2,4] x) => (y) { y = Softmax<along = 1>(x) }", "no attribute 'along' in opset 14"},
+      {"g (float[2,4] x, int64[1] a) => (y) { y = ReduceMean(x, a) }", "at most 1 input in opset 14"},
+      {"g (float[2,4] x) => (y) { y = Softmax<axis = 1, __note = 1>(x) }", ""},
   };
   for (const Refused& one : refused) {
     const auto found = unsupported(one.graph);

@@ -159,6 +159,12 @@ TEST(ProofOfNodes, AxesAsAttributeAndAsOperand) {
   EXPECT_TRUE(is_proved(prove(model("u = Unsqueeze <axes = [0]> (x) y = Squeeze <axes = [0]> (u)", 12),
                               model("u = Unsqueeze (x, zero) y = Squeeze (u, zero)", 13))));
   EXPECT_FALSE(prove(model("y = Squeeze <axes = [0]> (x)", 12), model("y = Squeeze (x, one)", 13)).proved);
+  // Tools that raise the operator set alone leave attributes that mean nothing there, and operands that meant nothing before.
+  const Example left = model("y = ReduceMean <axes = [1]> (x)", 18);
+  EXPECT_TRUE(names(prove(old, left), Unexplained::Kind::node_changed, "no attribute 'axes' in opset 18"));
+  EXPECT_TRUE(names(prove(left, old), Unexplained::Kind::node_changed, "no attribute 'axes' in opset 18"));
+  EXPECT_TRUE(names(prove(model("y = ReduceMean (x, one)", 14), model("y = ReduceMean (x, one)", 18)), Unexplained::Kind::node_changed,
+                    "at most 1 input in opset 14"));
 }
 
 }  // namespace
