@@ -43,6 +43,7 @@
 #include "verify/pair.h"
 #include "verify/precision.h"
 #include "verify/quantized_work.h"
+#include "verify/quantizer.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
@@ -591,7 +592,9 @@ void execute(Pair& pair, VerifyResult& result) {
   note_random_nodes(pair, result);
   const std::string coarser = find_coarser(pair, result);
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, pair.narrow, bound_dims(a, b, *pair.options));
+  InputLimits limits{pair.narrow, {}};
+  if (pair.quantized) limits.ranges = ranges_of_inputs(b);
+  InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 
   const int samples = planned_samples(pair, inputs);
   inputs.prepare(samples);

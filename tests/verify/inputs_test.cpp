@@ -19,6 +19,7 @@
 #include "relayout/verify.h"
 #include "tensors.h"
 #include "verify/compare.h"
+#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 #include "verify/rules.h"
 
@@ -50,6 +51,27 @@ std::vector<Inputs> all_inputs(const Model& model, const VerifyOptions& options 
 
 Tensor input(const Model& model, const std::string& name, int sample) {
   return all_inputs(model)[static_cast<std::size_t>(sample)].at(name).tensor;
+}
+
+TEST(Inputs, NumbersAreScaledIntoARange) {
+  const auto model = parse("g (float[2,3,16,16] x) => (float[?,?,?,?] y) { y = Relu (x) }");
+  for (const Range range : {Range{-3, 4}, Range{0, 2}, Range{-5, -1}}) {
+    for (int sample = 0; sample < 4; ++sample) {
+      const InputMaker free(model->graph(), {}), held(model->graph(), {}, nullptr, {false, {{"x", range}}});
+      const auto made = [&](const InputMaker& maker) { return values_of(maker.make(maker.dims().assign(0, 1, 0), sample).at("x").tensor); };
+      const auto before = made(free), after = made(held);
+      EXPECT_THAT(after, Each(AllOf(Ge(range.lowest), Le(range.highest))));
+      const auto [least, most] = std::ranges::minmax(before);
+      // What lies within stays as it is; the rest keeps its order and its shape.
+      if (least >= range.lowest && most <= range.highest) {
+        EXPECT_EQ(after, before);
+      }
+      EXPECT_EQ(std::ranges::max_element(after) - after.begin(), std::ranges::max_element(before) - before.begin());
+      if (range.lowest < 0 && range.highest > 0 && before[1] != 0) {
+        EXPECT_NEAR(static_cast<double>(after[0] / before[0]), static_cast<double>(after[1] / before[1]), 1e-5);
+      }
+    }
+  }
 }
 
 std::string refusal(const Model& model, const VerifyOptions& options = {}) {

@@ -142,6 +142,47 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAndFirst) {
   EXPECT_THAT(result.losses[0].fault, HasSubstr("another result"));
 }
 
+TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOtherReaders) {
+  // As HardSwish is written: x times HardSigmoid of x.
+  const auto gated = [](bool quantized, const std::string& gate) {
+    Network n(5);
+    n.input("x", {"4", "16"}).output("y", {"4", "16"});
+    const auto rounded = [&](const std::string& name, float scale) {
+      if (!quantized) return name;
+      n.floats(name + ".scale", {}, {scale});
+      zero_point(n, name + ".zero", onnx::TensorProto::UINT8);
+      n.node("QuantizeLinear", {name, name + ".scale", name + ".zero"}, {name + ".q"});
+      n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
+      return name + ".d";
+    };
+    const std::string x = rounded("x", 0.06F);
+    n.node(gate, {x}, {"h"});
+    n.node("Mul", {x, rounded("h", 0.03F)}, {"y"});
+    return n;
+  };
+  VerifyOptions options;
+  options.precision = DataType::int8;
+  options.samples = kSamples;
+  const VerifyResult result = verified(gated(false, "HardSigmoid"), gated(true, "Identity"), options);
+  ASSERT_FALSE(result.losses.empty()) << summary(result);
+  EXPECT_EQ(result.losses[0].tensor, "h");
+  EXPECT_THAT(result.losses[0].fault, HasSubstr("another result"));
+  for (const QuantizationLoss& loss : result.losses) EXPECT_EQ(loss.fault.empty(), loss.tensor != "h") << loss.tensor;
+}
+
+TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
+  // The second sample reaches to 16, the grid of x to 7.7: beyond it every node would be cut off.
+  VerifyOptions options;
+  options.precision = DataType::int8;
+  options.samples = 2;
+  const VerifyResult result = verified(net(false), net(true), options);
+  ASSERT_FALSE(result.losses.empty());
+  for (const QuantizationLoss& loss : result.losses) {
+    EXPECT_EQ(loss.fault, "") << loss.node;
+    EXPECT_LT(loss.clipped.value_or(0), 0.02) << loss.node;
+  }
+}
+
 TEST(QuantizationLosses, ARangeThatIsTooSmallIsNamedWithItsShare) {
   const VerifyResult result = judged(net(true, {0.06F, 0.004F}));
   ASSERT_FALSE(result.losses.empty());

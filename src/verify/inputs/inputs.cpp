@@ -29,12 +29,16 @@ constexpr std::size_t kSequenceLength = 3;
 
 }  // namespace
 
-InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, bool narrow,
+InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, const InputLimits& limits,
                        const std::map<std::string, int64_t>& bound)
     : ports_(required_inputs(graph)), uses_(find_uses(graph, ports_)), options_(options), bound_(bound), given_(ports_, options) {
   dims_.push_back(dims_of_files(0));
   check_guessable();
-  for (InputUse& use : uses_) use.narrow = narrow;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    uses_[i].narrow = limits.narrow;
+    const auto range = limits.ranges.find(ports_[i].name);
+    if (range != limits.ranges.end()) uses_[i].range = range->second;
+  }
   if (other != nullptr) prefer_differing_rows(*other);
 }
 

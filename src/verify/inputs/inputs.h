@@ -10,17 +10,24 @@
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/given_inputs.h"
 #include "verify/inputs/port.h"
+#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 
 namespace relayout {
 
+/// What the model that is held against the graph leaves of its inputs.
+struct InputLimits {
+  bool narrow = false;                  ///< see InputUse
+  std::map<std::string, Range> ranges;  ///< see InputUse, by name
+};
+
 /// Inputs for a graph: seeded, suited to their readers, or from files. Element i of an input depends on seed, input name, sample and i
-/// alone, so that nothing else shifts it.
+/// alone, so that nothing else shifts it; where the whole lies beyond a range, all of it is scaled into that.
 class InputMaker {
  public:
   /// Error{usage} where neither a value nor a size can be guessed, Error{invalid} or Error{io} for files.
-  /// Ids choose rows first that differ from those of `other`, where that is given. `narrow`: see InputUse; `bound`: see FreeDims.
-  InputMaker(const Graph& graph, const InputOptions& options, const Graph* other = nullptr, bool narrow = false,
+  /// Ids choose rows first that differ from those of `other`, where that is given. `bound`: see FreeDims.
+  InputMaker(const Graph& graph, const InputOptions& options, const Graph* other = nullptr, const InputLimits& limits = {},
              const std::map<std::string, int64_t>& bound = {});
 
   /// Whether one sample is as good as many.

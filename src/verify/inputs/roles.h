@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relayout/graph.h"
+#include "verify/inputs/range.h"
 
 namespace relayout {
 
@@ -45,6 +46,7 @@ struct InputUse {
   bool direct = true;                ///< no arithmetic between the input and the reader
   bool padding = false;              ///< a mask as tokenizers make it: in every row ones, then zeros where the text has ended
   bool narrow = false;               ///< a model computes with it in 16 bits or fewer: nothing that overflows those
+  std::optional<Range> range;        ///< all that a model takes of it: a quantizer makes its ends of what lies beyond
   bool negative_ids = false;         ///< the reader counts negative ids from the end
   std::string consumer;              ///< label of the reader, for messages
   std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights ask for: axis → size

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "ops/loops/dtypes.h"
@@ -14,6 +15,7 @@
 #include "relayout/types.h"
 #include "verify/elements.h"
 #include "verify/inputs/inputs.h"
+#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 
 namespace relayout {
@@ -102,6 +104,7 @@ class Values {
       fill_mask(tensor);
     } else if (is_float(type_)) {
       fill_reals(tensor);
+      if (use_.range) hold(tensor, *use_.range);
     } else if (type_ == DataType::boolean) {
       fill<int64_t>(tensor, [&](int64_t i) {
         return int64_t{use_.role == InputRole::condition ? sample_ % 2 == 0 : (random_.bits(index(i)) & 1U) != 0};
@@ -146,6 +149,22 @@ class Values {
       default:
         return fill_numbers(tensor);
     }
+  }
+
+  /// Scales what reaches beyond a range into it: all around zero where the range has numbers of both signs.
+  void hold(const Tensor& tensor, Range range) const {
+    std::vector<double> values(static_cast<std::size_t>(count_));
+    load(type_, tensor.bytes(), 1, count_, values.data());
+    const auto [least, most] = std::ranges::minmax(values);
+    if (least >= range.lowest && most <= range.highest) return;
+    if (range.lowest < 0 && range.highest > 0) {
+      const double factor = std::min(most > 0 ? range.highest / most : 1, least < 0 ? range.lowest / least : 1);
+      for (double& value : values) value *= factor;
+    } else {
+      const double factor = most > least ? (range.highest - range.lowest) / (most - least) : 0;
+      for (double& value : values) value = range.lowest + (value - least) * factor;
+    }
+    store(type_, tensor.bytes(), 1, count_, values.data());
   }
 
   /// Second corners lie beyond first ones.

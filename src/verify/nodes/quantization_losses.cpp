@@ -25,7 +25,7 @@
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layers.h"
-#include "verify/nodes/quantizer.h"
+#include "verify/quantizer.h"
 #include "verify/rules.h"
 
 namespace relayout {
@@ -33,14 +33,9 @@ namespace {
 
 constexpr const char* kAnother = "another result than its steps give";
 
-bool is_read_by_quantizers(const Value& value) {
-  return !value.is_output() && !value.uses().empty() &&
-         std::ranges::all_of(value.uses(), [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; });
-}
-
 /// The QuantizeLinear behind which a value is dequantized, or that everything reads it through.
 const Node* quantizer_of(const Value& value) {
-  if (is_read_by_quantizers(value)) return value.uses().front().node;
+  if (const Node* const reader = quantizer_behind(value); reader != nullptr) return reader;
   const Node* const producer = value.producer();
   if (producer == nullptr || !producer->is("DequantizeLinear") || producer->input(0) == nullptr) return nullptr;
   const Node* const before = producer->input(0)->producer();

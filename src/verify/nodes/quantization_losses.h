@@ -13,7 +13,7 @@
 #include "relayout/verify.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layers.h"
-#include "verify/nodes/quantizer.h"
+#include "verify/quantizer.h"
 #include "verify/spill.h"
 
 namespace relayout {

@@ -1,12 +1,15 @@
 // Rounds real numbers to the grid of a quantizer of the model, without running it: what integers of that scale must lose, and what they
 // lose at their ends.
-#include "verify/nodes/quantizer.h"
+#include "verify/quantizer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/attributes.h"
@@ -15,6 +18,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/inputs/range.h"
 
 namespace relayout {
 namespace {
@@ -87,6 +91,16 @@ bool Quantizer::round(const Tensor& tensor, Ends ends) const {
   return suits;
 }
 
+Range Quantizer::range() const {
+  Range out{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < scales_.size(); ++i) {
+    const double zero = zeros_[zeros_.size() > 1 ? i : 0];
+    out.lowest = std::max(out.lowest, (lowest_ - zero) * scales_[i]);
+    out.highest = std::min(out.highest, (highest_ - zero) * scales_[i]);
+  }
+  return out;
+}
+
 int64_t Quantizer::count_beyond(const Tensor& tensor) const {
   const std::vector<double> values = numbers(tensor);
   int64_t beyond = 0;
@@ -95,6 +109,23 @@ int64_t Quantizer::count_beyond(const Tensor& tensor) const {
     beyond += step < lowest_ || step > highest_ ? 1 : 0;
   });
   return beyond;
+}
+
+const Node* quantizer_behind(const Value& value) {
+  const auto quantizes = [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; };
+  const bool by_all = !value.is_output() && !value.uses().empty() && std::ranges::all_of(value.uses(), quantizes);
+  return by_all ? value.uses().front().node : nullptr;
+}
+
+std::map<std::string, Range> ranges_of_inputs(const Graph& graph) {
+  Constants constants;
+  std::map<std::string, Range> out;
+  for (const Value* const input : graph.inputs()) {
+    const Node* const node = quantizer_behind(*input);
+    const auto quantizer = node == nullptr ? std::nullopt : Quantizer::of(*node, constants);
+    if (quantizer) out.emplace(input->name(), quantizer->range());
+  }
+  return out;
 }
 
 }  // namespace relayout

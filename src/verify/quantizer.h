@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
+#include "verify/inputs/range.h"
 
 namespace relayout {
 
@@ -21,6 +24,8 @@ class Quantizer {
   enum class Ends { saturate, open };
   /// Rounds the elements of a contiguous tensor of real numbers in place; false where its dims do not suit the parameters.
   bool round(const Tensor& tensor, Ends ends) const;
+  /// The numbers that it takes at every place along its axis.
+  [[nodiscard]] Range range() const;
   /// Elements that lie beyond the ends.
   [[nodiscard]] int64_t count_beyond(const Tensor& tensor) const;
 
@@ -32,5 +37,11 @@ class Quantizer {
   int64_t axis_ = 0;
   double lowest_ = 0, highest_ = 0;
 };
+
+/// The QuantizeLinear that everything reads a value through; nullptr where something reads it as it is, or nothing does.
+[[nodiscard]] const Node* quantizer_behind(const Value& value);
+
+/// What quantizers take of the inputs that nothing else reads.
+[[nodiscard]] std::map<std::string, Range> ranges_of_inputs(const Graph& graph);
 
 }  // namespace relayout
