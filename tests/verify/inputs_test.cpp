@@ -123,7 +123,7 @@ TEST(Inputs, V36V37BatchesOfTwoThreeTwoOne) {
   EXPECT_EQ(batches, (std::vector<int64_t>{2, 3, 2, 1}));
   // And the elements of a batch differ.
   const auto x = values_of(input(*model, "x", 0));
-  EXPECT_NE(x[0], x[3 * 16 * 16]);
+  EXPECT_NE(x[0], x[std::size_t{3} * 16 * 16]);
 }
 
 TEST(Inputs, SameSeedSameValuesAndAnotherInputShiftsNothing) {
