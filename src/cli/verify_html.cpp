@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/report.h"
+#include "cli/verify_losses.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -146,6 +147,18 @@ VerdictPage::Section layers(const VerifyResult& result) {
           rows.empty() ? "" : html_table({"node", "", right("alone"), right("floor"), right("in place"), right("floor"), ""}, rows)};
 }
 
+/// What a quantized model loses, the nodes at fault first.
+VerdictPage::Section losses(const VerifyResult& result) {
+  std::vector<std::vector<Cell>> rows;
+  for (const QuantizationLoss& loss : result.losses) {
+    const Style style = loss.fault.empty() ? Style::plain : Style::bad;
+    const LossWords words = words_of(loss);
+    rows.push_back({{words.node, style}, right(words.alone, style), right(words.expected), right(words.clipped), {words.fault, style}});
+  }
+  return {"Loss by node: each alone, given a's values, and what its steps must cost",
+          rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
+}
+
 }  // namespace
 
 std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
@@ -156,7 +169,7 @@ std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
   page.title = page.verdict + ": " + result.b;
   page.subject = result.a + " → " + result.b;
   page.footer = circumstances(result) + " · exit " + std::to_string(exit_code(result, allow_inconclusive));
-  page.sections = {answers(result), bars(result), depth(result), histograms(result), table(result), layers(result)};
+  page.sections = {answers(result), bars(result), depth(result), histograms(result), table(result), losses(result), layers(result)};
   page.data = verify_json(result, allow_inconclusive);
   return html_page(page);
 }

@@ -8,6 +8,7 @@
 
 #include "cli/report.h"
 #include "cli/verification_failure.h"
+#include "cli/verify_losses.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"
@@ -52,6 +53,8 @@ class PairSuite {
                          {"samples", std::to_string(result_.samples)},
                          {"bound", "5 × floor, at least the least bound of the type"}};
     if (result_.proof) suite_.properties.emplace_back("proved", result_.proof->proved ? "yes" : "no");
+    if (!result_.lossy.empty()) suite_.properties.emplace_back("loss", result_.lossy);
+    for (const std::string& sentence : loss_sentences(result_)) suite_.properties.emplace_back("loss by node", sentence);
   }
 
   void add_interface() {
@@ -105,8 +108,10 @@ class PairSuite {
     } else if (result_.outcome == Outcome::inconclusive) {
       set_inconclusive(one, result_.reason.empty() ? "nothing was tested by at least one output" : result_.reason);
     }
+    for (const std::string& sentence : loss_sentences(result_)) one.details += (one.details.empty() ? "" : "\n") + sentence;
     for (const LayerResult& layer : result_.layers) {
-      if (layer.outcome != Outcome::different) continue;
+      // Every node of a quantized model differs: what its losses say is the cause.
+      if (layer.outcome != Outcome::different || !result_.losses.empty()) continue;
       one.details = std::string(divergence_title(result_)) + ": " + layer_label(layer) + ": " + layer.reason;
       break;
     }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/report.h"
 #include "cli/verification_failure.h"
+#include "cli/verify_losses.h"
 #include "relayout/execute.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
@@ -266,11 +267,6 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
            " own (--layers)\n";
 }
 
-/// "12.3 dB"; what loses nothing has infinitely many.
-std::string decibels(double value) {
-  return std::isinf(value) && value > 0 ? "no loss" : format("%.1f dB", value);
-}
-
 /// "29.6 dB (worst sample 24.0 dB), cosine 0.9995, error/range 3.1e-02, top-1 100 %, top-5 98 %"
 std::string loss_text(const OutputComparison& output) {
   const Loss& loss = *output.loss;
@@ -295,12 +291,8 @@ std::string losses_table(const VerifyResult& result, const ReportStyle& style) {
       {{"loss by node", Style::faint}, right("alone", Style::faint), right("expected", Style::faint), right("clipped", Style::faint), ""});
   for (const QuantizationLoss& loss : std::span(result.losses).first(shown)) {
     const Style of = !loss.fault.empty() ? Style::bad : Style::plain;
-    const bool clips = loss.clipped && *loss.clipped > 0;
-    table.row({{escape(loss.node) + " (" + escape(loss.op_type) + ")", of},
-               right(decibels(loss.snr), of),
-               right(loss.expected ? decibels(*loss.expected) : "–"),
-               right(clips ? format("%.2g", 100 * *loss.clipped) + " %" : "–"),
-               {loss.fault, of}});
+    const LossWords words = words_of(loss);
+    table.row({{words.node, of}, right(words.alone, of), right(words.expected), right(words.clipped), {words.fault, of}});
   }
   std::string out = table.text();
   if (shown < result.losses.size()) out += "  " + counted(static_cast<int64_t>(result.losses.size() - shown), "more node") + " (-v)\n";

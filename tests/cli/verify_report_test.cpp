@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "cli/report.h"
@@ -12,6 +13,7 @@
 #include "relayout/verify.h"
 #include "report/json.h"
 #include "report/junit.h"
+#include "report/summary.h"
 
 namespace relayout::cli {
 namespace {
@@ -84,6 +86,44 @@ TEST(VerifyReport, ALossThatIsAcceptedIsNotCalledRounding) {
   EXPECT_THAT(verify_html(result, false), HasSubstr("accepted"));
   const JunitSuite suite = junit_suite(result, false);
   for (const JunitCase& one : suite.cases) EXPECT_EQ(one.status, JunitCase::Status::passed) << one.name;
+}
+
+TEST(VerifyReport, LossesByNodeStandInEveryForm) {
+  VerifyResult result = different();
+  result.lossy = "b quantizes 3 tensors to int8 (1 weight, 2 activations)";
+  QuantizationLoss bad{"/conv<1>/Conv", "Conv", "c", 3.84, 45.21, 0.047, "another result than its steps give"};
+  QuantizationLoss good{"/gemm/Gemm", "Gemm", "g", 40.5, std::nullopt, std::nullopt, ""};
+  result.losses = {bad, good};
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text, HasSubstr("  loss by node            alone  expected  clipped\n"
+                              "  /conv<1>/Conv (Conv)   3.8 dB   45.2 dB    4.7 %  another result than its steps give\n"
+                              "  /gemm/Gemm (Gemm)     40.5 dB         –        –\n"));
+  const Json document = verify_json(result, false);
+  const auto losses = document.find("losses");
+  ASSERT_TRUE(losses);
+  ASSERT_EQ(losses->size(), 2U);
+  EXPECT_EQ(losses->at(0)->find("node")->text(), "/conv<1>/Conv");
+  EXPECT_DOUBLE_EQ(losses->at(0)->find("snr")->number().value_or(0), 3.84);
+  EXPECT_DOUBLE_EQ(losses->at(0)->find("expected_snr")->number().value_or(0), 45.21);
+  EXPECT_DOUBLE_EQ(losses->at(0)->find("clipped")->number().value_or(0), 0.047);
+  EXPECT_EQ(losses->at(0)->find("fault")->text(), "another result than its steps give");
+  EXPECT_FALSE(losses->at(1)->find("expected_snr")->number());
+  const std::string html = verify_html(result, false);
+  EXPECT_THAT(html, HasSubstr("Loss by node"));
+  EXPECT_THAT(html, HasSubstr("/conv&lt;1&gt;/Conv (Conv)"));
+  EXPECT_THAT(html, Not(HasSubstr("/conv<1>/Conv (Conv)<")));
+  EXPECT_THAT(html, HasSubstr("45.2 dB"));
+  const std::string sentence = "/conv<1>/Conv (Conv): 3.8 dB alone, 45.2 dB expected, 4.7 % clipped: another result than its steps give";
+  const JunitSuite suite = junit_suite(result, false);
+  EXPECT_THAT(suite.properties, testing::Contains(testing::Pair("loss by node", sentence)));
+  EXPECT_THAT(suite.properties, testing::Contains(testing::Pair("loss by node", "/gemm/Gemm (Gemm): 40.5 dB alone")));
+  EXPECT_THAT(suite.cases.back().details, HasSubstr(sentence + "\n/gemm/Gemm (Gemm): 40.5 dB alone"));
+  const std::string markdown = markdown_text({suite});
+  EXPECT_THAT(markdown, HasSubstr("3.8 dB alone, 45.2 dB expected, 4.7 % clipped: another result than its steps give"));
+  // A loss that is taken is told as well.
+  result.outcome = result.outputs.front().outcome = result.outputs.front().samples.front().outcome = Outcome::accepted;
+  EXPECT_THAT(junit_suite(result, false).properties, testing::Contains(testing::Pair("loss by node", sentence)));
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("loss by node"));
 }
 
 TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {
