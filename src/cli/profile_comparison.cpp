@@ -73,9 +73,13 @@ std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& g
   return "inconclusive: the interval holds " + ratio(1 + gate.limit) + ", --repeat N measures more pairs";
 }
 
+std::string signed_microseconds(double us) {
+  return (us > 0 ? "+" : "") + microseconds_text(us);
+}
+
 Cell difference_cell(const PairedLine& line) {
   const double difference = line.difference();
-  return {(difference > 0 ? "+" : "") + microseconds_text(difference), difference < 0 ? Style::good : Style::plain, Align::right};
+  return {signed_microseconds(difference), difference < 0 ? Style::good : Style::plain, Align::right};
 }
 
 std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
@@ -102,7 +106,7 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
   add({{"all", Style::strong},
        right(microseconds_text(a), Style::strong),
        right(microseconds_text(b), Style::strong),
-       right((b > a ? "+" : "") + microseconds_text(b - a), Style::strong)},
+       right(signed_microseconds(b - a), Style::strong)},
       "", Style::plain);
   return table.text();
 }
@@ -119,6 +123,25 @@ std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
     ++out[pair.cause].rows;
     out[pair.cause].us += pair.difference_us;
   }
+  return out;
+}
+
+/// What a cause has of a difference that is shown.
+struct CausePart {
+  Cause cause;
+  double us = 0;
+  int64_t percent = 0;  ///< negative: it goes against the difference
+};
+
+/// Those of half a percent or more, the largest first. Where some go against the difference, the others are more than all of it: then only
+/// times say what is meant.
+std::vector<CausePart> parts_of(const ProfileComparison& comparison, double whole) {
+  std::vector<CausePart> out;
+  for (const auto& [cause, sum] : sums_of(comparison)) {
+    const CausePart part{cause, sum.us, std::llround(100 * sum.us / whole)};
+    if (part.percent != 0) out.push_back(part);
+  }
+  std::ranges::stable_sort(out, std::ranges::greater{}, [&](const CausePart& part) { return part.us / whole; });
   return out;
 }
 
@@ -175,15 +198,13 @@ std::string sentence_of(const ProfileComparison& comparison) {
   }
   const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole * (comparison.ratio.median - 1) > 0;
   if (!is_shown) return answer(comparison.ratio);
-  std::vector<std::pair<double, Cause>> parts;
-  for (const auto& [cause, sum] : sums_of(comparison)) parts.emplace_back(sum.us / whole, cause);
-  std::ranges::stable_sort(parts, std::ranges::greater{}, &std::pair<double, Cause>::first);
+  const std::vector<CausePart> parts = parts_of(comparison, whole);
+  const bool against = std::ranges::any_of(parts, [](const CausePart& part) { return part.percent < 0; });
   std::string out = answer(comparison.ratio);
   const char* between = ": ";
-  for (const auto& [part, cause] : parts) {
-    const auto rounded = std::llround(100 * part);
-    if (rounded == 0) continue;
-    out += between + std::to_string(rounded) + " % " + part_text(comparison, cause);
+  for (const CausePart& part : parts) {
+    const std::string size = against ? signed_microseconds(part.us) + " µs " : std::to_string(part.percent) + " % ";
+    out += between + size + part_text(comparison, part.cause);
     between = ", ";
   }
   return out;
@@ -191,14 +212,11 @@ std::string sentence_of(const ProfileComparison& comparison) {
 
 std::string causes_text(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
-  const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole != 0;
-  std::string out = "difference " + std::string(whole > 0 ? "+" : "") + microseconds_text(whole) + " µs";
+  std::string out = "difference " + signed_microseconds(whole) + " µs";
   const char* between = ": ";
   for (const auto& [cause, sum] : sums_of(comparison)) {
     out += between + std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
-           (sum.us > 0 ? "+" : "") + microseconds_text(sum.us);
-    if (is_shown) out += " (" + std::to_string(std::llround(100 * sum.us / whole)) + " %)";
-    out += " in " + counted(sum.rows, "line");
+           signed_microseconds(sum.us) + " in " + counted(sum.rows, "line");
     between = " · ";
   }
   return out + "\n";
