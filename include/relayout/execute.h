@@ -54,8 +54,9 @@ enum class StepKind : uint8_t {
 struct StepInfo {
   std::string node;                    ///< name or output name; the first of a fused group; the value's name where a graph output is copied
   std::string op_type;                 ///< "Conv + BatchNormalization + Relu"
-  std::vector<std::string> absorbed;   ///< the further nodes of the group, named as `node` is
+  std::vector<std::string> absorbed;   ///< the further nodes of the group by full name, as `node` is named: "call › node" in a function
   std::vector<std::string> operators;  ///< the operator of `node`, then of each of `absorbed`; none where a graph output is copied
+  std::vector<std::string> callers;    ///< nodes whose function or nested graph `node` is in, the outermost first
   StepKind kind = StepKind::node;
   std::string implementation;  ///< oneDNN's name, or "own", "view", "copy"
   std::string layout;          ///< of the first output: "contiguous", "channels-last", "strided"
@@ -68,18 +69,32 @@ struct StepInfo {
   std::vector<Dims> inputs;  ///< dims of the tensors that `node` reads, constants included
 };
 
+/// A step of a graph within an If, Loop, Scan or SequenceMap.
+struct InnerStep {
+  StepInfo info;           ///< as it first ran
+  std::size_t within = 0;  ///< number of the step of PlanInfo::steps that runs it
+};
+
 struct PlanInfo {
   std::vector<StepInfo> steps;
+  std::vector<InnerStep> inner;  ///< that runs with times have met, the earliest first
   int64_t arena_bytes = 0, packed_bytes = 0, scratchpad_bytes = 0;
   int64_t reorders = 0, packs = 0;                  ///< layout conversions of activations; dense copies of the same layout: as they are run
   int64_t planned_reorders = 0, planned_packs = 0;  ///< as the layout plan has them
   int64_t macs = 0;                                 ///< multiply-accumulates of convolutions, Gemm, MatMul
 };
 
+/// All calls of an inner step in one run.
+struct InnerTime {
+  int64_t nanoseconds = 0, calls = 0;
+  int64_t bytes = 0, macs = 0;  ///< of all of them
+};
+
 /// When the steps of one run began and ended, in nanoseconds of the steady clock: an entry for each of PlanInfo::steps that is no view,
 /// in the same order. Time between two steps is the executor's own.
 struct StepTimes {
   std::vector<int64_t> begins, ends;
+  std::vector<InnerTime> inner = {};  ///< of PlanInfo::inner: parts of the steps that they are within, and none of one another
 };
 
 /// Runs one graph. Compiles a plan per set of input shapes (bounded cache) and runs it; plans own primitives, packed weights and arena.

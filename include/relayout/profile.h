@@ -49,7 +49,8 @@ struct ProfileContext {
 
 /// One row of the table: a node with what it absorbed, a copy, or the executor itself.
 struct ProfileRow {
-  std::string node;  ///< as in StepInfo; "(executor)" is what no step accounts for
+  std::string node;                  ///< as in StepInfo; "(executor)" is what no step accounts for
+  std::vector<std::string> callers;  ///< as in StepInfo: the row of an If, Loop, Scan or SequenceMap holds what rows within it do not
   std::vector<std::string> absorbed;
   std::vector<std::string> operators;  ///< of `node`, then of each of `absorbed`; none of the executor
   std::string op_type;                 ///< "Conv + Relu", "Reorder", "Pack"; empty of the executor
@@ -58,6 +59,7 @@ struct ProfileRow {
   std::vector<Dims> inputs;
   Dims dims;
   int64_t steps = 0;            ///< that make up this row
+  int64_t calls = 1;            ///< in one run: iterations, of what is within a Loop
   int64_t bytes = 0, macs = 0;  ///< moved and computed in one run
   int64_t live_bytes = 0;       ///< of activations while it runs
   int threads = 1;
@@ -124,6 +126,11 @@ struct Profile {
 /// The parts of a node's name that exporters make a path: "/layer1/layer1.0/conv1/Conv" → layer1, layer1.0, conv1, Conv; names without a
 /// slash are parted at dots.
 [[nodiscard]] std::vector<std::string_view> path_of(std::string_view node);
+
+/// The paths of the row's callers and its node in one: scopes, the node's own name last.
+[[nodiscard]] std::vector<std::string_view> path_of(const ProfileRow& row);
+/// "loop › Exp_1": the callers' names in front of the node's.
+[[nodiscard]] std::string full_name(const ProfileRow& row);
 
 /// What rows are put together by.
 enum class Grouping : uint8_t { node, op, layout, implementation, scope };

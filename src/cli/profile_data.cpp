@@ -53,11 +53,18 @@ Json memory_json(const Profile& profile) {
 
 Json row_json(const ProfileRow& row) {
   Json out = Json::object();
-  out.set("node", row.node).set("op", row.op_type).set("kind", row.is_executor() ? "executor" : to_string(row.kind));
+  out.set("node", row.node)
+      .set("callers", row.callers)
+      .set("op", row.op_type)
+      .set("kind", row.is_executor() ? "executor" : to_string(row.kind));
   out.set("absorbed", row.absorbed).set("layout", row.layout).set("implementation", row.implementation);
   Json inputs = Json::array();
   for (const Dims& dims : row.inputs) inputs.add(dims);
-  out.set("input_dims", std::move(inputs)).set("dims", row.dims).set("steps", row.steps).set("threads", row.threads);
+  out.set("input_dims", std::move(inputs))
+      .set("dims", row.dims)
+      .set("steps", row.steps)
+      .set("calls", row.is_executor() ? 0 : row.calls)
+      .set("threads", row.threads);
   out.set("bytes", row.bytes).set("flop", 2 * row.macs).set("live_bytes", row.live_bytes);
   out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median).set("quartile_us", row.quartile_us);
   set_interval(out, row.measured_us);

@@ -60,7 +60,7 @@ class ScopeTree {
   void add(const ProfileRow& row) {
     std::size_t at = 0;
     std::size_t level = 0;
-    for (const std::string_view part : path_of(row.node)) {
+    for (const std::string_view part : path_of(row)) {
       if (level++ == kLevels) break;
       const auto [entry, is_new] = numbers_.try_emplace(std::to_string(at) + "/" + std::string(part), nodes_.size());
       const std::size_t number = entry->second;

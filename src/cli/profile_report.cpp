@@ -128,7 +128,8 @@ std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& st
     out.push_back({"layout", Align::left, [](const TableLine& line) { return line.layout; }});
     out.push_back({"shape", Align::left, [](const TableLine& line) { return line.shape; }});
   }
-  if (!nodes) out.push_back({"calls", Align::right, calls_cell});
+  const bool calls = !nodes || std::ranges::any_of(table.lines, [](const TableLine& line) { return line.calls > 1; });
+  if (calls) out.push_back({"calls", Align::right, calls_cell});
   out.push_back({"µs", Align::right, time_cell});
   out.push_back({"share", Align::right, share_cell});
   out.push_back({"cum.", Align::right, cumulative_cell});

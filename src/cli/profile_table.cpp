@@ -27,14 +27,14 @@ constexpr double kPerMicrosecond = 1e3;  ///< of a microsecond in units of 10⁹
 
 TableLine line_of(const ProfileRow& row) {
   TableLine line;
-  line.name = row.node;
+  line.name = full_name(row);
   line.absorbed = row.absorbed;
   line.op = row.op_type;
   line.kind = row.is_executor() ? "executor" : std::string(to_string(row.kind));
   line.layout = row.layout;
   line.implementation = row.implementation;
   line.shape = row.is_executor() ? "" : to_string(row.dims);
-  line.calls = row.is_executor() ? 0 : 1;
+  line.calls = row.is_executor() ? 0 : row.calls;
   line.bytes = row.bytes;
   line.macs = row.macs;
   line.us = row.us;
@@ -119,7 +119,7 @@ std::vector<PairedLine> paired_nodes(const ProfileComparison& comparison) {
     const ProfileRow* const b = pair.b ? &comparison.b.rows[*pair.b] : nullptr;
     const ProfileRow& either = pair.a ? comparison.a.rows[*pair.a] : comparison.b.rows[pair.b.value()];
     if (either.is_executor()) continue;
-    PairedLine line{either.node, either.op_type, std::nullopt, std::nullopt, pair.cause};
+    PairedLine line{full_name(either), either.op_type, std::nullopt, std::nullopt, pair.cause};
     if (a != nullptr) line.a_us = a->us;
     if (b != nullptr) line.b_us = b->us;
     if (a != nullptr && b != nullptr && a->op_type != b->op_type) line.op += " → " + b->op_type;

@@ -67,7 +67,7 @@ std::string_view to_string(StepKind kind) noexcept {
 
 struct Executor::Impl {
   Impl(const Graph& graph, ExecuteOptions options, const CostModel* costs)
-      : context(graph.model(), std::move(options), costs), routine(graph, context) {}
+      : context(graph.model(), std::move(options), costs), routine(graph, context, {}) {}
   RoutineContext context;
   Routine routine;
   PlanInfo info;  ///< of the latest run that somebody asked about

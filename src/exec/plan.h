@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <list>
 #include <memory>
@@ -18,6 +19,8 @@
 #include "relayout/execute.h"
 
 namespace relayout {
+
+struct ProgramNode;
 
 /// A piece of memory that steps work on.
 struct Buffer {
@@ -62,6 +65,8 @@ struct Plan {
   std::vector<PlanPort> results;  ///< the exports whose buffers are results
   std::vector<Observation> observations;
   PlanInfo info;
+  std::vector<std::size_t>
+      inner;  ///< of a plan of a nested graph: numbers in InnerTimes of its steps and of `next`; empty until they are noted
 
   ArenaLayout arena_layout;  ///< of the arena buffers, in their order
   ArenaMemory arena, scratchpad;
@@ -99,5 +104,9 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services);
 
 /// What StepInfo calls a node: its name, or that of its first output where it has none.
 [[nodiscard]] const std::string& name_of(const Node& node);
+/// "call › node"
+[[nodiscard]] std::string full_name(const std::vector<std::string>& callers, const std::string& name);
+/// What it calls those whose bodies a node comes from, the outermost first.
+[[nodiscard]] std::vector<std::string> callers_of(const ProgramNode& node);
 
 }  // namespace relayout

@@ -190,6 +190,7 @@ class Program::Builder {
     ProgramNode entry{program_.nodes_.end_id(), &node, op, OpCall(node, node.opset()), {}, {}, {}};
     entry.call.threads = threads_;
     entry.call.seed = seed_;
+    entry.caller = caller_;
     for (const Value* value : node.inputs()) entry.inputs.push_back(id_of(value));
     for (const Value* value : node.outputs()) entry.outputs.push_back(id_of_output(value, entry.outputs.size()));
     for (const Value* value : captured_values(node)) {
@@ -206,7 +207,10 @@ class Program::Builder {
     own_graphs_.insert(&graph);
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) program_.ids_[graph.inputs()[i]] = id_of(node.input(i));
     const std::size_t first = program_.nodes_.size();
+    const Caller* const outer = caller_;
+    caller_ = &program_.callers_.emplace_back(Caller{&node, outer});
     add_nodes(graph);
+    caller_ = outer;
     for (std::size_t k = 0; k < node.outputs().size() && k < graph.outputs().size(); ++k) {
       if (node.outputs()[k] != nullptr) program_.ids_[node.outputs()[k]] = id_of(graph.outputs()[k]);
     }
@@ -264,6 +268,7 @@ class Program::Builder {
   uint64_t seed_;
   OperandFacts facts_;
   std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
+  const Caller* caller_ = nullptr;               ///< of the nodes that are being added
   int depth_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "relayout/execute.h"
 
 namespace relayout {
+
+/// A call of a function whose body nodes come from.
+struct Caller {
+  const Node* node;
+  const Caller* outer;  ///< whose body `node` comes from; or nullptr
+};
 
 /// A node that something needs, with its values (none: absent, or a further output that is not read).
 struct ProgramNode {
@@ -27,6 +34,7 @@ struct ProgramNode {
     std::vector<ValueId> outputs;
   };
   std::vector<Call> ended_calls = {};
+  const Caller* caller = nullptr;  ///< nullptr: of the graph itself
   [[nodiscard]] ValueId input(std::size_t index) const { return index < inputs.size() ? inputs[index] : ValueId::none; }
   [[nodiscard]] ValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : ValueId::none; }
   /// work(value) for each read, of inputs and captures.
@@ -65,6 +73,7 @@ class Program {
   class Builder;
   const Graph* graph_;
   std::vector<FunctionInstance> instances_;
+  std::deque<Caller> callers_;
   IdVector<NodeId, ProgramNode> nodes_;
   IdVector<ValueId, const Value*> values_;
   std::unordered_map<const Value*, ValueId> ids_;

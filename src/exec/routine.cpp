@@ -2,10 +2,13 @@
 #include "exec/routine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "exec/control_flow.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
+#include "exec/inner_times.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/fuse.h"
@@ -74,6 +78,18 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
   return std::string(reinterpret_cast<const char*>(tensor.bytes()), bytes);
 }
 
+/// What a node that had to see data is, for people.
+StepInfo info_of_node(const ProgramNode& node) {
+  StepInfo out;
+  out.node = name_of(*node.node);
+  out.callers = callers_of(node);
+  out.op_type = node.node->op_type();
+  out.operators = {out.op_type};
+  out.implementation = node.op == nullptr ? "nested" : "own";
+  out.layout = "contiguous";
+  return out;
+}
+
 }  // namespace
 
 RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given)
@@ -110,8 +126,8 @@ bool Routine::Key::operator==(const Key& other) const {
   return constants == other.constants && std::ranges::equal(infos, other.infos, same);
 }
 
-Routine::Routine(const Graph& graph, RoutineContext& context)
-    : context_(context), program_(graph, context.functions, context.threads, context.options.seed) {}
+Routine::Routine(const Graph& graph, RoutineContext& context, Place place)
+    : context_(context), place_(std::move(place)), program_(graph, context.functions, context.threads, context.options.seed) {}
 
 Routine::~Routine() = default;
 
@@ -208,9 +224,14 @@ void Routine::catch_up() {
   }
 }
 
-Routine& Routine::nested(const Graph& graph) {
+/// The routine of a graph within a node.
+Routine& Routine::nested(const Graph& graph, const ProgramNode& node) {
   std::unique_ptr<Routine>& routine = nested_[&graph];
-  if (!routine) routine = std::make_unique<Routine>(graph, context_);
+  if (routine) return *routine;
+  Place place{is_nested() ? place_.root : node.id, place_.callers};
+  for (std::string& caller : callers_of(node)) place.callers.push_back(std::move(caller));
+  place.callers.push_back(name_of(*node.node));
+  routine = std::make_unique<Routine>(graph, context_, std::move(place));
   return *routine;
 }
 
@@ -232,7 +253,7 @@ std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan
     pointers[i] = &data[i];
   }
   const RunGraph run = [&](const Graph& graph, std::vector<Datum> inputs) {
-    Routine& routine = nested(graph);
+    Routine& routine = nested(graph, node);
     std::vector<Given> given, captures;
     for (Datum& input : inputs) given.push_back({std::move(input), nullptr});
     for (const ValueId capture : routine.program().captures()) {
@@ -267,6 +288,44 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
   return outputs;
 }
 
+/// With the nodes around this graph.
+StepInfo Routine::placed(StepInfo info) const {
+  info.callers.insert(info.callers.begin(), place_.callers.begin(), place_.callers.end());
+  for (std::string& name : info.absorbed) name = full_name(place_.callers, name);
+  return info;
+}
+
+/// Adds the steps of a plan that has just run.
+void Routine::note_steps(Plan& plan) {
+  std::size_t step = 0;
+  const bool is_first = plan.inner.empty();
+  for (const StepInfo& info : plan.info.steps) {
+    if (info.kind == StepKind::view) continue;
+    if (is_first) plan.inner.push_back(context_.inner.number_of(place_.root, placed(info)));
+    context_.inner.add(plan.inner[step], {step_times_.ends[step] - step_times_.begins[step], 1, info.bytes, info.macs});
+    ++step;
+  }
+}
+
+/// Runs the node that had to see data, and notes its time: in the main graph all of it, in others what its own nested graphs leave.
+std::vector<Datum> Routine::run_timed(Plan& plan, RunState& state, StepTimes* times) {
+  if (!context_.inner.is_on()) return run_node(plan, state);
+  InnerTimes& inner = context_.inner;
+  if (is_nested() && plan.inner.size() == plan.steps.size()) {
+    plan.inner.push_back(inner.number_of(place_.root, placed(info_of_node(program_.nodes()[plan.next]))));
+  }
+  const int64_t inner_before = inner.total(), begin = steady_nanoseconds();
+  std::vector<Datum> outputs = run_node(plan, state);
+  const int64_t end = steady_nanoseconds();
+  if (is_nested()) {
+    inner.add(plan.inner.back(), {end - begin - (inner.total() - inner_before), 1, 0, 0});
+  } else {
+    times->begins.push_back(begin);
+    times->ends.push_back(end);
+  }
+  return outputs;
+}
+
 /// The plan behind a node that had to see data.
 Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& state) {
   const ProgramNode& node = program_.nodes()[plan.next];
@@ -298,6 +357,8 @@ Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& st
 }
 
 std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vector<Given>& captures, StepTimes* times) {
+  if (!is_nested()) context_.inner.begin(times != nullptr);
+  const bool notes_steps = is_nested() && context_.inner.is_on();
   trail_.clear();
   caught_up_ = 0;
   Key key;
@@ -317,13 +378,14 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   Plan* plan = plans_.front().second.get();
   while (true) {
     trail_.push_back(plan);
-    run_steps(*plan, state, {context_.recycler, context_.library, context_.options.observe, times});
+    step_times_.begins.clear();
+    step_times_.ends.clear();
+    run_steps(*plan, state, {context_.recycler, context_.library, context_.options.observe, notes_steps ? &step_times_ : times});
+    if (notes_steps) note_steps(*plan);
     if (plan->next == program_.nodes().end_id()) break;
-    if (times != nullptr) times->begins.push_back(steady_nanoseconds());
-    std::vector<Datum> outputs = run_node(*plan, state);
-    if (times != nullptr) times->ends.push_back(steady_nanoseconds());
-    plan = &continuation(*plan, std::move(outputs), state);
+    plan = &continuation(*plan, run_timed(*plan, state, times), state);
   }
+  if (times != nullptr) times->inner = context_.inner.times();
   states_ = {};
   std::vector<Datum> out;
   for (const ValueId value : program_.outputs()) {
@@ -339,6 +401,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
 
 PlanInfo Routine::info() const {
   PlanInfo whole;
+  std::unordered_map<NodeId, std::size_t> places;  ///< among the steps, of nodes that had to see data
   for (const Plan* plan : trail_) {
     const PlanInfo& part = plan->info;
     whole.steps.insert(whole.steps.end(), part.steps.begin(), part.steps.end());
@@ -351,14 +414,12 @@ PlanInfo Routine::info() const {
     whole.planned_packs += part.planned_packs;
     whole.macs += part.macs;
     if (plan->next == program_.nodes().end_id()) continue;
-    const ProgramNode& node = program_.nodes()[plan->next];
-    StepInfo step;
-    step.node = name_of(*node.node);
-    step.op_type = node.node->op_type();
-    step.operators = {step.op_type};
-    step.implementation = node.op == nullptr ? "nested" : "own";
-    step.layout = "contiguous";
-    whole.steps.push_back(std::move(step));
+    places.emplace(plan->next, whole.steps.size());
+    whole.steps.push_back(info_of_node(program_.nodes()[plan->next]));
+  }
+  for (const InnerTimes::Entry& entry : context_.inner.entries()) {
+    const auto place = places.find(entry.root);
+    whole.inner.push_back({entry.info, place == places.end() ? whole.steps.size() : place->second});
   }
   return whole;
 }

@@ -2,6 +2,7 @@
 
 #include <list>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/indexed.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
+#include "exec/inner_times.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -28,6 +30,7 @@ struct RoutineContext {
   ConstantStore store;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
   Recycler recycler;                    ///< of results
+  InnerTimes inner;                     ///< of nested graphs
 };
 
 /// A value handed to a routine: data, or a constant that plans may be built on; or neither, for an input left to its initializer.
@@ -41,7 +44,12 @@ struct Given {
 /// shapes depend on data between them, and owns the routines of nested graphs.
 class Routine {
  public:
-  Routine(const Graph& graph, RoutineContext& context);
+  /// Where a nested graph is: below which node of the main one, and the names of all nodes around it.
+  struct Place {
+    NodeId root{};
+    std::vector<std::string> callers;  ///< none: it is the main graph
+  };
+  Routine(const Graph& graph, RoutineContext& context, Place place);
   ~Routine();
   Routine(const Routine&) = delete;
   Routine& operator=(const Routine&) = delete;
@@ -71,10 +79,16 @@ class Routine {
   [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);
   void catch_up();
   [[nodiscard]] static Given value_of(ValueId value, const Plan& plan, RunState& state);
-  [[nodiscard]] Routine& nested(const Graph& graph);
+  [[nodiscard]] Routine& nested(const Graph& graph, const ProgramNode& node);
+  [[nodiscard]] bool is_nested() const noexcept { return !place_.callers.empty(); }
+  [[nodiscard]] StepInfo placed(StepInfo info) const;
+  void note_steps(Plan& plan);
+  [[nodiscard]] std::vector<Datum> run_timed(Plan& plan, RunState& state, StepTimes* times);
 
   RoutineContext& context_;
+  Place place_;
   Program program_;
+  StepTimes step_times_;  ///< of one plan of a nested graph
   std::list<std::pair<Key, std::unique_ptr<Plan>>> plans_;
   std::unordered_map<const Graph*, std::unique_ptr<Routine>> nested_;
   std::vector<const Plan*> trail_;  ///< of the latest run

@@ -2,12 +2,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/text.h"
 #include "exec/plan.h"
@@ -54,6 +56,29 @@ std::string fixed(double value, const char* format) {
   return text.data();
 }
 
+/// Rows of the model's own nodes: what runs within a function or a nested graph counts for the node that calls it.
+std::vector<ProfileRow> rows_of_nodes(const Profile& profile) {
+  std::vector<ProfileRow> out;
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  for (const ProfileRow& row : profile.rows) {
+    const bool is_inner = !row.callers.empty();
+    if (row.is_executor() || (row.kind != StepKind::node && !is_inner)) continue;
+    const std::string& name = is_inner ? row.callers.front() : row.node;
+    const auto [entry, is_new] = numbers.try_emplace(name, out.size());
+    if (is_new) {
+      ProfileRow& whole = out.emplace_back(row);
+      if (!is_inner) continue;
+      whole.node = name;
+      whole.absorbed.clear();
+      whole.implementation = "function";
+    } else if (is_inner) {
+      out[entry->second].us += row.us;
+      out[entry->second].share += row.share;
+    }
+  }
+  return out;
+}
+
 void describe(onnx::NodeProto& node, const ProfileRow& row) {
   set_entry(node, "relayout.time_us", fixed(row.us, "%.3f"));
   set_entry(node, "relayout.share", fixed(row.share, "%.5f"));
@@ -72,8 +97,8 @@ struct Fate {
 AnnotatedVersion annotate(const std::filesystem::path& model, const Profile& profile, const std::filesystem::path& output,
                           const LoadOptions& load) {
   std::unordered_map<std::string_view, Fate> fates;
-  for (const ProfileRow& row : profile.rows) {
-    if (row.kind != StepKind::node || row.is_executor()) continue;
+  const std::vector<ProfileRow> rows = rows_of_nodes(profile);
+  for (const ProfileRow& row : rows) {
     fates.try_emplace(row.node, Fate{&row, false});
     for (const std::string& name : row.absorbed) fates.try_emplace(name, Fate{&row, true});
   }

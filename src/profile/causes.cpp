@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "exec/plan.h"
 #include "relayout/execute.h"
 #include "relayout/model_diff.h"
 #include "relayout/profile.h"
@@ -43,8 +44,23 @@ std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
   return out;
 }
 
+/// What runs within a function or a nested graph is part of the node that calls it: names are that one's, and `callers` is the way from it
+/// to the row's own node.
+Rows by_callers(Rows rows) {
+  const auto cut = [](std::string& name) { name.resize(std::min(name.find(full_name({""}, "")), name.size())); };
+  for (ProfileRow& row : rows) {
+    std::ranges::for_each(row.absorbed, cut);
+    if (row.callers.empty()) continue;
+    row.callers.push_back(row.node);
+    row.node = row.callers.front();
+    row.callers.erase(row.callers.begin());
+  }
+  return rows;
+}
+
 /// The rows with the names that the first model has for their nodes.
-Rows renamed(Rows rows, const NodeLinks& links) {
+Rows renamed(const Rows& given, const NodeLinks& links) {
+  Rows rows = by_callers(given);
   const auto rename = [&](std::string& name) {
     if (!links.is_related) return void(name += kNewNode);
     const auto found = links.names.find(name);
@@ -109,7 +125,9 @@ class Causes {
 
 /// Rows that may be the same: copies pair with copies.
 std::string key_of(const ProfileRow& row) {
-  return row.node + "\n" + (row.is_executor() ? "executor" : is_copy(row) ? row.op_type : "node");
+  std::string out = row.node;
+  for (const std::string& caller : row.callers) out += "\n" + caller;
+  return out + "\n" + (row.is_executor() ? "executor" : is_copy(row) ? row.op_type : "node");
 }
 
 }  // namespace
@@ -157,7 +175,7 @@ std::map<std::string, int64_t> folded_operators(const Profile& a, const Profile&
   const Rows rows_b = renamed(b.rows, links);
   const auto in_b = nodes_of(rows_b);
   std::map<std::string, int64_t> out;
-  for (const ProfileRow& row : a.rows) {
+  for (const ProfileRow& row : by_callers(a.rows)) {
     if (row.is_executor() || is_copy(row)) continue;
     std::size_t place = 0;
     for_each_node(row, [&](const std::string& name) {
@@ -170,14 +188,14 @@ std::map<std::string, int64_t> folded_operators(const Profile& a, const Profile&
 }
 
 std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const NodeLinks& links) {
-  const Rows rows_b = renamed(b.rows, links);
-  const Causes causes(a.rows, rows_b, links);
+  const Rows rows_a = by_callers(a.rows), rows_b = renamed(b.rows, links);
+  const Causes causes(rows_a, rows_b, links);
   std::unordered_map<std::string, std::vector<std::size_t>> open;  // rows of b by key, the first last
   for (std::size_t i = rows_b.size(); i-- > 0;) open[key_of(rows_b[i])].push_back(i);
   std::vector<PairedRow> out;
   std::vector<bool> is_paired(rows_b.size(), false);
-  for (std::size_t i = 0; i < a.rows.size(); ++i) {
-    const ProfileRow& row = a.rows[i];
+  for (std::size_t i = 0; i < rows_a.size(); ++i) {
+    const ProfileRow& row = rows_a[i];
     const auto others = open.find(key_of(row));
     if (others == open.end() || others->second.empty()) {
       out.push_back({i, std::nullopt, causes.of_first(row), -row.us});

@@ -1,11 +1,13 @@
 // Rows put together: by operator, by layout, by implementation, by the scopes of the nodes' paths.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "exec/plan.h"
 #include "relayout/profile.h"
 
 namespace relayout {
@@ -17,8 +19,8 @@ std::string joined(const std::vector<std::string_view>& parts, std::size_t count
   return out;
 }
 
-std::string scope_of(const std::string& node, std::size_t depth) {
-  std::vector<std::string_view> parts = path_of(node);
+std::string scope_of(const ProfileRow& row, std::size_t depth) {
+  std::vector<std::string_view> parts = path_of(row);
   if (!parts.empty()) parts.pop_back();  // the node itself
   const std::string out = joined(parts, depth == 0 ? parts.size() : depth);
   return out.empty() ? "(top)" : out;
@@ -28,7 +30,7 @@ std::string key_of(const ProfileRow& row, Grouping by, std::size_t depth) {
   if (row.is_executor()) return row.node;
   switch (by) {
     case Grouping::node:
-      return row.node;
+      return full_name(row);
     case Grouping::op:
       return row.op_type;
     case Grouping::layout:
@@ -36,7 +38,7 @@ std::string key_of(const ProfileRow& row, Grouping by, std::size_t depth) {
     case Grouping::implementation:
       return row.implementation;
     case Grouping::scope:
-      return scope_of(row.node, depth);
+      return scope_of(row, depth);
   }
   return row.node;
 }
@@ -53,6 +55,17 @@ std::vector<std::string_view> path_of(std::string_view node) {
     node.remove_prefix(end + 1);
   }
   return parts;
+}
+
+std::vector<std::string_view> path_of(const ProfileRow& row) {
+  std::vector<std::string_view> parts;
+  for (const std::string& caller : row.callers) std::ranges::copy(path_of(caller), std::back_inserter(parts));
+  std::ranges::copy(path_of(row.node), std::back_inserter(parts));
+  return parts;
+}
+
+std::string full_name(const ProfileRow& row) {
+  return full_name(row.callers, row.node);
 }
 
 std::string_view to_string(Grouping by) noexcept {

@@ -46,6 +46,16 @@ class Reader {
     if (!found || !std::isfinite(*found) || *found < 0) wrong("'" + std::string(key) + "' is no number from 0 on");
     return *found;
   }
+  [[nodiscard]] std::vector<std::string> names(const Json& object, std::string_view key) const {
+    const Json list = member(object, key);
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      auto name = list.at(i).value_or(Json()).text();
+      if (!name) wrong("'" + std::string(key) + "' holds more than names");
+      out.push_back(std::move(*name));
+    }
+    return out;
+  }
   [[nodiscard]] std::optional<Interval> interval(const Json& object) const {
     const auto low = member(object, "low_us").number(), high = member(object, "high_us").number();
     if (!low || !high) return std::nullopt;
@@ -82,12 +92,8 @@ ProfileRow row_of(const Reader& reader, const Json& json) {
   for (const StepKind known : {StepKind::reorder, StepKind::pack, StepKind::view}) {
     if (kind == to_string(known)) row.kind = known;
   }
-  const Json absorbed = reader.member(json, "absorbed");
-  for (std::size_t i = 0; i < absorbed.size(); ++i) {
-    auto name = absorbed.at(i).value_or(Json()).text();
-    if (!name) reader.wrong("'absorbed' holds more than names");
-    row.absorbed.push_back(std::move(*name));
-  }
+  row.absorbed = reader.names(json, "absorbed");
+  if (json.find("callers")) row.callers = reader.names(json, "callers");
   return row;
 }
 

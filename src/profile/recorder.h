@@ -30,18 +30,24 @@ class Recorder {
   [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
   [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
   /// Nanoseconds of a step in a kept run.
-  [[nodiscard]] int64_t step(std::size_t run, std::size_t step) const { return durations_[run * steps_ + step]; }
+  [[nodiscard]] int64_t step(std::size_t run, std::size_t step) const { return durations_[run * width_ + step]; }
+  /// The same of an inner step, 0 in runs that did not take it.
+  [[nodiscard]] int64_t inner(std::size_t run, std::size_t number) const { return durations_[run * width_ + steps_ + number]; }
+  /// Inner steps of the latest run.
+  [[nodiscard]] const std::vector<InnerTime>& latest_inner() const noexcept { return latest_inner_; }
   /// Nanoseconds of a kept run.
   [[nodiscard]] int64_t wall(std::size_t run) const { return kept_walls_[run]; }
   [[nodiscard]] std::vector<TracedRun> take_traced() { return std::move(traced_); }
 
  private:
   void thin_out();
+  void widen(std::size_t width);
 
-  std::size_t steps_, most_kept_, kept_ = 0, stride_ = 1;
+  std::size_t steps_, width_, most_kept_, kept_ = 0, stride_ = 1;
   std::size_t most_traced_;
   std::vector<double> walls_, processors_;
-  std::vector<int64_t> durations_;  ///< kept run by kept run
+  std::vector<int64_t> durations_;  ///< kept run by kept run: `width_` entries, of the steps and then of inner ones
+  std::vector<InnerTime> latest_inner_;
   std::vector<int64_t> kept_walls_;
   std::vector<TracedRun> traced_;
   double processor_total_ = 0, wall_total_ = 0;

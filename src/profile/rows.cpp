@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,9 @@ constexpr double kNanosecondsPerMicrosecond = 1000;
 /// A row and the steps that it is made of.
 struct Gathered {
   ProfileRow row;
-  std::vector<std::size_t> steps;  ///< among those that run
+  std::vector<std::size_t> steps = {};   ///< among those that run
+  std::vector<std::size_t> inner = {};   ///< inner steps
+  std::vector<std::size_t> within = {};  ///< inner steps that have rows of their own, which its steps hold too
 };
 
 bool is_copy(StepKind kind) {
@@ -31,7 +34,7 @@ bool is_copy(StepKind kind) {
 
 /// Copies inside a node belong to it; reorders and packs between nodes are rows of their own.
 bool continues(const ProfileRow& row, const StepInfo& step) {
-  return !is_copy(row.kind) && !is_copy(step.kind) && row.node == step.node && row.absorbed == step.absorbed;
+  return !is_copy(row.kind) && !is_copy(step.kind) && row.node == step.node && row.callers == step.callers && row.absorbed == step.absorbed;
 }
 
 void add_implementation(ProfileRow& row, const StepInfo& step) {
@@ -60,6 +63,7 @@ void add_step(ProfileRow& row, const StepInfo& step) {
 ProfileRow row_of(const StepInfo& step) {
   ProfileRow row;
   row.node = step.node;
+  row.callers = step.callers;
   row.absorbed = step.absorbed;
   row.operators = step.operators;
   row.inputs = step.inputs;
@@ -67,29 +71,61 @@ ProfileRow row_of(const StepInfo& step) {
   return row;
 }
 
-std::vector<Gathered> gather(const PlanInfo& plan) {
-  std::vector<Gathered> out;
-  std::size_t latest = 0;  // one behind the latest row that is no copy
-  std::size_t number = 0;
-  for (const StepInfo& step : plan.steps) {
-    if (step.kind == StepKind::view) continue;
-    if (latest == 0 || !continues(out[latest - 1].row, step)) {
-      out.push_back({row_of(step), {}});
-      if (!is_copy(step.kind)) latest = out.size();
+/// Puts steps together in the order they run.
+class Gathering {
+ public:
+  /// The row that the step is part of.
+  Gathered& take(const StepInfo& step) {
+    if (is_copy(step.kind) || latest_ == 0 || !continues(rows_[latest_ - 1].row, step)) {
+      rows_.push_back({row_of(step)});
+      if (!is_copy(step.kind)) latest_ = rows_.size();
     }
-    Gathered& into = is_copy(step.kind) ? out.back() : out[latest - 1];
-    add_step(into.row, step);
-    into.steps.push_back(number++);
+    Gathered& row = is_copy(step.kind) ? rows_.back() : rows_[latest_ - 1];
+    add_step(row.row, step);
+    return row;
   }
-  return out;
+  [[nodiscard]] std::vector<Gathered> rows() { return std::move(rows_); }
+
+ private:
+  std::vector<Gathered> rows_;
+  std::size_t latest_ = 0;  ///< one behind the latest row that is no copy
+};
+
+void add_inner(Gathered& row, std::size_t number, const InnerTime& time) {
+  row.row.calls = row.inner.empty() ? time.calls : std::max(row.row.calls, time.calls);
+  row.inner.push_back(number);
+}
+
+/// Steps, each with those within it behind it.
+std::vector<Gathered> gather(const PlanInfo& plan, const std::vector<InnerTime>& inner_times) {
+  Gathering gathering;
+  std::multimap<std::size_t, std::size_t> inner;  // by the step that they are within
+  for (std::size_t i = 0; i < inner_times.size(); ++i) inner.emplace(plan.inner[i].within, i);
+  std::size_t number = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].kind == StepKind::view) continue;
+    Gathered& row = gathering.take(plan.steps[s]);
+    row.steps.push_back(number++);
+    const auto [begin, end] = inner.equal_range(s);
+    for (auto entry = begin; entry != end; ++entry) row.within.push_back(entry->second);
+    for (auto entry = begin; entry != end; ++entry) {
+      StepInfo step = plan.inner[entry->second].info;
+      step.bytes = inner_times[entry->second].bytes;
+      step.macs = inner_times[entry->second].macs;
+      add_inner(gathering.take(step), entry->second, inner_times[entry->second]);
+    }
+  }
+  return gathering.rows();
 }
 
 /// The time of one row in each kept run, in microseconds.
-std::vector<double> times_of(const Recorder& recorder, const std::vector<std::size_t>& steps) {
+std::vector<double> times_of(const Recorder& recorder, const Gathered& row) {
   std::vector<double> out;
   for (std::size_t run = 0; run < recorder.kept(); ++run) {
     int64_t sum = 0;
-    for (const std::size_t step : steps) sum += recorder.step(run, step);
+    for (const std::size_t step : row.steps) sum += recorder.step(run, step);
+    for (const std::size_t number : row.inner) sum += recorder.inner(run, number);
+    for (const std::size_t number : row.within) sum -= recorder.inner(run, number);
     out.push_back(static_cast<double>(sum) / kNanosecondsPerMicrosecond);
   }
   return out;
@@ -146,10 +182,11 @@ void balance(Profile& profile) {
   profile.latency.expected_cpus = expected;
 }
 
-void count_plan(Profile& profile, const PlanInfo& plan) {
+void count_plan(Profile& profile, const PlanInfo& plan, const std::vector<InnerTime>& inner_times) {
   profile.reorders = plan.reorders;
   profile.packs = plan.packs;
   profile.macs = plan.macs;
+  for (const InnerTime& time : inner_times) profile.macs += time.macs;
   profile.arena_bytes = plan.arena_bytes;
   profile.packed_bytes = plan.packed_bytes;
   profile.scratchpad_bytes = plan.scratchpad_bytes;
@@ -174,8 +211,8 @@ void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
 
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   fill_latency(profile.latency, recorder);
-  for (Gathered& gathered : gather(plan)) {
-    measure(gathered.row, times_of(recorder, gathered.steps));
+  for (Gathered& gathered : gather(plan, recorder.latest_inner())) {
+    measure(gathered.row, times_of(recorder, gathered));
     profile.rows.push_back(std::move(gathered.row));
   }
   ProfileRow executor;
@@ -183,7 +220,7 @@ void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   measure(executor, times_outside(recorder));
   profile.rows.push_back(std::move(executor));
   balance(profile);
-  count_plan(profile, plan);
+  count_plan(profile, plan, recorder.latest_inner());
   take_traces(profile, plan, recorder);
 }
 

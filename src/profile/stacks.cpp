@@ -26,7 +26,7 @@ std::string collapsed_stacks(const Profile& profile) {
   std::string out;
   for (const ProfileRow& row : profile.rows) {
     out += frame(profile.model);
-    for (const std::string_view part : path_of(row.node)) out += ";" + frame(part);
+    for (const std::string_view part : path_of(row)) out += ";" + frame(part);
     if (!row.op_type.empty()) out += ";" + frame(row.op_type);
     out += " " + std::to_string(std::llround(row.us * kNanosecondsPerMicrosecond)) + "\n";
   }

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/cpus.h"
 #include "base/interrupt.h"
@@ -118,13 +120,30 @@ void Subject::open() {
   executor_ = std::make_unique<Executor>(model_->graph(), execute);
   (void)executor_->run(inputs_, &times_);
   const double all = microseconds_since(begin);
-  if (recorder_ != nullptr) return;
+  if (recorder_ != nullptr) return note_inner();
   int64_t steps = 0;
   for (std::size_t i = 0; i < times_.begins.size(); ++i) steps += times_.ends[i] - times_.begins[i];
   first_us_ = static_cast<double>(steps) / kNanosecondsPerMicrosecond;
   plan_us_ = all - first_us_;
   plan_ = executor_->plan_info();
   recorder_ = std::make_unique<Recorder>(times_.begins.size(), options_->traced_runs);
+}
+
+/// Takes over the inner steps that runs have met since. They are told apart by number: executors must meet them in the same order.
+void Subject::note_inner() {
+  const std::vector<InnerStep>& inner = executor_->plan_info().inner;
+  const auto is_same = [](const InnerStep& a, const InnerStep& b) {
+    return a.info.node == b.info.node && a.info.callers == b.info.callers && a.within == b.within;
+  };
+  const std::size_t common = std::min(inner.size(), plan_.inner.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (!is_same(inner[i], plan_.inner[i])) fail_of_random_values();
+  }
+  if (inner.size() > common) plan_.inner = inner;
+}
+
+void Subject::fail_of_random_values() const {
+  fail(ErrorKind::unsupported, escape(name_) + ": each run takes other steps: its nodes depend on random values");
 }
 
 void Subject::renew() {
@@ -144,14 +163,13 @@ Subject::Time Subject::measure(Noting noting) {
   const int64_t end = wall_clock();
   const Time time{end - begin, processor_clock() - processor};
   if (noting == Noting::nothing) return time;
-  if (times_.begins.size() != recorder_->steps()) {
-    fail(ErrorKind::unsupported, escape(name_) + ": each run takes other steps: its nodes depend on random values");
-  }
+  if (times_.begins.size() != recorder_->steps()) fail_of_random_values();
   recorder_->add(begin, end, time.processor, times_);
   return time;
 }
 
 Profile Subject::result(TimeKind clock) {
+  note_inner();
   Profile out;
   out.clock = clock;
   out.model = name_;

@@ -39,6 +39,8 @@ class Subject {
  private:
   void find_inputs();
   void open();
+  void note_inner();
+  [[noreturn]] void fail_of_random_values() const;
   [[nodiscard]] Outputs first_run();
 
   std::string name_;

@@ -38,6 +38,11 @@ std::string json_string(std::string_view text) {
   return Json(escape(text)).dump(-1);
 }
 
+std::vector<std::string> escaped(std::vector<std::string> names) {
+  for (std::string& name : names) name = escape(name);
+  return names;
+}
+
 /// What the events of one step have in common.
 struct StepText {
   std::string head;   ///< up to the time
@@ -49,6 +54,7 @@ StepText text_of(const StepInfo& step, bool names_of_nodes) {
   const std::string op = step.kind == StepKind::node && !step.operators.empty() ? step.operators.front() : step.op_type;
   Json arguments = Json::object();
   arguments.set("node", escape(step.node)).set("op", op).set("kind", to_string(step.kind));
+  if (!step.callers.empty()) arguments.set("callers", escaped(step.callers));
   std::vector<std::string> fused;
   for (std::size_t i = 1; i < step.operators.size(); ++i) fused.push_back(step.operators[i] + " " + escape(step.absorbed[i - 1]));
   arguments.set("fused", fused).set("layout", step.layout).set("implementation", step.implementation).set("dims", step.dims);

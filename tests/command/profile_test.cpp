@@ -11,6 +11,8 @@
 
 #include "command/browser.h"
 #include "command/command_test.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
 #include "report/json.h"
 #include "support/process.h"
 #include "support/small_models.h"
@@ -21,6 +23,7 @@ namespace relayout::test {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -53,6 +56,39 @@ TEST_F(ProfileCommand, BooksBalanceInJson) {
     if (by == std::string("node")) continue;
     EXPECT_NEAR(sum_of(*report.find("groups")->find("lines")), latency, 1e-9 * latency) << by;
   }
+}
+
+/// A Loop, a function: their nodes are rows, the call's row holds the rest, and the model's own node is annotated with all of it.
+TEST_F(ProfileCommand, BooksBalanceWithinFunctionsAndLoops) {
+  const TextModel model(R"(g (float[8,64] x, int64 n, bool c) => (float[8,64] y) {
+  a = local.block (x)
+  y = Loop (n, c, a) <body = body (int64 i, bool ci, float[8,64] s) => (bool co, float[8,64] t) { co = Identity (ci)
+    e = Exp (s)
+    t = Tanh (e) }>
+}
+<domain: "local", opset_import: ["" : 18]>
+block (x) => (y) { t = Erf (x)
+  y = Sigmoid (t) })",
+                        R"(<ir_version: 10, opset_import: ["" : 18, "local" : 1]>)");
+  save_model(model, folder_ / "nested.onnx");
+  const ProcessResult result = profile({"nested.onnx", "--mode", "as-written", "--json", "--annotate", "annotated.onnx"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json report = Json::parse(result.out, "report"), rows = *report.find("rows");
+  const double latency = report.find("latency")->find("median_us")->number().value();
+  EXPECT_NEAR(sum_of(rows), latency, 1e-9 * latency);
+  std::vector<std::string> nodes;
+  double block = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Json callers = *rows.at(i)->find("callers");
+    const std::string caller = callers.size() > 0 ? *callers.at(0)->text() : "";
+    nodes.push_back(caller + "/" + *rows.at(i)->find("node")->text());
+    if (caller == "a") block += rows.at(i)->find("time_us")->number().value();
+  }
+  EXPECT_THAT(nodes, ElementsAre("a/t", "a/y", "/y", "y/e", "y/t", "/(executor)"));
+  const auto annotated = Model::load(folder_ / "annotated.onnx");
+  const Node& call = annotated->graph().nodes().front();
+  ASSERT_EQ(call.message().metadata_props(0).key(), "relayout.time_us");
+  EXPECT_NEAR(std::stod(call.message().metadata_props(0).value()), block, 0.001);
 }
 
 /// Printed numbers have one decimal: the sum is off by half of one for each line at most.

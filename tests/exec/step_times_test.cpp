@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace relayout::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::UnorderedElementsAre;
 
 Tensor ones(const Dims& dims) {
   return tensor_of(dims, std::vector<float>(static_cast<std::size_t>(element_count(dims)), 1));
@@ -149,6 +151,72 @@ TEST(StepTimes, NodesBetweenPlansAreTimedToo) {
   std::vector<std::string> operators;
   for (const StepInfo& step : executor.plan_info().steps) operators.insert(operators.end(), step.operators.begin(), step.operators.end());
   EXPECT_THAT(operators, ElementsAre("Relu", "NonZero", "Cast", "Exp"));
+}
+
+/// Two calls of a function, and a Loop of three iterations with an If in it.
+std::unique_ptr<Model> nested() {
+  return TextModel(R"(g (float[2,3] x, int64 n, bool c) => (float[2,3] y) {
+  a = local.block (x)
+  b = local.block (a)
+  y = Loop (n, c, b) <body = body (int64 i, bool ci, float[2,3] s) => (bool co, float[2,3] t) {
+    co = Identity (ci)
+    e = Exp (s)
+    t = If (ci) <then_branch = th () => (float[2,3] u) { u = Neg (e) },
+                      else_branch = el () => (float[2,3] v) { v = Abs (e) }> }>
+}
+<domain: "local", opset_import: ["" : 18]>
+block (x) => (y) { t = Erf (x)
+  y = Sum (t, x) })",
+                   R"(<ir_version: 9, opset_import: ["" : 18, "local" : 1]>)")
+      .load();
+}
+
+Inputs three_iterations() {
+  Tensor count(DataType::int64, {}), condition(DataType::boolean, {});
+  *count.data<int64_t>() = 3;
+  *condition.data<uint8_t>() = 1;
+  return {{"x", ones({2, 3})}, {"n", count}, {"c", condition}};
+}
+
+TEST(StepInfo, FunctionsAreTheirStepsCallers) {
+  const auto model = nested();
+  Executor executor(model->graph(), in_mode(Mode::as_written));
+  (void)executor.run(three_iterations());
+  std::vector<std::string> names;
+  for (const StepInfo& step : executor.plan_info().steps) {
+    names.push_back((step.callers.empty() ? "" : step.callers.front() + "/") + step.node);
+    EXPECT_LE(step.callers.size(), 1U);
+  }
+  EXPECT_THAT(names, ElementsAre("a/t", "a/y", "b/t", "b/y", "y"));
+  EXPECT_TRUE(executor.plan_info().inner.empty()) << "no run was timed";
+}
+
+TEST(StepTimes, NestedGraphsAreTimedStepByStep) {
+  const auto model = nested();
+  for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+    Executor executor(model->graph(), in_mode(mode));
+    const Inputs inputs = three_iterations();
+    (void)executor.run(inputs);
+    for (int run = 0; run < 2; ++run) {
+      StepTimes times;
+      (void)executor.run(inputs, &times);
+      const PlanInfo info = executor.plan_info();
+      ASSERT_EQ(times.inner.size(), info.inner.size());
+      int64_t sum = 0;
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < info.inner.size(); ++i) {
+        std::string name;
+        for (const std::string& caller : info.inner[i].info.callers) name += caller + "/";
+        EXPECT_EQ(info.steps.at(info.inner[i].within).node, "y");
+        EXPECT_GE(times.inner[i].nanoseconds, 0);
+        EXPECT_EQ(times.inner[i].calls, 3) << name;
+        sum += times.inner[i].nanoseconds;
+        if (info.inner[i].info.kind == StepKind::node) names.push_back(name + info.inner[i].info.node);
+      }
+      EXPECT_THAT(names, UnorderedElementsAre("y/e", "y/t/u", "y/t")) << to_string(mode);
+      EXPECT_LE(sum, times.ends.back() - times.begins.back()) << "parts of the loop's own step";
+    }
+  }
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -71,6 +74,30 @@ TEST(Causes, NodesThatAreGone) {
   EXPECT_EQ(causes.at("lost"), Cause::removed);
   EXPECT_EQ(causes.at("new"), Cause::added);
   EXPECT_EQ(causes.at("(executor)"), Cause::unexplained);
+}
+
+ProfileRow inner_row(const std::string& node, double us, const std::vector<std::string>& callers,
+                     const std::vector<std::string>& absorbed = {}) {
+  ProfileRow out = row(node, us, absorbed);
+  out.callers = callers;
+  return out;
+}
+
+/// What runs within a function or a Loop is joined by the node that calls it, whatever else has its name.
+TEST(Causes, InnerNodesGoByTheirCaller) {
+  const Profile a = with({row("t", 4), inner_row("t", 10, {"call"}, {"call › u", "relu"}), inner_row("t", 5, {"loop"}), row("loop", 1)});
+  Profile b = with({row("t", 3), inner_row("t", 8, {"other"}, {"other › u"}), row("relu", 2), inner_row("t", 6, {"loop"}), row("loop", 1)});
+  const std::vector<PairedRow> pairs =
+      pair_rows(a, b, {.names = {{"other", "call"}}, .paired = {"call", "loop", "t", "relu"}, .explained = {}});
+  const auto of_a = [&](std::size_t number) { return *std::ranges::find(pairs, std::optional(number), &PairedRow::a); };
+  EXPECT_EQ(of_a(0).b, 0U);
+  EXPECT_EQ(of_a(1).b, 1U);
+  EXPECT_EQ(of_a(1).cause, Cause::fused) << "relu is a row of its own";
+  EXPECT_EQ(of_a(2).b, 3U);
+  EXPECT_EQ(of_a(2).cause, Cause::unexplained);
+  EXPECT_EQ(of_a(3).b, 4U);
+  EXPECT_EQ(pairs.back().b, 2U);
+  EXPECT_EQ(pairs.back().cause, Cause::fused);
 }
 
 /// A normalization that ran within its convolution, and is not in the second model at all.

@@ -105,6 +105,40 @@ TEST(Rows, InterruptionsAtOneStepDoNotShow) {
   EXPECT_THAT(sum_of(profile), DoubleNear(profile.total_us, 1e-9));
 }
 
+/// A Loop of 1000 ns, of which its two nodes take 300 and 500 + run in four iterations; then a run that meets a third node.
+TEST(Rows, WhatALoopRunsIsTakenOffIt) {
+  PlanInfo plan;
+  plan.steps = {step("view", "Reshape", StepKind::view), step("loop", "Loop"), step("after", "Relu")};
+  plan.macs = 5;
+  for (const char* name : {"exp", "mul", "late"}) {
+    InnerStep& inner = plan.inner.emplace_back(InnerStep{step(name, "Op"), 1});
+    inner.info.callers = {"loop"};
+  }
+  Recorder recorder(2, 0);
+  for (int64_t run = 0; run < 11; ++run) {
+    const int64_t at = run * 10'000;
+    StepTimes times{{at, at + 1000 + run}, {at + 1000 + run, at + 1200 + run}, {{300, 4, 40, 0}, {500 + run, 4, 80, 8}}};
+    if (run == 10) times.inner.push_back({7, 1, 3, 1});
+    recorder.add(at, at + 1200 + run, 1200, times);
+  }
+  Profile profile;
+  fill_profile(profile, plan, recorder);
+  std::vector<std::string> lines;
+  for (const ProfileRow& row : profile.rows) lines.push_back(full_name(row) + " " + std::to_string(row.calls));
+  EXPECT_THAT(lines, ElementsAre("loop 1", "loop › exp 4", "loop › mul 4", "loop › late 1", "after 1", "(executor) 1"));
+  EXPECT_THAT(profile.rows[0].measured_us.median, DoubleNear(0.2, 1e-9)) << "1000 + run - 300 - 500 - run";
+  EXPECT_THAT(profile.rows[1].measured_us.median, DoubleNear(0.3, 1e-9));
+  EXPECT_THAT(profile.rows[2].measured_us.median, DoubleNear(0.505, 1e-9));
+  EXPECT_THAT(profile.rows[3].measured_us.median, DoubleNear(0, 1e-9)) << "ten of eleven runs did not take it";
+  EXPECT_EQ(profile.rows[2].bytes, 80);
+  EXPECT_EQ(profile.rows[2].macs, 8);
+  EXPECT_EQ(profile.macs, 5 + 8 + 1);
+  EXPECT_THAT(sum_of(profile), DoubleNear(profile.total_us, 1e-9));
+  std::vector<std::string> scopes;
+  for (const ProfileGroup& group : group_rows(profile, Grouping::scope, 0)) scopes.push_back(group.name);
+  EXPECT_THAT(scopes, ElementsAre("(top)", "loop", "(executor)"));
+}
+
 /// A hundred thousand runs: what is kept of the steps stays below the bound, and is spread over all of them.
 TEST(Recorder, KeepsAnEvenSelection) {
   constexpr std::size_t kSteps = 3;

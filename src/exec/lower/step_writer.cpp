@@ -116,8 +116,9 @@ void StepWriter::begin(const Group& group, const ValueFacts& facts) {
     const Node& node = *part->node;
     if (part == group.nodes.front()) {
       about_.node = name_of(node);
+      about_.callers = callers_of(*part);
     } else {
-      about_.absorbed.push_back(name_of(node));
+      about_.absorbed.push_back(full_name(callers_of(*part), name_of(node)));
     }
     about_.operators.push_back(node.op_type());
     about_.op_type += (about_.op_type.empty() ? "" : " + ") + node.op_type();
@@ -174,6 +175,19 @@ void StepWriter::copy(const Place& from, const Place& to, StepKind kind) {
   StepInfo& info = plan_.info.steps.back();
   info.kind = kind;
   info.op_type = kind == StepKind::pack ? "Pack" : "Reorder";
+}
+
+std::string full_name(const std::vector<std::string>& callers, const std::string& name) {
+  std::string out;
+  for (const std::string& caller : callers) out += caller + " › ";
+  return out + name;
+}
+
+std::vector<std::string> callers_of(const ProgramNode& node) {
+  std::vector<std::string> out;
+  for (const Caller* caller = node.caller; caller != nullptr; caller = caller->outer) out.push_back(name_of(*caller->node));
+  std::ranges::reverse(out);
+  return out;
 }
 
 const std::string& name_of(const Node& node) {

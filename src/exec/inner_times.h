@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/ids.h"
+#include "relayout/execute.h"
+
+namespace relayout {
+
+/// Times of steps in nested graphs, summed over all iterations of a run: memory grows with nodes, not with iterations.
+class InnerTimes {
+ public:
+  /// A run of the main graph begins. Steps that earlier runs met keep their numbers.
+  void begin(bool is_on);
+  /// Whether this run is timed.
+  [[nodiscard]] bool is_on() const noexcept { return is_on_; }
+
+  struct Entry {
+    NodeId root;  ///< the node of the main graph that it is within
+    StepInfo info;
+  };
+  /// The number of a step, a new one where it was not met before: other shapes alone make no other step.
+  [[nodiscard]] std::size_t number_of(NodeId root, StepInfo info);
+  /// A call, without what other entries have of it.
+  void add(std::size_t number, const InnerTime& call);
+
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const std::vector<InnerTime>& times() const noexcept { return times_; }
+  /// Nanoseconds of all entries in this run.
+  [[nodiscard]] int64_t total() const noexcept { return total_; }
+
+ private:
+  bool is_on_ = false;
+  std::vector<Entry> entries_;
+  std::vector<InnerTime> times_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+  int64_t total_ = 0;
+};
+
+}  // namespace relayout
