@@ -75,9 +75,9 @@ uint64_t hash_of_sample(const TensorData& data) {
   return mix(part(0), size > kSample ? part(size - std::min(kSample, size - kSample)) : 0);
 }
 
+/// Stored, or looked at through a chain of nodes.
 bool is_constant(const Value& value) noexcept {
-  if (value.producer() != nullptr) return is_constant_node(*value.producer());
-  return value.initializer() != nullptr && !value.is_overridable();
+  return value.is_stored_constant() || (value.producer() != nullptr && is_constant_node(*value.producer()));
 }
 
 bool is_affine_operator(const Node& node) noexcept {
@@ -138,10 +138,9 @@ class Hasher {
 
   uint64_t hash_of_initializer(const Initializer& initializer) {
     if (initializer.data == nullptr) return 5;
-    const uint64_t dims = hash_of(initializer.data->dims());
-    if (is_canonical_) return dims;
+    if (is_canonical_) return hash_of(initializer.data->dims());
     const auto [known, is_new] = samples_.try_emplace(&initializer);
-    if (is_new) known->second = mix(mix(dims, static_cast<uint64_t>(initializer.data->type())), hash_of_sample(*initializer.data));
+    if (is_new) known->second = fingerprint_of(*initializer.data);
     return known->second;
   }
 
@@ -213,7 +212,7 @@ bool is_constant_node(const Node& node) noexcept {
     const bool is_view = at->is("Transpose") || at->is("Identity") || at->is("Cast") || at->is("DequantizeLinear");
     const Value* const input = is_view ? at->input(0) : nullptr;
     if (input == nullptr) return false;
-    if (input->producer() == nullptr) return input->initializer() != nullptr && !input->is_overridable();
+    if (input->producer() == nullptr) return input->is_stored_constant();
     at = input->producer();
   }
   return false;
@@ -227,6 +226,10 @@ const Value* transparent_operand(const Node& node) noexcept {
   const Value* const second = node.input(1);
   if (!is_affine_operator(node) || second == nullptr || is_constant(*first) == is_constant(*second)) return nullptr;
   return is_constant(*first) ? second : first;
+}
+
+uint64_t fingerprint_of(const TensorData& data) {
+  return mix(mix(hash_of(data.dims()), static_cast<uint64_t>(data.type())), hash_of_sample(data));
 }
 
 Fingerprints fingerprints_of(const proof::Side& side) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/tensor_data.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 
@@ -23,6 +24,8 @@ struct Fingerprints {
   std::vector<Fingerprint> canonical;
 };
 [[nodiscard]] Fingerprints fingerprints_of(const proof::Side& side);
+/// Of a tensor: dims, type, and the bytes of its beginning and end.
+[[nodiscard]] uint64_t fingerprint_of(const TensorData& data);
 
 /// Whether a value depends on no input of the graph: an initializer that no caller sets, or made of such alone.
 [[nodiscard]] bool is_constant_node(const Node& node) noexcept;

@@ -23,9 +23,11 @@
 
 #include "base/text.h"
 #include "diff/attribute_text.h"
+#include "diff/constant_nodes.h"
 #include "diff/matching.h"
 #include "diff/model_header.h"
 #include "diff/realign.h"
+#include "diff/unread_constants.h"
 #include "ops/constants.h"
 #include "proof/account.h"
 #include "proof/claim.h"
@@ -107,7 +109,14 @@ struct Placed {
 
 class Listing {
  public:
-  Listing(Sides& sides, const Account& account) : sides_(&sides), account_(&account) { place_nodes_of_a(); }
+  Listing(Sides& sides, const Account& account, const std::vector<std::pair<const Node*, const Node*>>& more_pairs)
+      : sides_(&sides), account_(&account) {
+    place_nodes_of_a();
+    for (const auto& [a, b] : more_pairs) {
+      told_a_.insert(a);
+      told_b_.insert(b);
+    }
+  }
 
   [[nodiscard]] std::vector<ModelChange> run() {
     list_issues();
@@ -157,7 +166,9 @@ class Listing {
 
   void list_issues() {
     std::unordered_set<std::string> told;
+    UnreadConstants unread(*sides_);
     for (const Issue& issue : account_->issues()) {
+      if (is_unread_constant(issue) && unread.take(issue.what.name)) continue;
       if (issue.what.kind == Unexplained::Kind::interface || !told.insert(issue.what.text).second) continue;
       if (issue.b) {
         list_constant(issue);
@@ -167,6 +178,11 @@ class Listing {
         list_other(issue);
       }
     }
+  }
+
+  /// Of the second model alone, by its name.
+  [[nodiscard]] static bool is_unread_constant(const Issue& issue) {
+    return issue.what.kind == Unexplained::Kind::tensor && issue.what.values == 0 && !issue.b && issue.node == nullptr;
   }
 
   void list_node(const Issue& issue) {
@@ -249,7 +265,7 @@ class Listing {
   void list_other(const Issue& issue) {
     using Kind = Unexplained::Kind;
     const bool is_constant = issue.what.kind == Kind::weight || issue.what.kind == Kind::bias || issue.what.kind == Kind::tensor;
-    const bool is_new = issue.what.kind == Kind::tensor && issue.what.values == 0;
+    const bool is_new = is_unread_constant(issue);
     ModelChange& change =
         add(is_new ? ChangeKind::added : ChangeKind::changed, is_constant ? ChangeSubject::initializer : ChangeSubject::node,
             std::string(to_string(issue.what.kind)), order_of(issue));
@@ -389,14 +405,17 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
   out.b = side_of(b, sides.b);
   out.changes = diff_interfaces(a, b);
   std::ranges::move(diff_headers(a, b, is_proved(account)), std::back_inserter(out.changes));
-  std::ranges::move(Listing(sides, account).run(), std::back_inserter(out.changes));
-  for (const Node* node : sides.b.nodes()) {
-    const Node* const partner = account.partner_of_b(*node);
-    if (partner == nullptr) continue;
+  const auto constant_nodes = pair_constant_nodes(sides, account);
+  std::ranges::move(Listing(sides, account, constant_nodes).run(), std::back_inserter(out.changes));
+  const auto take_pair = [&](const Node& of_a, const Node& of_b) {
     ++out.nodes_equal;
-    out.nodes_renamed += partner->name() != node->name() ? 1 : 0;
-    out.nodes.push_back({name_of(*partner), name_of(*node)});
+    out.nodes_renamed += of_a.name() != of_b.name() ? 1 : 0;
+    out.nodes.push_back({name_of(of_a), name_of(of_b)});
+  };
+  for (const Node* node : sides.b.nodes()) {
+    if (const Node* const partner = account.partner_of_b(*node)) take_pair(*partner, *node);
   }
+  for (const auto& [of_a, of_b] : constant_nodes) take_pair(*of_a, *of_b);
   for (const ModelChange& change : out.changes) {
     const bool is_pair = change.subject == ChangeSubject::node && change.kind == ChangeKind::changed;
     if (is_pair && !change.a.empty() && !change.b.empty()) out.nodes.push_back({change.a, change.b});

@@ -1,0 +1,134 @@
+// Pairs nodes whose results both models know without running: Shape of a tensor of known dims, and what is computed from it.
+#include "diff/constant_nodes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "proof/account.h"
+#include "proof/nodes.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+namespace {
+
+using proof::Account;
+using proof::Ref;
+using proof::Sides;
+
+/// A value that more nodes read shows nothing by being read.
+constexpr std::size_t kMostReaders = 64;
+
+const Value* first_output(const Node& node) {
+  const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
+  return found != node.outputs().end() ? *found : nullptr;
+}
+
+class ConstantNodes {
+ public:
+  ConstantNodes(Sides& sides, const Account& account) : sides_(sides), account_(account) {}
+
+  std::vector<std::pair<const Node*, const Node*>> run() {
+    for (const Node* node : sides_.b.nodes()) {
+      if (account_.partner_of_b(*node) == nullptr && account_.has_accounted_for(*node) && is_constant(sides_.b, *node)) open_.insert(node);
+    }
+    if (open_.empty()) return {};
+    std::vector<const Node*> rest;
+    for (const Node* node : sides_.a.nodes()) {
+      if (account_.partner_of_a(*node) != nullptr || account_.folded_into(*node) != nullptr) continue;
+      if (!account_.is_evaluated(*node) && !(account_.has_accounted_for_first(*node) && is_constant(sides_.a, *node))) continue;
+      if (!find_from_operands(*node)) rest.push_back(node);
+    }
+    // Those of constants alone are known by their readers only.
+    for (auto node = rest.rbegin(); node != rest.rend(); ++node) find_from_readers(**node);
+    return std::move(pairs_);
+  }
+
+ private:
+  static bool is_constant(proof::Side& side, const Node& node) {
+    const Value* const output = first_output(node);
+    return output != nullptr && node.subgraphs().empty() && side.constant({output}).has_value();
+  }
+
+  /// The node of the second model that stands for one of the first.
+  [[nodiscard]] const Node* twin_of(const Node& a) const {
+    if (const Node* const partner = account_.partner_of_a(a)) return partner;
+    if (const Node* const owner = account_.folded_into(a)) return owner;
+    const auto found = twins_.find(&a);
+    return found != twins_.end() ? found->second : nullptr;
+  }
+
+  [[nodiscard]] const Value* twin_of(const Value& a) const {
+    if (const Node* const producer = a.producer()) {
+      const Node* const twin = twin_of(*producer);
+      return twin != nullptr ? twin->output(static_cast<std::size_t>(a.output_index())) : nullptr;
+    }
+    const auto inputs = sides_.b.model().graph().inputs();
+    const auto found = std::ranges::find_if(inputs, [&](const Value* input) { return sides_.same_input(a, *input); });
+    return found != inputs.end() ? *found : nullptr;
+  }
+
+  bool is_same(const Value* a, const Value* b) {
+    if (a == nullptr || b == nullptr) return a == b;
+    if (twin_of(*a) == b) return true;
+    const auto difference = sides_.tensor_difference({a}, {b});
+    return difference && difference->values == 0;
+  }
+
+  bool is_same(const Node& a, const Node& b) {
+    if (!open_.contains(&b) || !proof::same_operator(a, b) || a.inputs().size() != b.inputs().size()) return false;
+    const Ref of_a{first_output(a)}, of_b{first_output(b)};
+    if (!of_a || !of_b || !proof::different_attributes(sides_.a, of_a, sides_.b, of_b).empty()) return false;
+    for (std::size_t i = 0; i < a.inputs().size(); ++i) {
+      if (!is_same(a.input(i), b.input(i))) return false;
+    }
+    return true;
+  }
+
+  bool take(const Node& a, const Node& b) {
+    if (!is_same(a, b)) return false;
+    open_.erase(&b);
+    twins_.emplace(&a, &b);
+    pairs_.emplace_back(&a, &b);
+    return true;
+  }
+
+  bool find_from_operands(const Node& a) {
+    for (const Value* operand : a.inputs()) {
+      const Value* const twin = operand != nullptr ? twin_of(*operand) : nullptr;
+      if (twin == nullptr || twin->uses().size() > kMostReaders) continue;
+      const auto fits = [&](const Use& use) { return take(a, *use.node); };
+      if (std::ranges::any_of(twin->uses(), fits)) return true;
+    }
+    return false;
+  }
+
+  void find_from_readers(const Node& a) {
+    const Value* const output = first_output(a);
+    if (output == nullptr || output->uses().size() > kMostReaders) return;
+    for (const Use& use : output->uses()) {
+      const Node* const reader = twin_of(*use.node);
+      const Value* const read = reader != nullptr ? reader->input(static_cast<std::size_t>(use.index)) : nullptr;
+      if (read != nullptr && read->producer() != nullptr && take(a, *read->producer())) return;
+    }
+  }
+
+  Sides& sides_;
+  const Account& account_;
+  std::unordered_set<const Node*> open_;  ///< of the second model
+  std::unordered_map<const Node*, const Node*> twins_;
+  std::vector<std::pair<const Node*, const Node*>> pairs_;
+};
+
+}  // namespace
+
+std::vector<std::pair<const Node*, const Node*>> pair_constant_nodes(Sides& sides, const Account& account) {
+  return ConstantNodes(sides, account).run();
+}
+
+}  // namespace relayout

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "proof/sides.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// Initializers that nothing reads: what a name alone tells apart.
+class UnreadConstants {
+ public:
+  explicit UnreadConstants(proof::Sides& sides);
+  /// Whether the first model has one of other name for that of the second, with the same contents. Each stands for one.
+  [[nodiscard]] bool take(std::string_view name_in_b);
+
+ private:
+  proof::Sides& sides_;
+  std::unordered_map<uint64_t, std::vector<const Value*>> of_a_;  ///< by samples of their contents
+};
+
+}  // namespace relayout
