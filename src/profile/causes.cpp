@@ -113,6 +113,9 @@ class Causes {
       if (has(b, name)) return;
       take(of_missing(name));
     });
+    for_each_node(a, [&](const std::string& name) {
+      if (links_.absorbers.contains(name)) take(Cause::folded);
+    });
     for_each_node(b, [&](const std::string& name) {
       if (!has(a, name)) take(in_a_.contains(name) ? Cause::fused : Cause::added);
     });
@@ -166,6 +169,7 @@ NodeLinks links_of(const ModelDiff& diff) {
     if (change.subject != ChangeSubject::node) continue;
     if (change.kind == ChangeKind::explained && change.b.empty()) out.explained.insert(change.a);
     out.explained.insert(change.absorbed.begin(), change.absorbed.end());
+    if (!change.absorbed.empty()) out.absorbers.insert(change.a);
     if (change.kind == ChangeKind::added) out.names.emplace(change.b, change.b + kNewNode);
   }
   return out;

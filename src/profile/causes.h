@@ -17,6 +17,7 @@ struct NodeLinks {
   std::unordered_map<std::string, std::string> names;  ///< of the second model → what the first calls the same node
   std::unordered_set<std::string> paired;              ///< of the first model: with a counterpart, whether that runs or not
   std::unordered_set<std::string> explained;           ///< of the first model: gone, and something in the second accounts for them
+  std::unordered_set<std::string> absorbers = {};      ///< of the first model: their constants in the second hold what others did
   bool is_related = true;                              ///< else no node is joined with another, whatever they are called
 };
 [[nodiscard]] NodeLinks links_of(const ModelDiff& diff);

@@ -52,7 +52,7 @@ std::map<std::string, Cause> causes_of(const Profile& a, const Profile& b, const
   std::map<std::string, Cause> out;
   double sum = 0;
   std::vector<int> seen_a(a.rows.size()), seen_b(b.rows.size());
-  for (const PairedRow& pair : pair_rows(a, b, {.names = {}, .paired = {}, .explained = explained})) {
+  for (const PairedRow& pair : pair_rows(a, b, {.names = {}, .paired = {}, .explained = explained, .absorbers = {}})) {
     out[pair.a ? a.rows[*pair.a].node : b.rows[*pair.b].node] = pair.cause;
     sum += pair.difference_us;
     if (pair.a) ++seen_a[*pair.a];
@@ -76,6 +76,16 @@ TEST(Causes, NodesThatAreGone) {
   EXPECT_EQ(causes.at("(executor)"), Cause::unexplained);
 }
 
+/// The convolution that holds what the normalization did: what it takes more is part of folding.
+TEST(Causes, FoldsIncludeTheNodeThatHoldsThem) {
+  const Profile a = with({row("conv", 10), row("bn", 5), row("relu", 3)}), b = with({row("conv", 11), row("relu", 2)});
+  const auto pairs = pair_rows(a, b, {.names = {}, .paired = {"conv", "relu"}, .explained = {"bn"}, .absorbers = {"conv"}});
+  ASSERT_EQ(pairs.size(), 4U);
+  EXPECT_EQ(pairs[0].cause, Cause::folded);
+  EXPECT_EQ(pairs[1].cause, Cause::folded);
+  EXPECT_EQ(pairs[2].cause, Cause::unexplained);
+}
+
 ProfileRow inner_row(const std::string& node, double us, const std::vector<std::string>& callers,
                      const std::vector<std::string>& absorbed = {}) {
   ProfileRow out = row(node, us, absorbed);
@@ -88,7 +98,7 @@ TEST(Causes, InnerNodesGoByTheirCaller) {
   const Profile a = with({row("t", 4), inner_row("t", 10, {"call"}, {"call › u", "relu"}), inner_row("t", 5, {"loop"}), row("loop", 1)});
   Profile b = with({row("t", 3), inner_row("t", 8, {"other"}, {"other › u"}), row("relu", 2), inner_row("t", 6, {"loop"}), row("loop", 1)});
   const std::vector<PairedRow> pairs =
-      pair_rows(a, b, {.names = {{"other", "call"}}, .paired = {"call", "loop", "t", "relu"}, .explained = {}});
+      pair_rows(a, b, {.names = {{"other", "call"}}, .paired = {"call", "loop", "t", "relu"}, .explained = {}, .absorbers = {}});
   const auto of_a = [&](std::size_t number) { return *std::ranges::find(pairs, std::optional(number), &PairedRow::a); };
   EXPECT_EQ(of_a(0).b, 0U);
   EXPECT_EQ(of_a(1).b, 1U);
