@@ -91,6 +91,21 @@ struct TracedRun {
   std::vector<int64_t> begins, ends;  ///< of each step of Profile::timed_steps
 };
 
+/// What a machine reaches at most with some threads: operations on single-precision numbers (a multiply-add is two), and bytes moved
+/// between processor and memory. In 10⁹ per second.
+struct MachinePeak {
+  double gflops = 0, gigabytes = 0;
+  bool is_measured = false;  ///< by measure_peak(), else given
+};
+/// Multiply-adds in registers, and sums of arrays beyond the caches, for about a second: the best of five passes by processor time, which
+/// other processes hardly disturb.
+[[nodiscard]] MachinePeak measure_peak(int threads);
+/// The roofline: what work of this many operations per byte reaches at most.
+[[nodiscard]] double attainable_gflops(const MachinePeak& peak, double flop_per_byte);
+/// The least time that the work takes at the peak over the time that it took. Nothing where it moves no bytes, or took less: operands that
+/// lie in caches, types narrower than single precision, algorithms with fewer operations.
+[[nodiscard]] std::optional<double> part_of_peak(const MachinePeak& peak, int64_t macs, int64_t bytes, double us);
+
 struct Profile {
   std::string model;
   int64_t file_bytes = 0;
@@ -112,7 +127,8 @@ struct Profile {
   std::string peak_node;              ///< that runs then
   std::vector<StepInfo> timed_steps;  ///< what TracedRun's entries are of; empty when nothing was traced
   std::vector<TracedRun> traced;
-  int64_t untraced_steps = 0;  ///< steps of measured runs that `traced` leaves out
+  int64_t untraced_steps = 0;       ///< steps of measured runs that `traced` leaves out
+  std::optional<MachinePeak> peak;  ///< what reports hold the rows against, where somebody knows it
 };
 
 /// Whether threads waited for processors that others used: the processor time is less than nine tenths of what the steps' threads
@@ -148,7 +164,7 @@ struct ProfileGroup {
 
 /// Why a row of one model takes another time than that of the other.
 enum class Cause : uint8_t {
-  folded,       ///< a node of the first model is gone, and the second one's constants account for it
+  folded,       ///< a node of the first model is gone, and the second one's constants account for it; the node that reads those
   fused,        ///< nodes run together in one model and not in the other
   layout,       ///< the same nodes, in another layout
   kernel,       ///< the same nodes and layout, by another implementation

@@ -37,7 +37,7 @@ constexpr int kTracedRuns = 10;     ///< enough to see what repeats; some hundre
 struct Request {
   std::vector<std::string> models, threads;
   InputWords inputs;
-  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html;
+  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html, peak;
   std::optional<double> max_seconds;
   int64_t top = -1;
   std::string trace_names = "op";
@@ -48,6 +48,20 @@ struct Request {
 
 Mode mode_of(const std::string& word) {
   return word == "as-written" ? Mode::as_written : word == "reference" ? Mode::reference : Mode::optimized;
+}
+
+constexpr std::string_view kMeasuredPeak = "measure";
+
+/// "measure", or "GFLOPS,GBS".
+MachinePeak peak_of(const std::string& words, int threads) {
+  if (words == kMeasuredPeak) return measure_peak(threads);
+  const std::size_t comma = words.find(',');
+  if (comma == std::string::npos) fail(ErrorKind::usage, "--peak " + escape(words) + ": neither GFLOPS,GBS nor measure");
+  MachinePeak out;
+  out.gflops = parse_real("--peak", words.substr(0, comma));
+  out.gigabytes = parse_real("--peak", words.substr(comma + 1));
+  if (!(out.gflops > 0 && out.gigabytes > 0)) fail(ErrorKind::usage, "--peak " + escape(words) + ": both must be more than 0");
+  return out;
 }
 
 /// One setting of a sweep.
@@ -99,6 +113,7 @@ void read_words(Request& request, bool is_text) {
   }
   if (!request.clock.empty()) options.clock = request.clock == "wall" ? TimeKind::wall : TimeKind::processor;
   options.traced_runs = request.trace.empty() ? 0 : kTracedRuns;
+  if (request.peak != kMeasuredPeak && !request.peak.empty()) (void)peak_of(request.peak, 1);
   read_grouping(request.by, request.table);
   request.table.top = static_cast<std::size_t>(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
 }
@@ -155,7 +170,8 @@ void write_annotated(const Request& request, const Common& common, const Profile
 }
 
 int run_one(const Request& request, const Common& common, const Setting& setting, Progress& progress) {
-  const Profile result = run_setting(request, setting);
+  Profile result = run_setting(request, setting);
+  if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
   progress.clear();
   const bool to_error = destinations_of(request).take_output();
   const ProfileTable table = make_table(result, request.table);
@@ -205,7 +221,7 @@ void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
       if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + why);
     }
   };
-  const Names of_one = {"--csv", "--markdown", "--trace", "--stacks", "--annotate", "--reference-columns"};
+  const Names of_one = {"--csv", "--markdown", "--trace", "--stacks", "--annotate", "--peak", "--reference-columns"};
   if (!is_pair) refuse({"--fail-on-slowdown", "--clock"}, " is of two models");
   if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
   if (is_pair) {
@@ -258,6 +274,8 @@ void declare_table(OptionSet& options, Request& request) {
   options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first");
   options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times");
   options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times");
+  options.text("--peak", "GFLOPS,GBS|measure", request.peak,
+               "what the machine reaches at most in single precision: tells each line's part of it (measure: takes a second)");
   options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others");
   options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
   options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");

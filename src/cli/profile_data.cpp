@@ -111,10 +111,19 @@ Json profile_object(const Profile& profile) {
   out.set("inputs", std::move(inputs)).set("assumed", profile.assumed).set("context", context_json(profile.context));
   out.set("latency", latency_json(profile.latency)).set("memory", memory_json(profile)).set("flop", 2 * profile.macs);
   out.set("reorders", copies_json(profile, StepKind::reorder)).set("packs", copies_json(profile, StepKind::pack));
+  if (profile.peak) {
+    Json peak = Json::object();
+    peak.set("gflops", profile.peak->gflops).set("gigabytes_per_s", profile.peak->gigabytes).set("measured", profile.peak->is_measured);
+    out.set("peak", std::move(peak));
+  }
   out.set("views", profile.views).set("clock", to_string(profile.clock));
   out.set("total_us", profile.total_us).set("scale", profile.scale);
   Json rows = Json::array();
-  for (const ProfileRow& row : profile.rows) rows.add(row_json(row));
+  for (const ProfileRow& row : profile.rows) {
+    Json entry = row_json(row);
+    if (profile.peak) entry.set("part_of_peak", part_of_peak(*profile.peak, row.macs, row.bytes, row.us));
+    rows.add(std::move(entry));
+  }
   return std::move(out.set("rows", std::move(rows)));
 }
 

@@ -22,6 +22,7 @@
 #include "relayout/profile.h"
 #include "report/fields.h"
 #include "report/shares.h"
+#include "report/svg.h"
 #include "report/table.h"
 #include "report/verdict_page.h"
 
@@ -111,8 +112,24 @@ VerdictPage::Section facts(const Profile& profile) {
       {"memory", memory_text(profile)},
       {"copies", copies_text(profile)},
       {"machine", context_text(profile.context)},
-      {"share of peak", "n/a: the machine's peak is not measured"}};
+      {"peak", peak_text(profile)}};
   return {"", html_table({"", ""}, rows)};
+}
+
+/// Rows that compute, below what the machine allows.
+std::string roofline(const Profile& profile) {
+  if (!profile.peak) return html_lines({{peak_text(profile), Style::faint}});
+  constexpr double kPerMicrosecond = 1e3;  // of a microsecond in units of 10⁹ per second
+  std::vector<SvgWork> work;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.macs == 0 || row.bytes == 0 || row.us <= 0) continue;
+    const double flop = 2 * static_cast<double>(row.macs);
+    const auto part = part_of_peak(*profile.peak, row.macs, row.bytes, row.us);
+    work.push_back(
+        {full_name(row) + ": " + duration_text(row.us) + ", " + (part ? fixed(100 * *part, 1) + " %" : "n/a") + " of what it may reach",
+         flop / static_cast<double>(row.bytes), flop / row.us / kPerMicrosecond, row.share});
+  }
+  return svg_roofline(work, profile.peak->gflops, profile.peak->gigabytes);
 }
 
 VerdictPage::Section doubts(const Latency& latency) {
@@ -130,15 +147,17 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
     std::string how = line.implementation;
     for (const std::string& absorbed : line.absorbed) how += (absorbed == line.absorbed.front() ? ", with " : ", ") + escape(absorbed);
     rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
-                    right(fixed(100 * line.cumulative, 1) + " %"), right(rate(line.gflops())), right(rate(line.gigabytes())), line.op,
-                    line.layout, line.shape, std::move(how)});
+                    right(fixed(100 * line.cumulative, 1) + " %"), right(rate(line.gflops())), right(rate(line.gigabytes())),
+                    right(line.part_of_peak ? fixed(100 * *line.part_of_peak, 1) + " %" : "n/a"), line.op, line.layout, line.shape,
+                    std::move(how)});
   };
   for (const TableLine& line : table.lines) add(line);
   if (table.others) add(*table.others);
   add(table.executor);
-  return {"Lines add up to the latency", html_table({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"),
-                                                     right("GFLOP/s"), right("GB/s"), "op", "layout", "shape", "implementation"},
-                                                    rows)};
+  return {"Lines add up to the latency",
+          html_table({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"), right("GFLOP/s"),
+                      right("GB/s"), right("of peak"), "op", "layout", "shape", "implementation"},
+                     rows)};
 }
 
 VerdictPage::Section differences(const ProfileComparison& comparison, const TableChoice& choice) {
@@ -172,6 +191,7 @@ std::string profile_html(const Profile& profile, const TableChoice& choice) {
                    facts(profile),
                    {"Time by operator", svg_stacks({parts_by(profile, Grouping::op, "all")})},
                    {"Time by scope: parts of the nodes' paths", svg_icicle(scopes_of(profile))},
+                   {"Roofline: lines that compute", roofline(profile)},
                    table_of(profile, choice)};
   page.data = profile_json(profile, make_table(profile, choice));
   return html_page(page);

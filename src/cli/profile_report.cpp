@@ -117,6 +117,10 @@ std::string gigabytes_cell(const TableLine& line) {
   return rate(line.gigabytes());
 }
 
+std::string peak_cell(const TableLine& line) {
+  return line.part_of_peak ? percent(*line.part_of_peak) : "n/a";
+}
+
 std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& style) {
   const bool nodes = table.by == Grouping::node;
   const auto has = [&](std::size_t width) { return style.width == 0 || style.width >= width; };
@@ -135,6 +139,7 @@ std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& st
   out.push_back({"cum.", Align::right, cumulative_cell});
   out.push_back({"GFLOP/s", Align::right, gflops_cell});
   if (has(kWide)) out.push_back({"GB/s", Align::right, gigabytes_cell});
+  if (table.peak) out.push_back({"of peak", Align::right, peak_cell});
   return out;
 }
 
@@ -188,6 +193,12 @@ std::string memory_text(const Profile& profile) {
   if (!profile.peak_node.empty()) out += ", most in use " + format_bytes(profile.peak_bytes) + " at " + escape(profile.peak_node);
   if (profile.packed_bytes > 0) out += " · packed weights " + format_bytes(profile.packed_bytes);
   return out;
+}
+
+std::string peak_text(const Profile& profile) {
+  if (!profile.peak) return "n/a: not known; --peak GFLOPS,GBS tells it, --peak measure measures it";
+  return three_digits(profile.peak->gflops) + " GFLOP/s, " + three_digits(profile.peak->gigabytes) + " GB/s with " +
+         counted(profile.context.threads, "thread") + (profile.peak->is_measured ? ", measured" : ", given");
 }
 
 std::string copies_text(const Profile& profile) {
@@ -273,7 +284,8 @@ std::string profile_text(const Profile& profile, const ProfileTable& table, cons
   if (style.quiet) return latency_line(profile);
   return heading(profile, style) + head_text(profile, style) + "\n" + table_text(table, style) + "\n" + "all rows " +
          duration_text(profile.latency.us.median) + " · " + copies_text(profile) + "\n" +
-         paint(context_text(profile.context), Style::faint, style.color) + "\n" + doubts_text(profile.latency, style);
+         (profile.peak ? "peak " + peak_text(profile) + "\n" : "") + paint(context_text(profile.context), Style::faint, style.color) +
+         "\n" + doubts_text(profile.latency, style);
 }
 
 std::string reference_columns(const ProfileTable& table) {

@@ -42,16 +42,18 @@ struct SlowdownGate {
 [[nodiscard]] std::string inputs_text(const Profile& profile);
 /// "arena 6.0 MB, most in use 5.1 MB at NODE · packed weights 14.1 MB"
 [[nodiscard]] std::string memory_text(const Profile& profile);
+/// "113 GFLOP/s, 12.2 GB/s with 1 thread, measured", or why there is none.
+[[nodiscard]] std::string peak_text(const Profile& profile);
 /// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
 [[nodiscard]] std::string copies_text(const Profile& profile);
 /// "1.630 × faster", "no difference shown", "inconclusive"; what the gate says where there is one.
 [[nodiscard]] std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 /// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
 [[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
-/// "difference -1,234.5 µs: folded -1,000.2 (81 %) in 20 lines · unexplained …"; percent only where there is a difference.
+/// "difference -1,234.5 µs: folded -1,000.2 in 20 lines · unexplained …"
 [[nodiscard]] std::string causes_text(const ProfileComparison& comparison);
 /// "1.630 × faster: 61 % from folding 52 BatchNormalizations, 34 % from layout, 5 % unexplained", the parts of the difference between the
-/// totals; the first words alone where no difference is shown.
+/// totals; times with their signs where one goes against the difference; the first words alone where no difference is shown.
 [[nodiscard]] std::string sentence_of(const ProfileComparison& comparison);
 /// What makes the figures less certain, a line each.
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);

@@ -163,6 +163,7 @@ ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   ProfileTable table;
   table.by = choice.by;
   table.us = profile.total_us;
+  table.peak = profile.peak;
   table.executor = line_of(profile.rows.back());
   std::vector<TableLine> lines = all_lines(profile, choice), left_out;
   check_patterns(lines, choice.only, "--only");
@@ -175,7 +176,10 @@ ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   }
   table.others = sum_of(left_out);
   double cumulative = 0;
-  const auto accumulate = [&](TableLine& line) { line.cumulative = cumulative += line.share; };
+  const auto accumulate = [&](TableLine& line) {
+    line.cumulative = cumulative += line.share;
+    if (table.peak) line.part_of_peak = part_of_peak(*table.peak, line.macs, line.bytes, line.us);
+  };
   std::ranges::for_each(table.lines, accumulate);
   if (table.others) accumulate(*table.others);
   accumulate(table.executor);

@@ -27,7 +27,8 @@ struct TableLine {
   int64_t calls = 0;
   int64_t bytes = 0, macs = 0;
   double us = 0, share = 0, cumulative = 0;
-  std::optional<Estimate> measured;  ///< of a single row
+  std::optional<Estimate> measured;    ///< of a single row
+  std::optional<double> part_of_peak;  ///< of Profile::peak, where it is known
 
   /// 2 × multiply-accumulates over time; nothing where none are counted.
   [[nodiscard]] std::optional<double> gflops() const;
@@ -42,6 +43,7 @@ struct ProfileTable {
   std::optional<TableLine> others;  ///< rows or groups that the choice leaves out
   TableLine executor;
   double us = 0;  ///< of all: the latency's median
+  std::optional<MachinePeak> peak;
 };
 
 /// Error{usage} when a pattern matches nothing.

@@ -154,6 +154,40 @@ std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMa
   return out + label((kWidth + kLeft) / 2, kHeight - 8, x_title, "label middle") + "</svg>\n";
 }
 
+std::string svg_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes) {
+  constexpr double kWidth = 760, kHeight = 320, kLeft = 60, kRight = 20, kTop = 12, kBottom = 40;
+  constexpr double kLargest = 40, kSmallest = 2;  // radii, of all of the time and of none
+  LogScale across, up;
+  const double ridge = rate / gigabytes;
+  across.take(ridge);
+  up.take(rate);
+  for (const SvgWork& one : work) {
+    across.take(one.intensity);
+    up.take(one.rate);
+  }
+  across.finish();
+  up.finish();
+  const auto x = [&](double value) { return kLeft + (kWidth - kLeft - kRight) * across.place(value); };
+  const auto y = [&](double value) { return kHeight - kBottom - (kHeight - kTop - kBottom) * up.place(value); };
+  std::string out = open(kWidth, kHeight, "operations per second by operations per byte, below what the machine allows");
+  for (int power = up.lowest; power <= up.highest; power += up.step()) {
+    const double at = y(std::pow(10.0, power));
+    out += line(kLeft, at, kWidth - kRight, at, "grid") + label(kLeft - 6, at + 4, "1e" + std::to_string(power), "label end");
+  }
+  for (int power = across.lowest; power <= across.highest; power += across.step()) {
+    const double at = x(std::pow(10.0, power));
+    out += line(at, kTop, at, kHeight - kBottom, "grid") + label(at, kHeight - kBottom + 16, "1e" + std::to_string(power), "label middle");
+  }
+  const double left = std::max(std::pow(10.0, across.lowest), std::pow(10.0, up.lowest) / gigabytes);
+  out += line(x(left), y(left * gigabytes), x(ridge), y(rate), "floor") + line(x(ridge), y(rate), kWidth - kRight, y(rate), "floor");
+  for (const SvgWork& one : work) {
+    const double radius = std::max(kSmallest, kLargest * std::sqrt(std::clamp(one.share, 0.0, 1.0)));
+    out += "<circle cx='" + number(x(one.intensity)) + "' cy='" + number(y(one.rate)) + "' r='" + number(radius) +
+           "' class='work'><title>" + escape_markup(one.label) + "</title></circle>\n";
+  }
+  return out + label((kWidth + kLeft) / 2, kHeight - 6, "GFLOP/s by FLOP per byte moved", "label middle") + "</svg>\n";
+}
+
 std::string svg_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title) {
   constexpr double kWidth = 760, kHeight = 180, kLeft = 10, kTop = 20, kBottom = 40;
   constexpr std::size_t kAllNamed = 12;  // of more columns every fourth has room for its name

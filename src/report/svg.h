@@ -34,6 +34,14 @@ struct SvgMark {
 [[nodiscard]] std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks,
                                     const std::vector<std::string>& names, const std::string& x_title);
 
+/// A piece of work: operations per byte, 10⁹ operations per second, its part of the whole time.
+struct SvgWork {
+  std::string label;
+  double intensity = 0, rate = 0, share = 0;
+};
+/// Work as circles whose areas are its times, below what the machine allows: `rate` at most, and `gigabytes` per second.
+[[nodiscard]] std::string svg_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes);
+
 /// Columns of counts, heights in the logarithm.
 [[nodiscard]] std::string svg_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title);
 

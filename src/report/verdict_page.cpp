@@ -27,6 +27,7 @@ svg rect.good{fill:var(--good);fill-opacity:.55}svg .bad{fill:var(--bad)}svg .pl
 svg .line{fill:none;stroke-width:2}svg .line0{stroke:var(--first)}svg .line1{stroke:var(--second)}svg .dashed{stroke-dasharray:5 4}
 svg .hit{fill:transparent}svg .frame{fill:var(--first);stroke:var(--paper)}svg .shade0{fill-opacity:.2}svg .shade1{fill-opacity:.45}
 svg .shade2{fill-opacity:.3}svg .shade3{fill-opacity:.6}svg g:hover .frame{stroke:var(--ink)}
+svg .work{fill:var(--first);fill-opacity:.35;stroke:var(--ink);stroke-opacity:.6}
 @media (max-width:600px){svg .label{font-size:15px}svg .small{font-size:13px}}
 )";
 

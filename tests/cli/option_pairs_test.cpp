@@ -318,6 +318,7 @@ Table table_of_profile(const test::TemporaryFolder& folder, Words models) {
            {"--html", file("t.html")},
            {"--trace", file("t.json")},
            {"--trace-names", "node"},
+           {"--peak", "100,10"},
            {"--stacks", file("t.txt")},
            {"--annotate", file("t.onnx")}},
           {{"--strict", {"--fail-on-slowdown"}},
@@ -330,7 +331,7 @@ Table table_of_profile(const test::TemporaryFolder& folder, Words models) {
           true};
 }
 
-const Names kOfOneProfile = {"--csv", "--markdown", "--trace", "--trace-names", "--stacks", "--annotate", "--reference-columns"};
+const Names kOfOneProfile = {"--csv", "--markdown", "--trace", "--trace-names", "--stacks", "--annotate", "--peak", "--reference-columns"};
 
 TEST(OptionPairs, OfProfile) {
   const test::TemporaryFolder folder;

@@ -70,7 +70,7 @@ TEST_F(ProfileCommand, BooksBalanceWithinFunctionsAndLoops) {
 block (x) => (y) { t = Erf (x)
   y = Sigmoid (t) })",
                         R"(<ir_version: 10, opset_import: ["" : 18, "local" : 1]>)");
-  save_model(model, folder_ / "nested.onnx");
+  write_file(folder_ / "nested.onnx", model.bytes());
   const ProcessResult result = profile({"nested.onnx", "--mode", "as-written", "--json", "--annotate", "annotated.onnx"});
   ASSERT_EQ(result.code, 0) << result.err;
   const Json report = Json::parse(result.out, "report"), rows = *report.find("rows");

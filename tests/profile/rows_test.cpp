@@ -169,6 +169,27 @@ TEST(Groups, AddUpAsTheRowsDo) {
   EXPECT_THAT(scopes, ElementsAre("net/conv", "net/pool", "(executor)"));
 }
 
+/// 100 GFLOP/s and 10 GB/s: the slower of the two bounds what a row can reach.
+TEST(Peak, PartOfWhatTheWorkAllows) {
+  const MachinePeak peak{100, 10};
+  EXPECT_THAT(attainable_gflops(peak, 1), DoubleNear(10, 1e-9));
+  EXPECT_THAT(attainable_gflops(peak, 50), DoubleNear(100, 1e-9));
+  // 2 MFLOP take 20 µs at least, 10 kB one.
+  EXPECT_THAT(part_of_peak(peak, 1'000'000, 10'000, 40).value(), DoubleNear(0.5, 1e-9));
+  EXPECT_THAT(part_of_peak(peak, 1'000, 400'000, 80).value(), DoubleNear(0.5, 1e-9));
+  EXPECT_THAT(part_of_peak(peak, 0, 400'000, 80).value(), DoubleNear(0.5, 1e-9));
+  EXPECT_EQ(part_of_peak(peak, 1'000'000, 10'000, 19), std::nullopt) << "faster than the machine: something was counted otherwise";
+  EXPECT_EQ(part_of_peak(peak, 0, 0, 1), std::nullopt);
+}
+
+TEST(Peak, IsMeasuredWithEachThread) {
+  const MachinePeak one = measure_peak(1), two = measure_peak(2);
+  EXPECT_TRUE(one.is_measured);
+  EXPECT_GT(one.gflops, 0.1);
+  EXPECT_GT(one.gigabytes, 0.1);
+  EXPECT_GT(two.gflops, 0.1);
+}
+
 TEST(Slowdown, IsJudgedByTheWholeInterval) {
   const auto judge = [](std::optional<Interval> interval) { return judge_slowdown({1.0, interval}, 0.05); };
   EXPECT_EQ(judge(Interval{1.06, 1.2}), SlowdownVerdict::slower);
