@@ -116,7 +116,7 @@ struct Profile {
   ProfileContext context;
   Latency latency;
   TimeKind clock = TimeKind::wall;  ///< whose time the rows part
-  double total_us = 0;              ///< median of a run by that clock
+  double total_us = 0;              ///< median of a run by that clock; in a comparison by pairs moved to where both have the pairs' ratio
   std::vector<ProfileRow> rows;     ///< in the order they run, the executor last: `us` of all add up to the total
   double scale = 1;                 ///< the total over the sum of the rows' quartiles
   int64_t views = 0;                ///< nodes that only look at their input in another way: nothing runs

@@ -64,10 +64,6 @@ bool has_verdict(const OperationDifference& row, const DiffGate& gate, SlowdownV
          (gate.faster && judge(inverse(row.ratio), row.test_us, row.control_us, *gate.faster) == verdict);
 }
 
-std::string signed_us(double us) {
-  return (us > 0 ? "+" : "") + microseconds_text(us);
-}
-
 struct Sum {
   int64_t control_count = 0, test_count = 0;
   double control_us = 0, test_us = 0;
@@ -86,7 +82,7 @@ void add_sum(TextTable& table, const std::string& name, const Sum& sum, Style lo
              right(format_count(sum.test_count)),
              right(microseconds_text(sum.control_us)),
              right(microseconds_text(sum.test_us)),
-             right(signed_us(sum.test_us - sum.control_us))});
+             right(signed_microseconds_text(sum.test_us - sum.control_us))});
 }
 
 /// "removed", "increased, slower", "faster"; "same" of times that are, "inconclusive" of times that may be, and nothing without intervals.
@@ -143,7 +139,7 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
     ++shown;
     table.row({escape(row.name), right(format_count(row.control_count)), right(format_count(row.test_count)),
                right(microseconds_text(row.control_us)), right(microseconds_text(row.test_us)),
-               right(signed_us(row.difference_us()), style_of(row)), change_text(row)});
+               right(signed_microseconds_text(row.difference_us()), style_of(row)), change_text(row)});
   }
   if (shown < pair.rows.size()) add_sum(table, "(others)", rest, Style::faint);
   if (!pair.left_out.empty()) {
@@ -177,7 +173,12 @@ std::string chart(const TracePair& pair, const std::array<Number OperationDiffer
   for (const OperationDifference* row : order) {
     const double a = value(*row, 0), b = value(*row, 1);
     rows.push_back({escape(row->name), right(text(a)), text_bar(a, most), right(text(b)), text_bar(b, most),
-                    right((b > a ? "+" : "") + text(b - a)), (b < a ? "− " : "+ ") + text_bar(std::abs(b - a), most), change_text(*row)});
+                    right((b > a ? "+" : "") + text(b - a)),
+                    (b < a   ? "− "
+                     : b > a ? "+ "
+                             : "") +
+                        text_bar(std::abs(b - a), most),
+                    change_text(*row)});
   }
   return html_table({"operation", right("A"), "", right("B"), "", right("difference"), "", "change"}, rows);
 }
@@ -325,8 +326,8 @@ std::string diff_markdown(const TracePair& pair, const DiffChoice& choice) {
   for (std::size_t i = 0; i < pair.rows.size() && (choice.top == 0 || i < choice.top); ++i) {
     const OperationDifference& row = pair.rows[i];
     out += "| " + markdown_code(escape(row.name)) + " | " + format_count(row.control_count) + " | " + format_count(row.test_count) + " | " +
-           microseconds_text(row.control_us) + " | " + microseconds_text(row.test_us) + " | " + signed_us(row.difference_us()) + " | " +
-           change_text(row) + " |\n";
+           microseconds_text(row.control_us) + " | " + microseconds_text(row.test_us) + " | " +
+           signed_microseconds_text(row.difference_us()) + " | " + change_text(row) + " |\n";
   }
   return out;
 }

@@ -73,13 +73,9 @@ std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& g
   return "inconclusive: the interval holds " + ratio(1 + gate.limit) + ", --repeat N measures more pairs";
 }
 
-std::string signed_microseconds(double us) {
-  return (us > 0 ? "+" : "") + microseconds_text(us);
-}
-
 Cell difference_cell(const PairedLine& line) {
   const double difference = line.difference();
-  return {signed_microseconds(difference), difference < 0 ? Style::good : Style::plain, Align::right};
+  return {signed_microseconds_text(difference), difference < 0 ? Style::good : Style::plain, Align::right};
 }
 
 std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
@@ -106,7 +102,7 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
   add({{"all", Style::strong},
        right(microseconds_text(a), Style::strong),
        right(microseconds_text(b), Style::strong),
-       right(signed_microseconds(b - a), Style::strong)},
+       right(signed_microseconds_text(b - a), Style::strong)},
       "", Style::plain);
   return table.text();
 }
@@ -203,7 +199,7 @@ std::string sentence_of(const ProfileComparison& comparison) {
   std::string out = answer(comparison.ratio);
   const char* between = ": ";
   for (const CausePart& part : parts) {
-    const std::string size = against ? signed_microseconds(part.us) + " µs " : std::to_string(part.percent) + " % ";
+    const std::string size = against ? signed_microseconds_text(part.us) + " µs " : std::to_string(part.percent) + " % ";
     out += between + size + part_text(comparison, part.cause);
     between = ", ";
   }
@@ -212,11 +208,11 @@ std::string sentence_of(const ProfileComparison& comparison) {
 
 std::string causes_text(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
-  std::string out = "difference " + signed_microseconds(whole) + " µs";
+  std::string out = "difference " + signed_microseconds_text(whole) + " µs";
   const char* between = ": ";
   for (const auto& [cause, sum] : sums_of(comparison)) {
     out += between + std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
-           signed_microseconds(sum.us) + " in " + counted(sum.rows, "line");
+           signed_microseconds_text(sum.us) + " in " + counted(sum.rows, "line");
     between = " · ";
   }
   return out + "\n";

@@ -170,9 +170,12 @@ VerdictPage::Section differences(const ProfileComparison& comparison, const Tabl
   for (const PairedLine& line : lines) {
     const auto time = [](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
     const double difference = line.difference();
-    rows.push_back(
-        {escape(line.name), line.op, time(line.a_us), time(line.b_us), right((difference > 0 ? "+" : "") + microseconds_text(difference)),
-         (difference < 0 ? "− " : "+ ") + text_bar(std::abs(difference), most), line.cause ? std::string(to_string(*line.cause)) : ""});
+    rows.push_back({escape(line.name), line.op, time(line.a_us), time(line.b_us), right(signed_microseconds_text(difference)),
+                    (difference < 0   ? "− "
+                     : difference > 0 ? "+ "
+                                      : "") +
+                        text_bar(std::abs(difference), most),
+                    line.cause ? std::string(to_string(*line.cause)) : ""});
   }
   return {"Differences, the largest first",
           html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), "", "cause"}, rows)};

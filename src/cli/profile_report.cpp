@@ -211,6 +211,10 @@ std::string microseconds_text(double us) {
   return (us < 0 ? "-" : "") + format_count(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
+std::string signed_microseconds_text(double us) {
+  return (us > 0 ? "+" : "") + microseconds_text(us);
+}
+
 std::string context_text(const ProfileContext& context, const std::string& threads) {
   std::string out = escape(context.cpu) + ", " + context.isa + " · " + (threads.empty() ? counted(context.threads, "thread") : threads) +
                     " on " + format_count(context.affinity) + " of " + counted(context.processors, "processor");

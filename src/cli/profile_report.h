@@ -63,6 +63,8 @@ struct SlowdownGate {
 [[nodiscard]] std::string operator_text(const std::string& op, std::size_t width);
 /// "1,234.5"
 [[nodiscard]] std::string microseconds_text(double us);
+/// "+1,234.5"
+[[nodiscard]] std::string signed_microseconds_text(double us);
 
 [[nodiscard]] Json profile_json(const Profile& profile, const ProfileTable& table);
 [[nodiscard]] Json sweep_json(const std::vector<Profile>& profiles);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "base/statistics.h"
 #include "profile/causes.h"
 #include "profile/recorder.h"
+#include "profile/rows.h"
 #include "profile/subject.h"
 #include "relayout/estimate.h"
 #include "relayout/model_diff.h"
@@ -104,6 +106,15 @@ std::vector<double> measure_pairs(Subject& a, Subject& b, const Pairs& pairs) {
   return ratios;
 }
 
+/// Medians of both over all rounds may tell another difference than the pairs do, which decide: the totals become those that have their
+/// ratio, as far from what was measured on one side as on the other.
+void scale_to_ratio(ProfileComparison& comparison) {
+  const double middle = std::sqrt(comparison.a.total_us * comparison.b.total_us), half = std::sqrt(comparison.ratio.median);
+  if (!(middle > 0 && half > 0)) return;
+  scale_rows(comparison.a, middle / half);
+  scale_rows(comparison.b, middle * half);
+}
+
 }  // namespace
 
 std::string_view to_string(TimeKind kind) noexcept {
@@ -159,6 +170,7 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
   out.is_related = links.is_related;
   out.a = subject_a.result(out.clock);
   out.b = subject_b.result(out.clock);
+  scale_to_ratio(out);
   out.rows = pair_rows(out.a, out.b, links);
   out.folded = folded_operators(out.a, out.b, links);
   return out;

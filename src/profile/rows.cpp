@@ -168,18 +168,10 @@ void fill_latency(Latency& latency, const Recorder& recorder) {
 /// Each row's lower quartile, brought to the scale on which all add up to the median of the whole. On a busy machine a run is interrupted
 /// somewhere, often at the same step again and again; the median of that step would hold the interruption, its quartile hardly does.
 void balance(Profile& profile) {
-  double sum = 0;
-  for (const ProfileRow& row : profile.rows) sum += row.quartile_us;
-  const Latency& latency = profile.latency;
-  profile.total_us = (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median;
-  profile.scale = sum > 0 ? profile.total_us / sum : 1;
-  double expected = 0;
-  for (ProfileRow& row : profile.rows) {
-    row.us = row.quartile_us * profile.scale;
-    row.share = profile.total_us > 0 ? row.us / profile.total_us : 0;
-    expected += row.share * row.threads;
-  }
-  profile.latency.expected_cpus = expected;
+  Latency& latency = profile.latency;
+  scale_rows(profile, (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median);
+  latency.expected_cpus = 0;
+  for (const ProfileRow& row : profile.rows) latency.expected_cpus += row.share * row.threads;
 }
 
 void count_plan(Profile& profile, const PlanInfo& plan, const std::vector<InnerTime>& inner_times) {
@@ -208,6 +200,17 @@ void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
 }
 
 }  // namespace
+
+void scale_rows(Profile& profile, double total_us) {
+  double sum = 0;
+  for (const ProfileRow& row : profile.rows) sum += row.quartile_us;
+  profile.total_us = total_us;
+  profile.scale = sum > 0 ? total_us / sum : 1;
+  for (ProfileRow& row : profile.rows) {
+    row.us = row.quartile_us * profile.scale;
+    row.share = total_us > 0 ? row.us / total_us : 0;
+  }
+}
 
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   fill_latency(profile.latency, recorder);

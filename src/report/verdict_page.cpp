@@ -19,7 +19,8 @@ constexpr std::string_view kSheet = R"(
 @media (prefers-color-scheme:dark){:root{--good:#4ac26b;--warning:#d4a72c;--first:#6cb6ff}}
 h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}footer{margin-top:2rem;font-size:.9rem}
 .good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
-p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}.scroll{overflow:auto;max-height:90vh}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td:last-child:not(.right){white-space:normal;min-width:13rem}
+p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}.scroll{overflow:auto;max-height:90vh}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td:last-child:not(.right){white-space:normal;overflow-wrap:anywhere;min-width:13rem}
+@media (min-width:1000px){tr:has(td:nth-child(5)) td:first-child{min-width:20rem}}section{overflow-x:auto}
 svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg .small{font-size:10px}
 svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
 svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}
@@ -28,7 +29,7 @@ svg .line{fill:none;stroke-width:2}svg .line0{stroke:var(--first)}svg .line1{str
 svg .hit{fill:transparent}svg .frame{fill:var(--first);stroke:var(--paper)}svg .shade0{fill-opacity:.2}svg .shade1{fill-opacity:.45}
 svg .shade2{fill-opacity:.3}svg .shade3{fill-opacity:.6}svg g:hover .frame{stroke:var(--ink)}
 svg .work{fill:var(--first);fill-opacity:.35;stroke:var(--ink);stroke-opacity:.6}
-@media (max-width:600px){svg .label{font-size:15px}svg .small{font-size:13px}}
+@media (max-width:600px){svg{min-width:38rem}svg .label{font-size:15px}svg .small{font-size:13px}}
 )";
 
 std::string_view class_of(Style style) {

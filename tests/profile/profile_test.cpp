@@ -129,6 +129,7 @@ TEST_F(ProfileTest, PairsTakeTurns) {
   double sum = 0;
   for (const ProfileRow& row : result.a.rows) sum += row.us;
   EXPECT_NEAR(sum, result.a.total_us, 1e-9 * sum);
+  EXPECT_NEAR(result.b.total_us / result.a.total_us, result.ratio.median, 1e-9) << "what is attributed is the difference of the pairs";
 }
 
 TEST_F(ProfileTest, AnnotatesNodes) {
