@@ -1,6 +1,4 @@
 // The report of a conversion: what changed, in figures, and what to do next.
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,18 +13,13 @@
 #include "relayout/types.h"
 #include "report/fit.h"
 #include "report/json.h"
+#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kFactsColumn = 48;  ///< where the figures of the first line begin
-
-std::string seconds_text(double seconds) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.2f s", seconds);
-  return out.data();
-}
 
 /// "102.5 → 102.2 MB"; the unit once when it is the same.
 std::string bytes_change(int64_t before, int64_t after) {
@@ -43,7 +36,7 @@ std::string stream_name(const std::filesystem::path& path, std::string_view stre
 std::string facts(const ConvertResult& result) {
   std::string out = format_count(result.nodes_before) + " → " + counted(result.nodes_after, "node");
   if (result.written) out += " · " + bytes_change(result.bytes_before, result.bytes_after);
-  return out + " · " + seconds_text(result.seconds);
+  return out + " · " + fixed(result.seconds, 2) + " s";
 }
 
 /// A file as a word of a shell that no command takes for an option.

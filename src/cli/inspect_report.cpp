@@ -1,7 +1,6 @@
 // The report of what is in a model, and the table of several.
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "relayout/inspect.h"
 #include "relayout/types.h"
 #include "report/json.h"
+#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -30,9 +30,7 @@ std::string short_count(int64_t count) {
     value /= 1000;
     ++unit;
   }
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), unit == 0 ? "%.0f%s" : "%.1f%s", value, kUnits[unit]);
-  return out.data();
+  return fixed(value, unit == 0 ? 0 : 1) + kUnits[unit];
 }
 
 /// "301 MMAC", "10.6 kMAC": three digits that count, a unit that fits.
@@ -44,9 +42,7 @@ std::string macs_text(int64_t macs) {
     value /= 1000;
     ++unit;
   }
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.*f %s", unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, kUnits[unit]);
-  return out.data();
+  return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
 }
 
 /// "301 MMAC at N = 1"

@@ -2,10 +2,8 @@
 #include "cli/layout_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "relayout/layout.h"
 #include "relayout/types.h"
 #include "report/json.h"
+#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -23,15 +22,11 @@ namespace {
 constexpr std::size_t kShown = 8;  ///< lines of each kind, without -v
 
 std::string percent(int64_t part, int64_t whole) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.1f %%", whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-  return out.data();
+  return fixed(whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0, 1) + " %";
 }
 
 std::string factor(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.2f ×", value);
-  return out.data();
+  return fixed(value, 2) + " ×";
 }
 
 /// "/conv1", "/conv1 and 3 more", "the caller"

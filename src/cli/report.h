@@ -56,24 +56,7 @@ struct PassReport {
 /// Several models, a line each.
 [[nodiscard]] std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style);
 
-// Words of verify's reports.
-[[nodiscard]] Style style_of(Outcome outcome);
-/// "1.2e-06"
-[[nodiscard]] std::string scientific(double value);
-/// Two digits that count: "1.2", "36", "36,000".
-[[nodiscard]] std::string ratio_text(double ratio);
-/// "f32 [2, 1000]"
-[[nodiscard]] std::string shape_of(const OutputComparison& output);
-/// "/layer1/conv/Conv (Conv)"
-[[nodiscard]] std::string layer_label(const LayerResult& layer);
-/// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
-[[nodiscard]] std::string proof_counts(const ProofResult& proof);
-/// What was run: samples, floor, library, time; empty when nothing was.
-[[nodiscard]] std::string circumstances(const VerifyResult& result);
-/// What a node that differs alone is called: where the verdict is not "different", it is none that is wrong.
-[[nodiscard]] const char* divergence_title(const VerifyResult& result);
-/// What one difference of the interfaces means.
-[[nodiscard]] std::string sentence(const InterfaceDifference& difference, const VerifyResult& result);
+// Reports of verify.
 /// Verdict last, with what was run; one line per output before it, interface differences first. -v: figures of every sample.
 [[nodiscard]] std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style);
 [[nodiscard]] Json verify_json(const VerifyResult& result, bool allow_inconclusive);

@@ -8,6 +8,7 @@
 #include "cli/suite_report.h"
 #include "relayout/suite.h"
 #include "report/markup.h"
+#include "report/numbers.h"
 #include "report/table.h"
 #include "report/verdict_page.h"
 
@@ -63,7 +64,7 @@ std::string table(const SuiteResult& result) {
     rows.push_back({escape(one.name),
                     {one.status, style},
                     one.expected ? *one.expected : "",
-                    {case_seconds(one.seconds), Style::plain, Align::right},
+                    {seconds_text(one.seconds), Style::plain, Align::right},
                     {case_remark(one), style}});
   }
   if (rows.empty()) return "";

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,6 +23,7 @@
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "report/junit.h"
+#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -149,12 +149,6 @@ class Reader {
 
 }  // namespace
 
-std::string case_seconds(double seconds) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), seconds < 10 ? "%.1f s" : "%.0f s", seconds);
-  return text.data();
-}
-
 std::string suite_summary(const SuiteResult& result) {
   std::string out = format_count(result.count("passed")) + " of " + counted(static_cast<int64_t>(result.cases.size()), "case") + " passed";
   std::string others;
@@ -165,7 +159,7 @@ std::string suite_summary(const SuiteResult& result) {
   }
   const auto known = std::ranges::count_if(result.cases, [](const SuiteCase& one) { return !one.source.empty(); });
   const std::string cached = known == 0 ? "" : " · " + format_count(known) + " from the cache";
-  return out + (others.empty() ? "" : " · " + others) + cached + " · " + case_seconds(result.seconds);
+  return out + (others.empty() ? "" : " · " + others) + cached + " · " + seconds_text(result.seconds);
 }
 
 std::string case_remark(const SuiteCase& one) {
@@ -192,7 +186,7 @@ std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
   for (const SuiteCase& one : result.cases) {
     const bool good = one.is_as_expected();
     if (good && !style.verbose) continue;
-    table.row({escape(one.name), {one.status, good ? Style::good : Style::bad}, {case_seconds(one.seconds), Style::faint, Align::right}});
+    table.row({escape(one.name), {one.status, good ? Style::good : Style::bad}, {seconds_text(one.seconds), Style::faint, Align::right}});
     const std::string more = case_remark(one);
     if (!more.empty()) table.line("  " + more, good ? Style::faint : Style::bad);
   }

@@ -27,8 +27,6 @@ int write_suite(const SuiteResult& result, const ReportFiles& files, const Commo
 [[nodiscard]] std::string suite_part(const SuiteResult& result);
 /// What there is to say of a case in one line: the message, or why it was expected.
 [[nodiscard]] std::string case_remark(const SuiteCase& one);
-/// "0.3 s"
-[[nodiscard]] std::string case_seconds(double seconds);
 /// What suite_json() wrote, from a file. Error{invalid} names the file and what is wrong with it.
 [[nodiscard]] SuiteResult read_suite(const std::string& path);
 

@@ -11,9 +11,11 @@
 
 #include "cli/report.h"
 #include "cli/verify_losses.h"
+#include "cli/verify_words.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "report/numbers.h"
 #include "report/svg.h"
 #include "report/table.h"
 #include "report/verdict_page.h"

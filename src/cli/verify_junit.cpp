@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/verification_failure.h"
 #include "cli/verify_losses.h"
+#include "cli/verify_words.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"

@@ -1,41 +1,42 @@
-// The words for what a quantized model loses node by node, which text, page and test reports share.
+// What b loses where it computes in coarser numbers, of each output and node by node: words that every form of the report shares.
 #include "cli/verify_losses.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "cli/report.h"
+#include "cli/verify_words.h"
 #include "relayout/verify.h"
+#include "report/json.h"
+#include "report/numbers.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {
 
-std::string format(const char* pattern, double value) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), pattern, value);
-  return text.data();
+constexpr std::size_t kMostNodes = 5;  ///< without -v
+
+/// "12.3 dB"; what loses nothing has infinitely many.
+std::string decibels(double value) {
+  return std::isinf(value) && value > 0 ? "no loss" : fixed(value, 1) + " dB";
 }
 
 }  // namespace
 
-std::string decibels(double value) {
-  return std::isinf(value) && value > 0 ? "no loss" : format("%.1f dB", value);
-}
-
 LossWords words_of(const QuantizationLoss& loss) {
   const bool clips = loss.clipped && *loss.clipped > 0;
   return {escape(loss.node) + " (" + escape(loss.op_type) + ")", decibels(loss.snr), loss.expected ? decibels(*loss.expected) : "–",
-          clips ? format("%.2g", 100 * *loss.clipped) + " %" : "–", loss.fault};
+          clips ? significant(100 * *loss.clipped, 2) + " %" : "–", loss.fault};
 }
 
 std::vector<std::string> loss_sentences(const VerifyResult& result) {
-  constexpr std::size_t kMostNodes = 5;
   std::vector<std::string> out;
   for (const QuantizationLoss& loss : std::span(result.losses).first(std::min(kMostNodes, result.losses.size()))) {
     const LossWords words = words_of(loss);
@@ -43,6 +44,53 @@ std::vector<std::string> loss_sentences(const VerifyResult& result) {
     if (loss.expected) text += ", " + words.expected + " expected";
     if (words.clipped != "–") text += ", " + words.clipped + " clipped";
     if (!loss.fault.empty()) text += ": " + loss.fault;
+  }
+  return out;
+}
+
+std::string loss_text(const OutputComparison& output) {
+  const Loss& loss = *output.loss;
+  // Never 100 % of what is not all.
+  const auto percent = [](double share) { return significant(share < 1 ? std::min(100 * share, 99.99) : 100.0, 4) + " %"; };
+  if (is_exact(output.type)) return percent(loss.match) + " equal";
+  std::string out = decibels(loss.snr);
+  if (output.samples.size() > 1 && loss.worst_snr < loss.snr) out += " (worst sample " + decibels(loss.worst_snr) + ")";
+  out += ", cosine " + fixed(loss.cosine, 6) + ", error/range " + scientific(loss.error);
+  if (loss.top1) out += ", top-1 " + percent(*loss.top1);
+  if (loss.top5) out += ", top-5 " + percent(*loss.top5);
+  return out;
+}
+
+std::string losses_table(const VerifyResult& result, const ReportStyle& style) {
+  const std::size_t shown = style.verbose ? result.losses.size() : std::min(kMostNodes, result.losses.size());
+  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  const auto right = [](std::string text, Style of = Style::plain) { return Cell(std::move(text), of, Align::right); };
+  table.row(
+      {{"loss by node", Style::faint}, right("alone", Style::faint), right("expected", Style::faint), right("clipped", Style::faint), ""});
+  for (const QuantizationLoss& loss : std::span(result.losses).first(shown)) {
+    const Style of = !loss.fault.empty() ? Style::bad : Style::plain;
+    const LossWords words = words_of(loss);
+    table.row({{words.node, of}, right(words.alone, of), right(words.expected), right(words.clipped), {words.fault, of}});
+  }
+  std::string out = table.text();
+  if (shown < result.losses.size()) out += "  " + counted(static_cast<int64_t>(result.losses.size() - shown), "more node") + " (-v)\n";
+  return out;
+}
+
+Json loss_json(const Loss& loss) {
+  Json out = Json::object();
+  out.set("snr", loss.snr).set("worst_snr", loss.worst_snr).set("cosine", loss.cosine).set("err", loss.error).set("match", loss.match);
+  if (loss.top1) out.set("top1", *loss.top1);
+  if (loss.top5) out.set("top5", *loss.top5);
+  return out;
+}
+
+Json losses_json(const VerifyResult& result) {
+  Json out = Json::array();
+  for (const QuantizationLoss& loss : result.losses) {
+    Json entry = Json::object();
+    entry.set("node", loss.node).set("op", loss.op_type).set("tensor", loss.tensor).set("snr", loss.snr);
+    out.add(std::move(entry.set("expected_snr", loss.expected).set("clipped", loss.clipped).set("fault", loss.fault)));
   }
   return out;
 }

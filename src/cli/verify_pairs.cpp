@@ -15,6 +15,7 @@
 #include "cli/failure.h"
 #include "cli/report.h"
 #include "cli/verify_junit.h"
+#include "cli/verify_words.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "relayout/verify.h"

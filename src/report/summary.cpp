@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "report/junit.h"
 #include "report/markup.h"
+#include "report/numbers.h"
 
 namespace relayout {
 namespace {
@@ -46,12 +47,10 @@ std::string word_of(const JunitSuite& suite) {
   return has(Status::skipped) ? "⚠️ not all tested" : "✅ passed";
 }
 
-std::string seconds_text(const JunitSuite& suite) {
+std::string duration_text(const JunitSuite& suite) {
   double seconds = 0;
   for (const JunitCase& one : suite.cases) seconds += one.seconds;
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.1f s", seconds);
-  return text.data();
+  return fixed(seconds, 1) + " s";
 }
 
 std::string row(const JunitSuite& suite) {
@@ -59,7 +58,7 @@ std::string row(const JunitSuite& suite) {
   const auto bad = std::ranges::find_if(suite.cases, is_bad);
   return "| " + word_of(suite) + " | " + code(suite.name) + " | " + format_count(good) + " of " +
          format_count(static_cast<int64_t>(suite.cases.size())) + " | " + (bad == suite.cases.end() ? "" : code(bad->message)) + " | " +
-         seconds_text(suite) + " |\n";
+         duration_text(suite) + " |\n";
 }
 
 std::string failures(const JunitSuite& suite) {

@@ -1,0 +1,136 @@
+// Words that the text, the page and the other documents of a verification share.
+#include "cli/verify_words.h"
+
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "relayout/execute.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "report/json.h"
+#include "report/numbers.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+/// " from images/, masks/": where samples come from that were not made up.
+std::string folders_text(const VerifyResult& result) {
+  std::set<std::string> folders;
+  for (const SampleInputs& inputs : result.inputs) {
+    for (const auto& [name, file] : inputs.files) folders.insert(escape(file.parent_path().string()));
+  }
+  std::string out;
+  for (const std::string& folder : folders) out += (out.empty() ? " from " : ", ") + folder + (folder.ends_with('/') ? "" : "/");
+  return out;
+}
+
+/// What is another, and what it was.
+std::string plain_sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const std::string place = difference.side + " " + quote(difference.name);
+  const std::string b = escape(result.b);
+  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
+  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
+  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
+  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
+  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+}
+
+}  // namespace
+
+Style style_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::same:
+    case Outcome::accepted:
+      return Style::good;
+    case Outcome::different:
+      return Style::bad;
+    case Outcome::inconclusive:
+      break;
+  }
+  return Style::warning;
+}
+
+std::string ratio_text(double ratio) {
+  if (std::isnan(ratio)) return "nan";
+  if (ratio < 9.95) return fixed(ratio, 1);
+  if (!(ratio < 1e15)) return "∞";
+  double unit = 1;
+  while (ratio / unit >= 99.5) unit *= 10;
+  return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
+}
+
+std::string shape_of(const OutputComparison& output) {
+  return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
+}
+
+std::string circumstances(const VerifyResult& result) {
+  if (result.samples == 0) return {};
+  std::string out = counted(result.samples, "sample") + folders_text(result) + ", seed " + std::to_string(result.seed) + ", floor from " +
+                    std::to_string(result.draws) + " runs with moved weights";
+  if (result.reference_run) out += " and the double-precision reference";
+  out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
+  return out + " · " + seconds_text(result.seconds);
+}
+
+std::string proof_counts(const ProofResult& proof) {
+  std::vector<std::string> parts;
+  const int64_t exact = proof.folds - proof.near_folds;
+  if (exact > 0) parts.push_back(counted(exact, "fold") + " recomputed");
+  if (proof.near_folds > 0) {
+    parts.push_back(counted(proof.near_folds, "fold") + " within " + std::to_string(static_cast<int64_t>(std::ceil(proof.near_ulp))) +
+                    " ULP, not rounded as doubles would be");
+  }
+  if (proof.permutations > 0) {
+    parts.push_back(counted(proof.permutations, "weight") +
+                    (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
+  }
+  if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
+  parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+const char* divergence_title(const VerifyResult& result) {
+  return result.outcome == Outcome::different ? "first wrong node" : "first node beyond rounding";
+}
+
+std::string layer_label(const LayerResult& layer) {
+  return escape(layer.node) + " (" + escape(layer.op_type) + ")";
+}
+
+std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const bool is_type = difference.field == "type";
+  const char* const how = difference.field == "renamed" ? "" : is_type ? ": cast" : ": run at that size";
+  std::string what = plain_sentence(difference, result) + (difference.adapted ? how : "");
+  if (!difference.adapted || difference.remark) return what;
+  return what + " (" + (is_type ? "--precision or " : "") + "--allow-interface takes it)";
+}
+
+bool is_exact(DataType type) {
+  return !traits(type).is_float && type != DataType::complex64 && type != DataType::complex128;
+}
+
+std::string exit_text(int code) {
+  return "exit " + std::to_string(code);
+}
+
+Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
+  Json out = Json::array();
+  for (const Unsupported& node : nodes) {
+    Json entry = Json::object();
+    entry.set("side", side).set("node", node.node).set("op_type", node.op_type).set("domain", node.domain).set("opset", node.opset);
+    out.add(std::move(entry.set("why", node.why)));
+  }
+  return out;
+}
+
+}  // namespace relayout::cli

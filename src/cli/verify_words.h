@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "relayout/execute.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "report/json.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+
+[[nodiscard]] Style style_of(Outcome outcome);
+/// Two digits that count: "1.2", "36", "36,000".
+[[nodiscard]] std::string ratio_text(double ratio);
+/// "f32 [2, 1000]"
+[[nodiscard]] std::string shape_of(const OutputComparison& output);
+/// "/layer1/conv/Conv (Conv)"
+[[nodiscard]] std::string layer_label(const LayerResult& layer);
+/// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
+[[nodiscard]] std::string proof_counts(const ProofResult& proof);
+/// What was run: samples, floor, library, time; empty when nothing was.
+[[nodiscard]] std::string circumstances(const VerifyResult& result);
+/// What a node that differs alone is called: where the verdict is not "different", it is none that is wrong.
+[[nodiscard]] const char* divergence_title(const VerifyResult& result);
+/// What one difference of the interfaces means.
+[[nodiscard]] std::string sentence(const InterfaceDifference& difference, const VerifyResult& result);
+/// Whether values of this type are equal or not, with no error in between.
+[[nodiscard]] bool is_exact(DataType type);
+/// "exit 1"
+[[nodiscard]] std::string exit_text(int code);
+/// Nodes of one model ("a", "b", "model") that cannot run.
+[[nodiscard]] Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side);
+
+}  // namespace relayout::cli
