@@ -96,4 +96,9 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
   }
 }
 
+bool is_different(const VerifyResult& result) {
+  const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
+  return result.outcome == Outcome::different || std::ranges::any_of(result.outputs, differs);
+}
+
 }  // namespace relayout

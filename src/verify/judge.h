@@ -45,4 +45,7 @@ class ReferenceOutput {
 /// the files were proved to compute the same, an output that shows nothing is the same all the same.
 void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied, bool proved);
 
+/// Whether the verdict so far, or that of an output, is "different".
+[[nodiscard]] bool is_different(const VerifyResult& result);
+
 }  // namespace relayout

@@ -29,6 +29,7 @@
 #include "verify/acceptance.h"
 #include "verify/adaption.h"
 #include "verify/candidate.h"
+#include "verify/coarser_work.h"
 #include "verify/compare.h"
 #include "verify/compare_models.h"
 #include "verify/floors.h"
@@ -39,10 +40,9 @@
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
+#include "verify/node_verdict.h"
 #include "verify/nodes/nodes.h"
 #include "verify/pair.h"
-#include "verify/precision.h"
-#include "verify/quantized_work.h"
 #include "verify/quantizer.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
@@ -127,46 +127,6 @@ void note_random_nodes(const Pair& pair, VerifyResult& result) {
   note(random_b, pair.b.name, pair.b.name + " is not deterministic; " + kPinned);
 }
 
-/// Whether b may compute in this floating-point type, or quantize to so many bits, as the user means it.
-bool is_meant(DataType type, const VerifyOptions& options) {
-  return options.precision != DataType::undefined &&
-         (!is_measured(options.precision) || unit_roundoff(options.precision) >= unit_roundoff(type));
-}
-bool is_meant(int bits, const VerifyOptions& options) {
-  return options.precision != DataType::undefined && !is_measured(options.precision) && traits(options.precision).bits <= bits;
-}
-
-/// What b does in coarser numbers than a and than is meant, as text; empty when nothing. Sets the type whose rounding the bounds allow.
-std::string find_coarser(Pair& pair, VerifyResult& result) {
-  if (pair.proved || !result.proof) return {};
-  const VerifyOptions& options = *pair.options;
-  const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
-  const QuantizedWork quantized = quantized_work(pair.b.model->graph());
-  pair.narrow = a.coarsest != DataType::undefined || b.coarsest != DataType::undefined;
-  std::string refused;
-  pair.quantized = is_coarser(quantized, quantized_work(pair.a.model->graph()));
-  if (pair.quantized) {
-    result.lossy = describe(quantized);
-    if (options.precision != DataType::undefined && !is_meant(quantized.bits, options)) refused = result.lossy;
-  }
-  if (is_measured(options.precision) && (b.nodes > 0 || b.constants > 0)) pair.grain = options.precision;
-  if (!is_coarser(b, a)) return refused;
-  const std::string what = describe(b);
-  result.lossy += (result.lossy.empty() ? "" : " and ") + (result.lossy.empty() ? what : what.substr(what.find(' ') + 1));
-  if (!is_meant(b.coarsest, options)) {
-    pair.grain = b.coarsest;
-    if (!options.accept.is_given() || options.precision != DataType::undefined) refused = result.lossy;
-    return refused;
-  }
-  if (!is_measured(options.precision)) pair.grain = b.coarsest;
-  result.remarks.push_back(what + ": floors and bounds are those of " + std::string(name_of(pair.grain)));
-  return refused;
-}
-
-std::string option_of(DataType type) {
-  return type == DataType::float16 ? "--precision fp16" : type == DataType::bfloat16 ? "--precision bf16" : "";
-}
-
 /// Inputs and a's outputs, as --data reads them.
 void save_samples(const Pair& pair, const Reference& reference) {
   std::vector<std::string> input_names, output_names;
@@ -224,12 +184,6 @@ void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, 
   }
 }
 
-std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
-  return "output " + quote(pair.a.outputs[output].name) + ", sample " + std::to_string(reference.samples()[sample].number);
-}
-
-constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
-
 /// The reference in double precision is far from the one as written: a defect only where a node alone errs, fed the values as written.
 void explain_suspicions(const Pair& pair, const Reference& reference, const Floors& floors, VerifyResult& result) {
   for (const Floors::Suspicion& suspicion : floors.suspicions()) {
@@ -245,176 +199,6 @@ void explain_suspicions(const Pair& pair, const Reference& reference, const Floo
                     " by " + short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" +
                     escape(layer->op_type) + ") alone by " + (layer->bound > 0 ? short_number(layer->error) : layer->reason) +
                     ", more than any rounding explains";
-  }
-}
-
-/// The candidate's figures into the result.
-void take_figures(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
-  const bool varied = !reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1;
-  for (std::size_t i = 0; i < reference.output_count(); ++i) {
-    OutputComparison& output = result.outputs[i];
-    output.samples = candidate.figures(i);
-    output.hint = candidate.hints()[i];
-    if (!candidate.contradictions()[i].empty()) {
-      output.outcome = Outcome::different;
-      output.reason = candidate.contradictions()[i];
-    }
-    sum_up(output, reference.output(i), varied, pair.proved);
-  }
-  if (candidate.rejection().empty()) return;
-  result.outcome = Outcome::different;
-  result.reason = "the reference runs, the candidate does not: " + escape(pair.b.name) + ": " + candidate.rejection();
-}
-
-bool is_different(const VerifyResult& result) {
-  const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
-  return result.outcome == Outcome::different || std::ranges::any_of(result.outputs, differs);
-}
-
-std::vector<std::string> output_names(const Pair& pair) {
-  std::vector<std::string> names;
-  for (const Port& port : pair.b.outputs) names.push_back(port.name);
-  return names;
-}
-
-bool differs(const LayerResult& layer) {
-  return layer.outcome == Outcome::different;
-}
-
-/// Outputs that differ where a result that jumps stands upstream, though each node alone makes what the original makes: the same in every
-/// sample that differs so.
-void acquit_choices(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
-  bool acquitted = false;
-  for (std::size_t s = 0; s < reference.samples().size(); ++s) {
-    std::vector<std::size_t> outputs;
-    for (std::size_t i = 0; i < reference.output_count(); ++i) {
-      if (s < candidate.figures(i).size() && candidate.figures(i)[s].outcome == Outcome::different) outputs.push_back(i);
-    }
-    if (outputs.empty()) continue;
-    const auto may_jump = [&](std::size_t i) {
-      return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradictions()[i].empty();
-    };
-    if (!std::ranges::all_of(outputs, may_jump)) return;
-    const auto layers = compare_nodes(pair, reference, s, result.proof ? &*result.proof : nullptr, Feeding::exact);
-    if (std::ranges::any_of(layers, differs) || !covers(layers, output_names(pair))) return;
-    for (const std::size_t i : outputs) {
-      result.remarks.push_back(place_of(pair, reference, i, s) + ": b lies " + short_number(candidate.figures(i)[s].max_error) +
-                               " of the range away" + kChoice);
-      candidate.figures(i)[s].outcome = Outcome::same;
-      acquitted = true;
-    }
-  }
-  if (!acquitted) return;
-  for (OutputComparison& output : result.outputs) {
-    output.outcome = Outcome::same;
-    output.reason.clear();
-  }
-  take_figures(pair, reference, candidate, result);
-}
-
-/// The nodes behind a difference of the outputs.
-void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result) {
-  const auto sample = candidate.first_different();
-  if (!sample) return;
-  const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
-  auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
-  // Where something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
-  const auto is_touched = [](const LayerResult& layer) { return differs(layer) && !layer.unexplained.empty(); };
-  if (std::ranges::any_of(layers, is_touched)) {
-    for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;
-  }
-  for (LayerResult& layer : layers) {
-    if (pair.options->layers || differs(layer)) result.layers.push_back(std::move(layer));
-  }
-}
-
-void convict(VerifyResult& result, const LayerResult& layer) {
-  if (result.outcome == Outcome::different) return;
-  result.outcome = Outcome::different;
-  result.reason =
-      "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed a's values, it gives a different result (" +
-      (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
-      "), which the outputs hide (--outputs-only judges them alone)";
-}
-
-/// Elements that fall to the neighbouring step because rounding puts them on the other side of a boundary: counted, with the node of most.
-void note_flips(const Reference& reference, std::size_t sample, const std::vector<LayerResult>& layers, VerifyResult& result) {
-  int64_t flips = 0;
-  const LayerResult* most = nullptr;
-  for (const LayerResult& layer : layers) {
-    flips += layer.flips;
-    if (layer.flips > 0 && (most == nullptr || layer.flips > most->flips)) most = &layer;
-  }
-  if (most == nullptr) return;
-  result.remarks.push_back("sample " + std::to_string(reference.samples()[sample].number) + ": " + format_count(flips) +
-                           (flips == 1 ? " element falls" : " elements fall") + " to the neighbouring step by rounding, most of " +
-                           quote(most->node) + " (" + escape(most->op_type) + ")");
-}
-
-/// Judges what the proof leaves unexplained at its nodes; returns whether that vouches for the outputs.
-bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResult& result) {
-  const ProofResult* const proof = result.proof ? &*result.proof : nullptr;
-  const bool wanted = proof != nullptr && !pair.proved && !pair.options->outputs_only;
-  if (!wanted && !pair.options->layers) return false;
-  bool vouches = wanted;
-  const std::size_t samples = std::min<std::size_t>(wanted ? rules::kLayerSamples : 1, reference.samples().size());
-  for (std::size_t s = 0; s < samples; ++s) {
-    const bool listed = pair.options->layers && s == 0;
-    std::vector<LayerResult> layers = compare_nodes(pair, reference, s, proof, listed ? Feeding::by_depth : Feeding::exact);
-    vouches = vouches && covers(layers, output_names(pair)) && std::ranges::none_of(layers, differs);
-    note_flips(reference, s, layers, result);
-    if (wanted) check_unexplained(result.checks, layers, *proof);
-    for (LayerResult& layer : layers) {
-      const bool guilty = wanted && convicts(layer);
-      if (guilty) convict(result, layer);
-      if (!guilty && !pair.options->layers) layer.outcome = Outcome::same;
-      const bool named = std::ranges::find(result.layers, layer.tensor, &LayerResult::tensor) != result.layers.end();
-      if (listed || (guilty && !named)) result.layers.push_back(std::move(layer));
-    }
-  }
-  return vouches;
-}
-
-/// A constant alone that differs by more than rounding, and whose nodes stay within their floors over all samples.
-bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof) {
-  const Unexplained& entry = proof.unexplained[check.entry];
-  return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
-         entry.largest > rules::kRoundedConstant;
-}
-
-/// Such constants are judged with values beside those of the samples, where no operand is always zero or small; nothing was tested where
-/// neither those values nor the samples feel them.
-void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result) {
-  if (result.outcome != Outcome::same || !result.proof) return;
-  const ProofResult& proof = *result.proof;
-  const auto hidden = [&](const UnexplainedCheck& check) { return is_hidden(check, proof); };
-  if (std::ranges::none_of(result.checks, hidden)) return;
-  const auto is_about_hidden = [&](std::size_t entry) {
-    const auto found = std::ranges::find(result.checks, entry, &UnexplainedCheck::entry);
-    return found != result.checks.end() && is_hidden(*found, proof);
-  };
-  std::vector<UnexplainedCheck> checks;
-  for (LayerResult& layer : compare_nodes(pair, reference, 0, &proof, Feeding::shaken)) {
-    if (std::ranges::none_of(layer.unexplained, is_about_hidden)) continue;
-    check_unexplained(checks, {layer}, proof);
-    if (!convicts(layer)) continue;
-    if (result.outcome == Outcome::same) {
-      result.outcome = Outcome::different;
-      result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) +
-                      "): " + proof.unexplained[layer.unexplained.front()].text + "; no sample shows it, values beside theirs do";
-    }
-    result.layers.push_back(std::move(layer));
-  }
-  for (UnexplainedCheck& check : result.checks) {
-    if (!is_hidden(check, proof)) continue;
-    const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
-    if (found != checks.end() && found->outcome == Outcome::different) {
-      check = *found;
-    } else if (!check.felt && result.outcome == Outcome::same) {
-      result.outcome = Outcome::inconclusive;
-      result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
-                      ", and no sample reaches that (--samples N makes more, --input gives your own)";
-    }
   }
 }
 
@@ -441,18 +225,6 @@ void note_masks_with_holes(const Pair& pair, const InputMaker& inputs, const Ref
   }
 }
 
-/// Outputs whose values show nothing (a head that starts at zero) are the same where node by node everything unexplained is.
-void trust_nodes(const Reference& reference, VerifyResult& result) {
-  for (std::size_t i = 0; i < reference.output_count(); ++i) {
-    OutputComparison& output = result.outputs[i];
-    if (output.outcome != Outcome::inconclusive || !reference.output(i).holds_values()) continue;
-    result.remarks.push_back("output " + quote(output.name) + " shows nothing (" + output.reason +
-                             "), but node by node b makes what a makes");
-    output.outcome = Outcome::same;
-    output.reason.clear();
-  }
-}
-
 /// Outputs over which every sample is ill-conditioned show nothing unless their nodes, or the proof, vouch for them.
 void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
   for (OutputComparison& output : result.outputs) {
@@ -468,6 +240,24 @@ void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
 bool is_error_of_the_file(const SampleMetrics& optimized, const SampleMetrics& written) {
   if (optimized.nan_b > 0 || optimized.infinite_mismatches > 0 || !(optimized.bound_max > 0)) return false;
   return optimized.max_error <= optimized.bound_max + written.max_error && optimized.rms_error <= optimized.bound_rms + written.rms_error;
+}
+
+/// The candidate's figures into the result.
+void take_figures(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
+  const bool varied = !reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1;
+  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+    OutputComparison& output = result.outputs[i];
+    output.samples = candidate.figures(i);
+    output.hint = candidate.hints()[i];
+    if (!candidate.contradictions()[i].empty()) {
+      output.outcome = Outcome::different;
+      output.reason = candidate.contradictions()[i];
+    }
+    sum_up(output, reference.output(i), varied, pair.proved);
+  }
+  if (candidate.rejection().empty()) return;
+  result.outcome = Outcome::different;
+  result.reason = "the reference runs, the candidate does not: " + escape(pair.b.name) + ": " + candidate.rejection();
 }
 
 /// Right as written, but not optimized: a defect only against a node that errs alone.
@@ -506,33 +296,6 @@ void note_nan_in_both(VerifyResult& result) {
     result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + format_count(elements) +
                              (both == 1 ? " elements is NaN in both" : " elements are NaN in both"));
   }
-}
-
-/// b computes in a coarser type than a, and --precision does not allow it.
-void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
-  if (coarser.empty()) return;
-  const bool within = !is_different(result);
-  const std::string option = option_of(pair.grain);
-  const std::string type(name_of(pair.grain));
-  result.outcome = Outcome::different;
-  std::string why = coarser;
-  if (pair.grain == DataType::undefined) {
-    why += ", coarser than --precision means";
-  } else if (within) {
-    why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
-  }
-  if (within || result.reason.empty()) {
-    result.reason = why;
-  } else {
-    result.remarks.push_back(why);
-  }
-}
-
-/// Of a difference that is a loss: how large it is, and how to take it.
-void say_loss(const Pair& pair, VerifyResult& result) {
-  if (result.lossy.empty() || !is_different(result) || !result.reason.empty()) return;
-  result.reason = result.lossy + ": " + describe_loss(result);
-  if (!pair.options->accept.is_given()) result.reason += " (--accept snr=…,top1=… takes a loss)";
 }
 
 void mark_missing(const Pair& pair, const InterfaceDifference& difference, VerifyResult& result) {
@@ -618,7 +381,9 @@ void execute(Pair& pair, VerifyResult& result) {
   take_figures(pair, reference, candidate, result);
   result.seconds_b += candidate.seconds();
   explain_suspicions(pair, reference, floors, result);
-  if (is_different(result) && candidate.rejection().empty()) acquit_choices(pair, reference, candidate, result);
+  if (is_different(result) && candidate.rejection().empty() && acquit_choices(pair, reference, candidate, result)) {
+    take_figures(pair, reference, candidate, result);
+  }
 
   if (is_different(result)) {
     name_wrong_nodes(pair, reference, candidate, result);

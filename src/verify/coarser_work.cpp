@@ -1,0 +1,86 @@
+// Whether the second model computes in coarser numbers than the first, whether that is meant, and what the verdict makes of it.
+#include "verify/coarser_work.h"
+
+#include <string>
+
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/acceptance.h"
+#include "verify/compare.h"
+#include "verify/judge.h"
+#include "verify/pair.h"
+#include "verify/precision.h"
+#include "verify/quantized_work.h"
+
+namespace relayout {
+namespace {
+
+/// Whether b may compute in this floating-point type, or quantize to so many bits, as the user means it.
+bool is_meant(DataType type, const VerifyOptions& options) {
+  return options.precision != DataType::undefined &&
+         (!is_measured(options.precision) || unit_roundoff(options.precision) >= unit_roundoff(type));
+}
+bool is_meant(int bits, const VerifyOptions& options) {
+  return options.precision != DataType::undefined && !is_measured(options.precision) && traits(options.precision).bits <= bits;
+}
+
+std::string option_of(DataType type) {
+  return type == DataType::float16 ? "--precision fp16" : type == DataType::bfloat16 ? "--precision bf16" : "";
+}
+
+}  // namespace
+
+std::string find_coarser(Pair& pair, VerifyResult& result) {
+  if (pair.proved || !result.proof) return {};
+  const VerifyOptions& options = *pair.options;
+  const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
+  const QuantizedWork quantized = quantized_work(pair.b.model->graph());
+  pair.narrow = a.coarsest != DataType::undefined || b.coarsest != DataType::undefined;
+  std::string refused;
+  pair.quantized = is_coarser(quantized, quantized_work(pair.a.model->graph()));
+  if (pair.quantized) {
+    result.lossy = describe(quantized);
+    if (options.precision != DataType::undefined && !is_meant(quantized.bits, options)) refused = result.lossy;
+  }
+  if (is_measured(options.precision) && (b.nodes > 0 || b.constants > 0)) pair.grain = options.precision;
+  if (!is_coarser(b, a)) return refused;
+  const std::string what = describe(b);
+  result.lossy += (result.lossy.empty() ? "" : " and ") + (result.lossy.empty() ? what : what.substr(what.find(' ') + 1));
+  if (!is_meant(b.coarsest, options)) {
+    pair.grain = b.coarsest;
+    if (!options.accept.is_given() || options.precision != DataType::undefined) refused = result.lossy;
+    return refused;
+  }
+  if (!is_measured(options.precision)) pair.grain = b.coarsest;
+  result.remarks.push_back(what + ": floors and bounds are those of " + std::string(name_of(pair.grain)));
+  return refused;
+}
+
+void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
+  if (coarser.empty()) return;
+  const bool within = !is_different(result);
+  const std::string option = option_of(pair.grain);
+  const std::string type(name_of(pair.grain));
+  result.outcome = Outcome::different;
+  std::string why = coarser;
+  if (pair.grain == DataType::undefined) {
+    why += ", coarser than --precision means";
+  } else if (within) {
+    why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
+  }
+  if (within || result.reason.empty()) {
+    result.reason = why;
+  } else {
+    result.remarks.push_back(why);
+  }
+}
+
+void say_loss(const Pair& pair, VerifyResult& result) {
+  if (result.lossy.empty() || !is_different(result) || !result.reason.empty()) return;
+  result.reason = result.lossy + ": " + describe_loss(result);
+  if (!pair.options->accept.is_given()) result.reason += " (--accept snr=…,top1=… takes a loss)";
+}
+
+}  // namespace relayout

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "relayout/verify.h"
+#include "verify/pair.h"
+
+namespace relayout {
+
+/// What b does in coarser numbers than a and than is meant, as text; empty when nothing. Sets the type whose rounding the bounds allow.
+[[nodiscard]] std::string find_coarser(Pair& pair, VerifyResult& result);
+/// Makes the verdict "different" where find_coarser() found something.
+void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result);
+/// Of a difference that is a loss: how large it is, and how to take it.
+void say_loss(const Pair& pair, VerifyResult& result);
+
+}  // namespace relayout

@@ -1,0 +1,185 @@
+// What the nodes, each fed the reference's values, say of a difference: who makes it, whether one that the outputs hide is one all the
+// same, and whether outputs that show nothing are vouched for.
+#include "verify/node_verdict.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/verify.h"
+#include "verify/candidate.h"
+#include "verify/compare.h"
+#include "verify/nodes/nodes.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
+#include "verify/rules.h"
+
+namespace relayout {
+namespace {
+
+std::vector<std::string> output_names(const Pair& pair) {
+  std::vector<std::string> names;
+  for (const Port& port : pair.b.outputs) names.push_back(port.name);
+  return names;
+}
+
+bool differs(const LayerResult& layer) {
+  return layer.outcome == Outcome::different;
+}
+
+void convict(VerifyResult& result, const LayerResult& layer) {
+  if (result.outcome == Outcome::different) return;
+  result.outcome = Outcome::different;
+  result.reason =
+      "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed a's values, it gives a different result (" +
+      (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
+      "), which the outputs hide (--outputs-only judges them alone)";
+}
+
+/// Elements that fall to the neighbouring step because rounding puts them on the other side of a boundary: counted, with the node of most.
+void note_flips(const Reference& reference, std::size_t sample, const std::vector<LayerResult>& layers, VerifyResult& result) {
+  int64_t flips = 0;
+  const LayerResult* most = nullptr;
+  for (const LayerResult& layer : layers) {
+    flips += layer.flips;
+    if (layer.flips > 0 && (most == nullptr || layer.flips > most->flips)) most = &layer;
+  }
+  if (most == nullptr) return;
+  result.remarks.push_back("sample " + std::to_string(reference.samples()[sample].number) + ": " + format_count(flips) +
+                           (flips == 1 ? " element falls" : " elements fall") + " to the neighbouring step by rounding, most of " +
+                           quote(most->node) + " (" + escape(most->op_type) + ")");
+}
+
+/// A constant alone that differs by more than rounding, and whose nodes stay within their floors over all samples.
+bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof) {
+  const Unexplained& entry = proof.unexplained[check.entry];
+  return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
+         entry.largest > rules::kRoundedConstant;
+}
+
+}  // namespace
+
+std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
+  return "output " + quote(pair.a.outputs[output].name) + ", sample " + std::to_string(reference.samples()[sample].number);
+}
+
+bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
+  bool acquitted = false;
+  for (std::size_t s = 0; s < reference.samples().size(); ++s) {
+    std::vector<std::size_t> outputs;
+    for (std::size_t i = 0; i < reference.output_count(); ++i) {
+      if (s < candidate.figures(i).size() && candidate.figures(i)[s].outcome == Outcome::different) outputs.push_back(i);
+    }
+    if (outputs.empty()) continue;
+    const auto may_jump = [&](std::size_t i) {
+      return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradictions()[i].empty();
+    };
+    if (!std::ranges::all_of(outputs, may_jump)) return false;
+    const auto layers = compare_nodes(pair, reference, s, result.proof ? &*result.proof : nullptr, Feeding::exact);
+    if (std::ranges::any_of(layers, differs) || !covers(layers, output_names(pair))) return false;
+    for (const std::size_t i : outputs) {
+      result.remarks.push_back(place_of(pair, reference, i, s) + ": b lies " + short_number(candidate.figures(i)[s].max_error) +
+                               " of the range away" + kChoice);
+      candidate.figures(i)[s].outcome = Outcome::same;
+      acquitted = true;
+    }
+  }
+  if (!acquitted) return false;
+  for (OutputComparison& output : result.outputs) {
+    output.outcome = Outcome::same;
+    output.reason.clear();
+  }
+  return true;
+}
+
+void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result) {
+  const auto sample = candidate.first_different();
+  if (!sample) return;
+  const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
+  auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
+  // Where something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
+  const auto is_touched = [](const LayerResult& layer) { return differs(layer) && !layer.unexplained.empty(); };
+  if (std::ranges::any_of(layers, is_touched)) {
+    for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;
+  }
+  for (LayerResult& layer : layers) {
+    if (pair.options->layers || differs(layer)) result.layers.push_back(std::move(layer));
+  }
+}
+
+bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  const ProofResult* const proof = result.proof ? &*result.proof : nullptr;
+  const bool wanted = proof != nullptr && !pair.proved && !pair.options->outputs_only;
+  if (!wanted && !pair.options->layers) return false;
+  bool vouches = wanted;
+  const std::size_t samples = std::min<std::size_t>(wanted ? rules::kLayerSamples : 1, reference.samples().size());
+  for (std::size_t s = 0; s < samples; ++s) {
+    const bool listed = pair.options->layers && s == 0;
+    std::vector<LayerResult> layers = compare_nodes(pair, reference, s, proof, listed ? Feeding::by_depth : Feeding::exact);
+    vouches = vouches && covers(layers, output_names(pair)) && std::ranges::none_of(layers, differs);
+    note_flips(reference, s, layers, result);
+    if (wanted) check_unexplained(result.checks, layers, *proof);
+    for (LayerResult& layer : layers) {
+      const bool guilty = wanted && convicts(layer);
+      if (guilty) convict(result, layer);
+      if (!guilty && !pair.options->layers) layer.outcome = Outcome::same;
+      const bool named = std::ranges::find(result.layers, layer.tensor, &LayerResult::tensor) != result.layers.end();
+      if (listed || (guilty && !named)) result.layers.push_back(std::move(layer));
+    }
+  }
+  return vouches;
+}
+
+void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof) return;
+  const ProofResult& proof = *result.proof;
+  const auto hidden = [&](const UnexplainedCheck& check) { return is_hidden(check, proof); };
+  if (std::ranges::none_of(result.checks, hidden)) return;
+  const auto is_about_hidden = [&](std::size_t entry) {
+    const auto found = std::ranges::find(result.checks, entry, &UnexplainedCheck::entry);
+    return found != result.checks.end() && is_hidden(*found, proof);
+  };
+  std::vector<UnexplainedCheck> checks;
+  for (LayerResult& layer : compare_nodes(pair, reference, 0, &proof, Feeding::shaken)) {
+    if (std::ranges::none_of(layer.unexplained, is_about_hidden)) continue;
+    check_unexplained(checks, {layer}, proof);
+    if (!convicts(layer)) continue;
+    if (result.outcome == Outcome::same) {
+      result.outcome = Outcome::different;
+      result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) +
+                      "): " + proof.unexplained[layer.unexplained.front()].text + "; no sample shows it, values beside theirs do";
+    }
+    result.layers.push_back(std::move(layer));
+  }
+  for (UnexplainedCheck& check : result.checks) {
+    if (!is_hidden(check, proof)) continue;
+    const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
+    if (found != checks.end() && found->outcome == Outcome::different) {
+      check = *found;
+    } else if (!check.felt && result.outcome == Outcome::same) {
+      result.outcome = Outcome::inconclusive;
+      result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
+                      ", and no sample reaches that (--samples N makes more, --input gives your own)";
+    }
+  }
+}
+
+void trust_nodes(const Reference& reference, VerifyResult& result) {
+  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+    OutputComparison& output = result.outputs[i];
+    if (output.outcome != Outcome::inconclusive || !reference.output(i).holds_values()) continue;
+    result.remarks.push_back("output " + quote(output.name) + " shows nothing (" + output.reason +
+                             "), but node by node b makes what a makes");
+    output.outcome = Outcome::same;
+    output.reason.clear();
+  }
+}
+
+}  // namespace relayout

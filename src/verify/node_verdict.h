@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "relayout/verify.h"
+#include "verify/candidate.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
+
+namespace relayout {
+
+/// "output 'y', sample 2"
+[[nodiscard]] std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample);
+/// What is added to the size of a difference that no node alone accounts for.
+inline constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
+
+/// Outputs that differ where a result that jumps stands upstream, though each node alone makes what the original makes: the same in every
+/// sample that differs so. Returns whether there were any; their figures are to be summed up again.
+[[nodiscard]] bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result);
+/// Lists the nodes behind a difference of the outputs.
+void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result);
+/// Judges what the proof leaves unexplained at its nodes; returns whether that vouches for the outputs.
+[[nodiscard]] bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResult& result);
+/// Judges constants that differ by more than rounding and that no sample feels with values beside those of the samples, where no operand
+/// is always zero or small. The verdict is "inconclusive" where neither those values nor the samples feel them.
+void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result);
+/// Outputs whose values show nothing (a head that starts at zero) are the same where node by node everything unexplained is.
+void trust_nodes(const Reference& reference, VerifyResult& result);
+
+}  // namespace relayout
