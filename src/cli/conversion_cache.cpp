@@ -10,6 +10,7 @@
 
 #include "base/content_key.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/sha256.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
@@ -21,8 +22,6 @@ namespace relayout::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kSchema[] = "relayout.convert-cache/1";
 
 /// Name and digest of a file that stands beside the result, or is it.
 Json file_json(const fs::path& path) {
@@ -40,24 +39,12 @@ bool is_unchanged(const Json& file, const fs::path& folder) {
 
 }  // namespace
 
-ConversionCache::ConversionCache(fs::path folder, const std::vector<std::string>& facts) : entries_(std::move(folder), kSchema) {
-  ContentKey key;
-  key.add(kSchema);
-  for (const std::string& fact : facts) key.add(fact);
-  facts_ = key.finish();
-}
-
 std::optional<std::string> ConversionCache::key_of(const fs::path& input, const fs::path& output) const {
-  try {
-    ContentKey key;
-    key.add(facts_);
+  // Where the model cannot be read, the conversion itself will say what is wrong.
+  return entries_.key([&](ContentKey& key) {
     key.add(output.filename().string());
     key.add(model_digest(input));
-    return key.finish();
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
-    return std::nullopt;  // the conversion itself will say what is wrong
-  }
+  });
 }
 
 std::optional<Json> ConversionCache::find(const std::string& key, const fs::path& output) const {
@@ -69,7 +56,7 @@ std::optional<Json> ConversionCache::find(const std::string& key, const fs::path
       if (!is_unchanged(*files.at(i), output.parent_path())) return std::nullopt;
     }
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+    if (is_interruption(error.kind())) throw;
     return std::nullopt;  // it is not there, or cannot be read
   }
   return entry->find("report");

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/convert.h"
@@ -16,7 +17,8 @@ namespace relayout::cli {
 class ConversionCache {
  public:
   /// `facts` is what a result depends on besides the model. Error{io} when the folder cannot be made.
-  ConversionCache(std::filesystem::path folder, const std::vector<std::string>& facts);
+  ConversionCache(std::filesystem::path folder, const std::vector<std::string>& facts)
+      : entries_(std::move(folder), "relayout.convert-cache/2", facts) {}
 
   /// Nothing when the model cannot be read. The name of the result counts, not its folder.
   [[nodiscard]] std::optional<std::string> key_of(const std::filesystem::path& input, const std::filesystem::path& output) const;
@@ -26,7 +28,6 @@ class ConversionCache {
 
  private:
   EntryCache entries_;
-  std::string facts_;
 };
 
 }  // namespace relayout::cli

@@ -290,7 +290,7 @@ int run(Request& request, const Common& common) {
     } catch (...) {
       // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
       const Failure failure = current_failure();
-      if (is_pipe_closed() || failure.code == exit_code(ErrorKind::interrupted) || failure.code == exit_code(ErrorKind::terminated)) throw;
+      if (is_pipe_closed() || failure.is_interruption()) throw;
       print_failure(failure, common.verbose);
       documents.add(failure_json(job, failure));
       worst = worse_code(worst, failure.code);

@@ -20,6 +20,10 @@ constexpr char kReport[] = " (a defect in relayout: please report it, with the m
 
 }  // namespace
 
+bool Failure::is_interruption() const {
+  return code == exit_code(ErrorKind::interrupted) || code == exit_code(ErrorKind::terminated);
+}
+
 Failure defect_failure(const std::string& message) {
   return {exit_code(ErrorKind::defect), message + kReport, ""};
 }

@@ -11,6 +11,9 @@ struct Failure {
   int code = 70;        ///< exit code
   std::string message;  ///< one line without "relayout: "
   std::string hint;
+
+  /// Whether a signal stopped the program, so that nothing else is to be begun.
+  [[nodiscard]] bool is_interruption() const;
 };
 
 /// What is being handled right now; call it inside a catch block.

@@ -60,7 +60,7 @@ int inspect_all(const Request& request, const Common& common) {
       if (common.json) documents.add(inspect_json(results.back()));
     } catch (...) {
       const Failure failure = current_failure();
-      if (failure.code == exit_code(ErrorKind::interrupted) || failure.code == exit_code(ErrorKind::terminated)) throw;
+      if (failure.is_interruption()) throw;
       print_failure(failure, common.verbose);
       Json entry = Json::object();
       documents.add(std::move(entry.set("model", model).set("error", error_json(failure))));

@@ -219,8 +219,7 @@ PairOutcome judge(const Request& request, const Common& common, const std::strin
     pair.failure = failure_of(*pair.result);
   } catch (...) {
     pair.failure = current_failure();
-    const int code = pair.failure->code;
-    if (code == exit_code(ErrorKind::interrupted) || code == exit_code(ErrorKind::terminated)) throw;
+    if (pair.failure->is_interruption()) throw;
   }
   return pair;
 }

@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/atomic_file.h"
+#include "base/content_key.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -33,11 +37,30 @@ std::string digest_of(const std::string& text) {
 
 }  // namespace
 
-EntryCache::EntryCache(fs::path folder, std::string schema) : folder_(std::move(folder)), schema_(std::move(schema)) {
+EntryCache::EntryCache(fs::path folder, std::string schema, const std::vector<std::string>& facts)
+    : folder_(std::move(folder)), schema_(std::move(schema)) {
+  ContentKey digest;
+  digest.add(schema_);
+  for (const std::string& fact : facts) digest.add(fact);
+  facts_ = digest.finish();
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error || !fs::is_directory(folder_)) {
     fail(ErrorKind::io, escape(folder_.string()) + ": " + (error ? error.message() : std::string("not a directory")));
+  }
+}
+
+std::optional<std::string> EntryCache::key(const std::function<void(ContentKey&)>& add) const {
+  try {
+    ContentKey key;
+    key.add(facts_);
+    add(key);
+    return key.finish();
+  } catch (const Error& error) {
+    if (is_interruption(error.kind())) throw;
+    return std::nullopt;
+  } catch (const fs::filesystem_error&) {
+    return std::nullopt;
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/content_key.h"
 #include "report/json.h"
 
 namespace relayout {
@@ -13,8 +16,12 @@ namespace relayout {
 /// appears whole or not at all, and one that is damaged is as good as none. The folder may be removed at any time.
 class EntryCache {
  public:
-  /// Entries of another `schema` are none. Error{io} when the folder cannot be made.
-  EntryCache(std::filesystem::path folder, std::string schema);
+  /// `facts` is what every result depends on besides its files: program, options. Entries of another `schema` are none. Error{io} when the
+  /// folder cannot be made.
+  EntryCache(std::filesystem::path folder, std::string schema, const std::vector<std::string>& facts);
+
+  /// The key of a result that depends on the facts and on what `add` adds; nothing when a file that it adds cannot be read.
+  [[nodiscard]] std::optional<std::string> key(const std::function<void(ContentKey&)>& add) const;
 
   /// `key`: hexadecimal digits, more than two.
   [[nodiscard]] std::optional<Json> find(const std::string& key) const;
@@ -25,7 +32,7 @@ class EntryCache {
   [[nodiscard]] std::filesystem::path path_of(const std::string& key) const;
 
   std::filesystem::path folder_;
-  std::string schema_;
+  std::string schema_, facts_;
   std::atomic<bool> has_warned_ = false;
 };
 

@@ -11,7 +11,6 @@
 
 #include "base/content_key.h"
 #include "relayout/data_file.h"
-#include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/entry_cache.h"
 #include "report/json.h"
@@ -20,8 +19,6 @@ namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kSchema[] = "relayout.case-cache/2";
 
 /// What a case of stored outputs may read beside its model: tensors and tolerances of its folder and of the sets in it.
 std::set<fs::path> stored_files(const fs::path& folder) {
@@ -49,31 +46,18 @@ void add_stored(const fs::path& folder, ContentKey& out) {
 
 }  // namespace
 
-CaseCache::CaseCache(fs::path folder, const std::vector<std::string>& facts) : entries_(std::move(folder), kSchema) {
-  ContentKey key;
-  key.add(kSchema);
-  for (const std::string& fact : facts) key.add(fact);
-  facts_ = key.finish();
-}
-
 std::optional<std::string> CaseCache::key_of(const SuiteEntry& entry) const {
   if (!entry.fault.empty()) return std::nullopt;
-  try {
-    ContentKey key;
-    for (const std::string_view text : {std::string_view(facts_), std::string_view(entry.name)}) key.add(text);
+  // Where a file cannot be read, the case itself will say what is wrong.
+  return entries_.key([&](ContentKey& key) {
+    key.add(entry.name);
     key.add(model_digest(entry.model));
     if (entry.data.empty()) {
       key.add(model_digest(entry.other));
     } else {
       add_stored(entry.data, key);
     }
-    return key.finish();
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
-    return std::nullopt;  // the case itself will say what is wrong
-  } catch (const fs::filesystem_error&) {
-    return std::nullopt;
-  }
+  });
 }
 
 std::optional<SuiteCase> CaseCache::find(const std::string& key, const std::string& name) const {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/suite.h"
@@ -15,7 +16,8 @@ namespace relayout {
 class CaseCache {
  public:
   /// `facts` is what verdicts depend on besides the files: program, processor, options. Error{io} when the folder cannot be made.
-  CaseCache(std::filesystem::path folder, const std::vector<std::string>& facts);
+  CaseCache(std::filesystem::path folder, const std::vector<std::string>& facts)
+      : entries_(std::move(folder), "relayout.case-cache/3", facts) {}
 
   /// Digest of the facts, the case's name and the bytes of its files, data files of its models included; nothing when one of them cannot
   /// be read, or when a model cannot be loaded to say which they are.
@@ -28,7 +30,6 @@ class CaseCache {
   [[nodiscard]] static Json entry_of(const SuiteCase& one);
 
   EntryCache entries_;
-  std::string facts_;
 };
 
 }  // namespace relayout

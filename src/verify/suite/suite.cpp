@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/version.h"
@@ -244,8 +245,7 @@ class Run {
   }
 
   void stop(const Error& error) {
-    const bool is_signal = error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated;
-    if (!is_signal) return stop();
+    if (!is_interruption(error.kind())) return stop();
     const std::scoped_lock lock(mutex_);
     stopped_ = true;
     interruption_ = error.kind();
