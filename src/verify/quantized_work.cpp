@@ -55,10 +55,6 @@ const Reader* reader_of(const Node& node) {
   return found != kReaders.end() && found->op == node.op_type() ? &*found : nullptr;
 }
 
-bool is_constant(const Value& value) {
-  return (value.initializer() != nullptr && !value.is_input()) || (value.producer() != nullptr && value.producer()->is("Constant"));
-}
-
 class Count {
  public:
   explicit Count(const Graph& graph) : types_(graph, signatures_) {
@@ -82,7 +78,7 @@ class Count {
     const Reader* const reader = reader_of(node);
     for (std::size_t i = 0; reader != nullptr && i < node.inputs().size(); ++i) {
       const Value* const value = node.input(i);
-      if ((reader->inputs >> i & 1U) == 0 || value == nullptr || !is_constant(*value) || !seen_.insert(value).second) continue;
+      if ((reader->inputs >> i & 1U) == 0 || value == nullptr || !value->is_stored_constant() || !seen_.insert(value).second) continue;
       int bits = bits_of(*value);
       if (bits > 0 && reader->bits != 0) {
         bits = reader->bits == kByAttribute ? static_cast<int>(Attributes(node).integer("bits", 4)) : reader->bits;
