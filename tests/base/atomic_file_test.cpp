@@ -12,6 +12,7 @@
 #include <string>
 
 #include "relayout/error.h"
+#include "support/refusal.h"
 #include "support/temporary_folder.h"
 
 namespace relayout {
@@ -30,13 +31,7 @@ void put(const AtomicFile& file, const std::string& text) {
 }
 
 std::string refusal(const fs::path& path) {
-  try {
-    AtomicFile file(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::io);
-    return error.what();
-  }
-  return "opened";
+  return test::refusal_of(ErrorKind::io, [&] { return AtomicFile(path); });
 }
 
 TEST(AtomicFile, AppearsOnCommit) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "relayout/error.h"
+#include "support/refusal.h"
 #include "support/temporary_folder.h"
 
 namespace relayout {
@@ -34,13 +35,7 @@ std::string read(const File& file, int64_t offset, std::size_t size) {
 
 /// The message of the Error{io} that opening throws.
 std::string refusal(const fs::path& path) {
-  try {
-    static_cast<void>(File::open(path));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::io);
-    return error.what();
-  }
-  return "opened";
+  return test::refusal_of(ErrorKind::io, [&] { return File::open(path); });
 }
 
 TEST(File, ReadsAtAnyPlace) {

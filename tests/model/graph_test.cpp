@@ -18,6 +18,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "support/many.h"
+#include "support/refusal.h"
 
 namespace relayout {
 namespace {
@@ -32,13 +33,7 @@ std::unique_ptr<Model> parse(const std::string& body, const std::string& head = 
 
 /// The message of the Error{invalid} that loading throws.
 std::string refusal(const std::string& body, ErrorKind kind = ErrorKind::invalid) {
-  try {
-    static_cast<void>(parse(body));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of(kind, [&] { return parse(body); });
 }
 
 std::vector<std::string> order_of(const Graph& graph) {

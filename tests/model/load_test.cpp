@@ -21,6 +21,7 @@
 #include "relayout/tensor.h"
 #include "support/encodings.h"
 #include "support/model_cache.h"
+#include "support/refusal.h"
 #include "support/temporary_folder.h"
 #include "support/wire_writer.h"
 
@@ -34,13 +35,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string refusal(const std::string& bytes, ErrorKind kind = ErrorKind::invalid) {
-  try {
-    static_cast<void>(Model::from_bytes(bytes));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of(kind, [&] { return Model::from_bytes(bytes); });
 }
 
 TEST(Load, ModelsOfTheCache) {

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "relayout/error.h"
+#include "support/refusal.h"
 #include "support/wire_writer.h"
 
 namespace relayout::wire {
@@ -63,13 +64,7 @@ uint64_t marker(const google::protobuf::Message& message, int field) {
 }
 
 std::string refusal(const WireWriter& model, ErrorKind kind = ErrorKind::invalid) {
-  try {
-    static_cast<void>(walk_bytes(model));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of(kind, [&] { return walk_bytes(model); });
 }
 
 TEST(Wire, ElidesPayloadsFrom256Bytes) {
