@@ -8,7 +8,7 @@ python=${PYTHON:-$(command -v python3)}
 cluster=$PWD/cluster-$PBS_JOBID.json
 scheduler='' workers=''
 # Workers take their leave of the scheduler, so it ends after them.
-trap 'kill $workers && wait $workers; kill $scheduler; rm -f "$cluster"' EXIT
+trap '[ -z "$workers" ] || { kill $workers && wait $workers; }; kill $scheduler; rm -f "$cluster"' EXIT
 "$python" -m distributed.cli.dask_scheduler --scheduler-file "$cluster" --port 0 --no-dashboard &
 scheduler=$!
 until [ -s "$cluster" ]; do kill -0 "$scheduler" || exit; sleep 1; done
