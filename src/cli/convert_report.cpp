@@ -1,4 +1,5 @@
 // The report of a conversion: what changed, in figures, and what to do next.
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 // The report of what is in a model, and the table of several.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <utility>

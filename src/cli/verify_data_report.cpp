@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "cli/report.h"
-#include "cli/verification_failure.h"
 #include "cli/verify_words.h"
 #include "relayout/verify.h"
 #include "report/json.h"

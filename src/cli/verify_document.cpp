@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "cli/report.h"
-#include "cli/verification_failure.h"
 #include "cli/verify_losses.h"
 #include "cli/verify_words.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"
 #include "report/json.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "cli/report.h"
 #include "cli/verification_failure.h"
 #include "cli/verify_losses.h"
 #include "cli/verify_words.h"

@@ -16,6 +16,7 @@
 #include "relayout/verify.h"
 #include "verify/candidate.h"
 #include "verify/compare.h"
+#include "verify/inputs/port.h"
 #include "verify/nodes/nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"

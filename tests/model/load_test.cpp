@@ -29,7 +29,6 @@ namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
-using test::read_file;
 using test::WireWriter;
 using testing::ElementsAre;
 using testing::HasSubstr;
