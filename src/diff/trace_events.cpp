@@ -197,6 +197,9 @@ struct Survey {
   void note(const Element& element, const std::string& file) {
     rows += element.time_us && !element.kind.empty() ? 1 : 0;
     layers += element.milliseconds && element.name ? 1 : 0;
+    if (element.phase == "X" && element.category && element.name && !(element.begin && element.duration)) {
+      fail(ErrorKind::invalid, escape(file) + ": " + quote(*element.name) + " has no numbers as 'ts' and 'dur'");
+    }
     if (!is_event(element)) return;
     ++events;
     runtime_nodes += is_runtime_node(element) ? 1 : 0;

@@ -119,7 +119,7 @@ std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMa
   int number_of_line = 0;
   for (const SvgLine& one : lines) {
     const std::string style = "line line" + std::to_string(number_of_line++) + (one.dashed ? " dashed" : "");
-    std::string path;
+    std::string path = "d='";
     bool drawing = false;
     for (std::size_t i = 0; i < one.values.size(); ++i) {
       if (!one.values[i]) {
@@ -129,7 +129,7 @@ std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMa
       path += (drawing ? "L" : "M") + number(x(i)) + " " + number(y(*one.values[i]));
       drawing = true;
     }
-    out += element("path", "d='" + path + "' class='" + style + "'");
+    out += element("path", path.append("' class='").append(style).append("'"));
     out += line(legend, 10, legend + 24, 10, style) + label(legend + 30, 14, one.label);
     legend += 60 + 7.0 * static_cast<double>(one.label.size());
   }

@@ -131,6 +131,8 @@ TEST(ReadTrace, RefusesWhatIsWrong) {
   expect_refused(trace_object(event("a", 1, -2)), ErrorKind::invalid, "took -2");
   expect_refused(trace_object(R"({"ph": "X", "cat": "c", "name": "a", "ts": NaN, "dur": 1})"), ErrorKind::invalid, "not JSON");
   expect_refused(trace_object(R"({"ph": "X", "cat": "c", "name": "a", "ts": 1, "dur": 1e300})"), ErrorKind::invalid, "took");
+  expect_refused(trace_object(R"({"ph": "X", "cat": "c", "name": "a", "ts": 1, "dur": "2"})"), ErrorKind::invalid, "'a' has no numbers");
+  expect_refused(trace_object(R"({"ph": "X", "cat": "c", "name": "a", "ts": 1})"), ErrorKind::invalid, "'a' has no numbers");
   expect_refused(trace_object(R"({"args": )" + std::string(10'000, '[')), ErrorKind::invalid, "levels deep");
   const std::string packed = gzipped(good);
   expect_refused(packed.substr(0, packed.size() / 2), ErrorKind::invalid, "ends early");
