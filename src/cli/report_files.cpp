@@ -1,14 +1,19 @@
 // The forms of a verdict: text or JSON on standard output, and files that people and services read.
 #include "cli/report_files.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
+#include "cli/failure.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "relayout/error.h"
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/summary.h"
@@ -29,10 +34,33 @@ ReportStyle ReportFiles::style(const Common& common) const {
       .verbose = common.verbose, .color = to_output && output_has_colors(), .quiet = common.quiet, .width = to_output ? output_width() : 0};
 }
 
-void ReportFiles::write(const std::vector<JunitSuite>& suites) const {
-  write_destination(junit, junit_text(suites));
-  write_destination(markdown, markdown_text(suites));
+std::optional<Failure> ReportFiles::write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page) const {
+  std::optional<Failure> out;
+  const auto write = [&](const std::string& path, const auto& text) {
+    if (path.empty()) return;
+    try {
+      write_destination(path, text());
+    } catch (const Error& error) {
+      if (is_pipe_closed() || error.kind() != ErrorKind::io) throw;
+      if (!out) out = current_failure();
+    }
+  };
+  write(junit, [&] { return junit_text(suites); });
+  write(markdown, [&] { return markdown_text(suites); });
+  if (page) write(html, page);
   if (github) write_error(github_annotations(suites));
+  return out;
+}
+
+int ReportFiles::write(const Common& common, VerdictForms forms) const {
+  const std::optional<Failure> failure = write_files(forms.suites, forms.page);
+  if (failure) {
+    forms.code = worse_code(forms.code, failure->code);
+    forms.document.set("unwritten", error_json(*failure)).set("exit_code", forms.code);
+  }
+  write_result(common, forms.document, forms.text);
+  if (failure) print_failure(*failure, common.verbose);
+  return forms.code;
 }
 
 void ReportFiles::write_result(const Common& common, const Json& document, const std::string& text) const {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/destinations.h"
+#include "cli/failure.h"
 #include "cli/report.h"
 #include "report/json.h"
 #include "report/junit.h"
@@ -12,6 +15,15 @@
 namespace relayout::cli {
 
 class OptionSet;
+
+/// A verdict in all its forms.
+struct VerdictForms {
+  std::vector<JunitSuite> suites;
+  Json document;
+  std::string text;
+  std::function<std::string()> page = {};  ///< HTML, made when it is asked for
+  int code = 0;                            ///< exit code of the verdict
+};
 
 /// Where a verdict goes besides standard output, and in which form.
 struct ReportFiles {
@@ -21,9 +33,15 @@ struct ReportFiles {
   [[nodiscard]] Destinations destinations() const;
   /// How the text is to be made: it makes way where a file goes to standard output.
   [[nodiscard]] ReportStyle style(const Common& common) const;
-  /// What the services that run a job read: all of it is the same report.
-  void write(const std::vector<JunitSuite>& suites) const;
-  /// The document with --json, else the text; --quiet leaves its last line, the verdict.
+  /// What the services that run a job read: all of it is the same report. What cannot be written does not keep the rest from being written;
+  /// returns the first such failure.
+  std::optional<Failure> write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page = {}) const;
+  /// Writes the files, and to standard output the document with --json, else the text; --quiet leaves its last line, the verdict. Returns
+  /// the exit code. A verdict is not lost to a full disk: where a file cannot be written, the document says so ("unwritten"), and the code
+  /// is 5.
+  int write(const Common& common, VerdictForms forms) const;
+
+ private:
   void write_result(const Common& common, const Json& document, const std::string& text) const;
 };
 

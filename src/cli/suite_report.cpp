@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "base/text_file.h"
 #include "cli/command.h"
-#include "cli/destinations.h"
 #include "cli/report.h"
 #include "cli/report_files.h"
 #include "relayout/error.h"
@@ -222,10 +221,11 @@ Json suite_json(const SuiteResult& result) {
 }
 
 int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common) {
-  files.write({junit_suite(result)});
-  if (!files.html.empty()) write_destination(files.html, suite_html(result));
-  files.write_result(common, suite_json(result), suite_text(result, files.style(common)));
-  return exit_code(result);
+  return files.write(common, {.suites = {junit_suite(result)},
+                              .document = suite_json(result),
+                              .text = suite_text(result, files.style(common)),
+                              .page = [&] { return suite_html(result); },
+                              .code = exit_code(result)});
 }
 
 SuiteResult read_suite(const std::string& path) {

@@ -162,10 +162,12 @@ int verify_stored(const Request& request, const Common& common, Progress& progre
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   progress.clear();
-  request.files.write({junit_suite(result)});
-  request.files.write_result(common, data_json(result), data_text(result, style_of(request, common)));
+  const int code = request.files.write(common, {.suites = {junit_suite(result)},
+                                                .document = data_json(result),
+                                                .text = data_text(result, style_of(request, common)),
+                                                .code = exit_code(result)});
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
-  return exit_code(result);
+  return code;
 }
 
 /// What the two files alone say.
@@ -202,12 +204,13 @@ int verify_pair(const Request& request, const Common& common, Progress& progress
   const bool allow_inconclusive = request.options.allow_inconclusive;
   const VerifyResult result = compare(request.models[0], request.models[1], request, common);
   progress.clear();
-  request.files.write({junit_suite(result, allow_inconclusive)});
-  if (!request.files.html.empty()) write_destination(request.files.html, verify_html(result, allow_inconclusive));
-  const ReportStyle style = style_of(request, common);
-  request.files.write_result(common, verify_json(result, allow_inconclusive), verify_text(result, allow_inconclusive, style));
+  const int code = request.files.write(common, {.suites = {junit_suite(result, allow_inconclusive)},
+                                                .document = verify_json(result, allow_inconclusive),
+                                                .text = verify_text(result, allow_inconclusive, style_of(request, common)),
+                                                .page = [&] { return verify_html(result, allow_inconclusive); },
+                                                .code = exit_code(result, allow_inconclusive)});
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
-  return exit_code(result, allow_inconclusive);
+  return code;
 }
 
 /// One of many models; a failure of it does not stop the rest, an interruption does.
@@ -234,21 +237,17 @@ int verify_pairs(const Request& request, const Common& common, Progress& progres
     progress.clear();
     if (pairs.back().failure) print_failure(*pairs.back().failure, common.verbose);
   }
-  request.files.write(junit_suites(pairs, allow_inconclusive));
-  const ReportStyle style = style_of(request, common);
-  request.files.write_result(common, pairs_json(pairs, allow_inconclusive), pairs_text(pairs, allow_inconclusive, style));
-  return exit_code(pairs, allow_inconclusive);
+  return request.files.write(common, {.suites = junit_suites(pairs, allow_inconclusive),
+                                      .document = pairs_json(pairs, allow_inconclusive),
+                                      .text = pairs_text(pairs, allow_inconclusive, style_of(request, common)),
+                                      .code = exit_code(pairs, allow_inconclusive)});
 }
 
-/// What is being handled right now, as the report's only case.
+/// What is being handled right now, as the report's only case. That error is the one to tell, not what keeps the report from being written.
 void note_failure(const Request& request) {
   const Failure failure = current_failure();
-  try {
-    request.files.write({junit_suite(request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree, failure)});
-  } catch (const Error&) {
-    // The error that led here is the one to tell.
-    return;
-  }
+  const std::string name = request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree;
+  static_cast<void>(request.files.write_files({junit_suite(name, failure)}));
 }
 
 int run(Request& request, const Common& common) {

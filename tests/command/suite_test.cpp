@@ -173,6 +173,22 @@ TEST_F(SuiteCommand, UnreadableCasesAreFailures) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(document.find("cases")->at(i)->find("status")->text(), "failed") << i;
 }
 
+TEST_F(SuiteCommand, AFullDiskLosesNoVerdict) {
+  // A limit on file sizes stands for the full disk; standard output goes through a pipe, which has none.
+  const std::string line = "{ (ulimit -f 1; \"$0\" verify --suite tree --json --junit r.xml; echo $? >&3) | cat; } 3>code";
+  const ProcessResult result = run_process({"/bin/sh", "-c", line, program()}, {.directory = folder_.path()});
+  EXPECT_EQ(test::read_file(folder_ / "code"), "5\n");
+  EXPECT_THAT(result.err, HasSubstr("r.xml: cannot write: File too large"));
+  EXPECT_FALSE(fs::exists(folder_ / "r.xml"));
+  const Json document = Json::parse(result.out, "report");
+  EXPECT_EQ(document.find("unwritten")->find("exit")->number(), 5);
+  EXPECT_EQ(document.find("exit_code")->number(), 5);
+  // The report is whole: others read it as one whose files were written.
+  write_file(folder_ / "r.json", result.out);
+  EXPECT_EQ(names(document), names(Json::parse(suite({"--json"}).out, "report")));
+  EXPECT_EQ(run({"report", "show", "r.json"}).code, suite({}).code);
+}
+
 TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
   for (int i = 0; i < 60; ++i) add_case("more/" + std::to_string(100 + i));
   const ProcessResult warm = suite({"--jobs", "1", "--json"});
