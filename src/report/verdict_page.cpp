@@ -21,6 +21,7 @@ h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}foot
 .good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
 p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}.scroll{overflow:auto;max-height:90vh}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td:last-child:not(.right){white-space:normal;overflow-wrap:anywhere;min-width:13rem}
 @media (min-width:1000px){tr:has(td:nth-child(5)) td:first-child{min-width:20rem}}section{overflow-x:auto}
+tr:has(td:nth-child(9)) td:last-child:not(.right){min-width:34rem}
 svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg .small{font-size:10px}
 svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
 svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}
