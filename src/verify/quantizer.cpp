@@ -15,6 +15,8 @@
 #include "model/attributes.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -121,9 +123,22 @@ std::map<std::string, Range> ranges_of_inputs(const Graph& graph) {
   Constants constants;
   std::map<std::string, Range> out;
   for (const Value* const input : graph.inputs()) {
-    const Node* const node = quantizer_behind(*input);
-    const auto quantizer = node == nullptr ? std::nullopt : Quantizer::of(*node, constants);
-    if (quantizer) out.emplace(input->name(), quantizer->range());
+    std::vector<const Value*> open{input};
+    while (!open.empty()) {
+      const Value& value = *open.back();
+      open.pop_back();
+      for (const Use& use : value.uses()) {
+        const bool quantizes = use.node->is("QuantizeLinear") && use.index == 0;
+        const auto quantizer = quantizes ? Quantizer::of(*use.node, constants) : std::nullopt;
+        if (quantizer) {
+          const Range range = quantizer->range();
+          Range& all = out.emplace(input->name(), range).first->second;
+          all = {std::max(all.lowest, range.lowest), std::min(all.highest, range.highest)};
+        } else if (traits_of(*use.node).moves_input(use.index) && use.node->output(0) != nullptr) {
+          open.push_back(use.node->output(0));
+        }
+      }
+    }
   }
   return out;
 }

@@ -41,7 +41,7 @@ class Quantizer {
 /// The QuantizeLinear that everything reads a value through; nullptr where something reads it as it is, or nothing does.
 [[nodiscard]] const Node* quantizer_behind(const Value& value);
 
-/// What quantizers take of the inputs that nothing else reads.
+/// What quantizers take of the inputs that they read, moved perhaps on the way.
 [[nodiscard]] std::map<std::string, Range> ranges_of_inputs(const Graph& graph);
 
 }  // namespace relayout

@@ -354,7 +354,7 @@ void execute(Pair& pair, VerifyResult& result) {
   note_random_nodes(pair, result);
   const std::string coarser = find_coarser(pair, result);
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  InputLimits limits{pair.narrow, {}};
+  InputLimits limits{pair.narrow || pair.quantized, {}};
   if (pair.quantized) limits.ranges = ranges_of_inputs(b);
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 

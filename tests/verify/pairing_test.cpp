@@ -116,6 +116,48 @@ TEST(Pairing, V75ByOperatorsAndPositionsWhereNamesAreGone) {
   EXPECT_EQ(found.size(), 12U);
 }
 
+TEST(Pairing, OfTwinsTheOneThatIsMostAlike) {
+  // Two convolutions of one value, listed in another order and read under other names: the name of the node, the dims of its weight or its
+  // padding tells which is which.
+  const auto make = [](bool second_first, const std::string& node_name, int64_t kernel, const std::string& pads,
+                       const std::string& suffix) {
+    Network n(1);
+    n.input("x", {"1", "4", "6", "6"}).output("y", {"1", "10", "6", "6"});
+    const auto one = [&] {
+      n.convolution("c", "x", "c.y" + suffix, {5, 4, 3, 3}, {"pads=1,1,1,1"});
+      n.producer("c.y" + suffix).set_name(node_name.empty() ? "" : node_name + "1");
+    };
+    const auto two = [&] {
+      n.convolution("d", "x", "d.y" + suffix, {5, 4, kernel, kernel}, {pads});
+      n.producer("d.y" + suffix).set_name(node_name.empty() ? "" : node_name + "2");
+    };
+    if (second_first) two();
+    one();
+    if (!second_first) two();
+    n.node("Relu", {"c.y" + suffix}, {"r" + suffix});
+    n.node("Relu", {"d.y" + suffix}, {"s" + suffix});
+    n.node("Concat", {"r" + suffix, "s" + suffix}, {"y"}, {"axis=1"});
+    return n;
+  };
+  struct Way {
+    std::string node_name;
+    int64_t kernel;
+    std::string pads;
+  };
+  for (const Way& way : {Way{"conv", 3, "pads=1,1,1,1"}, Way{"", 1, "pads=0,0,0,0"}, Way{"", 3, "pads=2,0,2,0"}}) {
+    Network a = make(false, way.node_name, way.kernel, way.pads, ""), b = make(true, way.node_name, way.kernel, way.pads, ".other");
+    for (auto& tensor : *b.graph().mutable_initializer()) {
+      const std::string name = tensor.name();
+      b.replace_uses(name, name + ".other");
+      tensor.set_name(name + ".other");
+    }
+    const auto found = pairs(a, b);
+    ASSERT_TRUE(found.contains("c.y.other")) << way.node_name << way.kernel << way.pads;
+    EXPECT_EQ(found.at("c.y.other"), "~c.y");
+    EXPECT_EQ(found.at("d.y.other"), "~d.y");
+  }
+}
+
 TEST(Pairing, V75AFoldedConvolutionPairsWithTheNormalizationsOutput) {
   Network a = segmenter(1), b = a;
   for (const char* value : {"n1.y", "n2.y", "n3.y"}) test::fold_batch_norm(b, value);

@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "pair.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/verify.h"
 #include "support/network.h"
+#include "verify/quantizer.h"
 
 namespace relayout {
 namespace {
@@ -181,6 +184,27 @@ TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
     EXPECT_EQ(loss.fault, "") << loss.node;
     EXPECT_LT(loss.clipped.value_or(0), 0.02) << loss.node;
   }
+}
+
+TEST(QuantizationLosses, RangesOfInputsAreThoseOfTheirQuantizersBehindWhatMovesThem) {
+  Network n(5);
+  n.input("x", {"4", "16"}).input("z", {"4", "16"}).output("y", {"16", "4"}).output("w", {"4", "16"});
+  const auto quantize = [&](const std::string& from, const std::string& to, float scale) {
+    n.floats(to + ".scale", {}, {scale});
+    zero_point(n, to + ".zero", onnx::TensorProto::UINT8);
+    n.node("QuantizeLinear", {from, to + ".scale", to + ".zero"}, {to + ".q"});
+    n.node("DequantizeLinear", {to + ".q", to + ".scale", to + ".zero"}, {to});
+  };
+  n.node("Transpose", {"x"}, {"t"});
+  quantize("t", "y", 0.02F);
+  quantize("x", "v", 0.01F);
+  n.node("Add", {"z", "v"}, {"w"});
+  const auto model = Model::from_bytes(n.bytes());
+  const auto ranges = ranges_of_inputs(model->graph());
+  ASSERT_EQ(ranges.size(), 1U) << "no quantizer reads z";
+  // Steps from −128 to 127 around the zero point of 128, of the finer scale.
+  EXPECT_NEAR(ranges.at("x").lowest, -1.28, 1e-6);
+  EXPECT_NEAR(ranges.at("x").highest, 1.27, 1e-6);
 }
 
 TEST(QuantizationLosses, ARangeThatIsTooSmallIsNamedWithItsShare) {

@@ -1,6 +1,8 @@
 // Pairs values of two models: by name, and where names are gone by operators and positions.
 #include "verify/nodes/pairing.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/tensor_data.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
@@ -187,16 +190,37 @@ class StructuralPairing {
     return found == partners_->end() ? nullptr : found->second.value;
   }
 
-  /// The node of a that does to the partners of `node`'s operands what `node` does.
+  /// How much speaks for one of several twins (branches that read one value): its name, which tools that rename values keep; the names and
+  /// dims of its constants; its attributes. The first counts more than all that follow.
+  static int likeness(const Node& node, const Node& other) {
+    int names = 0, dims = 0;
+    for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
+      const Value *const mine = node.input(i), *const theirs = other.input(i);
+      if (mine == nullptr || theirs == nullptr || mine->initializer() == nullptr || theirs->initializer() == nullptr) continue;
+      names = std::max(names, mine->name() == theirs->name() ? 1 : 0);
+      const auto *const data = mine->initializer()->data.get(), *const other_data = theirs->initializer()->data.get();
+      dims = std::max(dims, data != nullptr && other_data != nullptr && data->dims() == other_data->dims() ? 1 : 0);
+    }
+    const auto is_there = [&](const onnx::AttributeProto& attribute) {
+      const onnx::AttributeProto* const same = other.attribute(attribute.name());
+      return same != nullptr && std::ranges::equal(attribute.ints(), same->ints()) && attribute.i() == same->i();
+    };
+    const int attributes = std::ranges::all_of(node.message().attribute(), is_there) ? 1 : 0;
+    return 8 * (!node.name().empty() && node.name() == other.name() ? 1 : 0) + 4 * names + 2 * dims + attributes;
+  }
+
+  /// The node of a that does to the partners of `node`'s operands what `node` does; of several the one that is most like it.
   const Node* find_twin(const Node& node) const {
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Value* const partner = node.input(i) == nullptr ? nullptr : partner_of(node.input(i));
       if (partner == nullptr) continue;
       if (partner->uses().size() > kMostReaders) return nullptr;
+      const Node* best = nullptr;
       for (const Use& use : partner->uses()) {
-        if (use.node->graph().outer() == nullptr && !twins_.contains(use.node) && is_twin(node, *use.node)) return use.node;
+        if (use.node->graph().outer() != nullptr || twins_.contains(use.node) || !is_twin(node, *use.node)) continue;
+        if (best == nullptr || likeness(node, *use.node) > likeness(node, *best)) best = use.node;
       }
-      return nullptr;
+      return best;
     }
     return nullptr;
   }
