@@ -63,6 +63,43 @@ void scale_weight(Network& n, const std::string& name, float by) {
   });
 }
 
+TEST(Layers, WhatIsFlattenedUnderItsNameIsInnocentAndTheProductInFrontOfAReshapeIsNamed) {
+  // As ONNX Runtime and onnxsim write a product over three dims: Reshape, Gemm, Reshape, and what stood in front keeps its name.
+  const auto make = [](bool flat) {
+    Network n(1);
+    n.input("x", {"2", "3", "4"}).output("z", {"2", "3", "5"});
+    n.normal("w", {4, 5}).normal("b", {5}).integers("flat", {2}, {6, 4}).integers("full", {3}, {2, 3, 5});
+    if (flat) {
+      n.node("Reshape", {"x", "flat"}, {"x.flat"}).set_name("flatten");
+      n.node("Tanh", {"x.flat"}, {"t"});
+      n.node("Gemm", {"t", "w", "b"}, {"g"}).set_name("gemm");
+      n.node("Reshape", {"g", "full"}, {"s"}).set_name("back");
+    } else {
+      n.node("Tanh", {"x"}, {"t"});
+      n.node("MatMul", {"t", "w"}, {"m"});
+      n.node("Add", {"m", "b"}, {"s"});
+    }
+    n.node("Tanh", {"s"}, {"z"});
+    return n;
+  };
+  Network a = make(false);
+  EXPECT_THAT(wrong_values(verified(a, make(true))), IsEmpty());
+  for (const std::string constant : {"w", "b"}) {
+    Network b = make(true);
+    scale_weight(b, constant, 1.5F);
+    const VerifyResult result = verified(a, b);
+    EXPECT_EQ(result.outcome, Outcome::different);
+    ASSERT_THAT(wrong_values(result), ElementsAre("s")) << constant;
+    EXPECT_EQ(result.layers[0].node, "gemm") << constant;
+  }
+  // Elements in another order are none that are flattened.
+  Network b = make(true);
+  b.node("Transpose", {"x"}, {"x.turned"}, {"perm=0,2,1"}).set_name("turn");
+  b.producer("x.flat").set_input(0, "x.turned");
+  b.sort();
+  EXPECT_EQ(verified(a, b).outcome, Outcome::different);
+}
+
 TEST(Layers, V73TwoWrongNodesOfAHundredAreTheseTwo) {
   Network a = deep(1, 33), b = a;  // 99 nodes
   scale_weight(b, "c5.w", 1.5F);

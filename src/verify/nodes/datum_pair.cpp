@@ -64,6 +64,15 @@ Datum like(const Datum& value, const Datum& other) {
   return is_other_precision(value, other) ? Datum(in_type(value.tensor, other.tensor.type())) : value;
 }
 
+Datum in_dims_of(const Datum& value, const Datum& other) {
+  if (!value.tensor || !other.tensor || value.tensor.dims() == other.tensor.dims() ||
+      value.tensor.element_count() != other.tensor.element_count()) {
+    return value;
+  }
+  const Tensor dense = contiguous(value.tensor);
+  return Datum(dense.view(other.tensor.dims(), contiguous_strides(other.tensor.dims())));
+}
+
 std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {
   if (!is_other_precision(a, b)) return {a, b};
   return is_narrow(a.tensor) ? std::pair{like(a, b), b} : std::pair{a, like(b, a)};

@@ -15,6 +15,8 @@ namespace relayout {
 
 /// `value` in the type of `other` where one of both is held in 16 bits; exact when the other type is wider.
 [[nodiscard]] Datum like(const Datum& value, const Datum& other);
+/// A tensor under the dims of another one of as many elements; any other value as it is.
+[[nodiscard]] Datum in_dims_of(const Datum& value, const Datum& other);
 
 /// Both in the wider of their types, where they differ in that one is held in 16 bits.
 [[nodiscard]] std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b);

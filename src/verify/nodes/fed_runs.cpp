@@ -179,8 +179,25 @@ void FedRuns::decide(Layer& layer) const {
   if (is_narrow(type)) decide_gain(layer, type);
 }
 
+Datum FedRuns::reference_of(const Layer& layer, const Datum& made) const {
+  const Datum reference = spill_.read(*layer.reference);
+  return layer.flat ? in_dims_of(reference, made) : reference;
+}
+
+bool FedRuns::is_flat(const Layer& layer, const Datum& datum) const {
+  const Datum as_stored = spill_.read(*layer.reference);
+  if (!as_stored.tensor || !datum.tensor || as_stored.tensor.dims() == datum.tensor.dims()) return false;
+  const auto [reference, candidate] = comparable(in_dims_of(as_stored, datum), datum);
+  if (!structural_difference(reference, candidate).empty()) return false;
+  Layer trial = layer;
+  trial.metrics = measure(reference, candidate, layer.yardstick);
+  decide(trial);
+  return !trial.differs();
+}
+
 void FedRuns::compare(Layer& layer, const Datum& datum) {
-  const auto [reference, candidate] = comparable(spill_.read(*layer.reference), datum);
+  layer.flat = is_flat(layer, datum);
+  const auto [reference, candidate] = comparable(reference_of(layer, datum), datum);
   const std::string structural = structural_difference(reference, candidate);
   layer.compared = true;
   layer.other_structure = !structural.empty();
@@ -211,7 +228,7 @@ void FedRuns::widen_by_candidate(int draw) {
   execute(*task_->b, [&](const Value& value, const Datum& datum) {
     Layer* const layer = fed(value);
     if (layer == nullptr) return move(value, datum, draw);
-    const Datum reference = like(spill_.read(*layer->reference), datum);
+    const Datum reference = like(reference_of(*layer, datum), datum);
     if (!structural_difference(reference, datum).empty()) return;
     if (layer->candidate) {
       const Datum candidate = spill_.read(*layer->candidate);
@@ -251,7 +268,7 @@ Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*
         if (run > 0) move(value, datum, run - 1);
         return;
       }
-      const Datum reference = like(spill_.read(*layer->reference), datum);
+      const Datum reference = like(reference_of(*layer, datum), datum);
       if (structural_difference(reference, datum).empty()) feed(*layer, datum, reference);
     };
     execute(side, observer, run == 0 ? Edit() : noise.draw(task_->options->seed, run - 1, task_->grain));
@@ -297,7 +314,7 @@ void FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
   const auto observer = [&](const Value& value, const Datum& datum) {
     const Layer* const layer = is_a ? captured(value) : fed(value);
     if (layer == nullptr || layer->apart || !is_measured(layer->type)) return;
-    const Datum reference = spill_.read(*layer->reference);
+    const Datum reference = reference_of(*layer, datum);
     if (structural_difference(reference, datum).empty()) visitor(*layer, reference, datum);
   };
   execute(side, observer, std::move(edit));
@@ -307,7 +324,7 @@ void FedRuns::run_unfed(bool by_depth) {
   execute(*task_->b, [&](const Value& value, const Datum& datum) {
     Layer* const layer = fed(value);
     if (layer == nullptr) return;
-    const auto [reference, candidate] = comparable(spill_.read(*layer->reference), datum);
+    const auto [reference, candidate] = comparable(reference_of(*layer, datum), datum);
     layer->depth_error = error_of(*layer, reference, candidate);
     layer->correlation = layer->depth_error ? agreement(reference, candidate).correlation : 0;
   });

@@ -75,6 +75,10 @@ class FedRuns {
 
   void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
   void compare(Layer& layer, const Datum& datum);
+  /// Whether b's value is a's in the same order under other dims: what fuses flattens in front of products and takes the name along.
+  [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
+  /// a's value of a layer, as a side holds it.
+  [[nodiscard]] Datum reference_of(const Layer& layer, const Datum& made) const;
   /// Layers of values whose a's value is captured; of b those that are fed.
   [[nodiscard]] Layer* captured(const Value& value_of_a);
   [[nodiscard]] Layer* fed(const Value& value_of_b);

@@ -266,7 +266,7 @@ LayerResult describe(const Layer& layer, int sample) {
   result.type = layer.type;
   result.dims = layer.reference->dims;
   result.constant = is_constant(layer);
-  result.other_structure = layer.other_structure;
+  result.other_structure = layer.other_structure || layer.flat;
   result.mask = layer.mask;
   result.error = layer.metrics.max_error;
   result.rms = layer.metrics.rms_error;
@@ -287,9 +287,9 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   const auto region = layers.region_in_a(layer);
   if (suspects != nullptr) {
     auto nodes = layers.region_in_b(layer);
-    // Of several nodes that make a value together, the linear operator that the files say is another.
-    const Node* const suspect = suspects->last_of(nodes);
-    if (suspect != nullptr && has_trait(*suspect, Trait::multiplies)) name_node(result, *suspect);
+    // Of several nodes that make a value together, the linear operator that the files say is another, or what adds its bias.
+    const auto computes = [](const Node& node) { return has_trait(node, Trait::multiplies) || has_trait(node, Trait::affine); };
+    if (const Node* const suspect = suspects->last_of(nodes, computes)) name_node(result, *suspect);
     nodes.insert(nodes.end(), region.begin(), region.end());
     result.unexplained = suspects->of(nodes);
   }

@@ -30,6 +30,7 @@ struct Layer {
   int64_t flips = 0;
   bool compared = false;
   bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell
+  bool flat = false;             ///< b's value has a's elements in the same order under other dims
   bool mask = false;             ///< differs in elements alone that are minus infinity to every Softmax behind: nothing is fed either
   bool apart = false;            ///< for now not fed to anything
 

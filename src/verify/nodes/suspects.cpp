@@ -111,9 +111,9 @@ Suspects::Entries Suspects::of(const std::vector<const Node*>& nodes) const {
   return out;
 }
 
-const Node* Suspects::last_of(const std::vector<const Node*>& nodes) const {
+const Node* Suspects::last_of(const std::vector<const Node*>& nodes, bool (*is_wanted)(const Node&)) const {
   for (std::size_t i = nodes.size(); i-- > 0;) {
-    if (by_node_.contains(nodes[i])) return nodes[i];
+    if (by_node_.contains(nodes[i]) && is_wanted(*nodes[i])) return nodes[i];
   }
   return nullptr;
 }

@@ -20,8 +20,8 @@ class Suspects {
 
   /// The entries that change one of these nodes, of b or of a; each once, in order.
   [[nodiscard]] Entries of(const std::vector<const Node*>& nodes) const;
-  /// The last of these nodes that an entry was placed at, behind those that prepare its constants; nullptr when none was.
-  [[nodiscard]] const Node* last_of(const std::vector<const Node*>& nodes) const;
+  /// The last of these nodes that is wanted and that an entry was placed at; nullptr when none was.
+  [[nodiscard]] const Node* last_of(const std::vector<const Node*>& nodes, bool (*is_wanted)(const Node&)) const;
   /// Entries that could not be placed at any node: they concern every node.
   [[nodiscard]] const Entries& everywhere() const noexcept { return everywhere_; }
 
