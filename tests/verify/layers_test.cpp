@@ -100,6 +100,24 @@ TEST(Layers, WhatIsFlattenedUnderItsNameIsInnocentAndTheProductInFrontOfAReshape
   EXPECT_EQ(verified(a, b).outcome, Outcome::different);
 }
 
+TEST(Layers, WhatAReaderTellsIsNotUndoneByWhatIsWrongFurtherDown) {
+  // b turns t and the product turns it back; the fault stands behind.
+  const auto make = [](bool turned, float slope) {
+    Network n(1);
+    n.input("x", {"3", "4"}).output("z", {"3", "5"});
+    n.normal("w", {4, 5}).floats("slope", {1}, {slope});
+    n.node("Tanh", {"x"}, {turned ? "t.straight" : "t"});
+    if (turned) n.node("Transpose", {"t.straight"}, {"t"});
+    n.node("Gemm", {"t", "w"}, {"g"}, turned ? std::vector<std::string>{"transA=1"} : std::vector<std::string>{});
+    n.node("Tanh", {"g"}, {"u"});
+    n.node("Mul", {"u", "slope"}, {"z"});
+    return n;
+  };
+  const VerifyResult result = verified(make(false, 0.7F), make(true, 0.8F));
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_THAT(wrong_values(result), ElementsAre("z"));
+}
+
 TEST(Layers, V73TwoWrongNodesOfAHundredAreTheseTwo) {
   Network a = deep(1, 33), b = a;  // 99 nodes
   scale_weight(b, "c5.w", 1.5F);

@@ -231,15 +231,19 @@ bool is_constant(const Layer& layer) {
   return layer.yardstick.is_constant() && layer.yardstick.count() > 1;
 }
 
+/// Which nodes tell of a value: all downstream, or the first ones whose results are fed again, behind which nothing of the value is left.
+enum class Reach { all, up_to_fed };
+
 /// Where nodes read a value, and every node downstream makes a's results when it is fed a's values, both models mean the same by it,
 /// however far apart its values lie. (Elements in another order, or a value under an old name, show in a node downstream; in one whose
 /// result is constant nothing shows.)
-std::vector<bool> with_right_readers(const Layers& layers) {
+std::vector<bool> with_right_readers(const Layers& layers, Reach reach) {
   const std::vector<Layer>& all = layers.all();
   std::vector<bool> read(all.size(), false), wrong(all.size(), false), right(all.size(), false);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (!all[i].compared) continue;
-    const bool bad = wrong[i] || (all[i].told_by_readers() ? !read[i] : all[i].differs());
+    const bool told = all[i].told_by_readers();
+    const bool bad = ((told || reach == Reach::all) && wrong[i]) || (told ? !read[i] : all[i].differs());
     for (const std::size_t upstream : layers.upstream(all[i])) {
       read[upstream] = read[upstream] || !is_constant(all[i]);
       wrong[upstream] = wrong[upstream] || bad;
@@ -336,14 +340,15 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   confirm(runs, layers);
   const auto differs = [](const Layer& layer) { return layer.differs(); };
   if (by_depth || (!task.shaken && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);
-  const std::vector<bool> right_readers = with_right_readers(layers);
+  const std::vector<bool> right_downstream = with_right_readers(layers, Reach::all);
+  const std::vector<bool> right_readers = with_right_readers(layers, Reach::up_to_fed);
   std::vector<LayerResult> results;
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     Layer& layer = layers.all()[i];
     if (!layer.compared) continue;
     // The same elements in other dims, or a mask: readers that are right decide, as they went on from b's value.
     if (differs_by_chance(layer) || (layer.told_by_readers() && right_readers[i])) acquit(layer);
-    const bool trusted = right_readers[i] && layer.metrics.bound_max > 0;
+    const bool trusted = right_downstream[i] && layer.metrics.bound_max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }
   return results;
