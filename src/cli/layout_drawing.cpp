@@ -11,6 +11,7 @@
 #include "cli/layout_report.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
+#include "report/fit.h"
 #include "report/markup.h"
 #include "report/page.h"
 
@@ -101,15 +102,16 @@ std::string layout_dot(const LayoutReport& report, const std::string& model) {
 
 namespace {
 
-constexpr std::size_t kMostRows = 5000;
-constexpr int kLane = 12, kRow = 22, kMargin = 8, kMark = 4;
+constexpr std::size_t kMostRows = 5000, kLongestName = 56;
+constexpr int kWidestLane = 12, kNarrowestLane = 3, kWidth = 120, kRow = 22, kMargin = 8, kMark = 4;
 
 constexpr std::string_view kStyle =
-    R"(.g{font-size:13px}.g td:last-child{white-space:normal;font-size:11px;line-height:1;min-width:13rem}.g td{padding:0 .7rem 0 0;height:22px}.g tr:hover{background:color-mix(in srgb,var(--line) 45%,transparent)}
+    R"(.g{font-size:13px}.g td:last-child{white-space:normal;font-size:11px;line-height:1;min-width:11rem}.g td{padding:0 .6rem 0 0;height:22px}.g tr:hover{background:color-mix(in srgb,var(--line) 45%,transparent)}
 svg{display:block}svg path{fill:none;stroke-width:2}.cl{stroke:#1f77b4}.co{stroke:#d9630a;stroke-dasharray:4 3}.bo{stroke:#8a8a8a;stroke-dasharray:1 3}
 .ot{stroke:#2e8540;stroke-dasharray:8 3 2 3}circle{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}circle.on{fill:#1f77b4}
 circle.lo{stroke:var(--bad);stroke-width:3}.re{fill:var(--bad)}.key svg{display:inline;vertical-align:middle}
-body{max-width:90rem}.wrap{white-space:pre-wrap}
+body{max-width:90rem}.wrap{white-space:pre-wrap;overflow-wrap:anywhere}
+@media (max-width:600px){.g td:first-child,.key{display:none}.g td{height:auto;line-height:1.3}}
 )";
 
 std::string_view line_class(std::string_view layout) {
@@ -121,7 +123,8 @@ std::string_view line_class(std::string_view layout) {
 /// The graph as a column of rows, one per operator, in which tensors are lanes that run down to their last reader.
 class Lanes {
  public:
-  explicit Lanes(const LayoutReport& report) : report_(report), reorders_(report), last_reader_(report.tensors.size(), -1) {
+  explicit Lanes(const LayoutReport& report, int lane_width = kWidestLane)
+      : report_(report), reorders_(report), lane_width_(lane_width), last_reader_(report.tensors.size(), -1) {
     for (std::size_t i = 0; i < report.operators.size(); ++i) {
       for (const int tensor : report.operators[i].inputs) last_reader_[static_cast<std::size_t>(tensor)] = static_cast<int>(i);
     }
@@ -157,12 +160,15 @@ class Lanes {
     lines += "<circle class=\"" + std::string(state) + "\" cx=\"" + std::to_string(x_of(at)) + "\" cy=\"" + std::to_string(kRow / 2) +
              "\" r=\"4\"/>";
     const std::string width =
-        std::to_string(2 * kMargin + kLane * static_cast<int>(std::max(lanes_.size(), static_cast<std::size_t>(at) + 1)));
+        std::to_string(2 * kMargin + lane_width_ * static_cast<int>(std::max(lanes_.size(), static_cast<std::size_t>(at) + 1)));
     return "<svg width=\"" + width + "\" height=\"" + std::to_string(kRow) + "\" aria-hidden=\"true\">" + lines + "</svg>";
   }
 
+  /// How many lanes the rows so far have taken.
+  [[nodiscard]] int count() const { return static_cast<int>(lanes_.size()); }
+
  private:
-  static int x_of(int lane) { return kMargin + lane * kLane; }
+  [[nodiscard]] int x_of(int lane) const { return kMargin + lane * lane_width_; }
   static std::string path(std::string_view kind, int x0, int y0, int x1, int y1) {
     const std::string middle = std::to_string((y0 + y1) / 2);
     std::string out = "<path class=\"" + std::string(kind) + "\" d=\"M" + std::to_string(x0) + " " + std::to_string(y0);
@@ -188,7 +194,8 @@ class Lanes {
   }
   const LayoutReport& report_;
   Reorders reorders_;
-  std::vector<int> last_reader_;  ///< per tensor; -1: nobody
+  int lane_width_;
+  std::vector<int> last_reader_;  ///< per tensor; -1: none
   std::vector<int> lanes_;        ///< tensors; -1: free
 };
 
@@ -204,20 +211,29 @@ std::string key() {
          "&nbsp; <svg width=\"14\" height=\"14\"><circle class=\"lo\" cx=\"7\" cy=\"7\" r=\"4\"/></svg> loses channels-last</p>\n";
 }
 
+/// Many lanes lie closer together, so that the columns beside them have room.
+int lane_width(const LayoutReport& report, std::size_t rows) {
+  Lanes lanes(report);
+  for (std::size_t i = 0; i < rows; ++i) (void)lanes.row(static_cast<int>(i));
+  return std::clamp(kWidth / std::max(lanes.count(), 1), kNarrowestLane, kWidestLane);
+}
+
 std::string html_rows(const LayoutReport& report) {
   std::string out;
-  Lanes lanes(report);
   const std::size_t count = std::min(kMostRows, report.operators.size());
+  Lanes lanes(report, lane_width(report, count));
   for (std::size_t i = 0; i < count; ++i) {
     const OperatorLayout& op = report.operators[i];
     const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[static_cast<std::size_t>(op.outputs.front())];
     const bool is_marked = op.loses || std::ranges::any_of(report.reorders, [&](const TensorReorder& reorder) {
                              return std::ranges::find(reorder.readers, op.node) != reorder.readers.end();
                            });
-    out += (is_marked ? "<tr class=\"hit\"><td>" : "<tr><td>") + lanes.row(static_cast<int>(i)) + "</td><td>" + escape_markup(op.node) +
-           "</td><td>" + escape_markup(op.op_type) + "</td><td>" + escape_markup(op.layout) + "</td><td>" +
-           (made == nullptr ? "" : escape_markup(dims_text(*made))) + "</td><td>" + (made == nullptr ? "" : escape_markup(made->layout)) +
-           "</td><td" + (op.loses ? " class=\"bad\">" : " class=\"faint\">") + escape_markup(op.reason) + "</td></tr>\n";
+    out += (is_marked ? "<tr class=\"hit\"><td>" : "<tr><td>") + lanes.row(static_cast<int>(i)) + "</td><td title=\"" +
+           escape_markup(op.node) + "\">" + escape_markup(shortened(op.node, kLongestName)) + "</td><td data-head=\"type\">" +
+           escape_markup(op.op_type) + "</td><td data-head=\"runs in\">" + escape_markup(op.layout) + "</td><td data-head=\"makes\">" +
+           (made == nullptr ? "" : escape_markup(dims_text(*made))) + "</td><td data-head=\"layout\">" +
+           (made == nullptr ? "" : escape_markup(made->layout)) + "</td><td data-head=\"why contiguous\"" +
+           (op.loses ? " class=\"bad\">" : " class=\"faint\">") + escape_markup(op.reason) + "</td></tr>\n";
   }
   return out;
 }
@@ -233,7 +249,7 @@ std::string layout_html(const LayoutReport& report, const std::string& model) {
   }
   body +=
       "<label class=\"filter\"><input type=\"checkbox\"> only where a layout is lost or a tensor reordered</label>\n"
-      "<div class=\"wide\"><table class=\"g\"><thead><tr><th></th><th>operator</th><th>type</th><th>runs "
+      "<div class=\"wide\"><table class=\"g cards\"><thead><tr><th></th><th>operator</th><th>type</th><th>runs "
       "in</th><th>makes</th><th>layout</th>"
       "<th>why contiguous</th></tr></thead><tbody>\n" +
       html_rows(report) + "</tbody></table></div>";

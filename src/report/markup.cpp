@@ -1,6 +1,7 @@
 // Text in HTML and XML.
 #include "report/markup.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -74,6 +75,18 @@ std::string escape_markup(std::string_view text) {
       default:
         out += c;
     }
+  }
+  return out;
+}
+
+std::string breakable_markup(std::string_view name) {
+  std::string out;
+  std::size_t begin = 0;
+  while (begin < name.size()) {
+    const std::size_t end = std::min(name.find_first_of("/_.:", begin), name.size() - 1) + 1;
+    out += escape_markup(name.substr(begin, end - begin));
+    if (begin > 0 && end < name.size()) out += "<wbr>";
+    begin = end;
   }
   return out;
 }

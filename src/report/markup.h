@@ -11,4 +11,7 @@ namespace relayout {
 /// printable_markup(), and & < > " ' as entities: safe in elements and in quoted attributes.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
+/// HTML of a name that may be broken behind '/', '_', '.' and ':', where its parts end.
+[[nodiscard]] std::string breakable_markup(std::string_view name);
+
 }  // namespace relayout

@@ -189,11 +189,11 @@ std::string svg_roofline(const std::vector<SvgWork>& work, double rate, double g
 }
 
 std::string svg_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title) {
-  constexpr double kWidth = 760, kHeight = 180, kLeft = 10, kTop = 20, kBottom = 40;
-  constexpr std::size_t kAllNamed = 12;  // of more columns every fourth has room for its name
+  constexpr double kWidth = 760, kHeight = 180, kLeft = 10, kRight = 14, kTop = 20, kBottom = 40;
+  constexpr std::size_t kAllNamed = 12, kAllCounted = 16;  // of more columns every fourth has room for its name, every other for its count
   double most = 1;
   for (const auto& [name, count] : columns) most = std::max(most, count);
-  const double step = (kWidth - kLeft) / static_cast<double>(std::max<std::size_t>(columns.size(), 8));
+  const double step = (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(columns.size(), 8));
   std::string out = open(kWidth, kHeight, "error histogram");
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& [name, count] = columns[i];
@@ -202,7 +202,7 @@ std::string svg_histogram(const std::vector<std::pair<std::string, double>>& col
     out += element("rect", "x='" + number(x + 2) + "' y='" + number(kHeight - kBottom - height) + "' width='" + number(step - 4) +
                                "' height='" + number(height) + "' class='plain'");
     if (columns.size() <= kAllNamed || i % 4 == 0) out += label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
-    if (count > 0) {
+    if (count > 0 && (columns.size() <= kAllCounted || i % 2 == 0)) {
       out += label(x + step / 2, kHeight - kBottom - height - 4,
                    count < 1e4 ? number(count).substr(0, number(count).size() - 2) : scientific(count), "label middle small");
     }

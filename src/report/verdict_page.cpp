@@ -19,9 +19,8 @@ constexpr std::string_view kSheet = R"(
 @media (prefers-color-scheme:dark){:root{--good:#4ac26b;--warning:#d4a72c;--first:#6cb6ff}}
 h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}footer{margin-top:2rem;font-size:.9rem}
 .good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
-p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}.scroll{overflow:auto;max-height:90vh}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td:last-child:not(.right){white-space:normal;overflow-wrap:anywhere;min-width:13rem}
-@media (min-width:1000px){tr:has(td:nth-child(5)) td:first-child{min-width:20rem}}section{overflow-x:auto}
-tr:has(td:nth-child(9)) td:last-child:not(.right){min-width:34rem}
+p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}td.text{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.text:last-child{min-width:13rem}
+@media (min-width:1000px){tr:has(td:nth-child(5)) td.text:first-child{min-width:16rem}}
 svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg .small{font-size:10px}
 svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
 svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}
@@ -65,13 +64,33 @@ std::string_view sign_of(Style style) {
   }
 }
 
-std::string classes(const Cell& cell) {
+std::string classes(const Cell& cell, bool is_text = false) {
   std::string out(class_of(cell.style));
   if (cell.align == Align::right) out += out.empty() ? "right" : " right";
+  if (is_text) out += out.empty() ? "text" : " text";
   return out.empty() ? out : " class='" + out + "'";
 }
 
 constexpr std::size_t kLongTable = 20;  ///< rows that a screen shows without scrolling
+
+constexpr std::size_t kLongCell = 24;  ///< characters: longer than types and shapes mostly are
+
+/// Columns of names and sentences: they may take several lines, so that the others have room.
+std::vector<bool> breaking_columns(const std::vector<std::vector<Cell>>& rows) {
+  std::vector<bool> out(1, true);
+  for (const auto& row : rows) {
+    out.resize(std::max(out.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) out[i] = out[i] || display_width(row[i].text) > kLongCell;
+  }
+  return out;
+}
+
+/// On a narrow screen, where a table has no head, a cell names its column.
+std::string html_cell(const Cell& cell, const std::string& title, bool may_break) {
+  const bool is_text = may_break && cell.align != Align::right;
+  return "<td" + classes(cell, is_text) + (title.empty() ? "" : " data-head='" + escape_markup(title) + "'") + ">" +
+         (is_text ? breakable_markup(cell.text) : escape_markup(cell.text)) + "</td>";
+}
 
 /// Whether some cell is a warning or worse.
 bool is_marked(const std::vector<Cell>& row) {
@@ -87,12 +106,13 @@ std::string html_table(const std::vector<Cell>& head, const std::vector<std::vec
   std::string out = has_filter ? "<label class='filter'><input type='checkbox'> only what stands out (" + std::to_string(marked) + " of " +
                                      std::to_string(rows.size()) + ")</label>\n"
                                : "";
-  out += "<div class='scroll'><table><thead><tr>";
+  out += "<div class='wide'><table class='cards'><thead><tr>";
   for (const Cell& cell : head) out += "<th" + classes(cell) + ">" + escape_markup(cell.text) + "</th>";
   out += "</tr></thead><tbody>\n";
+  const std::vector<bool> may_break = breaking_columns(rows);
   for (const auto& row : rows) {
     out += is_marked(row) ? "<tr class='hit'>" : "<tr>";
-    for (const Cell& cell : row) out += "<td" + classes(cell) + ">" + escape_markup(cell.text) + "</td>";
+    for (std::size_t i = 0; i < row.size(); ++i) out += html_cell(row[i], i < head.size() ? head[i].text : "", may_break[i]);
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "support/process.h"
 #include "support/temporary_folder.h"
@@ -20,6 +25,37 @@ inline std::string browser() {
   return {};
 }
 
+/// What a browser says of a page: its document after all scripts have run.
+inline ProcessResult browse(const std::string& chromium, const TemporaryFolder& folder, const std::string& page,
+                            const std::vector<std::string>& options) {
+  std::vector<std::string> command{chromium, "--headless", "--no-sandbox", "--disable-gpu",
+                                   "--user-data-dir=" + (folder / "profile").string()};
+  command.insert(command.end(), options.begin(), options.end());
+  command.push_back("file://" + (folder / page).string());
+  return run_process(command, {.timeout = 120});
+}
+
+/// How many pixels of a page of this width lie beyond it or beyond a box that would have to be scrolled sideways; nothing when it was not
+/// measured. A window cannot be as narrow as a phone, a frame can.
+inline std::optional<int> pixels_cut(const std::string& chromium, const TemporaryFolder& folder, const std::string& page, int width) {
+  std::ifstream file(folder / page);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string quoted;
+  for (const char c : text) quoted += c == '&' ? "&amp;" : c == '\'' ? "&#39;" : std::string(1, c);
+  std::ofstream(folder / "frame.html") << "<!doctype html><meta charset='utf-8'><body><iframe id='page' style='border:0;height:900px;width:"
+                                       << width << "px' srcdoc='" << quoted << R"('></iframe><script>
+    const page = document.getElementById('page');
+    page.addEventListener('load', () => {
+      const boxes = [page.contentDocument.documentElement, ...page.contentDocument.querySelectorAll('.wide')];
+      document.body.textContent = 'CUT ' + Math.max(...boxes.map(box => box.scrollWidth - box.clientWidth)) + ' OF ' + boxes.length;
+    });</script>)";
+  const ProcessResult result =
+      browse(chromium, folder, "frame.html", {"--dump-dom", "--virtual-time-budget=5000", "--window-size=2000,1000"});
+  const std::size_t at = result.out.find("CUT ");
+  if (at == std::string::npos) return std::nullopt;
+  return std::atoi(result.out.c_str() + at + 4);
+}
+
 /// Draws a page of a folder, wide and narrow; skips where no browser is or runs.
 inline void expect_drawn(const TemporaryFolder& folder, const std::string& page) {
   const std::string chromium = browser();
@@ -27,16 +63,14 @@ inline void expect_drawn(const TemporaryFolder& folder, const std::string& page)
   for (const char* const size : {"1280,1600", "400,1600"}) {
     const std::string picture = (folder / "page.png").string();
     std::filesystem::remove(picture);
-    const ProcessResult drawn =
-        run_process({chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + (folder / "profile").string(),
-                     std::string("--window-size=") + size, "--screenshot=" + picture, "file://" + (folder / page).string()},
-                    {.timeout = 120});
+    const ProcessResult drawn = browse(chromium, folder, page, {std::string("--window-size=") + size, "--screenshot=" + picture});
     if (drawn.code != 0 || !std::filesystem::exists(picture))
       GTEST_SKIP() << "this Chromium does not run here: " << drawn.err.substr(0, 400);
     // A page that shows nothing compresses to a few kilobytes.
     EXPECT_GT(std::filesystem::file_size(picture), 20'000U) << size;
     EXPECT_THAT(drawn.err, testing::Not(testing::HasSubstr("Refused to"))) << "the page's own policy allows all that it needs";
   }
+  for (const int width : {400, 1280, 1920}) EXPECT_EQ(pixels_cut(chromium, folder, page, width), 0) << page << " at " << width;
 }
 
 }  // namespace relayout::test

@@ -29,5 +29,12 @@ TEST(Markup, V72ReplacesWhatXmlForbids) {
   EXPECT_EQ(printable_markup("\xC2\x85"), mark) << "a control character of the second block";
 }
 
+TEST(Markup, NamesBreakWhereTheirPartsEnd) {
+  EXPECT_EQ(breakable_markup("/a/b<c>.d_e:f"), "/a/<wbr>b&lt;c&gt;.<wbr>d_<wbr>e:<wbr>f");
+  EXPECT_EQ(breakable_markup("plain"), "plain");
+  EXPECT_EQ(breakable_markup("a/"), "a/");
+  EXPECT_EQ(breakable_markup(""), "");
+}
+
 }  // namespace
 }  // namespace relayout

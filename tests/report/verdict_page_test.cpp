@@ -32,7 +32,7 @@ TEST(VerdictPage, SaysTheAnswerFirstAndBySign) {
 TEST(VerdictPage, TablesKeepStyleAndAlignment) {
   const std::string html =
       html_table({"name", {"value", Style::plain, Align::right}}, {{{"<y>", Style::strong}, {"1", Style::bad, Align::right}}});
-  EXPECT_THAT(html, HasSubstr("<td class='strong'>&lt;y&gt;</td><td class='bad right'>1</td>"));
+  EXPECT_THAT(html, HasSubstr("<td class='strong text' data-head='name'>&lt;y&gt;</td><td class='bad right' data-head='value'>1</td>"));
   EXPECT_THAT(html, HasSubstr("<th class='right'>value</th>"));
 }
 
