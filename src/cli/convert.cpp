@@ -19,6 +19,7 @@
 #include "cli/conversion_cache.h"
 #include "cli/conversion_words.h"
 #include "cli/failure.h"
+#include "cli/help.h"
 #include "cli/layout_report.h"
 #include "cli/options.h"
 #include "cli/program_facts.h"
@@ -34,7 +35,6 @@
 #include "relayout/suite.h"
 #include "relayout/verify.h"
 #include "report/json.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {
@@ -59,11 +59,11 @@ struct Job {
 };
 
 std::string list_of_passes() {
-  TextTable table;
+  std::string out;
   for (const PassInfo& pass : available_passes()) {
-    table.row({std::string(pass.name), std::string(pass.summary) + (pass.on_by_default ? "" : " (on request)")});
+    out += explained(pass.name, std::string(pass.summary) + (pass.on_by_default ? "" : " (on request)"), output_width());
   }
-  return table.text();
+  return out;
 }
 
 FileFormat format_of(const std::string& word) {
@@ -192,7 +192,7 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
 }
 
 void print_result(const Request& request, const Common& common, const Job& job, const ConvertResult& result) {
-  // Whoever wants all folded wants to know what was not.
+  // --require-all-folded lists what was not folded.
   const bool lists_all = common.verbose || (request.options.require_all_folded && !result.all_folded);
   const bool to_error = job.output == kStream;
   ReportStyle style{.verbose = lists_all, .color = !to_error && output_has_colors(), .quiet = common.quiet};
@@ -258,7 +258,7 @@ int run(Request& request, const Common& common) {
     if (common.json) {
       write_output(passes_json().dump() + "\n");
     } else {
-      write_report(list_of_passes());
+      write_output(in_locale(list_of_passes()));
     }
     return 0;
   }

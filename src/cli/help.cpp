@@ -54,6 +54,13 @@ std::string prefixed(std::string_view lines, std::string_view prefix, std::size_
 
 }  // namespace
 
+std::string explained(std::string_view word, std::string_view meaning, std::size_t all) {
+  const std::size_t column = all > 0 && all < 70 ? 8 : kHelpColumn, width = columns(word);
+  std::string out(word);
+  out += width + 2 > column ? "\n" + std::string(column, ' ') : std::string(column - width, ' ');
+  return out + (all == 0 ? std::string(meaning) : wrapped(meaning, column, all)) + "\n";
+}
+
 HelpText::HelpText(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples)
     : command_(command), summary_(summary), synopsis_(synopsis), examples_(examples), groups_{{"Options", {}}} {}
 
@@ -73,23 +80,12 @@ void HelpText::hide_last() {
 }
 
 std::string HelpText::to_text(std::size_t all) const {
-  // In narrow terminals explanations stand below their options.
-  const std::size_t column = all < 70 ? 8 : kHelpColumn;
   std::string out =
       wrapped("relayout " + command_ + ": " + summary_, 0, all) + "\n\nUsage:\n" + prefixed(synopsis_, "  relayout " + command_ + " ", all);
   for (const Group& group : groups_) {
     if (group.entries.empty()) continue;
     out += "\n" + group.title + ":\n";
-    for (const Entry& entry : group.entries) {
-      std::string line = "  " + entry.left;
-      const std::size_t width = columns(line);
-      if (width + 2 > column) {
-        line += "\n" + std::string(column, ' ');
-      } else {
-        line += std::string(column - width, ' ');
-      }
-      out += line + wrapped(entry.help, column, all) + "\n";
-    }
+    for (const Entry& entry : group.entries) out += explained("  " + entry.left, entry.help, all);
   }
   if (!examples_.empty()) out += "\nExamples:\n" + prefixed(examples_, "  ", all);
   return out;

@@ -7,6 +7,9 @@
 
 namespace relayout::cli {
 
+/// A word and what it means, in two columns and lines of at most `all` columns (0: one line); in narrow terminals below each other.
+[[nodiscard]] std::string explained(std::string_view word, std::string_view meaning, std::size_t all);
+
 /// The help of one subcommand: summary, usage, options by group, examples.
 class HelpText {
  public:
