@@ -197,14 +197,14 @@ class Graph {
   void set_data(Initializer& initializer, TensorData data);
   /// New contents (and dims) for the `value` of a Constant node.
   void set_constant(Node& constant, TensorData data);
-  /// What makes `value` (an initializer, or a node's output) goes on under `name` (unique) as a new value that nobody reads. `value`
+  /// What makes `value` (an initializer, or a node's output) goes on under `name` (unique) as a new value without readers. `value`
   /// keeps name and readers and is left without a source: a node that makes it must be inserted next. An IR-3 input entry goes with
   /// the initializer. Returns the new value.
   Value& detach(Value& value, const std::string& name);
   /// The reverse: what makes `source` makes the only output of `node` instead, name and readers included; `node` and `source` go.
   /// `source` must have no other reader than `node`.
   void attach(Value& source, Node& node);
-  /// Removes an initializer that nobody reads, with its IR-3 input entry and value_info.
+  /// Removes an initializer without readers, with its IR-3 input entry and value_info.
   void erase_initializer(Initializer& initializer);
   /// Drops the input entry of an overridable initializer, which is a constant from now on.
   void freeze(Initializer& initializer);

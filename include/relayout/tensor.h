@@ -29,7 +29,7 @@ class Tensor {
   Tensor(DataType type, Dims dims);
   /// New storage for exactly the elements that `desc` reaches. Strides must not be negative.
   explicit Tensor(TensorDesc desc);
-  /// Memory of somebody else, which `owner` (may be null) keeps alive. `data` is the address of element [0, 0, …].
+  /// Memory of another owner, which `owner` (may be null) keeps alive. `data` is the address of element [0, 0, …].
   Tensor(TensorDesc desc, std::byte* data, std::shared_ptr<void> owner);
 
   explicit operator bool() const noexcept { return desc_.type != DataType::undefined; }

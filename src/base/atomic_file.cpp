@@ -166,7 +166,7 @@ void AtomicFile::link_unnamed() {
     if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       return;
     }
-    if (errno != EEXIST) fail_with_errno();  // else somebody made it meanwhile: replace it
+    if (errno != EEXIST) fail_with_errno();  // else another process made it meanwhile: replace it
   }
   int error = EEXIST;
   while (error == EEXIST) error = replace_in_child(link, free_name(), target_);

@@ -11,7 +11,7 @@ namespace relayout {
 /// A file without a name, open for reading and writing, gone when its descriptor is closed. Error{io} names the directory.
 [[nodiscard]] int open_temporary_file();
 
-/// A folder for what nobody else is to see (mode 0700), gone with its contents when the object ends. Error{io} names the directory.
+/// A folder for what no other user is to see (mode 0700), gone with its contents when the object ends. Error{io} names the directory.
 class PrivateFolder {
  public:
   PrivateFolder();

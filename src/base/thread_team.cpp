@@ -34,7 +34,7 @@ using Time = TeamWatch::Time;
 /// How long a thread looks for what it waits for before it sleeps. Waking a thread takes 5 µs, and up to 50 on a virtual machine whose
 /// processor was halted; steps of a model that share their work lie closer together than that.
 constexpr std::chrono::microseconds kPatience{50};
-/// Parts of a piece of work that is this old may be waiting for those that nobody has started, with loops that meet_parts() does not see.
+/// Parts of a piece of work that is this old may be waiting for those that have not started, with loops that meet_parts() does not see.
 constexpr std::chrono::milliseconds kOld{100};
 /// A longer time between two pieces of work is not the team's.
 constexpr std::chrono::milliseconds kLongestGap{5};

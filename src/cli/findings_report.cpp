@@ -188,7 +188,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   std::vector<std::string> passes;
   for (const Finding& finding : findings) {
-    // What is done before the first pass (--freeze) is nobody's pass.
+    // What is done before the first pass (--freeze) belongs to no pass.
     if (std::ranges::find(report.passes, finding.pass) == report.passes.end() && std::ranges::find(passes, finding.pass) == passes.end()) {
       passes.push_back(finding.pass);
     }

@@ -82,7 +82,7 @@ void stamp(Model& model, const std::vector<std::string>& passes) {
   }
 }
 
-/// What passes through untouched because nobody knows what it does.
+/// What passes through untouched because its meaning is unknown.
 void warn_about_unknown(const Model& model) {
   constexpr std::size_t kNamed = 3;
   const std::vector<std::string> names = unknown_operators(model);
@@ -134,7 +134,7 @@ void check_named_ports(const ConvertResult& result, const ConvertOptions& option
   if (!refused.empty()) fail(ErrorKind::unsupported, escape(result.input.string()) + ": --io: " + refused);
 }
 
-/// Judges what saving would write, from a file that nobody else sees.
+/// Judges what saving would write, from a file that no other process sees.
 VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
   if (result.input == "-") fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
   const PrivateFolder folder;
@@ -191,7 +191,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   check_interrupt();
 
   {
-    // From here on the graph is what will be written: weights carry their factors and their order, nobody has computed them yet.
+    // From here on the graph is what will be written: weights carry their factors and their order, they are not computed yet.
     PassContext context;
     context.options = passing;
     run_passes(*model, passes, context);

@@ -13,7 +13,7 @@
 
 namespace relayout {
 
-/// Elements of a constant: in a file until somebody loads them, perhaps seen through Transposes.
+/// Elements of a constant: in a file until they are loaded, perhaps seen through Transposes.
 class KnownConstant {
  public:
   /// A computed one.
@@ -66,7 +66,7 @@ class ConstantStore {
 
   /// Names the contents for share(): equal keys mean equal elements in equal order.
   [[nodiscard]] std::string key_of(const KnownConstant& constant);
-  /// Bytes that plans share as long as one of them lives. `key` says what they are; `make` computes them when nobody has them.
+  /// Bytes that plans share as long as one of them lives. `key` says what they are; `make` computes them when no plan has them.
   struct Packed {
     std::shared_ptr<void> memory;
     int64_t bytes = 0;

@@ -70,7 +70,7 @@ struct Executor::Impl {
       : context(graph.model(), std::move(options), costs), routine(graph, context, {}) {}
   RoutineContext context;
   Routine routine;
-  PlanInfo info;  ///< of the latest run that somebody asked about
+  PlanInfo info;  ///< of the latest run that was asked for it
 };
 
 namespace {

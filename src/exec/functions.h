@@ -34,7 +34,7 @@ class FunctionTable {
 /// ONNX's own body of a default-domain operator, where there is one that does not depend on types; or nothing.
 [[nodiscard]] std::optional<FunctionDefinition> find_operator_body(const Node& node);
 
-/// Attributes that the body takes from its caller are replaced (in nested graphs too), or dropped when nobody gives them.
+/// Attributes that the body takes from its caller are replaced (in nested graphs too), or dropped when the caller does not give them.
 [[nodiscard]] FunctionInstance instantiate(const FunctionDefinition& body, const Node& call);
 
 }  // namespace relayout

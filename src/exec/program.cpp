@@ -118,7 +118,7 @@ class Survey {
     found.push_back({name, node.op_type(), std::string(node.domain()), node.opset(), *why});
   }
 
-  /// Each function once, whoever calls it.
+  /// Each function once, for all of its callers.
   void visit_function(const FunctionDefinition& body, const Node& call) {
     if (!seen_.insert(body.message).second) return;
     if (++level_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");

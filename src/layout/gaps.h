@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// Values that are views with gaps, or of another order than their own, and are read by somebody who needs them dense: each is copied once.
+/// Values that are views with gaps, or of another order than their own, and have a reader that needs them dense: each is copied once.
 [[nodiscard]] std::vector<LayoutValueId> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan);
 
 }  // namespace relayout

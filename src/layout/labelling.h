@@ -12,7 +12,7 @@ namespace relayout {
 enum class OperatorId : int { none = -1 };  ///< an operator of a labelling problem: one node of a layout graph or several
 
 /// The choice at the heart of a layout plan, without anything of operators in it: operators run in mode 0 (every port contiguous) or in
-/// mode 1 (each port in an order of its own); a value that somebody needs in another order than it is made in is copied once per order.
+/// mode 1 (each port in an order of its own); a value that a reader needs in another order than it is made in is copied once per order.
 /// Orders are small numbers that mean something within one value only: 0 is contiguous.
 struct Labelling {
   /// A value's reader.

@@ -33,14 +33,14 @@ struct LayoutValue {
 /// A node that runs, with its values (none: absent).
 struct LayoutNode {
   const Node* node = nullptr;
-  const Op* op = nullptr;  ///< nullptr: nobody here knows the operator
+  const Op* op = nullptr;  ///< nullptr: the operator is unknown
   std::vector<LayoutValueId> inputs, outputs;
   [[nodiscard]] LayoutValueId input(std::size_t index) const { return index < inputs.size() ? inputs[index] : LayoutValueId::none; }
   [[nodiscard]] LayoutValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : LayoutValueId::none; }
 };
 
 /// What a layout is planned for: one graph with the shapes of one run. Nodes in an order in which they can run; those whose results are
-/// constant, and those that nobody needs, are left out.
+/// constant, and those without a reader, are left out.
 struct LayoutGraph {
   IdVector<LayoutNodeId, LayoutNode> nodes;
   IdVector<LayoutValueId, LayoutValue> values;

@@ -161,7 +161,7 @@ class PushRelabel {
     }
   }
 
-  /// Exact heights: distances to the sink. Whoever cannot reach it is done with.
+  /// Exact heights: distances to the sink. What cannot reach it is done with.
   void label_from_sink() {
     work_ = 0;
     std::ranges::fill(height_, nodes_);

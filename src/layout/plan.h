@@ -36,7 +36,7 @@ struct LayoutPlan {
   /// Values that could lie in an order other than contiguous: only those are ever copied.
   IdVector<LayoutValueId, bool> has_order;
   std::vector<PlannedCopy> copies;                      ///< in the order of the values
-  std::vector<LayoutValueId> packs;                     ///< values that are a part of another and are made dense for whoever reads them so
+  std::vector<LayoutValueId> packs;                     ///< values that are a part of another and are made dense for readers that need it
   int64_t nanoseconds = 0, contiguous_nanoseconds = 0;  ///< predicted: this plan, and everything contiguous
 
   /// The order that a node needs an operand in; nothing when it takes it as it lies.

@@ -92,7 +92,7 @@ Answer share_by_rank(const Query& query) {
   return out;
 }
 
-/// Element by element with broadcasting: whoever has the result's rank shares its order, whoever has less is read contiguous.
+/// Element by element with broadcasting: operands of the result's rank share its order, those of less are read contiguous.
 Answer elementwise(const Query& query) {
   const LayoutValue* const result = query.output(0);
   if (result == nullptr || result->dims.size() != query.dims().size()) return "operand of lower rank";

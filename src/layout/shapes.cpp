@@ -93,7 +93,7 @@ void Shapes::keep(Known& known, const Tensor& contents) {
   known.has_contents = true;
 }
 
-/// What is known of an operand; nullptr for nothing. Initializers and Constants are looked up when somebody reads them.
+/// What is known of an operand; nullptr for nothing. Initializers and Constants are looked up when they are read.
 Shapes::Known* Shapes::look_up(const Value& value) {
   if (const auto known = known_.find(&value); known != known_.end()) return &known->second;
   if (&value.graph() != graph_) return outer_ != nullptr ? outer_->look_up(value) : nullptr;

@@ -161,7 +161,7 @@ class NodeCheck {
   }
 
  private:
-  /// Operators of a domain that nobody imports have no meaning. A foreign domain is only remarked on: such nodes pass through anyway.
+  /// Operators of a domain that is not imported have no meaning. A foreign domain is only remarked on: such nodes pass through anyway.
   void check_domain(const Node& node) {
     if (node.domain().empty()) {
       if (default_domain_) return;

@@ -38,7 +38,7 @@ class PayloadStore {
     bool in_attribute = false;  ///< stays inside unless it came external: few readers follow such references
   };
   [[nodiscard]] Place place(const Tensor& tensor) const;
-  /// Whether a tensor that nobody changed may have to move, so that all of the model must be gone through.
+  /// Whether an unchanged tensor may have to move, so that all of the model must be gone through.
   [[nodiscard]] bool moves_unchanged() const noexcept;
 
   struct Reference {

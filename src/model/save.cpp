@@ -222,7 +222,7 @@ SaveResult write_output(const ModelOrigin& origin, const Output& output, const f
   return {output.model.size()};
 }
 
-/// The data files that the saved model names, as whoever loads it finds them.
+/// The data files that the saved model names, as a later load finds them.
 void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveOptions& options, SaveResult& result) {
   const fs::path folder = folder_of(path);
   const auto saved = Model::load(path, {.format = FileFormat::binary, .allow_newer_opset = true});

@@ -22,7 +22,7 @@ namespace {
 
 using onnx::ModelProto;
 
-/// The model's own fields (versions, producer, metadata) that somebody changed, by field number: their new encoding.
+/// The model's own fields (versions, producer, metadata) that were changed, by field number: their new encoding.
 class OwnFields {
  public:
   OwnFields(const ModelOrigin& origin, std::span<const wire::Item> items, const ModelProto& now) {

@@ -58,7 +58,7 @@ class Splicer {
   const Model& model_;
   const ModelOrigin& origin_;
   TensorSplicer tensors_;
-  bool moves_;  ///< payloads of tensors that nobody changed
+  bool moves_;  ///< payloads of unchanged tensors
 };
 
 }  // namespace relayout

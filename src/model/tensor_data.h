@@ -25,7 +25,7 @@ struct Scale {
   }
 };
 
-/// The contents of a tensor that a pass has decided on but nobody has computed yet: stored bytes, times factors (in double,
+/// The contents of a tensor that a pass has decided on but that are not computed yet: stored bytes, times factors (in double,
 /// one rounding to the element type), as elements of another floating-point type, dims permuted. Never held whole: readers ask for rows.
 /// Source bytes are little-endian, as in raw_data.
 class TensorData {

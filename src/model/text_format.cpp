@@ -213,7 +213,7 @@ std::string first_difference(onnx::ModelProto original, onnx::ModelProto back) {
   return one_line(report.substr(0, report.find('\n')));
 }
 
-/// Reads a printed model back, as whoever gets the file will.
+/// Reads a printed model back, as every later reader will.
 void check_reads_back(const onnx::ModelProto& model, const std::string& text, FileFormat format) {
   std::string why;
   try {

@@ -52,7 +52,7 @@ class Body;
 /// that has none.
 using WriteBody = void (*)(Body& body);
 
-/// One line of the op table: what there is to know of an operator, whoever asks. Other folders keep no lists of such facts, only their own
+/// One line of the op table: what there is to know of an operator. Other folders keep no lists of such facts, only their own
 /// decisions.
 struct Op {
   std::string_view name;

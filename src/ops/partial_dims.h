@@ -30,7 +30,7 @@ struct PartialContents {
   }
 };
 
-/// A node's operands, for whoever knows how to resolve them: in a graph, or in a function as one caller sees it.
+/// A node's operands, for callers that know how to resolve them: in a graph, or in a function as one caller sees it.
 class PartialOperands {
  public:
   virtual ~PartialOperands() = default;

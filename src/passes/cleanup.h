@@ -4,7 +4,7 @@
 
 namespace relayout {
 
-/// Whether a node may go when nobody reads what it makes: operators of the default domain that this tool knows; a node with nested
+/// Whether a node may go when its results have no reader: operators of the default domain that this tool knows; a node with nested
 /// graphs only when all nodes in them are such.
 [[nodiscard]] bool is_removable(const Node& node);
 /// Whether a node is such and its results have no reader.
@@ -13,7 +13,7 @@ namespace relayout {
 [[nodiscard]] bool is_unused(const Value& value);
 /// Whether a nested graph hands the value on as an output under its own name.
 [[nodiscard]] bool is_output_elsewhere(const Value& value);
-/// Whether an initializer may go when nobody reads it: not overridable, and not named by training_info or a quantization annotation.
+/// Whether an initializer may go when it has no reader: not overridable, and not named by training_info or a quantization annotation.
 [[nodiscard]] bool is_removable(const Initializer& initializer, PassContext& context);
 /// Removes what makes `value`, if it is unused, and whatever only that needed: constant chains to their initializers.
 void release(Value& value, PassContext& context);

@@ -4,9 +4,9 @@
 //     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)
 //                                                    y = Conv (x, W)
 //
-// Dims keep their meaning for every reader of W; the Transpose is a constant. Back is recognised by that form alone, whoever wrote it.
-// A quantized weight has its Transpose in front of QuantizeLinear and DequantizeLinear, so that their axes stay what they were; written by
-// hand behind DequantizeLinear it is recognised too.
+// Dims keep their meaning for every reader of W; the Transpose is a constant. Back is recognised by that form alone, whatever tool wrote
+// it. A quantized weight has its Transpose in front of QuantizeLinear and DequantizeLinear, so that their axes stay what they were; written
+// by hand behind DequantizeLinear it is recognised too.
 
 #include <onnx/onnx_pb.h>
 

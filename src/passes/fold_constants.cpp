@@ -65,7 +65,7 @@ bool is_stored_order(const Node& node) {
   return std::ranges::any_of(node.output(0)->uses(), is_weight);
 }
 
-/// Whether the graph can hold initializers that are nobody's business: in IR 3 each is a graph input.
+/// Whether the graph can hold initializers that are not part of the interface: in IR 3 each is a graph input.
 bool takes_initializers(const Graph& graph) {
   return !graph.is_function() && graph.model().ir_version() >= 4;
 }

@@ -340,7 +340,7 @@ class Inliner {
     });
   }
 
-  // Functions that nobody calls any more.
+  // Functions without a call left.
 
   [[nodiscard]] std::unordered_set<const Graph*> reachable() const {
     std::unordered_set<const Graph*> out;

@@ -140,7 +140,7 @@ std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
   return std::nullopt;
 }
 
-/// The Add behind a MatMul that is its bias: of one constant per channel, and nobody else sees what lies between.
+/// The Add behind a MatMul that is its bias: of one constant per channel, and nothing else reads what lies between.
 const Node* bias_add(const Node& matmul, PassContext& context) {
   const Value* const result = matmul.output(0);
   if (result == nullptr || result->uses().size() != 1 || result->is_output()) return nullptr;

@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// Gives input `index` of a node new constant contents. An initializer that nobody else reads is changed in place; what was computed
+/// Gives input `index` of a node new constant contents. An initializer without another reader is changed in place; what was computed
 /// or spelled otherwise for this node alone becomes an initializer of the same name; anything with other readers is left to them and
 /// copied as NAME.folded. Where there was no input, the new one is called `name`. Names are made unique.
 void set_constant_input(Node& node, std::size_t index, TensorData data, const std::string& name, PassContext& context);

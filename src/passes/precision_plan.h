@@ -61,7 +61,7 @@ class PrecisionPlan {
   [[nodiscard]] bool is_constant(const Value& value) const;
   [[nodiscard]] bool carries_on(const Node& node) const;
   [[nodiscard]] bool is_fixed_leaf(const Value& value);
-  /// All readers take the target, one at least asks for it, and nobody else sees the value.
+  /// All readers take the target, one at least asks for it, and nothing else reads the value.
   [[nodiscard]] bool only_target_is_wanted(const Value& value) const;
   [[nodiscard]] std::optional<Rounding> scan(const Value& value);
 

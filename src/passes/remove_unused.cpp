@@ -1,4 +1,4 @@
-// Nodes whose results nobody reads, and initializers that nobody reads:
+// Nodes whose results have no reader, and initializers that have none:
 //
 //     a = Shape (x)          (gone, and w with it)
 //     b = Gather (a, w)

@@ -45,7 +45,7 @@ bool exports_transposes(const PassOptions& options) {
 
 constexpr Pass kPasses[] = {
     // First, so that dead readers do not block folds. Later passes remove what they make dead.
-    {"remove-unused", "nodes and initializers that nobody reads", remove_unused, always},
+    {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions that stand between a BatchNormalization and what it folds into", inline_functions, always},
     {"remove-identity", "nodes that hand their operand on as it is", remove_identity, simplifies},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},

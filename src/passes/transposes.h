@@ -16,7 +16,7 @@ Node* insert_transpose(Graph& graph, std::list<Node>::iterator position, Value& 
                        std::span<const int64_t> permutation);
 /// Entries of a Transpose's `perm`; 0 when it is not written out.
 [[nodiscard]] std::size_t permutation_rank(const Node& transpose);
-/// Takes a node out whose output is a graph output: what makes its input makes the output, and whoever read the one reads the other.
+/// Takes a node out whose output is a graph output: what makes its input makes the output, and readers of the one read the other.
 void attach_through(Graph& graph, Node& node);
 
 }  // namespace relayout

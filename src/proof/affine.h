@@ -47,7 +47,7 @@ struct Step {
 using Steps = std::vector<Step>;
 
 /// The step that makes `output`; nothing when it is made otherwise. `rounded`: constants that are added may have been rounded when
-/// somebody computed them, so that each is known to half a unit in its last place.
+/// they were computed, so that each is known to half a unit in its last place.
 [[nodiscard]] std::optional<Step> read_step(Side& side, Ref output, bool rounded);
 
 /// One lane per channel, all steps applied.

@@ -97,7 +97,7 @@ void Prover::claim_versions() {
 }
 
 void Prover::settle_all() {
-  // Each claim goes down in at least one model. Copies of shared values can still multiply them, in graphs nobody has.
+  // Each claim goes down in at least one model. Copies of shared values can still multiply them, in graphs that no exporter writes.
   const auto most = 64 * static_cast<int64_t>(sides_.a.nodes().size() + sides_.b.nodes().size()) + 4096;
   while (!open_.empty()) {
     if (++settled_ > most) {

@@ -79,7 +79,7 @@ class Side {
   [[nodiscard]] std::optional<Constant> constant(Ref ref);
   /// Small contents, as far as they are certain for all calls of the function that makes them.
   [[nodiscard]] std::optional<PartialContents> partial_contents(Ref ref) { return constants_.contents(*ref.value); }
-  /// The same for what is constant as long as nobody replaces it: overridable and trained initializers too.
+  /// The same for what is constant as long as no caller or training replaces it: overridable and trained initializers too.
   [[nodiscard]] std::optional<Constant> contents(Ref ref);
   /// Elements of a constant of a float type, widened; nothing when it is none or larger than `limit` elements.
   [[nodiscard]] std::optional<std::vector<double>> reals(Ref ref, int64_t limit);

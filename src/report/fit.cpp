@@ -1,4 +1,4 @@
-// Reports in narrow terminals: finished lines are broken where their cells end, so that whoever makes a report need not know its width.
+// Reports in narrow terminals: finished lines are broken where their cells end, so that makers of reports need not know the width.
 #include "report/fit.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Parts run once each, whoever runs them, also when they wait for each other, inside each other, and after a fork.
+// Parts run once each, on whichever thread, also when they wait for each other, inside each other, and after a fork.
 #include "base/thread_team.h"
 
 #include <gtest/gtest.h>

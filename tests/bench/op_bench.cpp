@@ -69,7 +69,7 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  /// Empty when nobody answers.
+  /// Empty without an answer.
   std::string answer() {
     std::string line;
     for (int c = 0; answers_ != nullptr && (c = std::fgetc(answers_)) != EOF && c != '\n';) line.push_back(static_cast<char>(c));

@@ -124,7 +124,7 @@ class Flips : public testing::Test {
     return {number + (seed == nullptr ? 0 : 1000 * std::strtoull(seed, nullptr, 10)), command[0]};
   }
 
-  /// Leaves an input that showed a defect where somebody can look at it.
+  /// Leaves an input that showed a defect for later inspection.
   static void keep(const std::string& bytes) {
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
     const std::string path = testing::TempDir() + "relayout-" + name + ".onnx";

@@ -13,7 +13,7 @@ namespace {
 
 /// The data of the ONNX backend test: Debian's package libonnx-testdata, or where the variable says.
 std::filesystem::path tree() {
-  const char* const given = std::getenv("RELAYOUT_ONNX_TESTS");  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  const char* const given = std::getenv("RELAYOUT_ONNX_TESTS");  // NOLINT(concurrency-mt-unsafe): no thread changes it
   return given != nullptr ? given : "/usr/share/libonnx-testdata/data";
 }
 

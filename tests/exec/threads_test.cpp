@@ -1,4 +1,4 @@
-// The library's parallel work runs on the program's own threads, and results are the same bits whoever runs it.
+// The library's parallel work runs on the program's own threads, and results are the same bits on every thread.
 #include <gtest/gtest.h>
 
 #include <cstddef>

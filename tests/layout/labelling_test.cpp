@@ -54,7 +54,7 @@ class RandomProblem {
   Labelling problem_;
 };
 
-/// The definition, written once more: what is lost, and one copy per order that somebody needs and the value is not held in.
+/// The definition, written once more: what is lost, and one copy per order that a reader needs and the value is not held in.
 int64_t cost_by_definition(const Labelling& problem, uint32_t modes) {
   const auto in_mode_1 = [&](OperatorId op) { return op == OperatorId::none || ((modes >> index_of(op)) & 1) != 0; };
   int64_t out = 0;

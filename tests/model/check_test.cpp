@@ -72,7 +72,7 @@ TEST(Check, OpsetImports) {
   EXPECT_THAT(refusal("<ir_version: 8, opset_import: [\"custom\" : 1]> " + body), HasSubstr("no opset import of the default domain"));
   EXPECT_THAT(refusal("<ir_version: 8, opset_import: [\"\" : 29]> " + body, ErrorKind::unsupported), HasSubstr("opset 29"));
   EXPECT_EQ(refusal("<ir_version: 8, opset_import: [\"\" : 29]> " + body, ErrorKind::unsupported, {.allow_newer_opset = true}), "");
-  // A foreign domain that nobody imports is only remarked on.
+  // A foreign domain that is not imported is only remarked on.
   EXPECT_EQ(refusal(with_body("g (float[2] x) => (float[2] y) { y = foreign.Op (x) }")), "");
 }
 

@@ -116,7 +116,7 @@ TEST_F(ConstantsTest, F40ShapesThatMayDifferAtRunTimeAreNone) {
   parse("a = Shape (z)  n = NonZero (x)  b = Shape (n)  p = Add (z, u)  c = Shape (p)  l = Reshape (x, to)  d = Shape (l)", "",
         ", float[N,3] z, float[N,3] u, int64[1] to");
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_EQ(reason(name), Reason::not_constant) << name;
-  // What value_info says binds nobody.
+  // What value_info says is not binding.
   model_ = TextModel("g (float[N,3] x) => (y) <float[2,3] r> { y = Relu (x)  r = Neg (x)  s = Shape (r) }").load();
   constants_.clear();
   EXPECT_EQ(reason("s"), Reason::not_constant);

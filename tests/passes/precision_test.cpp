@@ -341,7 +341,7 @@ TEST(Precision, ACastThatIsThereIsNotDoubled) {
       "MatMul (b, V) }");
   const PassResult result = expect_precision(mixed, to(DataType::float16));
   EXPECT_EQ(type_of(result, "V"), DataType::float16);
-  EXPECT_EQ(targets(result), "x>h y.f16>y") << "b is read in front of its Cast, which nobody needs any more";
+  EXPECT_EQ(targets(result), "x>h y.f16>y") << "b is read in front of its Cast, which is not needed any more";
   const PassResult all = expect_precision(mixed, to(DataType::float32));
   EXPECT_EQ(targets(all), "");
   EXPECT_EQ(type_of(all, "W"), DataType::float32);

@@ -93,7 +93,7 @@ std::string interface_of(const Model& model) {
   return out;
 }
 
-/// Initializers and Constants that nobody reads and no caller sees.
+/// Initializers and Constants that have no reader and no caller sees.
 std::set<std::string> leftovers(const Model& model) {
   std::set<std::string> out;
   const auto look = [&](const Graph& graph) {

@@ -111,7 +111,7 @@ void open_streams(Prepared& child, const ProcessOptions& options) {
   _exit(127);
 }
 
-/// Takes what the terminal shows; false when nobody holds its other end any more.
+/// Takes what the terminal shows; false when its other end is closed.
 bool drain(int terminal, std::string& out) {
   char buffer[4096];
   pollfd waiting{terminal, POLLIN, 0};

@@ -17,7 +17,7 @@ struct ProcessOptions {
   std::string input = {};                                             ///< of standard input
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< in addition; an empty value removes the variable
   std::optional<std::filesystem::path> output = {};                   ///< standard output goes there instead of into the result
-  bool output_closed_pipe = false;                                    ///< standard output is a pipe that nobody reads
+  bool output_closed_pipe = false;                                    ///< standard output is a pipe without a reader
   bool terminal = false;                                              ///< standard output and error are one terminal
   int64_t file_size_limit = -1;                                       ///< RLIMIT_FSIZE
   std::optional<std::pair<double, int>> signal_after = {};            ///< seconds, signal

@@ -44,7 +44,7 @@ void RandomNetwork::add_input(const std::string& name, const Dims& dims) {
   for (std::size_t d = 0; d < dims.size(); ++d) {
     auto& dim = *type.mutable_shape()->add_dim();
     dim.set_dim_value(dims[d]);
-    // The size is noted beside the name: whoever runs the model needs one.
+    // The size is noted beside the name: a run of the model needs one.
     if ((d == 0 && free_batch) || (d > 1 && free_rest)) dim.set_dim_param("d" + std::to_string(dims[d]));
     has_free_dims_ = has_free_dims_ || dim.has_dim_param();
   }
@@ -61,7 +61,7 @@ void RandomNetwork::add_outputs() {
   }
   for (const Entry& entry : values_) {
     const bool is_input = std::ranges::any_of(model_.graph().input(), [&](const auto& input) { return input.name() == entry.name; });
-    // What nobody reads is an output, or dead.
+    // What has no reader is an output, or dead.
     if (is_input || (read.contains(entry.name) && !dice_.one_in(9))) continue;
     if (!read.contains(entry.name) && &entry != &values_.back() && dice_.one_in(6)) continue;
     auto& output = *model_.mutable_graph()->add_output();

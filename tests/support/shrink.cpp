@@ -30,7 +30,7 @@ void add_reads(const GraphProto& graph, std::set<std::string>& reads) {
   }
 }
 
-/// Leaves out what nobody needs.
+/// Leaves out what has no reader.
 void remove_dead(ModelProto& model) {
   GraphProto& graph = *model.mutable_graph();
   for (bool changed = true; changed;) {

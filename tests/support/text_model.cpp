@@ -133,7 +133,7 @@ std::vector<double> filling(const onnx::TensorProto& tensor) {
   return out;
 }
 
-/// What nobody makes but is listed with a shape becomes an initializer.
+/// What no node makes but is listed with a shape becomes an initializer.
 void fill(onnx::GraphProto& graph) {
   std::set<std::string> made;
   for (const auto& node : graph.node()) made.insert(node.output().begin(), node.output().end());

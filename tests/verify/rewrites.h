@@ -14,7 +14,7 @@
 
 namespace relayout::testing {
 
-/// Folds what stands directly behind a convolution that nobody else reads.
+/// Folds what stands directly behind a convolution without another reader.
 inline void fold_all(Network& network, const test::FoldOptions& options = {}) {
   for (const std::string& value : network.outputs_of("BatchNormalization")) {
     const std::string x = network.producer(value).input(0);

@@ -15,7 +15,7 @@
 namespace relayout {
 
 /// One piece of work of a plan with its operands bound ahead of time: running it looks nothing up and allocates nothing.
-/// Operands are numbered by whoever makes the kernel, inputs before outputs.
+/// The maker of a kernel numbers its operands, inputs before outputs.
 class Kernel {
  public:
   virtual ~Kernel() = default;

@@ -26,7 +26,7 @@
 namespace relayout {
 namespace {
 
-/// All operands f32 (the mask may be bool), everything dense, nobody looks at the scores.
+/// All operands f32 (the mask may be bool), everything dense, the scores have no reader.
 bool suits(Lowering& lowering, const ProgramNode& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];

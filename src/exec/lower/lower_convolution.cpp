@@ -204,7 +204,7 @@ void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<d
   });
 }
 
-/// A tensor that may be written: the one given when nobody else holds it.
+/// A tensor that may be written: the one given when nothing else holds it.
 Tensor writable(Tensor tensor, const KnownConstant& constant) {
   if (!constant.is_loaded()) return tensor;
   Tensor copy(TensorDesc{tensor.type(), tensor.dims(), tensor.strides()});

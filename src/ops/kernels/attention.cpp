@@ -205,7 +205,7 @@ class Attention {
     soften(scores);
     show_scores(3, batch, head, i, scores);
     for (std::size_t j = 0; j < total; ++j) {
-      if (scores[j] == 0) continue;  // what nobody looks at may be anything, NaN too
+      if (scores[j] == 0) continue;  // what is masked may be anything, NaN too
       for (std::size_t d = 0; d < out.size(); ++d) out[d] += scores[j] * values[j * out.size() + d];
     }
     if (output_) write_row(output_, batch, head, i, out.data());

@@ -397,7 +397,7 @@ class Search {
     if (role == InputRole::length) narrow(length_limit(operands_, node), first);
   }
 
-  /// The smallest limit of all readers counts; one that nobody knows allows only the first element.
+  /// The smallest limit of all readers counts; an unknown one allows only the first element.
   void narrow(const Extent& limit, bool first) {
     const bool unknown = !limit.size && limit.input.empty();
     if (unknown) {

@@ -27,7 +27,7 @@ constexpr int64_t kMostExpansion = 1032;
   fail(ErrorKind::invalid, "not a ZIP archive: " + what);
 }
 
-/// Little-endian numbers out of bytes; whoever asks has checked the size.
+/// Little-endian numbers out of bytes; the caller has checked the size.
 uint64_t number(std::span<const std::byte> bytes, std::size_t offset, std::size_t size) {
   uint64_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<uint64_t>(bytes[offset + i]);
