@@ -19,8 +19,8 @@ constexpr std::string_view kSheet = R"(
 @media (prefers-color-scheme:dark){:root{--good:#4ac26b;--warning:#d4a72c;--first:#6cb6ff}}
 h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}footer{margin-top:2rem;font-size:.9rem}
 .good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
-p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}td.text{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.text:last-child{min-width:13rem}
-@media (min-width:1000px){tr:has(td:nth-child(5)) td.text:first-child{min-width:16rem}}
+p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}td.text{white-space:normal;overflow-wrap:anywhere;min-width:9rem}section{overflow-x:auto}
+@media (min-width:1000px){table:has(th:nth-child(9)){font-size:.85rem}tr:has(td:nth-child(5)) td.text:first-child{min-width:11rem}}
 svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg .small{font-size:10px}
 svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
 svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}

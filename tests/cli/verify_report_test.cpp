@@ -110,7 +110,7 @@ TEST(VerifyReport, LossesByNodeStandInEveryForm) {
   EXPECT_FALSE(losses->at(1)->find("expected_snr")->number());
   const std::string html = verify_html(result, false);
   EXPECT_THAT(html, HasSubstr("Loss by node"));
-  EXPECT_THAT(html, HasSubstr("/conv&lt;1&gt;/Conv (Conv)"));
+  EXPECT_THAT(html, HasSubstr("/conv&lt;1&gt;/<wbr>Conv (Conv)"));
   EXPECT_THAT(html, Not(HasSubstr("/conv<1>/Conv (Conv)<")));
   EXPECT_THAT(html, HasSubstr("45.2 dB"));
   const std::string sentence = "/conv<1>/Conv (Conv): 3.8 dB alone, 45.2 dB expected, 4.7 % clipped: another result than its steps give";
