@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>

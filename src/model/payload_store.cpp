@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "model/bytes.h"
-#include "model/save.h"
 #include "model/tensor_data.h"
+#include "relayout/data_file.h"
 
 namespace relayout {
 namespace {
