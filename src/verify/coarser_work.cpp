@@ -54,7 +54,7 @@ std::string find_coarser(Pair& pair, VerifyResult& result) {
     return refused;
   }
   if (!is_measured(options.precision)) pair.grain = b.coarsest;
-  result.remarks.push_back(what + ": floors and bounds are those of " + std::string(name_of(pair.grain)));
+  result.remarks.push_back("floors and bounds are those of " + std::string(name_of(pair.grain)) + ", as --precision means");
   return refused;
 }
 

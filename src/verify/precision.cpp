@@ -52,7 +52,7 @@ NarrowWork narrow_work(const Graph& graph) {
       if (rounds(output)) note_type(work, types.of(*output));
     }
     if (work.nodes++ == 0) work.first = node.label();
-    work.linear += linear ? 1 : 0;
+    if (linear && work.linear++ == 0) work.first_linear = node.label();
   });
   return work;
 }
@@ -73,7 +73,7 @@ std::string describe(const NarrowWork& b) {
   } else {
     what = "b holds " + counted(b.constants, " constant in ", " constants in ") + type;
   }
-  return what + " (first: " + b.first + "), a does not";
+  return what + " (first: " + (b.linear > 0 ? b.first_linear : b.first) + "), a does not";
 }
 
 }  // namespace relayout

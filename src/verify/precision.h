@@ -18,6 +18,7 @@ struct NarrowWork {
   int64_t constants = 0;                    ///< of such a type that a Cast makes wider before they are used
   int64_t linear = 0, linear_in_all = 0;    ///< convolutions and matrix products among the nodes, and in the whole model
   std::string first;                        ///< label of the first of the nodes, or of the first Cast of a constant
+  std::string first_linear;                 ///< label of the first convolution or matrix product among the nodes
 };
 [[nodiscard]] NarrowWork narrow_work(const Graph& graph);
 

@@ -21,7 +21,9 @@ namespace {
 
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kToHalf = "to=10";
 constexpr const char* kToBrain = "to=16";
@@ -92,10 +94,16 @@ TEST(Precision, V85ANarrowModelIsTheSameWhereThatIsMeant) {
   const VerifyResult refused = verified(a, b);
   EXPECT_EQ(refused.outcome, Outcome::different) << summary(refused);
   EXPECT_THAT(refused.reason, AllOf(HasSubstr("3 of 3 convolutions"), HasSubstr("f16"), HasSubstr("--precision fp16 accepts")));
+  // The Cast in front is no convolution.
+  EXPECT_THAT(refused.reason, HasSubstr("(first: '" + b.producer("c1.y").name() + "' (Conv))"));
   VerifyOptions meant;
   meant.precision = DataType::float16;
   const VerifyResult accepted = verified(a, b, meant);
   EXPECT_EQ(accepted.outcome, Outcome::same) << summary(accepted);
+  // What b computes in is said once.
+  EXPECT_THAT(accepted.lossy, HasSubstr("3 of 3 convolutions"));
+  EXPECT_THAT(accepted.remarks, Not(Contains(HasSubstr("3 of 3"))));
+  EXPECT_THAT(accepted.remarks, Contains("floors and bounds are those of f16, as --precision means"));
   // A type that is not coarse enough does not accept a coarser one, and a wrong model is none the better for it.
   VerifyOptions other;
   other.precision = DataType::bfloat16;
