@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes packages of the release build: build.py KIND… OUT. `cmake/dev package` calls it; kinds are the files beside it."""
+"""Makes packages of the release build: build.py [KIND…] OUT. `cmake/dev package` calls it; kinds are the files beside it."""
 
 import sys
 from pathlib import Path
@@ -17,6 +17,11 @@ KINDS = {"wheel": wheel, "deb": deb, "tarball": tarball, "image": image, "action
 
 def main(words):
     *kinds, out = words
+    for kind in kinds:
+        if kind not in KINDS and kind != "all":
+            tree.fail(f"no package '{kind}': one of {', '.join(KINDS)} or all")
+    if not kinds or "all" in kinds:
+        kinds = list(KINDS)
     out = Path(out).resolve()
     out.mkdir(parents=True, exist_ok=True)
     made = tree.complete()

@@ -26,6 +26,13 @@ class Refusals(unittest.TestCase):
         self.assertFalse((self.place / "build").exists())
         return done.stderr
 
+    def test_a_package_of_no_kind(self):
+        done = run("python3", TOP / "cmake/package/build.py", "zip", self.folder / "out")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("no package 'zip': one of wheel, deb, tarball, image, action, gitlab, pre-commit or all", done.stderr)
+        self.assertFalse((self.folder / "out").exists())
+
     def test_each(self):
         self.assertIn("no version like", self.refusal("v1"))
         self.assertIn("version.h says", self.refusal("99.0.0"))
