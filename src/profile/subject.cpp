@@ -94,7 +94,7 @@ void Subject::find_inputs() {
   const FreeDims& dims = maker.dims();
   for (int tried = 0; tried < dims.attempts(); ++tried) {
     const int attempt = (dims.first_single() + tried) % dims.attempts();
-    const FreeDims::Assignment assignment = dims.assign(0, 1, attempt);
+    const FreeDims::Assignment assignment = dims.assign({0, 1, attempt});
     inputs_ = maker.make(assignment, 0);
     try {
       open();

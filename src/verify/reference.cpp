@@ -62,10 +62,15 @@ void Reference::run(int count, double deviation) {
     pair_->steps->next("reference");
     Sample sample{next_, deviation, {}, 0};
     Session::Run run;
-    do {
-      sample.assignment = inputs_->dims(next_).assign(next_, all, attempt_);
+    const FreeDims& dims = inputs_->dims(next_);
+    const auto try_sizes = [&](bool uneven) {
+      sample.assignment = dims.assign({next_, all, attempt_, uneven});
       run = session->run(inputs_->make(sample.assignment, next_, deviation));
-    } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < inputs_->dims(next_).attempts());
+    };
+    do {
+      try_sizes(takes_uneven_);
+      if (!run.rejected.empty() && takes_uneven_ && next_ % 2 == 1) try_sizes(takes_uneven_ = false);
+    } while (!run.rejected.empty() && samples_.empty() && ++attempt_ < dims.attempts());
     if (samples_.empty() && !run.rejected.empty()) attempt_ = 0;
     tried_.push_back({next_, sample.assignment.shapes, sample.assignment.dims, inputs_->given().paths(next_), deviation, run.rejected});
     if (!run.rejected.empty()) {

@@ -64,6 +64,7 @@ class Reference {
   Spill spill_;
   std::string rejection_, unrepeatable_;
   int next_ = 0, attempt_ = 0;
+  bool takes_uneven_ = true;  ///< spatial sizes that halve unevenly; false once they were refused
   double seconds_ = 0;
 };
 

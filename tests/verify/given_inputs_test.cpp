@@ -38,7 +38,7 @@ class GivenInputs : public ::testing::Test {
   }
   [[nodiscard]] InputMaker maker() const { return {model_->graph(), options_}; }
   [[nodiscard]] static Tensor value(const InputMaker& maker, const std::string& name, int sample) {
-    return maker.make(maker.dims(sample).assign(sample, 4, 0), sample).at(name).tensor;
+    return maker.make(maker.dims(sample).assign({sample, 4, 0}), sample).at(name).tensor;
   }
   std::string refusal(int samples = 1) const {
     try {

@@ -44,7 +44,7 @@ std::vector<Inputs> all_inputs(const Model& model, const VerifyOptions& options 
   std::vector<Inputs> out;
   const int samples = maker.is_always_the_same() ? 1 : options.samples > 0 ? options.samples : rules::kSamples;
   for (int sample = 0; sample < samples; ++sample) {
-    out.push_back(maker.make(maker.dims().assign(sample, samples, attempt), sample));
+    out.push_back(maker.make(maker.dims().assign({sample, samples, attempt}), sample));
   }
   return out;
 }
@@ -58,7 +58,9 @@ TEST(Inputs, NumbersAreScaledIntoARange) {
   for (const Range range : {Range{-3, 4}, Range{0, 2}, Range{-5, -1}}) {
     for (int sample = 0; sample < 4; ++sample) {
       const InputMaker free(model->graph(), {}), held(model->graph(), {}, nullptr, {false, {{"x", range}}});
-      const auto made = [&](const InputMaker& maker) { return values_of(maker.make(maker.dims().assign(0, 1, 0), sample).at("x").tensor); };
+      const auto made = [&](const InputMaker& maker) {
+        return values_of(maker.make(maker.dims().assign({0, 1, 0}), sample).at("x").tensor);
+      };
       const auto before = made(free), after = made(held);
       EXPECT_THAT(after, Each(AllOf(Ge(range.lowest), Le(range.highest))));
       const auto [least, most] = std::ranges::minmax(before);

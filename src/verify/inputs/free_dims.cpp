@@ -32,6 +32,9 @@ namespace {
 struct Sizes {
   std::array<int64_t, 3> even, odd;
 };
+/// Sizes of odd samples on which rounding up, rounding down and the side of a padding show: halved again and again, up or down, each depth
+/// has an odd number on one axis and, where there are several axes, an even one on another.
+constexpr std::array<int64_t, 3> kUnevenLine = {149}, kUnevenPlane = {107, 149}, kUnevenVolume = {21, 27, 45};
 constexpr auto kLines =
     std::to_array<Sizes>({{{96}, {160}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
 constexpr auto kPlanes = std::to_array<Sizes>({{{64, 96}, {96, 160}},
@@ -216,7 +219,8 @@ void FreeDims::count_attempts() {
   attempts_ = size_attempts_ * (has_batch ? 2 : 1);
 }
 
-int64_t FreeDims::value_of(const std::string& key, const Free& free, int sample, int samples, int attempt, int depth) const {
+int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
+  const auto [sample, samples, attempt, uneven] = place;
   // All sizes with batches of two and three, then all with a batch of one.
   const bool single = attempt >= size_attempts_;
   const int size = attempt % size_attempts_;
@@ -228,10 +232,15 @@ int64_t FreeDims::value_of(const std::string& key, const Free& free, int sample,
     case Kind::sequence:
       return pick(kSequences, 0, sample, size);
     case Kind::spatial:
+      if (uneven && sample % 2 == 1 && size == 0) {
+        return (free.spatial == 1   ? kUnevenLine
+                : free.spatial == 2 ? kUnevenPlane
+                                    : kUnevenVolume)[std::min<std::size_t>(free.position, 2)];
+      }
       if (free.spatial == 1) return pick(kLines, 0, sample, size);
       return free.spatial == 2 ? pick(kPlanes, free.position, sample, size) : pick(kVolumes, free.position, sample, size);
     case Kind::sum:
-      return evaluate_sum(key, sample, samples, attempt, depth);
+      return evaluate_sum(key, place, depth);
     case Kind::unknown:
       break;
   }
@@ -239,7 +248,7 @@ int64_t FreeDims::value_of(const std::string& key, const Free& free, int sample,
 }
 
 /// "past_sequence_length + sequence_length", as exporters write it; a term that no input has is a sequence of its own.
-int64_t FreeDims::evaluate_sum(const std::string& key, int sample, int samples, int attempt, int depth) const {
+int64_t FreeDims::evaluate_sum(const std::string& key, const Place& place, int depth) const {
   int64_t sum = 0;
   std::string_view rest = key;
   while (true) {
@@ -251,18 +260,18 @@ int64_t FreeDims::evaluate_sum(const std::string& key, int sample, int samples, 
     if (const auto number = parse_integer(term)) {
       sum += *number;
     } else if (found != free_.end() && depth < kMaxSumDepth) {
-      sum += value_of(found->first, found->second, sample, samples, attempt, depth + 1);
+      sum += value_of(found->first, found->second, place, depth + 1);
     } else {
-      sum += pick(kSequences, 0, sample, attempt % size_attempts_);
+      sum += pick(kSequences, 0, place.sample, place.attempt % size_attempts_);
     }
     if (plus == std::string_view::npos) return std::max<int64_t>(sum, 0);
     rest.remove_prefix(plus + 1);
   }
 }
 
-FreeDims::Assignment FreeDims::assign(int sample, int samples, int attempt) const {
+FreeDims::Assignment FreeDims::assign(const Place& place) const {
   Assignment out;
-  for (const auto& [key, free] : free_) out.dims[key] = value_of(key, free, sample, samples, attempt, 0);
+  for (const auto& [key, free] : free_) out.dims[key] = value_of(key, free, place, 0);
   for (const Port& whole : ports_) {
     const auto given = given_.find(whole.name);
     const Port& port = tensor_port(whole);

@@ -14,8 +14,8 @@ namespace relayout {
 [[nodiscard]] const Port& tensor_port(const Port& port);
 
 /// Values for the free dims of all inputs: what the user said, what weights demand, else guesses that differ between samples so that
-/// shortcuts show: batch 2 and 3, sequences of 11 and 16, spatial sizes that are even and odd multiples of 32. The same symbol has one
-/// value everywhere. Guesses come in attempts, for the reference to refuse.
+/// shortcuts show: batch 2 and 3, sequences of 11 and 16, spatial sizes that are multiples of 32 and ones that halve unevenly. The same
+/// symbol has one value everywhere. Guesses come in attempts, for the reference to refuse.
 class FreeDims {
  public:
   /// Shapes of the inputs that come from files count as said by the user. Error{usage} for names that no input or dim has, for shapes
@@ -30,7 +30,13 @@ class FreeDims {
   [[nodiscard]] int attempts() const noexcept { return attempts_; }
   /// From this attempt on batches are of one; 0 where there are none.
   [[nodiscard]] int first_single() const noexcept { return attempts_ > size_attempts_ ? size_attempts_ : 0; }
-  [[nodiscard]] Assignment assign(int sample, int samples, int attempt) const;
+  /// Of which sample sizes are wanted.
+  struct Place {
+    int sample = 0, samples = 1;
+    int attempt = 0;
+    bool uneven = false;  ///< odd samples of the first attempts have sizes that halve unevenly, which not every model takes
+  };
+  [[nodiscard]] Assignment assign(const Place& place) const;
   /// The guessed dims besides batches, for messages; empty when there are none.
   [[nodiscard]] std::vector<std::string> guessed() const;
 
@@ -51,8 +57,8 @@ class FreeDims {
   void fix_shape(const Port& port, const Dims& dims);
   void check_names(const std::vector<Port>& ports, const InputOptions& options) const;
   void count_attempts();
-  [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, int sample, int samples, int attempt, int depth) const;
-  [[nodiscard]] int64_t evaluate_sum(const std::string& key, int sample, int samples, int attempt, int depth) const;
+  [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, const Place& place, int depth) const;
+  [[nodiscard]] int64_t evaluate_sum(const std::string& key, const Place& place, int depth) const;
   void check_guessable() const;
 
   std::vector<Port> ports_;
