@@ -97,7 +97,7 @@ TEST(Families, DetectionWithBoxesThatDependOnTheImage) {
       number = Size(index)
       some = Greater(number, zero)
       last = If(some) <
-        then_branch = t () => (float[A] a) { axes123 = Constant<value = int64[3] {1, 2, 3}>() a = ReduceMax<keepdims = 0>(pooled, axes123) },
+        then_branch = t () => (float[A] a) { a = ReduceMax<axes = [1, 2, 3], keepdims = 0>(pooled) },
         else_branch = e () => (float[B] b) { b = Identity(keptscores) }
       >
     })";
