@@ -26,7 +26,7 @@ struct Unexplained {
   Kind kind = Kind::tensor;
   std::string name;                      ///< of the tensor or node (or of its first output), as in the file
   std::string text;                      ///< one printable line
-  int64_t values = 0;                    ///< elements that differ
+  int64_t values = 0;                    ///< elements that differ; of an attribute that is a number: 1
   double largest = 0;                    ///< the largest difference relative to the right value
   bool in_first = false;                 ///< `name` is one of the first model's
   std::string type_a = {}, type_b = {};  ///< "f32", "f16": of a constant that is of another type, else empty

@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -249,6 +250,21 @@ bool step_down(Sides& sides, Claim& claim, Look& look) {
   return false;
 }
 
+/// A number among a node's attributes is a constant of the node: how far it is from the other's, as of a tensor with one element. Sizes,
+/// axes and words are none.
+void measure_number(const Node& a, const Node& b, std::string_view name, Unexplained& entry) {
+  const onnx::AttributeProto *const in_a = a.attribute(name), *const in_b = b.attribute(name);
+  const auto is_number = [](const onnx::AttributeProto* attribute) {
+    return attribute != nullptr && (attribute->type() == onnx::AttributeProto::FLOAT || attribute->type() == onnx::AttributeProto::FLOATS);
+  };
+  if (!is_number(in_a) && !is_number(in_b)) return;
+  entry.values = 1;
+  entry.largest = 1;
+  if (in_a == nullptr || in_b == nullptr || !in_a->has_f() || !in_b->has_f()) return;
+  const double right = in_a->f(), difference = std::abs(in_b->f() - right);
+  entry.largest = right != 0 ? difference / std::abs(right) : difference;
+}
+
 void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look) {
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
@@ -271,6 +287,7 @@ void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, L
   for (const std::string& name : different_attributes(sides.a, claim.a, sides.b, claim.b, ignored)) {
     if (moved && moved->attribute == name && is_same_argument(sides.a, claim.a, sides.b, claim.b, *moved)) continue;
     look.issues.push_back(issue_of_node(sides, Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
+    measure_number(a, b, name, look.issues.back().what);
   }
   look.nodes_a.push_back(&a);
   look.nodes_b.push_back(&b);

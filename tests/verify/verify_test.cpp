@@ -263,6 +263,24 @@ TEST(Verify, V92WhatNoSampleReachesIsInconclusive) {
   EXPECT_FALSE(result.checks[0].felt);
 }
 
+TEST(Verify, AnAttributeWhoseNumberNoSampleReachesIsInconclusive) {
+  // Features far above zero: the slope below zero is never felt, that above it always.
+  const auto make = [](const std::string& op_type, const std::string& attribute) {
+    Network n(9);
+    n.input("x", {"N", "6"}).output("y", {"N", "6"});
+    n.floats("far", {}, {1e6F}).node("Add", {"x", "far"}, {"f"}), n.node(op_type, {"f"}, {"y"}, {attribute});
+    return n;
+  };
+  const auto unfelt = verified(make("LeakyRelu", "alpha=0.01"), make("LeakyRelu", "alpha=0.2"));
+  EXPECT_EQ(unfelt.outcome, Outcome::inconclusive) << summary(unfelt);
+  EXPECT_THAT(unfelt.reason, AllOf(HasSubstr("'alpha'"), HasSubstr("no sample reaches that")));
+  EXPECT_EQ(verified(make("ThresholdedRelu", "alpha=1000000.0"), make("ThresholdedRelu", "alpha=1000001.0")).outcome, Outcome::different);
+  // As other tools print it.
+  EXPECT_EQ(verified(make("LeakyRelu", "alpha=0.01"), make("LeakyRelu", "alpha=0.010000001")).outcome, Outcome::same);
+  // No number: where the last dims are one, an axis counted from the end is the same.
+  EXPECT_EQ(verified(make("Softmax", "axis=1"), make("Softmax", "axis=-1")).outcome, Outcome::same);
+}
+
 TEST(Verify, ACompleteProofNeedsOneSample) {
   Network folded = classifier(1);
   fold_batch_norm(folded, "n1.y");

@@ -107,7 +107,8 @@ bool convicts(const LayerResult& layer) {
 
 bool is_constant(const Unexplained& entry) noexcept {
   using Kind = Unexplained::Kind;
-  return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor;
+  return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor ||
+         (entry.kind == Kind::attribute && entry.values > 0);
 }
 
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof) {

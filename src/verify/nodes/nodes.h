@@ -30,7 +30,7 @@ enum class Feeding { exact, by_depth, shaken };
 
 /// Joins what the nodes of one sample show of each unexplained difference.
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof);
-/// Whether an entry says that a constant has other elements.
+/// Whether an entry says that a constant has other elements, or a number among the attributes of a node another value.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
 
 /// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too. Not
