@@ -15,6 +15,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "verify/compare.h"
+#include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"

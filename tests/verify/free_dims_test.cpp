@@ -52,7 +52,7 @@ TEST(FreeDims, NamesSayWhatADimIs) {
 }
 
 TEST(FreeDims, UnevenSizesShowRoundingAtEveryDepth) {
-  for (const std::size_t spatial : {1, 2, 3}) {
+  for (const auto spatial : {std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
     Dims shape(2 + spatial, -1);
     shape[1] = 3;
     std::vector<std::string> symbols = {"N", "", "H", "W", "D"};
