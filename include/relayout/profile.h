@@ -128,7 +128,7 @@ struct Profile {
   std::vector<StepInfo> timed_steps;  ///< what TracedRun's entries are of; empty when nothing was traced
   std::vector<TracedRun> traced;
   int64_t untraced_steps = 0;       ///< steps of measured runs that `traced` leaves out
-  std::optional<MachinePeak> peak;  ///< what reports hold the rows against, where somebody knows it
+  std::optional<MachinePeak> peak;  ///< what reports hold the rows against, where it is known
 };
 
 /// Whether threads waited for processors that others used: the processor time is less than nine tenths of what the steps' threads

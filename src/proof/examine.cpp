@@ -260,7 +260,8 @@ void measure_number(const Node& a, const Node& b, std::string_view name, Unexpla
   if (!is_number(in_a) && !is_number(in_b)) return;
   entry.values = 1;
   entry.largest = 1;
-  if (in_a == nullptr || in_b == nullptr || !in_a->has_f() || !in_b->has_f()) return;
+  if (in_a == nullptr || in_b == nullptr || !std::isfinite(in_a->f()) || !std::isfinite(in_b->f())) return;
+  if (!in_a->has_f() || !in_b->has_f()) return;
   const double right = in_a->f(), difference = std::abs(in_b->f() - right);
   entry.largest = right != 0 ? difference / std::abs(right) : difference;
 }

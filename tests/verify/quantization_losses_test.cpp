@@ -37,6 +37,15 @@ void zero_point(Network& n, const std::string& name, onnx::TensorProto::DataType
   zero.set_raw_data(std::string(1, type == onnx::TensorProto::UINT8 ? '\x80' : '\0'));
 }
 
+/// Puts a QuantizeLinear and a DequantizeLinear behind a value; returns what they make.
+std::string rounded_to_uint8(Network& n, const std::string& name, float scale) {
+  n.floats(name + ".scale", {}, {scale});
+  zero_point(n, name + ".zero", onnx::TensorProto::UINT8);
+  n.node("QuantizeLinear", {name, name + ".scale", name + ".zero"}, {name + ".q"});
+  n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
+  return name + ".d";
+}
+
 /// MatMul, Relu, MatMul. Quantized: both weights as int8, each value through a QuantizeLinear and a DequantizeLinear of its scale.
 Network net(bool quantized, const std::vector<float>& scales = {0.06F, 0.05F}) {
   Network n(5);
@@ -61,14 +70,7 @@ Network net(bool quantized, const std::vector<float>& scales = {0.06F, 0.05F}) {
     n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
     return name + ".d";
   };
-  const auto rounded = [&](const std::string& name, float scale) {
-    if (!quantized) return name;
-    n.floats(name + ".scale", {}, {scale});
-    zero_point(n, name + ".zero", onnx::TensorProto::UINT8);
-    n.node("QuantizeLinear", {name, name + ".scale", name + ".zero"}, {name + ".q"});
-    n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
-    return name + ".d";
-  };
+  const auto rounded = [&](const std::string& name, float scale) { return quantized ? rounded_to_uint8(n, name, scale) : name; };
   const std::string x = rounded("x", scales[0]), first = weight("v", 16, 12);
   n.node("MatMul", {x, first}, {"h"});
   n.node("Relu", {"h"}, {"r"});
@@ -150,14 +152,7 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOther
   const auto gated = [](bool quantized, const std::string& gate) {
     Network n(5);
     n.input("x", {"4", "16"}).output("y", {"4", "16"});
-    const auto rounded = [&](const std::string& name, float scale) {
-      if (!quantized) return name;
-      n.floats(name + ".scale", {}, {scale});
-      zero_point(n, name + ".zero", onnx::TensorProto::UINT8);
-      n.node("QuantizeLinear", {name, name + ".scale", name + ".zero"}, {name + ".q"});
-      n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
-      return name + ".d";
-    };
+    const auto rounded = [&](const std::string& name, float scale) { return quantized ? rounded_to_uint8(n, name, scale) : name; };
     const std::string x = rounded("x", 0.06F);
     n.node(gate, {x}, {"h"});
     n.node("Mul", {x, rounded("h", 0.03F)}, {"y"});

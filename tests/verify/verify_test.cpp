@@ -275,6 +275,7 @@ TEST(Verify, AnAttributeWhoseNumberNoSampleReachesIsInconclusive) {
   EXPECT_EQ(unfelt.outcome, Outcome::inconclusive) << summary(unfelt);
   EXPECT_THAT(unfelt.reason, AllOf(HasSubstr("'alpha'"), HasSubstr("no sample reaches that")));
   EXPECT_EQ(verified(make("ThresholdedRelu", "alpha=1000000.0"), make("ThresholdedRelu", "alpha=1000001.0")).outcome, Outcome::different);
+  EXPECT_EQ(verified(make("LeakyRelu", "alpha=0.01"), make("LeakyRelu", "alpha=nan.")).outcome, Outcome::inconclusive);
   // As other tools print it.
   EXPECT_EQ(verified(make("LeakyRelu", "alpha=0.01"), make("LeakyRelu", "alpha=0.010000001")).outcome, Outcome::same);
   // No number: where the last dims are one, an axis counted from the end is the same.

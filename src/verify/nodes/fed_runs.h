@@ -75,7 +75,7 @@ class FedRuns {
 
   void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
   void compare(Layer& layer, const Datum& datum);
-  /// Whether b's value is a's in the same order under other dims: what fuses flattens in front of products and takes the name along.
+  /// Whether b's value is a's in the same order under other dims: tools that fuse flatten in front of products and keep the name.
   [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
   /// a's value of a layer, as a side holds it.
   [[nodiscard]] Datum reference_of(const Layer& layer, const Datum& made) const;
