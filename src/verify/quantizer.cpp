@@ -134,7 +134,7 @@ std::map<std::string, Range> ranges_of_inputs(const Graph& graph) {
           const Range range = quantizer->range();
           Range& all = out.emplace(input->name(), range).first->second;
           all = {std::max(all.lowest, range.lowest), std::min(all.highest, range.highest)};
-        } else if (traits_of(*use.node).moves_input(use.index) && use.node->output(0) != nullptr) {
+        } else if (traits_of(*use.node).moves_input(static_cast<std::size_t>(use.index)) && use.node->output(0) != nullptr) {
           open.push_back(use.node->output(0));
         }
       }
