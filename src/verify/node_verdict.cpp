@@ -17,6 +17,7 @@
 #include "verify/candidate.h"
 #include "verify/compare.h"
 #include "verify/inputs/port.h"
+#include "verify/nodes/feeding.h"
 #include "verify/nodes/nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
@@ -63,6 +64,18 @@ bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof) {
   const Unexplained& entry = proof.unexplained[check.entry];
   return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
          entry.largest > rules::kRoundedConstant;
+}
+
+std::string unreached(const UnexplainedCheck& check, const ProofResult& proof) {
+  return "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
+         ", and no sample reaches that (--samples N makes more, --input gives your own)";
+}
+
+/// An operator (an added, a removed or another one) whose nodes make the same bits over all samples.
+bool is_unreached(const UnexplainedCheck& check, const ProofResult& proof) {
+  const Unexplained& entry = proof.unexplained[check.entry];
+  return check.outcome == Outcome::same && !check.felt && !check.acquitted && !(check.alone && is_constant(entry)) &&
+         entry.largest <= rules::kRoundedConstant;
 }
 
 }  // namespace
@@ -166,8 +179,25 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
       check = *found;
     } else if (!check.felt && result.outcome == Outcome::same) {
       result.outcome = Outcome::inconclusive;
-      result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
-                      ", and no sample reaches that (--samples N makes more, --input gives your own)";
+      result.reason = unreached(check, proof);
+    }
+  }
+}
+
+void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  if (!result.proof) return;
+  const ProofResult& proof = *result.proof;
+  for (const Feeding feeding : {Feeding::near, Feeding::far}) {
+    const auto is_wanted = [&](const UnexplainedCheck& check) { return is_unreached(check, proof); };
+    if (result.outcome != Outcome::same || std::ranges::none_of(result.checks, is_wanted)) return;
+    std::vector<UnexplainedCheck> checks;
+    check_unexplained(checks, compare_nodes(pair, reference, 0, &proof, feeding), proof);
+    for (const UnexplainedCheck& check : result.checks) {
+      const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
+      if (!is_wanted(check) || found == checks.end() || found->outcome != Outcome::different) continue;
+      result.outcome = Outcome::inconclusive;
+      result.reason = unreached(*found, proof);
+      return;
     }
   }
 }

@@ -388,7 +388,10 @@ void execute(Pair& pair, VerifyResult& result) {
     name_wrong_nodes(pair, reference, candidate, result);
   } else {
     const bool vouched = judge_unexplained(pair, reference, result);
-    if (!pair.options->outputs_only) judge_hidden(pair, reference, result);
+    if (!pair.options->outputs_only) {
+      judge_hidden(pair, reference, result);
+      judge_unreached(pair, reference, result);
+    }
     doubt_ill_conditioned(vouched || pair.proved, result);
     if (vouched) trust_nodes(reference, result);
     const bool may_fuse_masks = !pair.proved && inputs.makes_padding();

@@ -282,6 +282,46 @@ TEST(Verify, AnAttributeWhoseNumberNoSampleReachesIsInconclusive) {
   EXPECT_EQ(verified(make("Softmax", "axis=1"), make("Softmax", "axis=-1")).outcome, Outcome::same);
 }
 
+/// Features of a Gemm, shifted, and bent by one operator.
+Network bent(float shift, double scale, const std::string& op_type, const std::vector<std::string>& bounds = {}) {
+  Network n(9);
+  n.input("x", {"N", "6"}).output("y", {"N", "16"});
+  n.normal("w", {6, 16}, scale).floats("shift", {}, {shift}).floats("zero", {}, {0}).floats("six", {}, {6});
+  n.node("MatMul", {"x", "w"}, {"g"}), n.node("Add", {"g", "shift"}, {"f"});
+  std::vector<std::string> inputs{"f"};
+  inputs.insert(inputs.end(), bounds.begin(), bounds.end());
+  n.node(op_type, inputs, {"y"});
+  return n;
+}
+
+TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
+  const auto outcome = [](const Network& a, const Network& b) { return verified(a, b).outcome; };
+  const VerifyResult unreached = verified(bent(1e6F, 1, "Relu"), bent(1e6F, 1, "Identity"));
+  EXPECT_EQ(unreached.outcome, Outcome::inconclusive) << summary(unreached);
+  EXPECT_THAT(unreached.reason, AllOf(HasSubstr("(Relu) is gone"), HasSubstr("no sample reaches that")));
+  EXPECT_EQ(outcome(bent(1e6F, 1, "LeakyRelu"), bent(1e6F, 1, "Relu")), Outcome::inconclusive);
+  EXPECT_EQ(outcome(bent(1e3F, 1e-3, "Softplus"), bent(1e3F, 1e-3, "Relu")), Outcome::inconclusive);
+  EXPECT_EQ(outcome(bent(3, 1e-6, "Clip", {"zero", "six"}), bent(3, 1e-6, "Clip", {"zero"})), Outcome::inconclusive);
+  EXPECT_EQ(outcome(bent(3, 1e-6, "Clip", {"zero", "six"}), bent(3, 1e-6, "Identity")), Outcome::inconclusive);
+  EXPECT_EQ(outcome(bent(0, 1, "Relu"), bent(0, 1, "Identity")), Outcome::different);
+}
+
+TEST(Verify, AnOperatorThatNothingReachesIsTheSame) {
+  // Behind a Sigmoid and behind a Relu nothing is below zero.
+  const auto make = [](const std::string& in_front, const std::string& op_type) {
+    Network n(9);
+    n.input("x", {"N", "6"}).output("y", {"N", "16"}).normal("w", {6, 16}, 1);
+    n.node("MatMul", {"x", "w"}, {"g"}), n.node(in_front, {"g"}, {"s"}), n.node(op_type, {"s"}, {"y"});
+    return n;
+  };
+  for (const std::string in_front : {"Sigmoid", "Relu", "Softplus", "Abs", "Softmax"}) {
+    for (const std::string op_type : {"Relu", "Abs"}) {
+      const VerifyResult result = verified(make(in_front, op_type), make(in_front, "Identity"));
+      EXPECT_EQ(result.outcome, Outcome::same) << in_front << ' ' << op_type << summary(result);
+    }
+  }
+}
+
 TEST(Verify, ACompleteProofNeedsOneSample) {
   Network folded = classifier(1);
   fold_batch_norm(folded, "n1.y");

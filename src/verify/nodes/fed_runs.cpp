@@ -56,6 +56,32 @@ const Node* quantizer_of(const Layer& layer) {
   return nullptr;
 }
 
+/// Edits the elements of a floating-point tensor, in order; leaves any other datum as it is.
+template <typename Edit>
+void edit(const Datum& datum, const Edit& edit_element) {
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
+  const Tensor& tensor = datum.tensor;
+  if (!tensor.is_contiguous()) return;
+  std::vector<double> values(static_cast<std::size_t>(tensor.element_count()));
+  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  for (std::size_t i = 0; i < values.size(); ++i) edit_element(i, values[i]);
+  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+}
+
+/// Whether a linear operator makes a value, scaled and shifted by constants at most: any number may come out of it.
+bool is_made_by_linear(const Value& made) {
+  constexpr int kMostNodes = 8;
+  const Value* value = &made;
+  for (int step = 0; step < kMostNodes && value != nullptr && value->producer() != nullptr; ++step) {
+    const Node& node = *value->producer();
+    if (has_trait(node, Trait::multiplies)) return true;
+    const auto varies = [](const Value* input) { return input != nullptr && !input->is_stored_constant(); };
+    if (!has_trait(node, Trait::affine) || std::ranges::count_if(node.inputs(), varies) != 1) return false;
+    value = *std::ranges::find_if(node.inputs(), varies);
+  }
+  return false;
+}
+
 /// A copy of a tensor; rounding moves it by the least bound of its type at least.
 DeciderOperand rounded_operand(const Datum& datum) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor) return {};
@@ -97,7 +123,10 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
   const auto session = task_->open(side, std::move(options));
   // Values are written over in place, and some are views of the inputs.
   Inputs copies = task_->inputs();
-  for (auto& [name, datum] : copies) datum = copy_of(datum);
+  for (auto& [name, datum] : copies) {
+    datum = copy_of(datum);
+    if (is_free(task_->feeding) && !task_->options->inputs.contains(name)) fill(name, datum);
+  }
   // What a node refuses ends the run: what came before has been seen.
   (void)session->run(copies);
 }
@@ -141,15 +170,25 @@ void FedRuns::move(const Value& value, const Datum& datum, int draw) const {
 
 void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& reference) const {
   if (&datum != &reference) overwrite(datum, reference);
-  if (!task_->shaken || datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
-  const Tensor& tensor = datum.tensor;
-  if (!tensor.is_contiguous()) return;
-  const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
-  const double deviation = rules::kShake * layer.yardstick.sigma();
-  std::vector<double> values(static_cast<std::size_t>(tensor.element_count()));
-  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] += deviation * random.normal(i);
-  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  if (task_->feeding == Feeding::shaken) {
+    const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
+    const double deviation = rules::kShake * layer.yardstick.sigma();
+    edit(datum, [&](std::size_t i, double& value) { value += deviation * random.normal(i); });
+  } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
+    fill(layer.a->name(), datum);
+  }
+}
+
+void FedRuns::fill(const std::string& name, const Datum& datum) const {
+  const RandomStream random(task_->options->seed, "free " + name, 0);
+  const bool narrow = is_narrow(type_of(datum));
+  const auto [lowest, highest] = task_->feeding == Feeding::near ? rules::kNearPowers
+                                 : narrow                        ? rules::kFarPowersNarrow
+                                                                 : rules::kFarPowers;
+  edit(datum, [&](std::size_t i, double& value) {
+    const double magnitude = std::exp2(lowest + (highest - lowest) * random.uniform(2 * i));
+    value = (random.bits(2 * i + 1) & 1U) != 0 ? magnitude : -magnitude;
+  });
 }
 
 void FedRuns::measure_floors(int first_draw, int count) {

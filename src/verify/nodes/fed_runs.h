@@ -10,6 +10,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/nodes/feeding.h"
 #include "verify/nodes/layers.h"
 #include "verify/session.h"
 #include "verify/spill.h"
@@ -27,9 +28,7 @@ struct LayerTask {
   std::function<void()> progress;  ///< called before each run, if set
   std::function<Inputs()> inputs;
   int sample = 0;
-  /// Feeds every node values that lie a little beside a's, the same for both models: constants that a's values of zero keep from being
-  /// felt are felt then.
-  bool shaken = false;
+  Feeding feeding = Feeding::exact;
 };
 
 /// Operands of quantizers: what they round, by how much rounding alone may move that, and their scales.
@@ -85,6 +84,8 @@ class FedRuns {
   void move(const Value& value, const Datum& datum, int draw) const;
   /// What quantizers of one side round, each fed a's values; and once more in draws, that far may rounding move it.
   [[nodiscard]] Rounded capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const;
+  /// Random numbers of the magnitudes that the feeding says in the place of a floating-point tensor's elements.
+  void fill(const std::string& name, const Datum& datum) const;
   /// Puts the value that readers of a layer are fed in the place of `datum`.
   void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
 

@@ -25,6 +25,7 @@
 #include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/nodes/fed_runs.h"
+#include "verify/nodes/feeding.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/suspects.h"
 #include "verify/rules.h"
@@ -325,7 +326,7 @@ void widen_through_contraction(Layer& layer, Layers& layers) {
 
 }  // namespace
 
-std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects, bool by_depth) {
+std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects) {
   Layers layers(task.a->model->graph(), task.b->model->graph());
   FedRuns runs(task, layers);
   runs.capture();
@@ -339,7 +340,8 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   look_closer(runs, layers);
   confirm(runs, layers);
   const auto differs = [](const Layer& layer) { return layer.differs(); };
-  if (by_depth || (!task.shaken && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);
+  const bool by_depth = task.feeding == Feeding::by_depth;
+  if (by_depth || (task.feeding == Feeding::exact && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);
   const std::vector<bool> right_downstream = with_right_readers(layers, Reach::all);
   const std::vector<bool> right_readers = with_right_readers(layers, Reach::up_to_fed);
   std::vector<LayerResult> results;

@@ -13,8 +13,8 @@ namespace relayout {
 /// one. The yardstick of a node is its local floor: how far its value moves when the constants between the paired values of a move by
 /// one ULP, and the values between them that have no partner, too.
 /// In the order of b's nodes; what has no partner is not listed. `suspects`, if any, names the unexplained differences that each node's
-/// region holds (LayerResult::unexplained); `by_depth`: also the errors of b on its own values.
-[[nodiscard]] std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects, bool by_depth);
+/// region holds (LayerResult::unexplained).
+[[nodiscard]] std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects);
 
 /// The same for one model in another mode, without a judgement of who is right: every node's distance and floor. Values inside a fused
 /// step of that mode are not seen; the floor of the step is that of all its nodes, and never below the floor in front of a saturating end.

@@ -19,6 +19,7 @@
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/nodes/fed_runs.h"
+#include "verify/nodes/feeding.h"
 #include "verify/nodes/layer_comparison.h"
 #include "verify/nodes/quantization_losses.h"
 #include "verify/nodes/suspects.h"
@@ -79,8 +80,8 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
   const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
   LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
   task.grain = pair.grain;
-  task.shaken = feeding == Feeding::shaken;
-  auto layers = compare_layers(task, suspects ? &*suspects : nullptr, feeding == Feeding::by_depth);
+  task.feeding = feeding;
+  auto layers = compare_layers(task, suspects ? &*suspects : nullptr);
   for (LayerResult& layer : layers) {
     if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
   }

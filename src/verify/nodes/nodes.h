@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "relayout/verify.h"
+#include "verify/nodes/feeding.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 
 namespace relayout {
 
-/// How nodes are fed: the original's values as they are; the same, and once more running on values of their own, for errors by depth;
-/// or values that lie a little beside.
-enum class Feeding { exact, by_depth, shaken };
 /// The models compared node by node over one sample.
 [[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
                                                      const ProofResult* proof, Feeding feeding);

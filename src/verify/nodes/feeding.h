@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+namespace relayout {
+
+/// What the nodes of two models are fed while they are compared one by one; both models the same.
+enum class Feeding : uint8_t {
+  exact,     ///< the original's values
+  by_depth,  ///< the same, and once more b's own values, for errors by depth
+  shaken,    ///< values a little beside the original's: constants that values of zero keep from being felt are felt then
+  /// In the place of inputs and of what linear operators make, numbers of either sign near one (rules::kNearPowers), or of all magnitudes
+  /// (rules::kFarPowers); everywhere else what the original makes of those. Branches that the samples do not reach are taken then.
+  near,
+  far,
+};
+
+/// Whether the original's values give way to others that do not follow from the inputs.
+[[nodiscard]] constexpr bool is_free(Feeding feeding) noexcept {
+  return feeding == Feeding::near || feeding == Feeding::far;
+}
+
+}  // namespace relayout
