@@ -52,6 +52,9 @@ enum class Reason : uint8_t {
   fragile,           ///< 16 bits lose too much here; the detail says what
   type_not_allowed,  ///< by the operator at this opset
   type_unknown,      ///< what the operator does with the type is not known
+  shared_types,      ///< with the graphs inside
+  no_gain,           ///< all around it stays in 32 bits
+  no_source_type,    ///< the model has nothing of the type that is to change
   count_,            ///< number of reasons
 };
 

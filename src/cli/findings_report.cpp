@@ -25,6 +25,7 @@ struct Group {
   /// Could not be done. Of fragile nodes and of types that an operator does not take, the detail says what most want to know.
   std::map<std::pair<Reason, std::string>, std::vector<const Finding*>> skipped;
   std::map<Reason, int64_t> settled;  ///< is fine as it is
+  std::string other_types;            ///< what a change of precision says of the model as a whole
   int64_t done_count = 0, all = 0;
 };
 
@@ -32,6 +33,10 @@ Group group_of(const Findings& findings, std::string_view pass) {
   Group group;
   for (const Finding& finding : findings) {
     if (finding.pass != pass) continue;
+    if (finding.reason == Reason::no_source_type) {
+      group.other_types = finding.detail;
+      continue;
+    }
     ++group.all;
     if (finding.verdict == Verdict::done) {
       ++group.done[finding.op_type];
@@ -101,6 +106,7 @@ std::string precision_text(const Group& group, const PassReport& report) {
   out += std::string(report.will ? " would be" : weights == 1 ? " is" : " are") + " in " + report.precision;
   if (made > 0) out += ", " + counted(made, "Cast") + " made";
   if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
+  if (!group.other_types.empty()) out += "; " + group.other_types;
   // The way back knows what 16 bits kept.
   if (report.precision == "fp32" && weights > 0) out += "; bits that 16-bit types dropped stay 0";
   return out;
@@ -117,7 +123,7 @@ std::string done_text(std::string_view pass, const Group& group, const PassRepor
 }
 
 std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
-  if (group.all == 0 && pass == kPrecisionPass) return "nothing to change";
+  if (group.all == 0 && pass == kPrecisionPass) return group.other_types.empty() ? "no node computes in f32" : group.other_types;
   if (group.all == 0 && pass == kExportPass) return "no input or output is an image in front of a convolution or behind one";
   if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
   return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
@@ -164,7 +170,9 @@ void add_losses(TextTable& table, const Findings& findings, const ReportStyle& s
 void add_way_to_newer_opset(TextTable& table, const Group& group, const PassReport& report) {
   int64_t kept = 0;
   for (const auto& [why, skipped] : group.skipped) kept += why.first == Reason::type_not_allowed ? std::ssize(skipped) : 0;
-  if (kept == 0 || 2 * kept < nodes_of(group)) return;
+  const auto idle = group.skipped.find({Reason::no_gain, ""});
+  const int64_t concerned = nodes_of(group) - (idle != group.skipped.end() ? std::ssize(idle->second) : 0);
+  if (kept == 0 || 2 * kept < concerned) return;
   table.line("      Most operators take " + report.precision +
              " from a later opset on: upgrade the model first, with onnx.version_converter.convert_version");
 }

@@ -16,6 +16,7 @@
 #include <list>
 #include <map>
 #include <ranges>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +57,7 @@ class PrecisionPass {
   void run() {
     report();
     collect();
+    report_types();
     for (Value* const value : retyped_) retype(*value);
     for (Value* const value : values_) connect(*value);
     for (Value* const value : values_) finish_output(*value);
@@ -93,6 +95,27 @@ class PrecisionPass {
     if (!plan_.is_retyped(value)) return;
     const Rounding* const rounding = plan_.rounding(value);
     say("weight", value.name(), rounding != nullptr ? rounding_text(*rounding, plan_.target()) : std::string());
+  }
+
+  /// What the request does not concern: 16-bit values of the other type, or all of them.
+  void report_types() {
+    std::set<DataType> kept;
+    bool has_source = false;
+    for (const Value* const value : values_) {
+      const DataType type = states_.at(value).before;
+      has_source = has_source || is_convertible(type);
+      if (type == DataType::float16 || type == DataType::bfloat16) kept.insert(type);
+    }
+    const bool narrows = plan_.target() != DataType::float32;
+    const bool is_there = kept.erase(plan_.target()) > 0;
+    if (has_source && (!narrows || kept.empty())) return;
+    std::string detail = has_source ? "" : narrows ? "nothing is in f32" : "nothing is in f16 or bf16";
+    const auto add = [&](const std::string& part) { detail += (detail.empty() ? "" : "; ") + part; };
+    if (!has_source && is_there) add("the model is in " + std::string(name_of(plan_.target())) + " already");
+    for (const DataType type : kept) add("what is in " + std::string(name_of(type)) + " stays so (--precision fp32 first)");
+    Finding finding{std::string(context_.pass), "model", main_.message()->name(), Verdict::not_applicable, Reason::no_source_type};
+    finding.detail = std::move(detail);
+    context_.findings.push_back(std::move(finding));
   }
 
   /// All values with their plan, before anything moves.

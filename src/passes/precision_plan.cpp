@@ -223,12 +223,30 @@ bool PrecisionPlan::carries_on(const Node& node) const {
   return any;
 }
 
+/// Rows of a table by ids that come in, or a filling of dims that do: the numbers are constants, which of them is not known.
+bool PrecisionPlan::depends_on_run(const Node& node) const {
+  return std::ranges::any_of(node.inputs(), [&](const Value* value) {
+    return value != nullptr && !value->is_stored_constant() && (!constants_.contains(value) || chosen_.contains(value));
+  });
+}
+
+void PrecisionPlan::note_constants(const Node& node) {
+  const bool is_chosen = depends_on_run(node);
+  for (const Value* output : node.outputs()) {
+    if (output == nullptr) continue;
+    constants_.insert(output);
+    if (is_chosen) chosen_.insert(output);
+  }
+}
+
 void PrecisionPlan::decide(Node& node) {
   const auto is_source_value = [&](const Value* value) { return value != nullptr && is_source(before(*value)); };
   if (!std::ranges::any_of(node.inputs(), is_source_value)) return;
   if (node.is("Cast") || node.is("Shape") || node.is("Size")) return;
-  // Their types are a contract with the graphs inside.
-  if (!node.subgraphs().empty()) return;
+  if (!node.subgraphs().empty()) {
+    nodes_.emplace_back(&node, Skip{Reason::shared_types});
+    return;
+  }
   std::optional<Skip> skip;
   const uint64_t variables = changeable(node, skip);
   if (variables == 0) {
@@ -243,10 +261,8 @@ void PrecisionPlan::decide(Node& node) {
     nodes_.emplace_back(&node, Skip{Reason::excluded});
   } else if (std::ranges::any_of(node.outputs(), is_shared_output)) {
     nodes_.emplace_back(&node, Skip{Reason::conv_output_captured});
-  } else if (std::ranges::all_of(node.inputs(), is_fixed)) {
-    for (const Value* output : node.outputs()) {
-      if (output != nullptr) constants_.insert(output);
-    }
+  } else if (std::ranges::all_of(node.inputs(), is_fixed) && !(has_trait(node, Trait::multiplies) && depends_on_run(node))) {
+    note_constants(node);
     if (auto harm = narrows() ? harm_of_magnitudes(node, variables) : std::nullopt) {
       nodes_.emplace_back(&node, std::move(harm));
     } else {
@@ -258,7 +274,9 @@ void PrecisionPlan::decide(Node& node) {
     nodes_.emplace_back(&node, std::move(harm));
   } else if (auto large = narrows() ? harm_of_magnitudes(node, variables) : std::nullopt) {
     nodes_.emplace_back(&node, std::move(large));
-  } else if ((!narrows() || !carries_on(node)) && context_.may_rewrite()) {
+  } else if (narrows() && carries_on(node)) {
+    nodes_.emplace_back(&node, Skip{Reason::no_gain});
+  } else if (context_.may_rewrite()) {
     changed_.emplace(&node, variables);
     nodes_.emplace_back(&node, std::nullopt);
     ++context_.rewrites;
@@ -284,6 +302,8 @@ void PrecisionPlan::settle_constants() {
     if (!narrows() || std::ranges::all_of(node->outputs(), goes)) {
       changed_.emplace(node, variables);
       nodes_.emplace_back(node, std::nullopt);
+    } else if (depends_on_run(*node)) {
+      nodes_.emplace_back(node, Skip{Reason::no_gain});
     }
   }
 }

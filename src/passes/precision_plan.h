@@ -26,7 +26,7 @@ namespace relayout {
 /// float32), so that what must be equal stays equal. When narrowing, a node keeps its type where it is fragile (see fragile.h), where its
 /// operator does not take the target, where a constant would leave the target's range or vanish, also one that arrives through other nodes
 /// as those of masks do, and where it only carries on between nodes that keep theirs: a Cast would buy nothing. Constants follow their
-/// readers.
+/// readers, and so do rows of constants that ids pick, up to the first product.
 class PrecisionPlan {
  public:
   PrecisionPlan(Graph& graph, PassContext& context);
@@ -48,6 +48,8 @@ class PrecisionPlan {
  private:
   /// Changes the node, keeps it, or leaves it until its readers are known.
   void decide(Node& node);
+  [[nodiscard]] bool depends_on_run(const Node& node) const;
+  void note_constants(const Node& node);
   void settle_constants();
   void settle_leaves(Graph& graph);
   [[nodiscard]] bool is_source(DataType type) const;
@@ -72,7 +74,8 @@ class PrecisionPlan {
   Magnitudes magnitudes_;
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;
-  std::unordered_set<const Value*> constants_;  ///< made of constants alone by nodes
+  std::unordered_set<const Value*> constants_;  ///< whose numbers come from constants alone, through nodes
+  std::unordered_set<const Value*> chosen_;     ///< of these, where operands of other types decide which numbers
   std::vector<std::pair<Node*, uint64_t>> waiting_;
   std::unordered_map<const Value*, Rounding> roundings_;
   std::unordered_map<const Value*, std::optional<Rounding>> scanned_;

@@ -117,6 +117,14 @@ TEST_F(Precision, BackAndForth) {
   EXPECT_EQ(same.code, 0) << same.out << same.err;
 }
 
+TEST_F(Precision, AModelWithoutTheTypeSaysWhatItIsIn) {
+  write_file(folder_ / "f16.onnx", TextModel("g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }").bytes());
+  const ProcessResult brain = run({"convert", "f16.onnx", "-o", "brain.onnx", "--precision", "bf16"});
+  EXPECT_THAT(brain.out, HasSubstr("nothing is in f32; what is in f16 stays so (--precision fp32 first)"));
+  EXPECT_THAT(brain.out, HasSubstr("Next: relayout verify f16.onnx brain.onnx"));
+  EXPECT_THAT(run({"convert", "f16.onnx", "-o", "same.onnx", "--precision", "fp16"}).out, HasSubstr("the model is in f16 already"));
+}
+
 TEST_F(Precision, Usage) {
   expect_refusal(run({"convert", "net.onnx", "--io-precision"}), 2, "--precision");
   expect_refusal(run({"convert", "net.onnx", "--precision", "fp16", "--io-precision", "--verify"}), 2, "--io-precision");

@@ -106,6 +106,48 @@ TEST(Precision, EachWeightIsRoundedOnceToNearestEven) {
   EXPECT_EQ(result.initializer("W"), expected);
 }
 
+TEST(Precision, WhatIdsPickFollowsTheProductsThatReadIt) {
+  const PassResult result = expect_precision(
+      "g (int64[2,4] ids) => (float[2,4,8] y) <float[32,8] E, float[8,8] W, float[8] B> { e = Gather (E, ids)  a = Add (e, B)  m = MatMul "
+      "(a, W)  y = Relu (m) }",
+      to(DataType::float16));
+  EXPECT_EQ(type_of(result, "E"), DataType::float16);
+  EXPECT_EQ(type_of(result, "W"), DataType::float16);
+  EXPECT_EQ(targets(result), "y.f16>y");
+}
+
+TEST(Precision, StatesOfDimsThatComeInFollowTheRecurrentOperator) {
+  const PassResult result = expect_precision(
+      "g (int64[5,2] ids, int64[3] dims) => (float[5,1,2,6] y) <float[32,8] E, float[1,24,8] W, float[1,24,6] R, float zero = {0}> { x = "
+      "Gather (E, ids)  h = Expand (zero, dims)  y, last, cell = LSTM <hidden_size = 6> (x, W, R, , , h, h) }",
+      to(DataType::float16));
+  EXPECT_EQ(type_of(result, "W"), DataType::float16);
+  EXPECT_EQ(targets(result), "y.f16>y");
+}
+
+TEST(Precision, EveryNodeThatStaysHasAReason) {
+  const PassResult result =
+      run({kPrecision}, "g (float[2,8] x) => (float[2,8] y) { e = Exp (x)  r = Relu (e)  y = Neg (r) }", to(DataType::float16));
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::fragile, Reason::no_gain, Reason::no_gain));
+  const PassResult picked =
+      run({kPrecision}, "g (int64[2] ids) => (float[2,8] y) <float[4,8] E> { y = Gather (E, ids) }", to(DataType::float16));
+  EXPECT_THAT(picked.reasons(), ElementsAre(Reason::no_gain));
+  const PassResult nested = run({kPrecision},
+                                "g (int64 n, bool c, float[2] x) => (float[2] y) { y = Loop (n, c, x) <body = b (int64 i, bool k, "
+                                "float[2] s) => (bool l, float[2] t) { l = Identity (k)  t = Identity (s) }> }",
+                                to(DataType::float16));
+  EXPECT_THAT(nested.reasons(), Contains(Reason::shared_types));
+}
+
+TEST(Precision, WhatIsNotInTheTypeThatChangesIsSaid) {
+  const std::string half = "g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }";
+  const auto detail = [](const PassResult& result) { return result.findings.size() == 1 ? result.findings[0].detail : "?"; };
+  EXPECT_EQ(detail(run({kPrecision}, half, to(DataType::float16))), "nothing is in f32; the model is in f16 already");
+  EXPECT_EQ(detail(run({kPrecision}, half, to(DataType::bfloat16))), "nothing is in f32; what is in f16 stays so (--precision fp32 first)");
+  EXPECT_EQ(detail(run({kPrecision}, "g (float[2,8] x) => (float[2,8] y) { y = Relu (x) }", to(DataType::float32))),
+            "nothing is in f16 or bf16");
+}
+
 TEST(Precision, InterfaceFollowsOnRequest) {
   const PassResult result = expect_precision(kHead + kNet, to(DataType::float16, true));
   EXPECT_EQ(type_of(result, "x"), DataType::float16);
@@ -208,7 +250,7 @@ TEST(Precision, StatisticsOfANormalizationStayBesideItsImages) {
 TEST(Precision, TypesThatAnOperatorDoesNotTakeAtThisOpset) {
   const PassResult result = run({kPrecision}, kHead + kNet, to(DataType::bfloat16));
   EXPECT_TRUE(result.bytes == TextModel(kHead + kNet).bytes());
-  EXPECT_THAT(result.reasons(), ElementsAre(Reason::type_not_allowed));
+  EXPECT_THAT(result.reasons(), ElementsAre(Reason::type_not_allowed, Reason::no_gain));
   EXPECT_THAT(result.details(), HasSubstr("Conv takes bf16 from opset 22 on"));
   const TextModel newer(kHead + kNet, R"(<ir_version: 10, opset_import: ["" : 22]>)");
   EXPECT_EQ(type_of(expect_precision(newer, to(DataType::bfloat16)), "W"), DataType::bfloat16);
