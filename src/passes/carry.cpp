@@ -308,7 +308,7 @@ bool may_carry(const Node& node) {
 Reason reason_between(const Node& node) {
   if (!node.domain().empty()) return Reason::unknown_op_between;
   if (has_trait(node, Trait::permutes)) return Reason::channel_axis_moved;
-  if (has_trait(node, Trait::quantized)) return Reason::quantized;
+  if (has_trait(node, Trait::quantized) || has_trait(node, Trait::quantizes)) return Reason::quantized;
   if (node.is("Pad")) return Reason::pads_with_shift;
   if (node.is("Dropout")) return Reason::training_mode;
   if (node.is("Concat")) return Reason::concat_branch;

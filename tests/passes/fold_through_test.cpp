@@ -31,7 +31,7 @@ const std::vector<FoldCase> kCases = {
     {"F48aQuantizedBetween",
      conv("q = QuantizeLinear (c, r, o)  d = DequantizeLinear (q, r, o)  y = " + kBn, "float[2,4,3,4] y",
           "float r = {0.25}, uint8 o = {128}"),
-     0, Reason::nonlinear_between},
+     0, Reason::quantized},
     {"F48bConvInteger",
      "g (uint8[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, " + parameters(4) +
          "> { c = ConvInteger (x, W)  d = Cast <to = 1> (c)  y = BatchNormalization (d, s, b, m, var) }",
