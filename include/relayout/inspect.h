@@ -32,10 +32,12 @@ struct InspectResult {
   int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
   std::map<std::string, int64_t> domains;  ///< other opset imports
   int64_t nodes = 0, functions = 0;
-  /// Multiply-accumulates of convolutions and matrix products, quantized ones included, where shapes can be told without running.
+  /// Multiply-accumulates of convolutions, matrix products and recurrent operators, quantized ones included, where shapes can be told
+  /// without running.
   std::optional<int64_t> macs;
-  std::vector<std::string> assumed;          ///< free dims and the sizes that `macs` is for: "N = 1"
-  std::map<std::string, int64_t> op_counts;  ///< subgraphs and functions included
+  std::map<std::string, int64_t> ops_without_macs;  ///< operators that add up products, too, and are not in `macs`
+  std::vector<std::string> assumed;                 ///< free dims and the sizes that `macs` is for: "N = 1"
+  std::map<std::string, int64_t> op_counts;         ///< subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
   Findings findings;                     ///< what convert would do, by its own matchers

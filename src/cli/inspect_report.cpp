@@ -53,9 +53,17 @@ std::string macs_text(const InspectResult& result) {
   return macs_text(*result.macs) + sizes;
 }
 
-std::string head(const InspectResult& result) {
+/// Runtimes import every domain that they know; those count whose operators stand in the model.
+bool is_used(const InspectResult& result, const std::string& domain) {
+  const auto first = result.op_counts.lower_bound(domain + ":");
+  return first != result.op_counts.end() && first->first.starts_with(domain + ":");
+}
+
+std::string head(const InspectResult& result, bool all) {
   std::string out = "ONNX opset " + std::to_string(result.opset) + ", IR " + std::to_string(result.ir_version);
-  for (const auto& [domain, version] : result.domains) out += ", " + escape(domain) + " " + std::to_string(version);
+  for (const auto& [domain, version] : result.domains) {
+    if (all || is_used(result, domain)) out += ", " + escape(domain) + " " + std::to_string(version);
+  }
   if (!result.producer.empty()) out += ", " + escape(result.producer);
   out += " · " + counted(result.nodes, "node");
   if (result.functions > 0) out += " · " + counted(result.functions, "function");
@@ -177,12 +185,17 @@ Json ports_json(const std::vector<PortSummary>& ports) {
 
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
   const std::string name = result.path == "-" ? "standard input" : escape(result.path);
-  std::string out = paint(name, Style::strong, style.color) + "   " + head(result) + "\n";
+  std::string out = paint(name, Style::strong, style.color) + "   " + head(result, style.verbose) + "\n";
   TextTable ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   add_ports(ports, "input", result.inputs);
   add_ports(ports, "output", result.outputs);
   out += ports.text();
   if (!result.op_counts.empty()) out += "  " + operators(result, style.verbose) + "\n";
+  if (result.macs && !result.ops_without_macs.empty()) {
+    std::string names;
+    for (const auto& [op, count] : result.ops_without_macs) names += (names.empty() ? "" : " · ") + escape(op) + " " + format_count(count);
+    out += "  " + paint("not in the number of MACs:", Style::warning, style.color) + " " + names + "\n";
+  }
   if (!result.unknown_ops.empty()) {
     out += "  " + paint("unknown, passed through untouched:", Style::warning, style.color);
     for (const std::string& op : result.unknown_ops) out += " " + escape(op);
@@ -225,6 +238,9 @@ Json inspect_json(const InspectResult& result) {
   out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
   out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
   out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs).set("assumed", result.assumed);
+  Json left_out = Json::object();
+  for (const auto& [op, count] : result.ops_without_macs) left_out.set(op, count);
+  out.set("ops_without_macs", std::move(left_out));
   out.set("inputs", ports_json(result.inputs)).set("outputs", ports_json(result.outputs));
   Json counts = Json::object();
   for (const auto& [name, count] : result.op_counts) counts.set(name, count);

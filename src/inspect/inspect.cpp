@@ -189,6 +189,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     check_sizes(options.sizes, size_names(model->graph()));
     Shapes shapes(model->graph(), options.sizes);
     result.macs = count_macs(model->graph(), shapes);
+    result.ops_without_macs = operators_without_macs(model->graph(), shapes);
     result.assumed = shapes.assumed();
   }
   if (options.layout) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -43,6 +45,27 @@ TEST(CountMacs, QuantizedAndIntegerOperators) {
             2 * 3 * 5 * 7);
   EXPECT_EQ(macs_of("g (uint8[3,5] a, uint8[5,7] b) => (int32[] y) { y = MatMulInteger (a, b) }"), 3 * 5 * 7);
   EXPECT_EQ(macs_of("g (uint8[1,4,8,8] x, uint8[8,4,3,3] w) => (int32[] y) { y = ConvInteger (x, w) }"), 8 * 36 * 4 * 9);
+}
+
+TEST(CountMacs, RecurrentOperators) {
+  // gates · hidden · (input + hidden) for each of 5 steps, 2 sequences and every direction.
+  EXPECT_EQ(macs_of("g (float[5,2,8] x, float[1,24,8] w, float[1,24,6] r) => (float[] y) { y = LSTM <hidden_size = 6> (x, w, r) }"),
+            5 * 2 * 4 * 6 * (8 + 6));
+  EXPECT_EQ(macs_of("g (float[5,2,8] x, float[2,18,8] w, float[2,18,6] r) => (float[] y) { y = GRU <hidden_size = 6, direction = "
+                    "\"bidirectional\"> (x, w, r) }"),
+            2 * 5 * 2 * 3 * 6 * (8 + 6));
+  EXPECT_EQ(
+      macs_of("g (float[2,5,8] x, float[1,6,8] w, float[1,6,6] r) => (float[] y) { y = RNN <hidden_size = 6, layout = 1> (x, w, r) }"),
+      5 * 2 * 6 * (8 + 6));
+}
+
+TEST(CountMacs, OperatorsThatAreLeftOutAreNamed) {
+  const auto model = Model::from_text(std::string(kHead) + R"(g (float[3,5] a, float[5,7] b, int64 n, bool k) => (float[] y, float[] z) {
+      c = MatMul (a, b)  e = Einsum <equation = "ij,jk->ik"> (a, b)  y = Add (c, e)
+      z = Loop (n, k, a) <body = body (int64 i, bool s, float[3,5] v) => (bool t, float[3,5] w) {
+        t = Identity (s)  q = Transpose (v)  p = MatMul (v, q)  w = MatMul (p, v) }> })");
+  Shapes shapes(model->graph());
+  EXPECT_EQ(operators_without_macs(model->graph(), shapes), (std::map<std::string, int64_t>{{"Einsum", 1}, {"Loop", 1}}));
 }
 
 TEST(CountMacs, OperatorsOfOtherDomains) {
