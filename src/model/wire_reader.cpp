@@ -66,8 +66,9 @@ int64_t Reader::length_end(int64_t end) {
   const int64_t start = position_;
   const uint64_t value = varint(end);
   if (value > static_cast<uint64_t>(end - position_)) {
-    const std::string where = end == file_->size() ? "the end of the file" : "the message that holds it";
-    malformed(start, "a field of " + std::to_string(value) + " bytes goes beyond " + where);
+    const std::string field = "a field of " + std::to_string(value) + " bytes goes beyond ";
+    if (end != file_->size()) malformed(start, field + "the message that holds it");
+    malformed(start, field + "the end of the file, which has " + std::to_string(end) + " bytes: it is cut short, or no ONNX model");
   }
   return position_ + static_cast<int64_t>(value);
 }
