@@ -50,6 +50,12 @@ std::string floors_line(const OutputComparison& output) {
   return out;
 }
 
+/// The largest error; NaN where only one of the two is.
+std::string error_text(const OutputComparison& output) {
+  const bool is_nan = std::ranges::any_of(output.samples, [](const SampleMetrics& one) { return one.nan_a + one.nan_b > 0; });
+  return is_nan ? "NaN" : scientific(output.max_error);
+}
+
 void add_output(TextTable& table, const OutputComparison& output) {
   const SampleMetrics* const worst = worst_sample(output);
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
@@ -59,7 +65,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   if (worst != nullptr && !has_elements) {
     cells.emplace_back("no elements");
   } else if (measured) {
-    cells.emplace_back("error/range " + scientific(output.max_error), output.outcome == Outcome::different ? Style::bad : Style::plain);
+    cells.emplace_back("error/range " + error_text(output), output.outcome == Outcome::different ? Style::bad : Style::plain);
     cells.emplace_back("floor " + scientific(output.floor));
     cells.emplace_back("ratio " + ratio_text(output.ratio), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
   } else if (worst != nullptr && output.outcome == Outcome::same) {
