@@ -120,10 +120,12 @@ std::vector<Job> jobs_of_tree(const Request& request) {
   const std::vector<std::string> names = find_models(tree, out);
   if (names.empty()) fail(ErrorKind::invalid, escape(tree.string()) + ": no .onnx below it");
   std::vector<Job> jobs;
+  std::set<std::string> outputs;
   for (const std::string& name : chosen_part(names, request.cases)) {
     const std::filesystem::path input = tree / name;
     const std::filesystem::path folder = (out / name).parent_path();
     jobs.push_back({input.string(), (folder / default_output(input).filename()).string()});
+    if (!outputs.insert(jobs.back().output).second) fail(ErrorKind::usage, "two models would become " + quote(jobs.back().output));
   }
   return jobs;
 }
@@ -186,7 +188,7 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
   // The model that takes images channels-last stands second.
   const bool is_back = moved && result.layout == WeightsLayout::contiguous;
   // A model that computes in wider numbers than its original is judged by its own.
-  const std::string precision = is_back || request.precision == "fp32" ? "" : request.precision;
+  const std::string precision = is_back || request.precision == "fp32" || !is_done("precision") ? "" : request.precision;
   next.verify = verify_command(is_back ? job.output : job.input, is_back ? job.input : job.output, precision, moved, newer);
   return next;
 }
@@ -313,7 +315,8 @@ void declare_passes(OptionSet& options, Request& request) {
   options.choice("--when", {"auto", "always", "never"}, request.when,
                  "plan convolutions channels-last where it pays (default), always, or never");
   options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
-                 "weights and activations in this type, fragile operators stay in 32 bits; fp32 goes back");
+                 "weights and activations of 32 bits in this type, fragile operators stay in 32 bits; fp32 goes back (and stands between "
+                 "fp16 and bf16: what is in one 16-bit type does not become the other)");
   options.flag("--io-precision", convert.io_precision, "with --precision: graph inputs and outputs too (they keep their types otherwise)");
   options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
   options.list("--pass", "NAME", convert.passes, "only these passes (several, or parted by commas); none: copy", ',');

@@ -72,6 +72,11 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
   out += table.text();
 }
 
+/// Where a verdict stands.
+std::string last_line(const std::string& text) {
+  return text.size() < 2 ? text : text.substr(text.rfind('\n', text.size() - 2) + 1);
+}
+
 }  // namespace
 
 std::string shell_word(const std::string& word) {
@@ -121,7 +126,10 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
   if (!style.quiet)
     out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
   if (!style.quiet) add_data_files(out, result, style);
-  if (result.verification) out += verify_text(*result.verification, false, style);
+  if (result.verification) {
+    const std::string verdict = verify_text(*result.verification, false, style);
+    out += style.quiet ? last_line(verdict) : verdict;
+  }
   return out;
 }
 

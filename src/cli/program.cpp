@@ -85,7 +85,8 @@ std::string program_help() {
       "  4         valid, but not supported\n"
       "  5         reading, writing or resources failed\n"
       "  70        a defect in relayout itself\n"
-      "  130, 143  interrupted, terminated\n";
+      "  130, 143  interrupted, terminated\n"
+      "  141       the reader of the output has closed it\n";
   return out;
 }
 
@@ -102,13 +103,27 @@ const Command& find_command(const std::string& name) {
   fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
 
+/// The command line may be what is wrong: these are looked for as they stand.
+bool is_asked(std::span<const std::string> arguments, std::string_view name, std::string_view other) {
+  const auto end = std::ranges::find(arguments, "--");
+  return std::any_of(arguments.begin(), end, [&](const std::string& word) { return word == name || word == other; });
+}
+
+void print_help(const Command& command, const OptionSet& options, bool as_document) {
+  const std::string text = options.help(help_width());
+  if (!as_document) return write_output(in_locale(text));
+  Json out = Json::object();
+  out.set("schema", "relayout." + std::string(command.name) + "/1").set("help", text).set("exit_code", 0);
+  write_output(out.dump() + "\n");
+}
+
 int run_command(const Command& command, std::span<const std::string> arguments) {
   OptionSet options(command.name, command.summary, command.synopsis, command.examples);
   CommonValues values;
   const std::function<int()> run = command.prepare(options, values.common);
   add_common(options, values);
   if (!options.parse(arguments)) {
-    write_output(in_locale(options.help(help_width())));
+    print_help(command, options, is_asked(arguments, "--json", "--json"));
     return 0;
   }
   apply_common(values);
@@ -140,13 +155,9 @@ int run(std::span<const std::string> arguments) {
     return 0;
   }
   if (first.starts_with('-')) refuse_option(first);
-  return run_command(find_command(first), arguments.subspan(1));
-}
-
-/// The command line may be what is wrong: these are looked for as they stand.
-bool is_asked(std::span<const std::string> arguments, std::string_view name, std::string_view other) {
-  const auto end = std::ranges::find(arguments, "--");
-  return std::any_of(arguments.begin(), end, [&](const std::string& word) { return word == name || word == other; });
+  const Command& command = find_command(first);
+  const bool asks_version = arguments.size() > 1 && arguments[1] == "--version";
+  return asks_version ? print_version(arguments.subspan(2)) : run_command(command, arguments.subspan(1));
 }
 
 /// Programs that read the document get one on every exit.

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "convert/options.h"
 #include "layout/sizes.h"
+#include "model/origin.h"
 #include "model/save.h"
 #include "model/walk.h"
 #include "ops/unknown.h"
@@ -116,6 +117,18 @@ void check_folder(const std::filesystem::path& output) {
   fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"));
 }
 
+/// Tensors can only be shared with a model that has data files, from its own folder.
+void check_sharing(const Model& model, const std::filesystem::path& output) {
+  const ModelOrigin& origin = origin_of(model);
+  const std::string place = escape(model.name()) + ": --share-data: ";
+  if (!origin.walk.has_external) fail(ErrorKind::usage, place + "the model has no data files");
+  std::error_code error;
+  const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
+  if (output == "-" || !std::filesystem::equivalent(folder, origin.directory, error)) {
+    fail(ErrorKind::usage, place + "the result must lie in the model's folder, because locations of data files are relative to it");
+  }
+}
+
 void make_folder(const std::filesystem::path& output) {
   std::error_code error;
   if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path(), error);
@@ -185,6 +198,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.nodes_before = before.nodes;
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
+  if (options.share_data) check_sharing(*model, output);
   check_patterns(*model, passing);
   check_sizes(options.sizes, size_names(model->graph()));
   warn_about_unknown(*model);
@@ -236,7 +250,8 @@ std::string model_extension(const std::filesystem::path& path) {
 std::filesystem::path default_output(const std::filesystem::path& input) {
   std::filesystem::path out = input;
   if (!model_extension(input).empty()) out.replace_extension();
-  out += ".cl.onnx";
+  if (out.extension() != ".cl") out += ".cl";
+  out += ".onnx";
   return out;
 }
 

@@ -38,6 +38,8 @@ namespace fs = std::filesystem;
 /// Protobuf refuses larger messages.
 constexpr int64_t kLargestFile = std::numeric_limits<int32_t>::max();
 
+constexpr char kSayInPlace[] = "to replace the input, say --in-place; to keep it, name another file with --output";
+
 fs::path folder_of(const fs::path& path) {
   const fs::path parent = path.parent_path();
   return parent.empty() ? "." : parent;
@@ -90,7 +92,7 @@ class Planner {
   void refuse_overwriting_inputs() const {
     if (origin_.source->is_same_as(path_)) {
       if (options_.in_place) return;
-      fail(ErrorKind::usage, escape(path_.string()) + ": the output is the input", "to replace the input, say --in-place");
+      fail(ErrorKind::usage, escape(path_.string()) + ": the output is the input", kSayInPlace);
     }
     if (is_input(path_)) fail(ErrorKind::usage, escape(path_.string()) + ": the output is a data file of the input");
   }
@@ -267,7 +269,7 @@ SaveResult save_to_standard_output(const Model& model, FileFormat format, const 
 SaveResult save_text(const Model& model, const fs::path& path, FileFormat format, const SaveOptions& options) {
   const ModelOrigin& origin = origin_of(model);
   if (origin.source->is_same_as(path) && !options.in_place) {
-    fail(ErrorKind::usage, escape(path.string()) + ": the output is the input", "to replace the input, say --in-place");
+    fail(ErrorKind::usage, escape(path.string()) + ": the output is the input", kSayInPlace);
   }
   Output output;
   output.model.literal(text_format::from_binary(to_bytes(model), format));

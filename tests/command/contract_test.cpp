@@ -1,4 +1,5 @@
 // What every command promises: streams, exit codes, help, version, configuration, colors, progress.
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -58,6 +59,43 @@ TEST_F(Contract, VersionNamesTheLibraries) {
   const ProcessResult result = run({"--version"});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, testing::MatchesRegex("relayout [0-9.]+ \\(ONNX [0-9.]+, oneDNN [0-9.]+, .+\\)\n"));
+}
+
+TEST_F(Contract, CommandsAnswerVersionAndHelpAsDocuments) {
+  EXPECT_EQ(run({"convert", "--version"}).out, run({"--version"}).out);
+  EXPECT_EQ(run({"verify", "--version", "--json"}).out, run({"--version", "--json"}).out);
+  EXPECT_EQ(run({"convert", "--version", "net.onnx"}).code, 2);
+  const ProcessResult help = run({"convert", "--help", "--json"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, testing::StartsWith("{"));
+  EXPECT_THAT(help.out, HasSubstr("\"help\": \"relayout convert: "));
+}
+
+TEST_F(Contract, QuietConversionsPrintTheVerdictOfVerifyAlone) {
+  const ProcessResult result = run({"convert", "net.onnx", "-o", "out.onnx", "--verify", "--quiet"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(std::ranges::count(result.out, '\n'), 2) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("\nsame "));
+}
+
+TEST_F(Contract, SharedDataIsRefusedWhereThereIsNone) {
+  expect_refusal(run({"convert", "net.onnx", "-o", "out.onnx", "--share-data"}), 2, "the model has no data files");
+  ASSERT_EQ(run({"convert", "net.onnx", "-o", "data.onnx", "--external-data", "always:0"}).code, 0);
+  std::filesystem::create_directory(folder_ / "elsewhere");
+  expect_refusal(run({"convert", "data.onnx", "-o", "elsewhere/out.onnx", "--share-data"}), 2, "must lie in the model's folder");
+  EXPECT_EQ(run({"convert", "data.onnx", "-o", "out.onnx", "--share-data"}).code, 0);
+}
+
+TEST_F(Contract, AConvertedModelKeepsItsName) {
+  ASSERT_EQ(run({"convert", "net.onnx"}).code, 0);
+  expect_refusal(run({"convert", "net.cl.onnx"}), 2, "the output is the input");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "net.cl.cl.onnx"));
+}
+
+TEST_F(Contract, AFileThatIsCutShortSaysSo) {
+  const std::string whole = read_file(folder_ / "net.onnx");
+  write_file(folder_ / "cut.onnx", whole.substr(0, whole.size() / 2));
+  expect_refusal(run({"inspect", "cut.onnx"}), 3, "which has " + std::to_string(whole.size() / 2) + " bytes: it is cut short");
 }
 
 TEST_F(Contract, VersionDoesNotLoadOneDnn) {

@@ -37,7 +37,7 @@ TEST(DefaultOutput, ReplacesKnownExtensionsOnly) {
   EXPECT_EQ(default_output("net.textproto"), "net.cl.onnx");
   EXPECT_EQ(default_output("net.v1.2"), "net.v1.2.cl.onnx");
   EXPECT_EQ(default_output("net"), "net.cl.onnx");
-  EXPECT_EQ(default_output("net.cl.onnx"), "net.cl.cl.onnx");
+  EXPECT_EQ(default_output("net.cl.onnx"), "net.cl.onnx");
 }
 
 TEST_F(ConvertTest, SaysWhatItDid) {
