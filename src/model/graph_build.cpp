@@ -65,7 +65,10 @@ class Graph::Builder {
   [[nodiscard]] std::string place() const;
   [[nodiscard]] std::string source_of(const Value& value) const;
   void reserve(int names);
+  /// The value of this name in this graph, and whether it was made by this call.
+  std::pair<Value*, bool> find_or_make(const std::string& name);
   Value& define(const std::string& name, std::string_view what, const Node* node = nullptr);
+  [[noreturn]] void report_second(const Value& first, std::string_view what, const Node* node = nullptr) const;
   void add_input(const std::string& name, const onnx::ValueInfoProto* info);
   void add_initializers(onnx::GraphProto& message);
   void add_initializer(Initializer initializer, const std::string& name);
@@ -145,16 +148,24 @@ void Graph::Builder::build(onnx::FunctionProto& message) {
   check_scopes(graph_);
 }
 
-Value& Graph::Builder::define(const std::string& name, std::string_view what, const Node* node) {
+std::pair<Value*, bool> Graph::Builder::find_or_make(const std::string& name) {
   Value& value = index_.values.emplace_back();
   value.graph_ = &graph_;
   value.name_ = name;
   const auto [found, is_new] = index_.by_name.try_emplace(value.name_, &value);
-  if (!is_new) {
-    const std::string of = node != nullptr ? " of node " + node->label() : "";
-    invalid(place() + std::string(what) + " " + quote(name) + of + " is already " + source_of(*found->second));
-  }
-  return value;
+  if (!is_new) index_.values.pop_back();
+  return {found->second, is_new};
+}
+
+Value& Graph::Builder::define(const std::string& name, std::string_view what, const Node* node) {
+  const auto [value, is_new] = find_or_make(name);
+  if (!is_new) report_second(*value, what, node);
+  return *value;
+}
+
+void Graph::Builder::report_second(const Value& first, std::string_view what, const Node* node) const {
+  const std::string of = node != nullptr ? " of node " + node->label() : "";
+  invalid(place() + std::string(what) + " " + quote(first.name_) + of + " is already " + source_of(first));
 }
 
 void Graph::Builder::add_input(const std::string& name, const onnx::ValueInfoProto* info) {
@@ -184,14 +195,13 @@ void Graph::Builder::add_initializers(onnx::GraphProto& message) {
 
 void Graph::Builder::add_initializer(Initializer initializer, const std::string& name) {
   if (name.empty()) invalid(place() + "an initializer has no name");
-  const auto known = index_.by_name.find(name);
-  const bool of_input = known != index_.by_name.end() && known->second->is_input_;
-  if (of_input && known->second->initializer_ != nullptr) invalid(place() + "initializer " + quote(name) + " is there twice");
-  Value& value = of_input ? *known->second : define(name, "initializer");
+  const auto [value, is_new] = find_or_make(name);
+  if (!is_new && !value->is_input_) report_second(*value, "initializer");
+  if (value->initializer_ != nullptr) invalid(place() + "initializer " + quote(name) + " is there twice");
   const auto self = graph_.initializers_.insert(graph_.initializers_.end(), std::move(initializer));
   self->self = self;
-  self->value = &value;
-  value.initializer_ = &*self;
+  self->value = value;
+  value->initializer_ = &*self;
 }
 
 void Graph::Builder::add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& messages) {
