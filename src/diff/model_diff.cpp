@@ -100,11 +100,11 @@ bool is_channels_last(const Node& transpose) {
   return true;
 }
 
-/// A change and where it belongs: place of its node in the second model, those of the first alone between.
-struct Placed {
-  ModelChange change;
+/// Where a change belongs: place of its node in the second model, those of the first alone between.
+struct Place {
   double order = 0;
-  int64_t order_a = 0;  ///< of those of the first alone, among each other
+  int64_t order_a = 0;     ///< of those of the first alone, among each other
+  std::size_t number = 0;  ///< of the change
 };
 
 class Listing {
@@ -123,10 +123,11 @@ class Listing {
     list_nodes_of_b();
     list_nodes_of_a();
     list_constants();
-    std::ranges::stable_sort(placed_, {}, [](const Placed& placed) { return std::tie(placed.order, placed.order_a, placed.change.b); });
+    const auto key = [&](const Place& place) { return std::tie(place.order, place.order_a, changes_[place.number].b, place.number); };
+    std::ranges::sort(places_, {}, key);
     std::vector<ModelChange> out;
-    out.reserve(placed_.size());
-    for (Placed& placed : placed_) out.push_back(std::move(placed.change));
+    out.reserve(places_.size());
+    for (const Place& place : places_) out.push_back(std::move(changes_[place.number]));
     return out;
   }
 
@@ -138,23 +139,25 @@ class Listing {
       const Node* const partner = account_->partner_of_a(*node);
       const Node* const owner = partner != nullptr ? partner : account_->folded_into(*node);
       if (owner != nullptr) last = static_cast<double>(sides_->b.order_of(*owner));
-      place_of_a_.emplace(node, last + 0.5);
+      order_of_a_.push_back(last + 0.5);
     }
   }
 
+  [[nodiscard]] double order_between(const Node& of_a) const { return order_of_a_[static_cast<std::size_t>(sides_->a.order_of(of_a))]; }
+
   ModelChange& add(ChangeKind kind, ChangeSubject subject, std::string reason, double order) {
-    Placed& placed = placed_.emplace_back();
-    placed.order = order;
-    placed.change.kind = kind;
-    placed.change.subject = subject;
-    placed.change.reason = std::move(reason);
-    return placed.change;
+    places_.push_back({order, 0, changes_.size()});
+    ModelChange& change = changes_.emplace_back();
+    change.kind = kind;
+    change.subject = subject;
+    change.reason = std::move(reason);
+    return change;
   }
 
   ModelChange& add_node(ChangeKind kind, std::string reason, const Node* a, const Node* b) {
-    const double order = b != nullptr ? static_cast<double>(sides_->b.order_of(*b)) : place_of_a_.at(a);
+    const double order = b != nullptr ? static_cast<double>(sides_->b.order_of(*b)) : order_between(*a);
     ModelChange& change = add(kind, ChangeSubject::node, std::move(reason), order);
-    if (b == nullptr) placed_.back().order_a = sides_->a.order_of(*a);
+    if (b == nullptr) places_.back().order_a = sides_->a.order_of(*a);
     if (a != nullptr) change.a = name_of(*a);
     if (b != nullptr) change.b = name_of(*b);
     change.op_type = (b != nullptr ? b : a)->op_type();
@@ -379,9 +382,10 @@ class Listing {
 
   Sides* sides_;
   const Account* account_;
-  std::unordered_map<const Node*, double> place_of_a_;
+  std::vector<double> order_of_a_;  ///< by place in Side::nodes()
   std::unordered_set<const Node*> told_a_, told_b_;
-  std::vector<Placed> placed_;
+  std::vector<ModelChange> changes_;
+  std::vector<Place> places_;  ///< of each change
 };
 
 DiffSide side_of(const Model& model, const Side& side) {
