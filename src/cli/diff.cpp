@@ -126,13 +126,16 @@ Report compare_models(const Request& request, const Common& common, const Report
   if (request.exit_code) gate = {ChangeKind::added, ChangeKind::removed, ChangeKind::changed, ChangeKind::explained};
   const auto load = [&](std::size_t i) { return Model::load(request.files[i], request.load); };
   std::future<std::unique_ptr<Model>> next = std::async(std::launch::async, load, 1);
-  const std::unique_ptr<Model> first = load(0);
+  // Those of the latest call stay: the program ends without taking them apart, which would only cost time.
+  static std::unique_ptr<Model> first, other;
+  first = load(0);
   Report report;
   std::vector<ModelDiff> diffs;
   diffs.reserve(request.files.size());
   std::vector<ModelPair> pairs;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
-    const std::unique_ptr<Model> other = i == 1 ? next.get() : load(i);
+    other.reset();  // before the next one takes memory
+    other = i == 1 ? next.get() : load(i);
     diffs.push_back(diff_models(*first, *other));
     const ModelPair& pair = pairs.emplace_back(choose_changes(diffs.back(), choice));
     for (std::string& name : model_failures(pair, gate)) report.failed.push_back(std::move(name));
