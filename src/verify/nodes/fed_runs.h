@@ -10,7 +10,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/nodes/feeding.h"
+#include "verify/feeding.h"
 #include "verify/nodes/layers.h"
 #include "verify/session.h"
 #include "verify/spill.h"

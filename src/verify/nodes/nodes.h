@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "relayout/verify.h"
-#include "verify/nodes/feeding.h"
+#include "verify/feeding.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 
