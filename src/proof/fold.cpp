@@ -324,9 +324,8 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
   };
   const std::string& weight = pair.b.weight_value.value->name();
   if (!found.obstacle.empty()) {
-    const std::string& gone = absorbed.empty() ? node.name() : absorbed.front().node->name();
-    note(Unexplained::Kind::weight, gone.empty() ? weight : gone,
-         (absorbed.empty() ? node.label() : labels_of(absorbed)) + " cannot be part of " + quote(weight) + ": " + found.obstacle, {});
+    const std::string gone = absorbed.empty() ? node.label() : labels_of(absorbed);
+    note(Unexplained::Kind::weight, weight, gone + " cannot be part of " + quote(weight) + ": " + found.obstacle, {});
     name_types(pair.a.weight, pair.b.weight, look.issues.back().what);
   }
   if (found.weight.values > 0) {

@@ -108,6 +108,30 @@ TEST(Pairing, V96WhatAFoldIsCarriedPastHasNoEqual) {
   EXPECT_FALSE(renamed.contains("m"));
 }
 
+TEST(Pairing, AFactorThatIsComputedFromDimsIsFoldedAsAConstantIs) {
+  // The scale of attention, 1/√C with C read from a Shape: a converter that knows C takes it into the projection.
+  const auto make = [](bool folded) {
+    Network n(1);
+    n.input("x", {"2", "6", "4"}).output("y", {"2", "4", "4"});
+    n.normal("w", {4, 4}).normal("bias", {4}).normal("k", {6, 4}).integers("last", {1}, {2}).integers("end", {1}, {3});
+    n.node("MatMul", {"x", "w"}, {"m"}), n.node("Add", {"bias", "m"}, {"s"});
+    n.node("Transpose", {"s"}, {folded ? "q" : "t"}, {"perm=0,2,1"});
+    n.node("Shape", {folded ? "q" : "t"}, {"dims"}), n.node("Slice", {"dims", "last", "end"}, {"c"});
+    n.node("Cast", {"c"}, {"real"}, {"to=1"}), n.node("Sqrt", {"real"}, {"root"});
+    if (!folded) n.node("Div", {"t", "root"}, {"q"});
+    n.node("MatMul", {"q", "k"}, {"y"});
+    return n;
+  };
+  Network a = make(false), b = make(true);
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("q"), "q");
+  EXPECT_EQ(found.at("y"), "y");
+  EXPECT_FALSE(found.contains("m"));
+  EXPECT_FALSE(found.contains("s"));
+  Network same = make(false);
+  EXPECT_EQ(pairs(a, same).at("s"), "s");
+}
+
 TEST(Pairing, V75ByOperatorsAndPositionsWhereNamesAreGone) {
   Network a = segmenter(1), b = a;
   rename_inner(b);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -110,6 +111,55 @@ TEST(Precision, V85ANarrowModelIsTheSameWhereThatIsMeant) {
   Network wrong = b;
   wrong.producer("r2").set_op_type("Neg");
   EXPECT_EQ(verified(a, wrong, meant).outcome, Outcome::different);
+}
+
+VerifyOptions meant_in_half() {
+  VerifyOptions options;
+  options.precision = DataType::float16;
+  return options;
+}
+
+/// b in f16, with one of its constants 1 % larger: different, and named.
+void expect_named(const Network& a, Network b, const std::string& constant, const std::string& node) {
+  b.edit(constant, [](std::vector<float>& v) {
+    for (float& value : v) value *= 1.01F;
+  });
+  const VerifyResult result = verified(a, narrowed(b, onnx::TensorProto::FLOAT16), meant_in_half());
+  EXPECT_EQ(result.outcome, Outcome::different) << constant << "\n" << summary(result);
+  ASSERT_FALSE(result.layers.empty()) << constant;
+  EXPECT_EQ(result.layers.front().node, node) << constant;
+}
+
+TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
+  // 1/√8, computed from the dims of what it scales, which took the name of the product over when the factor went into w and bias.
+  const auto make = [](bool folded) {
+    Network n(4);
+    n.input("x", {"2", "12", "16"}).output("y", {"2", "2", "12", "12"});
+    n.normal("w", {16, 16}, 0.5).normal("bias", {16}, 0.5).normal("k.w", {16, 16}, 0.5);
+    n.integers("heads", {4}, {2, 12, 2, 8}).integers("last", {1}, {3}).integers("end", {1}, {4});
+    n.node("MatMul", {"x", "w"}, {"m"}).set_name("project");
+    n.node("Add", {"bias", "m"}, {"s"}), n.node("Reshape", {"s", "heads"}, {"r"});
+    n.node("Transpose", {"r"}, {folded ? "q" : "t"}, {"perm=0,2,1,3"}).set_name("turn");
+    if (!folded) {
+      n.node("Shape", {"t"}, {"dims"}), n.node("Slice", {"dims", "last", "end"}, {"c"});
+      n.node("Cast", {"c"}, {"real"}, {"to=1"}), n.node("Sqrt", {"real"}, {"root"});
+      n.node("Div", {"t", "root"}, {"q"});
+    }
+    n.node("MatMul", {"x", "k.w"}, {"k.m"}).set_name("keys");
+    n.node("Reshape", {"k.m", "heads"}, {"k.r"}), n.node("Transpose", {"k.r"}, {"k"}, {"perm=0,2,3,1"});
+    n.node("MatMul", {"q", "k"}, {"scores"}), n.node("Softmax", {"scores"}, {"y"});
+    for (const char* const constant : {"w", "bias"}) {
+      n.edit(constant, [folded](std::vector<float>& v) {
+        for (float& value : v) value *= folded ? static_cast<float>(std::sqrt(0.125)) : 1;
+      });
+    }
+    return n;
+  };
+  const Network a = make(false), b = make(true);
+  const VerifyResult right = verified(a, narrowed(b, onnx::TensorProto::FLOAT16), meant_in_half());
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  expect_named(a, b, "w", "project");
+  expect_named(a, b, "k.w", "keys");
 }
 
 TEST(Precision, NodesThatOnlyMoveElementsRoundNothing) {

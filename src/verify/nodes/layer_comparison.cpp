@@ -287,14 +287,19 @@ LayerResult describe(const Layer& layer, int sample) {
   return result;
 }
 
+/// Of several nodes that make a value together the one to name: the linear operator that the files say is another; only where none is,
+/// what adds its bias, as a fold changes both. nullptr: neither.
+const Node* guilty_of(const std::vector<const Node*>& nodes, const Suspects& suspects) {
+  const Node* const product = suspects.last_of(nodes, [](const Node& node) { return has_trait(node, Trait::multiplies); });
+  return product != nullptr ? product : suspects.last_of(nodes, [](const Node& node) { return has_trait(node, Trait::affine); });
+}
+
 /// The parts of a result that other layers decide.
 void place(LayerResult& result, const Layer& layer, const Layers& layers, bool trusted, const Suspects* suspects) {
   const auto region = layers.region_in_a(layer);
   if (suspects != nullptr) {
     auto nodes = layers.region_in_b(layer);
-    // Of several nodes that make a value together, the linear operator that the files say is another, or what adds its bias.
-    const auto computes = [](const Node& node) { return has_trait(node, Trait::multiplies) || has_trait(node, Trait::affine); };
-    if (const Node* const suspect = suspects->last_of(nodes, computes)) name_node(result, *suspect);
+    if (const Node* const guilty = guilty_of(nodes, *suspects)) name_node(result, *guilty);
     nodes.insert(nodes.end(), region.begin(), region.end());
     result.unexplained = suspects->of(nodes);
   }

@@ -34,14 +34,24 @@ bool feeds_quantizers(const Value& value) {
 /// A value with more readers than this shows nothing by being read.
 constexpr std::size_t kMostReaders = 64;
 
-/// Values that depend on no input.
-std::unordered_set<const Value*> constants_of(const Graph& graph) {
+/// What a value may depend on to count as a constant: on nothing, or on dims too, as a factor does that is computed from a Shape.
+enum class Known { always, by_dims };
+
+/// Values that depend on no input, or on their dims alone.
+std::unordered_set<const Value*> constants_of(const Graph& graph, Known known) {
   std::unordered_set<const Value*> constants;
   const auto is_constant = [&](const Value* value) {
     return value == nullptr || (value->initializer() != nullptr && !value->is_input()) || constants.contains(value);
   };
+  const auto depends_on_none = [&](const Node& node) {
+    const Traits traits = traits_of(node);
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (!is_constant(node.input(i)) && (known == Known::always || traits.reads(i) == Reads::elements)) return false;
+    }
+    return node.subgraphs().empty() && !traits.has(Trait::random);
+  };
   for (const Node& node : graph.nodes()) {
-    if (!node.subgraphs().empty() || !std::ranges::all_of(node.inputs(), is_constant)) continue;
+    if (!depends_on_none(node)) continue;
     if (node.inputs().empty() && !node.is("Constant")) continue;  // random numbers
     for (const Value* const output : node.outputs()) {
       if (output != nullptr) constants.insert(output);
@@ -63,7 +73,11 @@ std::vector<std::string> readers_of(const Value& value) {
 class StructuralPairing {
  public:
   StructuralPairing(const Graph& a, const Graph& b, std::unordered_map<const Value*, Partner>& partners)
-      : b_(&b), partners_(&partners), constants_a_(constants_of(a)), constants_b_(constants_of(b)) {
+      : b_(&b),
+        partners_(&partners),
+        constants_a_(constants_of(a, Known::always)),
+        known_a_(constants_of(a, Known::by_dims)),
+        constants_b_(constants_of(b, Known::always)) {
     for (const auto& [value, partner] : partners) taken_.insert(partner.value);
     for (const Value* const input : b.inputs()) {
       if (const Value* const same = a.find(input->name()); same != nullptr && same->is_input()) inputs_.emplace(input, same);
@@ -133,9 +147,9 @@ class StructuralPairing {
     return *std::ranges::find_if(node.inputs(), varies);
   }
 
-  /// Whether a node of a is one that a converter may fold: all operands but one are constants.
+  /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.
   bool is_affine_by_constants(const Node& node) const {
-    return std::ranges::find(kAbsorbed, node.op_type()) != kAbsorbed.end() && sole_operand(node, constants_a_) != nullptr;
+    return std::ranges::find(kAbsorbed, node.op_type()) != kAbsorbed.end() && sole_operand(node, known_a_) != nullptr;
   }
 
   /// The operand to whose maker a node of b hands a fold on, because it moves elements or is a bias; nullptr for another node.
@@ -268,7 +282,7 @@ class StructuralPairing {
   const Graph* b_;
   std::unordered_map<const Value*, Partner>* partners_;
   std::unordered_set<const Node*> twins_;  ///< of a, each of one node of b
-  std::unordered_set<const Value*> constants_a_, constants_b_, taken_;
+  std::unordered_set<const Value*> constants_a_, known_a_, constants_b_, taken_;
   std::unordered_map<const Value*, const Value*> inputs_;
 };
 
