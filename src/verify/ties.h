@@ -20,8 +20,9 @@ struct Decider {
 
 /// What a decider had to decide by in one sample of the reference.
 struct DeciderOperand {
-  Tensor value;          ///< nothing where absent
-  double tolerance = 0;  ///< how far two correct evaluations of it may lie apart; 0 for what is given
+  Tensor value;            ///< nothing where absent
+  double tolerance = 0;    ///< how far two correct evaluations of it may lie apart; 0 for what is given
+  double share_below = 0;  ///< of a quantizer: the candidate rounds each element less so much of itself
 };
 
 /// Whether each element in which two results of the decider differ was as good as decided the other way.

@@ -133,5 +133,68 @@ TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {
       "exchanged scales");
 }
 
+/// Attention weights in 8 bits: by DequantizeLinear, Softmax and QuantizeLinear, or by QLinearSoftmax.
+Network weights_of_attention(bool in_integers) {
+  Network n(5);
+  n.input("x", {"40", "24"}).output("y", {"40", "24"});
+  auto& opset = *n.model().add_opset_import();
+  opset.set_domain("com.microsoft");
+  opset.set_version(1);
+  quantize(n, "x", "x.d", 0.031F);
+  // The f32 next to 1/255 lies above it: 254 whole steps fit into 1.
+  quantize(n, "p", "y", 1 / 255.0F);
+  n.tensor("y.zero").set_raw_data(std::string(1, '\0'));
+  if (in_integers) {
+    n.remove_node("y.q");
+    n.node("QLinearSoftmax", {"x.d.q", "x.d.scale", "x.d.zero", "y.scale", "y.zero"}, {"y.q"}, {"axis=-1", "opset=13"})
+        .set_domain("com.microsoft");
+  } else {
+    n.node("Softmax", {"x.d"}, {"p"});
+  }
+  n.sort();
+  return n;
+}
+
+TEST(Quantized, WholeStepsOfQLinearSoftmaxAreNoDifference) {
+  const Network a = weights_of_attention(false), b = weights_of_attention(true);
+  const VerifyResult right = verified(a, b);
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_THAT(right.remarks, ::testing::Contains(::testing::HasSubstr("(QLinearSoftmax)"))) << "nothing is tested";
+  const VerifyResult back = verified(b, a);
+  EXPECT_EQ(back.outcome, Outcome::same) << summary(back);
+  const auto expect_named = [&](const std::function<void(Network&)>& harm, const char* what) {
+    Network harmed = b;
+    harm(harmed);
+    const VerifyResult result = verified(a, harmed);
+    EXPECT_EQ(result.outcome, Outcome::different) << what << "\n" << summary(result);
+    ASSERT_FALSE(result.layers.empty()) << what;
+    EXPECT_EQ(result.layers.front().tensor, "y.q") << what;
+  };
+  const auto own_scale = [](float factor) {
+    return [factor](Network& n) {
+      n.floats("own", {}, {factor * n.values("y.scale").front()});
+      n.producer("y.q").set_input(3, "own");
+    };
+  };
+  expect_named(own_scale(1.2F), "another scale of the result");
+  expect_named(own_scale(1.01F), "a scale one percent beside");
+  expect_named(
+      [](Network& n) {
+        auto& zero = *n.graph().add_initializer();
+        zero = n.tensor("y.zero");
+        zero.set_name("own");
+        zero.set_raw_data(std::string(1, '\1'));
+        n.producer("y.q").set_input(4, "own");
+      },
+      "another zero point");
+  expect_named(
+      [](Network& n) {
+        n.floats("own", {}, {1.05F * n.values("x.d.scale").front()});
+        n.producer("y.q").set_input(1, "own");
+      },
+      "another scale of the operand");
+  expect_named([](Network& n) { Network::set_attribute(n.producer("y.q"), "axis=0"); }, "another axis");
+}
+
 }  // namespace
 }  // namespace relayout

@@ -62,6 +62,18 @@ TEST(Ties, NumbersThatAreGivenDoNotTie) {
   EXPECT_FALSE(node.verdict(integers({2, 1}, {1, 0}), integers({2, 1}, {2, 0})).explained);
 }
 
+TEST(Ties, WhatFallsByAShareOfItselfCrossesBoundariesBelow) {
+  // Steps of 1/255, and 254 times the value: 0.2 → 51 and 50.8, 0.5 → 127.5 and 127, 0.79 → 201.45 and 200.66, 0.9 → 229.5 and 228.6.
+  const double share = 1 - 254.0 / 255;
+  const OneNode node("g (float[4] x, float s, uint8 z) => (uint8[4] y) { y = QuantizeLinear (x, s, z) }",
+                     {{floats({4}, {0.2F, 0.5F, 0.79F, 0.9F}), 1e-6, share}, {floats({}, {1 / 255.0F}), 0}});
+  const Tensor reference = integers({4}, {51, 128, 201, 230});
+  EXPECT_TRUE(node.verdict(reference, integers({4}, {51, 127, 201, 229})).explained);
+  EXPECT_FALSE(node.verdict(reference, integers({4}, {50, 127, 201, 229})).explained) << "0.2 falls by 0.2 steps, half a one is needed";
+  EXPECT_FALSE(node.verdict(reference, integers({4}, {51, 127, 202, 229})).explained) << "nothing rises";
+  EXPECT_FALSE(node.verdict(reference, integers({4}, {51, 127, 201, 228})).explained) << "two steps";
+}
+
 TEST(Ties, V57OrderOfTheBest) {
   const OneNode node("g (float[5] x, int64[1] k) => (float[3] v, int64[3] i) { v, i = TopK (x, k) }",
                      {{floats({5}, {1, 9, 8.00001, 8, 2}), 1e-4}, {integers({1}, {3}), 0}});

@@ -82,6 +82,17 @@ bool is_made_by_linear(const Value& made) {
   return false;
 }
 
+/// QLinearSoftmax multiplies probabilities by the whole number of steps in 1, by 254 where the scale is 1/254.9999, and not by what the
+/// scale divides by (onnxruntime/contrib_ops/cpu/quantization/qlinear_softmax.cc): the share of each by which its results lie below.
+double share_below(const Layer& layer, const Tensor& scale) {
+  const auto makes = [](const Value& value) {
+    return value.producer()->op_type() == "QLinearSoftmax" && value.producer()->domain() == "com.microsoft";
+  };
+  if ((!makes(*layer.a) && !makes(*layer.b)) || !scale || scale.type() != DataType::float32 || scale.element_count() != 1) return 0;
+  const float step = *scale.data<float>();
+  return std::max(0.0, 1 - static_cast<double>(std::floor(1 / step)) * static_cast<double>(step));
+}
+
 /// A copy of a tensor; rounding moves it by the least bound of its type at least.
 DeciderOperand rounded_operand(const Datum& datum) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor) return {};
@@ -337,8 +348,11 @@ void FedRuns::explain_steps() {
       const Node* const node = may_be_step(layer) ? quantizer_of(layer) : nullptr;
       const auto found = node == nullptr ? rounded.end() : rounded.find(node);
       if (found == rounded.end()) continue;
-      const TieVerdict verdict =
-          explain_ties({node, 0}, found->second, spill_.read(*layer.reference).tensor, spill_.read(*layer.candidate).tensor);
+      std::vector<DeciderOperand> operands = found->second;
+      operands.front().share_below = share_below(layer, operands.back().value);
+      const auto &quantizers_own = side == task_->a ? layer.reference : layer.candidate,
+                 &other = side == task_->a ? layer.candidate : layer.reference;
+      const TieVerdict verdict = explain_ties({node, 0}, operands, spill_.read(*quantizers_own).tensor, spill_.read(*other).tensor);
       if (!verdict.explained) continue;
       layer.flips += verdict.ties;
       layer.metrics.outcome = Outcome::same;
