@@ -119,12 +119,17 @@ VerifyOptions meant_in_half() {
   return options;
 }
 
+Network in_half(const Network& network) {
+  return narrowed(network, onnx::TensorProto::FLOAT16);
+}
+
 /// b in f16, with one of its constants 1 % larger: different, and named.
-void expect_named(const Network& a, Network b, const std::string& constant, const std::string& node) {
+void expect_named(const Network& a, Network b, const std::string& constant, const std::string& node,
+                  const std::function<Network(const Network&)>& convert = in_half) {
   b.edit(constant, [](std::vector<float>& v) {
     for (float& value : v) value *= 1.01F;
   });
-  const VerifyResult result = verified(a, narrowed(b, onnx::TensorProto::FLOAT16), meant_in_half());
+  const VerifyResult result = verified(a, convert(b), meant_in_half());
   EXPECT_EQ(result.outcome, Outcome::different) << constant << "\n" << summary(result);
   ASSERT_FALSE(result.layers.empty()) << constant;
   EXPECT_EQ(result.layers.front().node, node) << constant;
@@ -156,10 +161,43 @@ TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
     return n;
   };
   const Network a = make(false), b = make(true);
-  const VerifyResult right = verified(a, narrowed(b, onnx::TensorProto::FLOAT16), meant_in_half());
+  const VerifyResult right = verified(a, in_half(b), meant_in_half());
   EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
   expect_named(a, b, "w", "project");
   expect_named(a, b, "k.w", "keys");
+}
+
+TEST(Precision, TheMeanOfWhatHasNoneIsAsFarOffAsItsOperandsRounding) {
+  // c has the mean 0 but for rounding, and f16 rounds it more: the second mean is another number altogether, and no wrong one.
+  Network a(6);
+  a.input("x", {"40", "32"}).output("y", {"40", "24"});
+  a.normal("w", {32, 32}, 0.2).normal("v", {32, 24}, 0.2);
+  a.node("MatMul", {"x", "w"}, {"h"}).set_name("first");
+  a.node("ReduceMean", {"h"}, {"mean"}), a.node("Sub", {"h", "mean"}, {"c"});
+  a.node("ReduceMean", {"c"}, {"rest"}), a.node("Sub", {"c", "rest"}, {"d"});
+  a.node("MatMul", {"d", "v"}, {"y"}).set_name("second");
+  const auto over = [](Network& n, const char* mean, int64_t axis) {
+    auto& axes = *n.producer(mean).add_attribute();
+    axes.set_name("axes");
+    axes.set_type(onnx::AttributeProto::INTS);
+    axes.add_ints(axis);
+  };
+  over(a, "mean", 1), over(a, "rest", 1);
+  // Sums stay in f32, as converters to f16 leave them.
+  const auto convert = [](const Network& network) {
+    Network b = in_half(network);
+    b.node("Cast", {"c"}, {"c.f32"}, {"to=1"}), b.node("Cast", {"rest"}, {"rest.f16"}, {kToHalf});
+    b.producer("rest").set_input(0, "c.f32"), b.producer("d").set_input(1, "rest.f16");
+    b.sort();
+    return b;
+  };
+  const VerifyResult right = verified(a, convert(a), meant_in_half());
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  expect_named(a, a, "w", "first", convert);
+  expect_named(a, a, "v", "second", convert);
+  Network wrong = a;
+  wrong.producer("rest").clear_attribute(), over(wrong, "rest", 0);
+  EXPECT_EQ(verified(a, convert(wrong), meant_in_half()).outcome, Outcome::different);
 }
 
 TEST(Precision, NodesThatOnlyMoveElementsRoundNothing) {

@@ -64,6 +64,11 @@ Datum like(const Datum& value, const Datum& other) {
   return is_other_precision(value, other) ? Datum(in_type(value.tensor, other.tensor.type())) : value;
 }
 
+Datum through(const Datum& value, DataType narrower) {
+  const bool is_real = value.tensor && kRealTypes.has(value.tensor.type());
+  return is_real ? Datum(in_type(in_type(value.tensor, narrower), value.tensor.type())) : value;
+}
+
 Datum in_dims_of(const Datum& value, const Datum& other) {
   if (!value.tensor || !other.tensor || value.tensor.dims() == other.tensor.dims() ||
       value.tensor.element_count() != other.tensor.element_count()) {

@@ -15,6 +15,8 @@ namespace relayout {
 
 /// `value` in the type of `other` where one of both is held in 16 bits; exact when the other type is wider.
 [[nodiscard]] Datum like(const Datum& value, const Datum& other);
+/// A floating-point tensor with its elements rounded to a narrower type, in its own; any other value as it is.
+[[nodiscard]] Datum through(const Datum& value, DataType narrower);
 /// A tensor under the dims of another one of as many elements; any other value as it is.
 [[nodiscard]] Datum in_dims_of(const Datum& value, const Datum& other);
 

@@ -202,6 +202,12 @@ void FedRuns::fill(const std::string& name, const Datum& datum) const {
   });
 }
 
+void FedRuns::hold(const Layer& layer, const Datum& datum) const {
+  const double held = unit_roundoff(layer.held);
+  const bool rounds = held > unit_roundoff(type_of(datum)) && held <= unit_roundoff(task_->grain);
+  if (rounds && datum.kind == Datum::Kind::tensor) overwrite(datum, through(datum, layer.held));
+}
+
 void FedRuns::measure_floors(int first_draw, int count) {
   const WeightNoise noise(task_->a->model->graph());
   for (int draw = first_draw; draw < first_draw + count; ++draw) {
@@ -218,6 +224,7 @@ void FedRuns::measure_floors(int first_draw, int count) {
           }
           if (layer->apart) return move(value, datum, draw);
           feed(*layer, datum, reference);
+          hold(*layer, datum);
         },
         noise.draw(task_->options->seed, draw, task_->grain));
   }

@@ -4,13 +4,32 @@
 #include <cstddef>
 #include <vector>
 
+#include "ops/element_types.h"
+#include "ops/op_signature.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
+#include "verify/compare.h"
 #include "verify/nodes/pairing.h"
 
 namespace relayout {
+namespace {
+
+/// The coarsest type in which nodes read a value: its own, or that of a Cast that it goes through.
+DataType held_as(const Value& value, const ElementTypes& types) {
+  DataType held = types.of(value);
+  for (const Use& use : value.uses()) {
+    const Value* const made = use.node->is("Cast") ? use.node->output(0) : nullptr;
+    if (made != nullptr && unit_roundoff(types.of(*made)) > unit_roundoff(held)) held = types.of(*made);
+  }
+  return held;
+}
+
+}  // namespace
 
 Layers::Layers(const Graph& a, const Graph& b) {
   const auto partners = pair_values(a, b);
+  OpSignatures signatures;
+  const ElementTypes types(b, signatures);
   for (const Node& node : b.nodes()) {
     for (const Value* const output : node.outputs()) {
       const auto partner = output == nullptr ? partners.end() : partners.find(output);
@@ -20,6 +39,7 @@ Layers::Layers(const Graph& a, const Graph& b) {
       Layer& layer = layers_.emplace_back();
       layer.a = partner->second.value;
       layer.b = output;
+      layer.held = held_as(*output, types);
       layer.by_structure = partner->second.by_structure;
       layer.before_jump = layer.apart = partner->second.before_jump;
     }

@@ -21,6 +21,7 @@ struct Layer {
   bool before_jump = false;                           ///< not fed, unless a jump behind it differs
   std::optional<Spill::Stored> reference, candidate;  ///< a's value, b's fed one
   DataType type = DataType::undefined;                ///< of a's value; of a sequence, its first tensor's
+  DataType held = DataType::undefined;                ///< the coarsest type in which b's nodes read the value
   Yardstick yardstick;
   Floor floor;
   SampleMetrics metrics;
