@@ -23,7 +23,7 @@
 
 #include "base/text.h"
 #include "diff/attribute_text.h"
-#include "diff/constant_nodes.h"
+#include "diff/equal_nodes.h"
 #include "diff/matching.h"
 #include "diff/model_header.h"
 #include "diff/realign.h"
@@ -409,8 +409,8 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
   out.b = side_of(b, sides.b);
   out.changes = diff_interfaces(a, b);
   std::ranges::move(diff_headers(a, b, is_proved(account)), std::back_inserter(out.changes));
-  const auto constant_nodes = pair_constant_nodes(sides, account);
-  std::ranges::move(Listing(sides, account, constant_nodes).run(), std::back_inserter(out.changes));
+  const auto equal_nodes = pair_equal_nodes(sides, account);
+  std::ranges::move(Listing(sides, account, equal_nodes).run(), std::back_inserter(out.changes));
   const auto take_pair = [&](const Node& of_a, const Node& of_b) {
     ++out.nodes_equal;
     out.nodes_renamed += of_a.name() != of_b.name() ? 1 : 0;
@@ -419,7 +419,7 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
   for (const Node* node : sides.b.nodes()) {
     if (const Node* const partner = account.partner_of_b(*node)) take_pair(*partner, *node);
   }
-  for (const auto& [of_a, of_b] : constant_nodes) take_pair(*of_a, *of_b);
+  for (const auto& [of_a, of_b] : equal_nodes) take_pair(*of_a, *of_b);
   for (const ModelChange& change : out.changes) {
     const bool is_pair = change.subject == ChangeSubject::node && change.kind == ChangeKind::changed;
     if (is_pair && !change.a.empty() && !change.b.empty()) out.nodes.push_back({change.a, change.b});

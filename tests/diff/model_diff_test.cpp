@@ -77,6 +77,20 @@ TEST(ModelDiff, NamesAreNoDifference) {
   EXPECT_TRUE(outer.is_equal());
 }
 
+TEST(ModelDiff, AConvolutionIsTheSameInFrontOfAnotherBatchNormalization) {
+  TextModel other = network();
+  other.edit([](onnx::ModelProto& model) {
+    auto* epsilon = model.mutable_graph()->mutable_node(1)->add_attribute();
+    epsilon->set_name("epsilon");
+    epsilon->set_type(onnx::AttributeProto::FLOAT);
+    epsilon->set_f(0.01F);
+  });
+  const ModelDiff result = diff(network(), other);
+  EXPECT_THAT(told(result), SizeIs(1)) << testing::PrintToString(told(result));
+  EXPECT_THAT(told(result), ElementsAre(HasSubstr("changed node attribute")));
+  EXPECT_EQ(result.nodes_equal, 3);
+}
+
 /// What is computed of dims that are known, and once more behind a fold: the proof compares the constants, not the nodes.
 TEST(ModelDiff, NamesOfNodesThatMakeConstantsAreNoDifference) {
   TextModel shapes(R"(g (float[1,3,8,8] x) => (float[4,64] y) <int64[1] axis = {1}, int64[1] rest = {-1}, float[4,3,1,1] w> {

@@ -1,5 +1,6 @@
-// Pairs nodes whose results both models know without running: Shape of a tensor of known dims, and what is computed from it.
-#include "diff/constant_nodes.h"
+// Pairs equal nodes that the proof passes over: those that make constants, as Shape of a tensor of known dims, and those that it looks
+// through for an affine, as the convolution in front of a BatchNormalization.
+#include "diff/equal_nodes.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -29,19 +30,23 @@ const Value* first_output(const Node& node) {
   return found != node.outputs().end() ? *found : nullptr;
 }
 
-class ConstantNodes {
+class EqualNodes {
  public:
-  ConstantNodes(Sides& sides, const Account& account) : sides_(sides), account_(account) {}
+  EqualNodes(Sides& sides, const Account& account) : sides_(sides), account_(account) {}
 
   std::vector<std::pair<const Node*, const Node*>> run() {
     for (const Node* node : sides_.b.nodes()) {
-      if (account_.partner_of_b(*node) == nullptr && account_.has_accounted_for(*node) && is_constant(sides_.b, *node)) open_.insert(node);
+      if (is_open(sides_.b, *node, account_.has_accounted_for(*node)) && account_.partner_of_b(*node) == nullptr &&
+          !account_.folds().contains(node)) {
+        open_.insert(node);
+      }
     }
     if (open_.empty()) return {};
     std::vector<const Node*> rest;
     for (const Node* node : sides_.a.nodes()) {
       if (account_.partner_of_a(*node) != nullptr || account_.folded_into(*node) != nullptr) continue;
-      if (!account_.is_evaluated(*node) && !(account_.has_accounted_for_first(*node) && is_constant(sides_.a, *node))) continue;
+      const bool is_told = account_.is_bypassed(*node) || account_.is_dead(*node);
+      if (!account_.is_evaluated(*node) && (is_told || !is_open(sides_.a, *node, account_.has_accounted_for_first(*node)))) continue;
       if (!find_from_operands(*node)) rest.push_back(node);
     }
     // Those of constants alone are known by their readers only.
@@ -50,9 +55,9 @@ class ConstantNodes {
   }
 
  private:
-  static bool is_constant(proof::Side& side, const Node& node) {
-    const Value* const output = first_output(node);
-    return output != nullptr && node.subgraphs().empty() && side.constant({output}).has_value();
+  /// Whether the node may be one that the other model has, too. Graphs and functions are not compared here.
+  static bool is_open(const proof::Side& side, const Node& node, bool is_accounted) {
+    return is_accounted && first_output(node) != nullptr && node.subgraphs().empty() && side.function_of(node) == nullptr;
   }
 
   /// The node of the second model that stands for one of the first.
@@ -127,8 +132,8 @@ class ConstantNodes {
 
 }  // namespace
 
-std::vector<std::pair<const Node*, const Node*>> pair_constant_nodes(Sides& sides, const Account& account) {
-  return ConstantNodes(sides, account).run();
+std::vector<std::pair<const Node*, const Node*>> pair_equal_nodes(Sides& sides, const Account& account) {
+  return EqualNodes(sides, account).run();
 }
 
 }  // namespace relayout
