@@ -27,11 +27,9 @@
 namespace relayout::cli {
 namespace {
 
-std::string verdict_word(const PairOutcome& pair) {
+std::string word_of(const PairOutcome& pair) {
   if (!pair.result) return "failed";
-  if (!pair.result->defect.empty()) return "defect";
-  const bool unsupported = !pair.result->unsupported_a.empty() || !pair.result->unsupported_b.empty();
-  return unsupported ? "not supported" : std::string(to_string(pair.result->outcome));
+  return verdict_word(*pair.result);
 }
 
 Style verdict_style(const PairOutcome& pair) {
@@ -52,7 +50,7 @@ std::string indented(const std::string& text) {
 std::string summary(const std::vector<PairOutcome>& pairs) {
   std::string out = counted(static_cast<int64_t>(pairs.size()), "model") + ":";
   for (const char* const word : {"same", "different", "inconclusive", "not supported", "defect", "failed"}) {
-    const auto count = std::ranges::count(pairs, std::string(word), verdict_word);
+    const auto count = std::ranges::count(pairs, std::string(word), word_of);
     if (count > 0) out += (out.ends_with(':') ? " " : ", ") + format_count(count) + " " + word;
   }
   return out;
@@ -90,7 +88,7 @@ std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconcl
   for (const PairOutcome& pair : pairs) {
     TextTable head({.color = style.color, .width = style.width});
     const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
-    head.row({{verdict_word(pair), verdict_style(pair)}, {escape(pair.model), Style::strong}, {against, Style::faint}});
+    head.row({{word_of(pair), verdict_style(pair)}, {escape(pair.model), Style::strong}, {against, Style::faint}});
     out += head.text();
     if (!pair.result) {
       out += "  " + escape(pair.failure->message) + "\n";

@@ -326,9 +326,8 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
 
-  const bool unsupported = result.is_blocked();
   TextTable verdict({.color = style.color, .width = style.width});
-  const std::string word = !result.defect.empty() ? "defect" : unsupported ? "not supported" : std::string(to_string(result.outcome));
+  const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
   std::string details = result.reason;
   const std::string run = circumstances(result);

@@ -59,6 +59,11 @@ Style style_of(Outcome outcome) {
   return Style::warning;
 }
 
+std::string verdict_word(const VerifyResult& result) {
+  if (!result.defect.empty()) return "defect";
+  return result.is_blocked() ? "not supported" : std::string(to_string(result.outcome));
+}
+
 std::string ratio_text(double ratio) {
   if (std::isnan(ratio)) return "nan";
   if (ratio < 9.95) return fixed(ratio, 1);
@@ -112,6 +117,8 @@ std::string sentence(const InterfaceDifference& difference, const VerifyResult& 
   const bool is_type = difference.field == "type";
   const char* const how = difference.field == "renamed" ? "" : is_type ? ": cast" : ": run at that size";
   std::string what = plain_sentence(difference, result) + (difference.adapted ? how : "");
+  const bool is_renamed = difference.field == "renamed" && !difference.adapted && !difference.remark;
+  if (is_renamed) return what + " (" + shell_word("--rename=" + difference.name + "=" + difference.b) + " pairs them)";
   if (!difference.adapted || difference.remark) return what;
   return what + " (" + (is_type ? "--precision or " : "") + "--allow-interface takes it)";
 }

@@ -13,6 +13,8 @@
 namespace relayout::cli {
 
 [[nodiscard]] Style style_of(Outcome outcome);
+/// The verdict as text and JSON have it: the outcome, "not supported" where nodes that cannot run keep it open, or "defect".
+[[nodiscard]] std::string verdict_word(const VerifyResult& result);
 /// Two digits that count: "1.2", "36", "36,000".
 [[nodiscard]] std::string ratio_text(double ratio);
 /// "f32 [2, 1000]"

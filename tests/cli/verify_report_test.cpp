@@ -72,6 +72,25 @@ VerifyResult different() {
   return result;
 }
 
+TEST(VerifyReport, TheErrorOfWhatIsNaNOnOneSideIsNaN) {
+  VerifyResult result = different();
+  OutputComparison& output = result.outputs.front();
+  output.max_error = 0;
+  output.samples.front().nan_b = 3;
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("error/range NaN"));
+  EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("error/range 0")));
+}
+
+TEST(VerifyReport, TextAndJsonHaveOneVerdict) {
+  VerifyResult result = same();
+  result.outcome = Outcome::inconclusive;
+  result.unsupported_b.push_back({"n", "Odd", "", 0, "no kernel"});
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("\nnot supported "));
+  EXPECT_EQ(verify_json(result, false).find("verdict")->text(), "not supported");
+  result.defect = "two plans of one node differ";
+  EXPECT_EQ(verify_json(result, false).find("verdict")->text(), "defect");
+}
+
 TEST(VerifyReport, ALossThatIsAcceptedIsNotCalledRounding) {
   VerifyResult result = different();
   result.outcome = result.outputs.front().outcome = result.outputs.front().samples.front().outcome = Outcome::accepted;
@@ -224,7 +243,7 @@ TEST(VerifyReport, V8InterfaceDifferencesComeFirst) {
                       {"output", "evil\x1b[2J", "missing", "f32[2]", "", false},
                       {"output", "y", "dim 1", "free", "3", true}};
   const std::string text = verify_text(result, false, {});
-  EXPECT_EQ(text.rfind("output 'logits' is named 'LOGITS' in resnet50.cl.onnx\n"
+  EXPECT_EQ(text.rfind("output 'logits' is named 'LOGITS' in resnet50.cl.onnx (--rename=logits=LOGITS pairs them)\n"
                        "outputs are in another order: z, y; was y, z\n"
                        "input 'x': dim 0 is 1, was free (N)\n"
                        "output 'evil\\x1b[2J' (f32[2]) is missing in resnet50.cl.onnx\n",
