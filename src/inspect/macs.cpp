@@ -1,6 +1,8 @@
 // Multiply-accumulates of a whole graph, and the operators whose products they leave out.
 #include "inspect/macs.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
