@@ -188,6 +188,7 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
   if (!result.proof) return;
   const ProofResult& proof = *result.proof;
   for (const Feeding feeding : {Feeding::near, Feeding::far}) {
+    if (feeding == Feeding::far && pair.narrow) return;
     const auto is_wanted = [&](const UnexplainedCheck& check) { return is_unreached(check, proof); };
     if (result.outcome != Outcome::same || std::ranges::none_of(result.checks, is_wanted)) return;
     std::vector<UnexplainedCheck> checks;

@@ -62,11 +62,12 @@ inline constexpr double kRoundedConstant = 1e-6;
 inline constexpr double kShake = 0.25;
 
 /// Powers of two between which magnitudes lie that take the place of a model's values where an operator is another and no sample shows it:
-/// near one, where activations bend; and far, beyond what a bias shifts or a Clip cuts. Types of 16 bits hold squares up to the last.
+/// near one, where activations bend; and far, beyond what a bias shifts or a Clip cuts. Where 16 bits are computed in, sums of products of
+/// numbers that are not near one would overflow.
 struct Powers {
   double lowest, highest;
 };
-inline constexpr Powers kNearPowers{-4, 4}, kFarPowers{-10, 26}, kFarPowersNarrow{-7, 7};
+inline constexpr Powers kNearPowers{-4, 4}, kFarPowers{-10, 26};
 
 /// Above this share of elements at the smallest and largest value an output shows nothing of the nodes upstream.
 inline constexpr double kSaturated = 0.99;

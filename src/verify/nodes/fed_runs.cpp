@@ -195,13 +195,12 @@ void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& referenc
 
 void FedRuns::fill(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "free " + name, 0);
-  const bool narrow = is_narrow(type_of(datum));
-  const auto [lowest, highest] = task_->feeding == Feeding::near ? rules::kNearPowers
-                                 : narrow                        ? rules::kFarPowersNarrow
-                                                                 : rules::kFarPowers;
+  const auto [lowest, highest] = task_->feeding == Feeding::near ? rules::kNearPowers : rules::kFarPowers;
   edit(datum, [&](std::size_t i, double& value) {
-    const double magnitude = std::exp2(lowest + (highest - lowest) * random.uniform(2 * i));
-    value = (random.bits(2 * i + 1) & 1U) != 0 ? magnitude : -magnitude;
+    // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every type.
+    const double power = std::exp2(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
+    const uint64_t bits = random.bits(2 * i + 1);
+    value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
   });
 }
 
