@@ -2,10 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -17,7 +14,6 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "report/json.h"
-#include "support/model_cache.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
@@ -239,70 +235,6 @@ TEST_F(ProfileCommand, SlowdownFailsTheGate) {
   EXPECT_EQ(run({"profile", "a.onnx", "b.onnx", "--repeat", "3", "--fail-on-slowdown", "20%", "--strict"}).code, 1)
       << "three rounds give no interval";
   EXPECT_EQ(run({"profile", "a.onnx", "b.onnx", "--repeat", "3", "--fail-on-slowdown", "20%"}).code, 0);
-}
-
-/// Of a primitive: what oneDNN's line of a run says.
-struct PrimitiveTime {
-  std::string implementation;
-  double milliseconds = 0;
-};
-
-/// onednn_verbose,v1,primitive,exec,ENGINE,KIND,IMPLEMENTATION,…,MILLISECONDS
-std::vector<PrimitiveTime> primitive_times(const std::string& output) {
-  constexpr std::size_t kImplementation = 6;
-  std::vector<PrimitiveTime> out;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("onednn_verbose,v1,primitive,exec,")) continue;
-    std::istringstream fields(line);
-    PrimitiveTime& time = out.emplace_back();
-    for (std::size_t i = 0; i <= kImplementation; ++i) std::getline(fields, time.implementation, ',');
-    time.milliseconds = std::stod(line.substr(line.rfind(',') + 1));
-  }
-  return out;
-}
-
-/// What a primitive takes, by the same measure as a row: the lower quartile of its runs, which are the last lines.
-double quartile_of_runs(const std::vector<PrimitiveTime>& times, std::size_t primitive, std::size_t primitives, std::size_t runs) {
-  std::vector<double> out;
-  for (std::size_t run = 1; run <= runs; ++run) out.push_back(times[times.size() - run * primitives + primitive].milliseconds);
-  std::ranges::sort(out);
-  return out[out.size() / 4];
-}
-
-/// oneDNN measures its primitives itself: an operator's share by its lines is that of the table, of the same runs.
-TEST_F(ProfileCommand, SharesAreThoseOfOneDnnsOwnTimes) {
-  const std::filesystem::path model = cached_model("resnet50");
-  if (model.empty()) GTEST_SKIP() << kNoModels;
-  constexpr std::size_t kRuns = 12;
-  const ProcessResult result = run({"profile", model, "--json", "--threads", "1", "--repeat", std::to_string(kRuns)},
-                                   {.environment = {{"ONEDNN_VERBOSE", "profile_exec"}}});
-  ASSERT_EQ(result.code, 0) << result.err;
-  const std::vector<PrimitiveTime> times = primitive_times(result.out);
-  const Json report = Json::parse(result.out.substr(result.out.find("\n{") + 1), "report");
-  const Json all_rows = *report.find("rows");
-  std::vector<Json> rows;  // of one primitive each
-  for (std::size_t i = 0; i < all_rows.size(); ++i) {
-    const Json row = *all_rows.at(i);
-    const std::string implementation = *row.find("implementation")->text();
-    if (row.find("kind")->text() == "executor" || implementation == "own" || implementation == "copy") continue;
-    if (row.find("steps")->number() != 1) GTEST_SKIP() << "a node of several steps: " << implementation;
-    rows.push_back(row);
-  }
-  ASSERT_GE(times.size(), kRuns * rows.size());
-  std::map<std::string, double> ours, theirs;
-  double all_ours = 0, all_theirs = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string op = *rows[i].find("op")->text();
-    EXPECT_THAT(*rows[i].find("implementation")->text(), HasSubstr(times[times.size() - rows.size() + i].implementation));
-    const double mine = *rows[i].find("time_us")->number(), other = quartile_of_runs(times, i, rows.size(), kRuns);
-    ours[op] += mine;
-    theirs[op] += other;
-    all_ours += mine;
-    all_theirs += other;
-  }
-  constexpr double kPoints = 0.03;
-  for (const auto& [op, time] : ours) EXPECT_NEAR(time / all_ours, theirs[op] / all_theirs, kPoints) << op;
 }
 
 TEST_F(ProfileCommand, RefusesWhatDoesNotGoTogether) {
