@@ -103,7 +103,7 @@ const Command& find_command(const std::string& name) {
   fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
 
-/// The command line may be what is wrong: these are looked for as they stand.
+/// The command line may be wrong: such words are looked for as they stand.
 bool is_asked(std::span<const std::string> arguments, std::string_view name, std::string_view other) {
   const auto end = std::ranges::find(arguments, "--");
   return std::any_of(arguments.begin(), end, [&](const std::string& word) { return word == name || word == other; });

@@ -86,7 +86,7 @@ bool is_made_by_linear(const Value& made) {
 }
 
 /// QLinearSoftmax multiplies probabilities by the whole number of steps in 1, by 254 where the scale is 1/254.9999, and not by what the
-/// scale divides by (onnxruntime/contrib_ops/cpu/quantization/qlinear_softmax.cc): the share of each by which its results lie below.
+/// scale divides by, as the kernel of ONNX Runtime computes it: the share of each by which its results lie below.
 double share_below(const Layer& layer, const Tensor& scale) {
   const auto makes = [](const Value& value) {
     return value.producer()->op_type() == "QLinearSoftmax" && value.producer()->domain() == "com.microsoft";

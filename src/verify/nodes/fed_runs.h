@@ -45,7 +45,7 @@ class FedRuns {
   /// Every layer as before any run of b, but those of another structure; its floor is one rounding of a's value.
   void reset();
   /// Widens the floors by runs of a with moved constants; values without a partner, and those apart, are moved as well: they are rounded
-  /// in one of the two models and not in the other. What is fed is rounded as b holds it: b's nodes get no better operands, and one that
+  /// in one of the two models and not in the other. Fed values are rounded as b holds them: b's nodes get no better operands, and one that
   /// adds up values which cancel (a mean near 0) makes that rounding large beside its result.
   void measure_floors(int first_draw, int count);
   /// Runs b and compares what its nodes make of a's values.
@@ -89,7 +89,7 @@ class FedRuns {
   void fill(const std::string& name, const Datum& datum) const;
   /// Puts the value that readers of a layer are fed in the place of `datum`.
   void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
-  /// Rounds what is fed to a as b's nodes read it, where b is to compute in types as coarse as that.
+  /// Rounds the values fed to a as b's nodes read them, where b is to compute in types as coarse as that.
   void hold(const Layer& layer, const Datum& datum) const;
 
   const LayerTask* task_;
