@@ -92,7 +92,7 @@ class Systems(unittest.TestCase):
                     link.symlink_to("/" + str(busybox.relative_to(self.folder)))
         self.assertEqual([path for path in self.folder.rglob("*") if path.name.startswith(("ld-linux", "libc.so.6"))], [])
         shutil.unpack_archive(one("*.tar.xz"), self.folder / "models")
-        install = "HOME=/home/user; relayout-*/install.sh; PATH=/root/.local/bin:/usr/local/bin:$PATH\n"
+        install = "HOME=/home/user; relayout-*/install.sh; PATH=$HOME/.local/bin:/usr/local/bin:$PATH\n"
         self.check(enter(self.folder, install + USE))
 
     def test_deb_debian_13(self):
