@@ -51,9 +51,11 @@ bool makes_same_outputs(const Node& a, const Node& b) {
   return std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made);
 }
 
-/// Weight and bias of a linear operator are called so.
+/// Weight and bias of a linear operator are called so. The axes and dims of a node that reshapes are no numbers that one computes with:
+/// other ones show in the dims of its result.
 Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
   if (reader == nullptr) return Unexplained::Kind::tensor;
+  if (is_reshaping(*reader) && reader->input(0) != &value) return Unexplained::Kind::operand;
   for (std::size_t i = 0; is_linear(*reader) && i < reader->inputs().size(); ++i) {
     if (reader->input(i) == &value) return i == 2 ? Unexplained::Kind::bias : Unexplained::Kind::weight;
   }

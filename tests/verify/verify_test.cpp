@@ -230,6 +230,19 @@ TEST(Verify, V93AWeightOfAnOperandThatIsAlwaysSmallIsJudgedBesideTheSamples) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("node 'd' (Conv)"), HasSubstr("values beside theirs do")));
 }
 
+TEST(Verify, OtherAxesOfANodeThatReshapesShowInTheDims) {
+  const auto net = [](int64_t axis) {
+    Network n(3);
+    n.input("x", {"N"}).output("y", {"A", "B", "C"});
+    n.integers("first", {1}, {0}).integers("second", {1}, {axis});
+    n.node("Unsqueeze", {"x", "first"}, {"row"}), n.node("Unsqueeze", {"row", "second"}, {"volume"}), n.node("Sigmoid", {"volume"}, {"y"});
+    return n;
+  };
+  // A dim of 1 in front or behind one is the same; no number is there that other samples would reach.
+  EXPECT_EQ(verified(net(1), net(0)).outcome, Outcome::same);
+  EXPECT_EQ(verified(net(1), net(2)).outcome, Outcome::different);
+}
+
 TEST(Verify, V95MasksWithHolesAreARemark) {
   const auto make = [](bool by_length) {
     Network n(1);
