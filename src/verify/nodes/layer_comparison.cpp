@@ -2,31 +2,26 @@
 #include "verify/nodes/layer_comparison.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
-#include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
-#include "verify/elements.h"
 #include "verify/feeding.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layers.h"
+#include "verify/nodes/masks.h"
 #include "verify/nodes/suspects.h"
 #include "verify/rules.h"
 
@@ -46,52 +41,6 @@ bool feed_before_flips(Layers& layers) {
     }
   }
   return found_any;
-}
-
-/// Whether a value goes nowhere but into Softmaxes, moved, added to and chosen from on the way.
-bool ends_in_softmax(const Value& value) {
-  constexpr auto kCarriers = std::to_array<std::string_view>({"Add", "Cast", "Mul", "Sub", "Where", "Max"});
-  constexpr std::size_t kMost = 256;
-  std::vector<const Value*> open{&value};
-  std::set<const Value*> seen;
-  bool found = false;
-  while (!open.empty()) {
-    const Value& at = *open.back();
-    open.pop_back();
-    if (!seen.insert(&at).second) continue;
-    if (at.is_output() || seen.size() > kMost) return false;
-    for (const Use& use : at.uses()) {
-      const Node& reader = *use.node;
-      const bool standard = reader.domain().empty() && &reader.graph() == &at.graph();
-      if (standard && reader.is("Softmax")) {
-        found = true;
-        continue;
-      }
-      const bool carries = standard && (std::ranges::find(kCarriers, reader.op_type()) != kCarriers.end() || reader.is("Concat") ||
-                                        (use.index == 0 && traits_of(reader).moves_input(0)));
-      if (!carries || reader.output(0) == nullptr) return false;
-      open.push_back(reader.output(0));
-    }
-  }
-  return found;
-}
-
-/// Whether elements that differ much are minus infinity in both models, to a Softmax whose other elements are of common size.
-bool differs_by_masks(const Datum& a, const Datum& b) {
-  if (!structural_difference(a, b).empty()) return false;
-  bool all = true, any = false;
-  const std::vector<Tensor> left = leaves(a), right = leaves(b);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!left[i] || !kRealTypes.has(left[i].type())) return false;
-    for_each_chunk(left[i], right[i], [&](int64_t, std::span<const double> x, std::span<const double> y) {
-      for (std::size_t k = 0; k < x.size(); ++k) {
-        const bool masked = x[k] <= rules::kMasked, masked_too = y[k] <= rules::kMasked;
-        any = any || (masked && masked_too && x[k] != y[k]);
-        all = all && masked == masked_too && !std::isnan(x[k]) && !std::isnan(y[k]);
-      }
-    });
-  }
-  return all && any;
 }
 
 /// Masks that one model writes as another large number: what reads them, up to the Softmaxes, goes on from b's own, and those tell.

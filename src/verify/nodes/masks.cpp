@@ -1,0 +1,93 @@
+// Masks of attention scores: numbers that stand for minus infinity, which each tool writes as another one.
+#include "verify/nodes/masks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "verify/compare.h"
+#include "verify/elements.h"
+#include "verify/rules.h"
+
+namespace relayout {
+namespace {
+
+/// Whether all readers of a value are such nodes.
+template <class IsOne>
+bool is_read_by(const Value* value, const IsOne& is_one) {
+  return value != nullptr && !value->is_output() && !value->uses().empty() && std::ranges::all_of(value->uses(), is_one);
+}
+
+/// Whether a node computes Exp (x - ReduceMax (x)), as ONNX writes Softmax out: what is far below the largest counts as 0.
+bool is_distance_to_largest(const Node& sub, const Value& value) {
+  const Value* const largest = sub.is("Sub") ? sub.input(1) : nullptr;
+  return largest != nullptr && sub.input(0) == &value && largest->producer() != nullptr && largest->producer()->is("ReduceMax") &&
+         largest->producer()->input(0) == &value && is_read_by(sub.output(0), [](const Use& use) { return use.node->is("Exp"); });
+}
+
+/// Whether a use of a value is one of those in a Softmax that is written out.
+bool is_of_softmax(const Use& use, const Value& value) {
+  if (use.node->is("Sub")) return is_distance_to_largest(*use.node, value);
+  const auto takes_distance = [&](const Use& reader) { return is_distance_to_largest(*reader.node, value); };
+  return use.node->is("ReduceMax") && use.index == 0 && is_read_by(use.node->output(0), takes_distance);
+}
+
+}  // namespace
+
+bool ends_in_softmax(const Value& value) {
+  constexpr auto kCarriers = std::to_array<std::string_view>({"Add", "Cast", "Mul", "Sub", "Where", "Max"});
+  constexpr std::size_t kMost = 256;
+  std::vector<const Value*> open{&value};
+  std::set<const Value*> seen;
+  bool found = false;
+  while (!open.empty()) {
+    const Value& at = *open.back();
+    open.pop_back();
+    if (!seen.insert(&at).second) continue;
+    if (at.is_output() || seen.size() > kMost) return false;
+    for (const Use& use : at.uses()) {
+      const Node& reader = *use.node;
+      const bool standard = reader.domain().empty() && &reader.graph() == &at.graph();
+      if (standard && (reader.is("Softmax") || is_of_softmax(use, at))) {
+        found = true;
+        continue;
+      }
+      const bool carries = standard && (std::ranges::find(kCarriers, reader.op_type()) != kCarriers.end() || reader.is("Concat") ||
+                                        (use.index == 0 && traits_of(reader).moves_input(0)));
+      if (!carries || reader.output(0) == nullptr) return false;
+      open.push_back(reader.output(0));
+    }
+  }
+  return found;
+}
+
+bool differs_by_masks(const Datum& a, const Datum& b) {
+  if (!structural_difference(a, b).empty()) return false;
+  bool all = true, any = false;
+  const std::vector<Tensor> left = leaves(a), right = leaves(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!left[i] || !kRealTypes.has(left[i].type())) return false;
+    for_each_chunk(left[i], right[i], [&](int64_t, std::span<const double> x, std::span<const double> y) {
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        const bool masked = x[k] <= rules::kMasked, masked_too = y[k] <= rules::kMasked;
+        any = any || (masked && masked_too && x[k] != y[k]);
+        all = all && masked == masked_too && !std::isnan(x[k]) && !std::isnan(y[k]);
+      }
+    });
+  }
+  return all && any;
+}
+
+}  // namespace relayout
