@@ -3,6 +3,7 @@
 #include "verify/quantizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/attributes.h"
+#include "ops/bodies/bnb4_codes.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -42,50 +46,256 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
   return named == 0 ? DataType::uint8 : static_cast<DataType>(named);
 }
 
+constexpr auto kWeightReaders = std::to_array<WeightReader>({
+    {"ConvInteger", "Conv", 1},
+    {"DynamicQuantizeMatMul", "MatMul", 1},
+    {"GatherBlockQuantized", "Gather", 0},
+    {"MatMulBnb4", "MatMul", 1},
+    {"MatMulInteger", "MatMul", 1},
+    {"MatMulIntegerToFloat", "MatMul", 1},
+    {"MatMulNBits", "MatMul", 1},
+});
+
+/// Of the sums of products that a node makes: the constant factor by which they are multiplied behind a Cast, together with the scale of
+/// the operand that varies. nullptr where they are not.
+const Value* scale_behind(const Node& node) {
+  const auto sole_reader = [](const Value* value, std::string_view op) -> const Node* {
+    const bool one = value != nullptr && value->uses().size() == 1 && !value->is_output() && value->uses().front().node->is(op);
+    return one ? value->uses().front().node : nullptr;
+  };
+  const Node* const cast = sole_reader(node.output(0), "Cast");
+  const Node* const product = cast == nullptr ? nullptr : sole_reader(cast->output(0), "Mul");
+  if (product == nullptr) return nullptr;
+  const Value* const factor = product->input(product->input(0) == cast->output(0) ? 1 : 0);
+  const Node* const scales = factor == nullptr ? nullptr : factor->producer();
+  if (scales == nullptr || !scales->is("Mul")) return nullptr;
+  for (const Value* const input : scales->inputs()) {
+    if (input != nullptr && input->is_stored_constant()) return input;
+  }
+  return nullptr;
+}
+
+/// Numbers of `bits` bits out of bytes, the low bits first; each row of `columns` begins with a byte of its own.
+std::vector<double> unpacked(const std::vector<double>& bytes, int64_t bits, int64_t columns) {
+  const int64_t in_byte = 8 / bits, row = (columns + in_byte - 1) / in_byte;
+  std::vector<double> out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int64_t first = static_cast<int64_t>(i) % row * in_byte;
+    for (int64_t k = 0; k < in_byte && first + k < columns; ++k) {
+      out.push_back(static_cast<double>(static_cast<unsigned>(bytes[i]) >> (k * bits) & ((1U << bits) - 1U)));
+    }
+  }
+  return out;
+}
+
+double nearest(const std::vector<double>& sorted, double value) {
+  const auto above = std::ranges::lower_bound(sorted, value);
+  if (above == sorted.begin()) return sorted.front();
+  if (above == sorted.end()) return sorted.back();
+  return *above - value < value - *(above - 1) ? *above : *(above - 1);
+}
+
 }  // namespace
 
-std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
-  if (node.input(0) == nullptr || node.input(1) == nullptr || Attributes(node).integer("block_size", 0) != 0) return std::nullopt;
-  const auto scale = constants.value(*node.input(1));
-  const auto zero = node.input(2) == nullptr ? std::nullopt : constants.value(*node.input(2));
-  if (!scale || (node.input(2) != nullptr && !zero) || !kRealTypes.has(scale->type())) return std::nullopt;
-  const DataType type = integers_of(node, zero, constants);
+const WeightReader* weight_reader(const Node& node) {
+  if (!node.domain().empty() && node.domain() != "com.microsoft") return nullptr;
+  const auto found = std::ranges::find(kWeightReaders, std::string_view(node.op_type()), &WeightReader::op);
+  return found != kWeightReaders.end() ? &*found : nullptr;
+}
+
+bool is_rounded_dynamically(const Node& reader, std::size_t index) {
+  return index == 0 &&
+         (reader.is("DynamicQuantizeLinear") || (reader.op_type() == "DynamicQuantizeMatMul" && weight_reader(reader) != nullptr));
+}
+
+bool Quantizer::is_sound() const {
+  const bool suits = zeros_.size() == 1 || zeros_.size() == scales_.size();
+  return !scales_.empty() && suits && std::ranges::all_of(scales_, [](double s) { return std::isfinite(s); });
+}
+
+void Quantizer::set_ends(bool is_signed, int bits) {
+  lowest_ = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
+  highest_ = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
+}
+
+std::optional<Quantizer> Quantizer::of_integers(const Node& node, Constants& constants, DataType type, const Value* scale,
+                                                const Value* zero) {
+  const auto scales = scale == nullptr ? std::nullopt : constants.value(*scale);
+  const auto zeros = zero == nullptr ? std::nullopt : constants.value(*zero);
+  if (!scales || (zero != nullptr && !zeros) || !kRealTypes.has(scales->type())) return std::nullopt;
+  if (type == DataType::undefined) type = integers_of(node, zeros, constants);
   const bool is_signed = kSigned.has(type);
   if (!is_signed && !kUnsigned.has(type)) return std::nullopt;
   Quantizer out;
-  out.scales_ = numbers(contiguous(*scale));
-  out.zeros_ = zero ? numbers(contiguous(*zero)) : std::vector<double>{0};
-  const bool suits = out.zeros_.size() == 1 || out.zeros_.size() == out.scales_.size();
-  if (out.scales_.empty() || !suits || !std::ranges::all_of(out.scales_, [](double s) { return s > 0 && std::isfinite(s); }))
-    return std::nullopt;
-  out.axis_ = Attributes(node).integer("axis", 1);
-  const int bits = traits(type).bits;
-  out.lowest_ = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
-  out.highest_ = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
+  out.scales_ = numbers(contiguous(*scales));
+  out.zeros_ = zeros ? numbers(contiguous(*zeros)) : std::vector<double>{0};
+  out.set_ends(is_signed, traits(type).bits);
+  return out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;
+}
+
+std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
+  if (node.input(0) == nullptr || node.input(1) == nullptr) return std::nullopt;
+  auto out = of_integers(node, constants, DataType::undefined, node.input(1), node.input(2));
+  if (!out) return out;
+  out->axis_ = Attributes(node).integer("axis", 1);
+  out->block_ = Attributes(node).integer("block_size", 0);
+  if (out->block_ > 0) out->sharing_ = Sharing::blocks;
   return out;
+}
+
+std::optional<Quantizer> Quantizer::of_weight(const Node& node, Constants& constants, bool transposed) {
+  const WeightReader* const reader = weight_reader(node);
+  if (reader == nullptr || node.input(reader->weight) == nullptr) return std::nullopt;
+  std::optional<Quantizer> out;
+  if (reader->op == "MatMulNBits" || reader->op == "GatherBlockQuantized") {
+    out = of_blocks(node, constants);
+  } else if (reader->op == "MatMulBnb4") {
+    out = of_codes(node, constants);
+  } else {
+    const DataType type = constants.type_of(*node.input(reader->weight));
+    const Value *scale = nullptr, *zero = node.input(reader->op == "MatMulIntegerToFloat" ? 5 : 3);
+    if (reader->op == "MatMulIntegerToFloat") scale = node.input(3);
+    if (reader->op == "DynamicQuantizeMatMul") scale = node.input(2);
+    if (scale == nullptr) scale = scale_behind(node);
+    out = of_integers(node, constants, type, scale, zero);
+    if (out) out->axis_ = reader->stands_for == "Conv" ? 0 : -1;
+  }
+  if (out) out->is_transposed_ = transposed;
+  return out;
+}
+
+std::optional<Quantizer> Quantizer::of_blocks(const Node& node, Constants& constants) {
+  const Attributes attributes(node);
+  const bool gathers = node.op_type() == "GatherBlockQuantized";
+  const DataType type = constants.type_of(*node.input(gathers ? 0 : 1));
+  if (gathers && type != DataType::uint8) {
+    auto out = of_integers(node, constants, type, node.input(2), node.input(3));
+    if (!out) return out;
+    out->sharing_ = Sharing::blocks;
+    out->axis_ = attributes.integer("quantize_axis", 1);
+    out->block_ = attributes.integer("block_size", 128);
+    return out;
+  }
+  const auto scales = node.input(2) == nullptr ? std::nullopt : constants.value(*node.input(2));
+  const auto zeros = node.input(3) == nullptr ? std::nullopt : constants.value(*node.input(3));
+  const int64_t bits = attributes.integer("bits", 4), block = attributes.integer("block_size", gathers ? 128 : 0);
+  if (!scales || !kRealTypes.has(scales->type()) || (node.input(3) != nullptr && !zeros) || block <= 0) return std::nullopt;
+  if (bits != 2 && bits != 4 && bits != 8) return std::nullopt;
+  Quantizer out;
+  out.scales_ = numbers(contiguous(*scales));
+  const auto count = static_cast<int64_t>(out.scales_.size());
+  const int64_t columns = gathers ? (scales->dims().empty() ? 0 : scales->dims().back()) : (attributes.integer("K", 0) + block - 1) / block;
+  if (columns <= 0 || count % columns != 0) return std::nullopt;
+  out.zeros_ = {std::ldexp(1.0, static_cast<int>(bits) - 1)};
+  if (zeros)
+    out.zeros_ = zeros->type() == DataType::uint8 ? unpacked(numbers(contiguous(*zeros)), bits, columns) : numbers(contiguous(*zeros));
+  out.sharing_ = gathers ? Sharing::blocks : Sharing::rows;
+  out.axis_ = attributes.integer("quantize_axis", 1);
+  out.block_ = block;
+  out.set_ends(false, static_cast<int>(bits));
+  return out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;
+}
+
+std::optional<Quantizer> Quantizer::of_codes(const Node& node, Constants& constants) {
+  const auto scales = node.input(2) == nullptr ? std::nullopt : constants.value(*node.input(2));
+  const Attributes attributes(node);
+  Quantizer out;
+  out.block_ = attributes.integer("block_size", 0);
+  if (!scales || !kRealTypes.has(scales->type()) || out.block_ <= 0 || attributes.integer("transB", 1) == 0) return std::nullopt;
+  out.scales_ = numbers(contiguous(*scales));
+  out.zeros_ = {0};
+  out.sharing_ = Sharing::column_major;
+  for (const float code : bnb4_codes(attributes.integer("quant_type", 0))) out.codes_.push_back(static_cast<double>(code));
+  std::ranges::sort(out.codes_);
+  return !out.codes_.empty() && out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;
+}
+
+Quantizer Quantizer::dynamic() {
+  Quantizer out;
+  out.is_dynamic_ = true;
+  return out;
+}
+
+/// As ONNX defines DynamicQuantizeLinear: 0 lies on the grid.
+Quantizer Quantizer::spanning(const std::vector<double>& values) {
+  double least = 0, largest = 0;
+  for (const double value : values) {
+    least = std::min(least, value);
+    largest = std::max(largest, value);
+  }
+  Quantizer out;
+  out.set_ends(false, 8);
+  const double scale = (largest - least) / out.highest_;
+  out.scales_ = {scale > 0 && std::isfinite(scale) ? scale : 1};
+  out.zeros_ = {std::clamp(std::nearbyint(-least / out.scales_[0]), out.lowest_, out.highest_)};
+  return out;
+}
+
+Quantizer::Places Quantizer::places_along_axis(const Dims& dims) const {
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto count = static_cast<int64_t>(scales_.size());
+  const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
+  if (count == 1 && sharing_ == Sharing::axis) return [](int64_t) { return std::size_t{0}; };
+  if (axis < 0 || axis >= rank) return nullptr;
+  const int64_t size = dims[static_cast<std::size_t>(axis)];
+  int64_t inner = 1, outer = 1;
+  for (int64_t i = axis + 1; i < rank; ++i) inner *= dims[static_cast<std::size_t>(i)];
+  for (int64_t i = 0; i < axis; ++i) outer *= dims[static_cast<std::size_t>(i)];
+  if (sharing_ == Sharing::axis) {
+    if (size != count) return nullptr;
+    return [inner, size](int64_t i) { return static_cast<std::size_t>(i / inner % size); };
+  }
+  const int64_t block = block_, blocks = (size + block - 1) / block;
+  if (outer * blocks * inner != count) return nullptr;
+  return [=](int64_t i) { return static_cast<std::size_t>((i / (inner * size) * blocks + i / inner % size / block) * inner + i % inner); };
+}
+
+Quantizer::Places Quantizer::places_in_matrix(const Dims& dims) const {
+  if (dims.size() != 2) return nullptr;
+  const int64_t rows = dims[0], columns = dims[1], block = block_, blocks = (rows + block - 1) / block;
+  const auto count = static_cast<int64_t>(scales_.size());
+  if (sharing_ == Sharing::rows) {
+    if (columns * blocks != count) return nullptr;
+    return [=](int64_t i) { return static_cast<std::size_t>(i % columns * blocks + i / columns / block); };
+  }
+  if ((rows * columns + block - 1) / block != count) return nullptr;
+  return [=](int64_t i) { return static_cast<std::size_t>((i % columns * rows + i / columns) / block); };
+}
+
+Quantizer::Places Quantizer::places(const Dims& dims) const {
+  if (is_transposed_ && dims.size() != 2) return nullptr;
+  const Dims read = is_transposed_ ? Dims{dims[1], dims[0]} : dims;
+  const bool is_matrix = sharing_ == Sharing::rows || sharing_ == Sharing::column_major;
+  Places found = is_matrix ? places_in_matrix(read) : places_along_axis(read);
+  if (!is_transposed_ || found == nullptr) return found;
+  return [found, rows = read[0], columns = read[1]](int64_t i) { return found(i % rows * columns + i / rows); };
 }
 
 template <class Visit>
 bool Quantizer::for_each(const Tensor& tensor, const Visit& visit) const {
   if (!kRealTypes.has(tensor.type())) return false;
-  const Dims& dims = tensor.dims();
-  const auto rank = static_cast<int64_t>(dims.size());
-  const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-  const auto count = static_cast<int64_t>(scales_.size());
-  if (count > 1 && (axis < 0 || axis >= rank || dims[static_cast<std::size_t>(axis)] != count)) return false;
-  int64_t inner = 1;
-  for (int64_t i = axis + 1; count > 1 && i < rank; ++i) inner *= dims[static_cast<std::size_t>(i)];
+  const Places places = this->places(tensor.dims());
+  if (places == nullptr) return false;
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
-    const auto place = static_cast<std::size_t>(count > 1 ? i / inner % count : 0);
+    const std::size_t place = places(i);
     visit(i, scales_[place], zeros_[zeros_.size() > 1 ? place : 0]);
   }
   return true;
 }
 
 bool Quantizer::round(const Tensor& tensor, Ends ends) const {
+  if (is_dynamic_) return kRealTypes.has(tensor.type()) && spanning(numbers(tensor)).round(tensor, Ends::saturate);
   std::vector<double> values = numbers(tensor);
   const bool suits = for_each(tensor, [&](int64_t i, double scale, double zero) {
     double& value = values[static_cast<std::size_t>(i)];
+    if (scale == 0) {
+      value = 0;
+      return;
+    }
+    if (!codes_.empty()) {
+      value = nearest(codes_, value / scale) * scale;
+      return;
+    }
     const double step = std::nearbyint(value / scale) + zero;
     value = ((ends == Ends::saturate ? std::clamp(step, lowest_, highest_) : step) - zero) * scale;
   });
@@ -97,8 +307,9 @@ Range Quantizer::range() const {
   Range out{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < scales_.size(); ++i) {
     const double zero = zeros_[zeros_.size() > 1 ? i : 0];
-    out.lowest = std::max(out.lowest, (lowest_ - zero) * scales_[i]);
-    out.highest = std::min(out.highest, (highest_ - zero) * scales_[i]);
+    const auto [least, largest] = std::minmax({(lowest_ - zero) * scales_[i], (highest_ - zero) * scales_[i]});
+    out.lowest = std::max(out.lowest, least);
+    out.highest = std::min(out.highest, largest);
   }
   return out;
 }

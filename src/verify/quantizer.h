@@ -2,41 +2,87 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/inputs/range.h"
 
 namespace relayout {
 
-/// The grid of a QuantizeLinear or DequantizeLinear with constant parameters: integers lowest … highest, (q − zero) · scale each.
+/// Real numbers that integers stand for, (q − zero) · scale each, with constant parameters: those of a QuantizeLinear or DequantizeLinear,
+/// or of the weight that an operator reads as integers.
 class Quantizer {
  public:
-  /// Nothing where scale or zero point are no constants, the integers come in blocks, or the type is none of integers.
+  /// Of a QuantizeLinear or DequantizeLinear. Nothing where scale or zero point are no constants or the type is none of integers.
   [[nodiscard]] static std::optional<Quantizer> of(const Node& node, Constants& constants);
+  /// Of the weight of an operator that a WeightReader describes, as the operator that it stands for reads it, or transposed.
+  [[nodiscard]] static std::optional<Quantizer> of_weight(const Node& node, Constants& constants, bool transposed);
+  /// A DynamicQuantizeLinear: 8 bits between the least and the largest of the elements.
+  [[nodiscard]] static Quantizer dynamic();
 
   /// Whether elements beyond the ends of the grid become its ends, or go on in its steps: then rounding alone is lost.
   enum class Ends { saturate, open };
   /// Rounds the elements of a contiguous tensor of real numbers in place; false where its dims do not suit the parameters.
   bool round(const Tensor& tensor, Ends ends) const;
+  /// Whether all elements have one scale.
+  [[nodiscard]] bool is_one_for_all() const noexcept { return scales_.size() == 1; }
+  [[nodiscard]] bool suits(const Dims& dims) const { return places(dims) != nullptr; }
   /// The numbers that it takes at every place along its axis.
   [[nodiscard]] Range range() const;
   /// Elements that lie beyond the ends.
   [[nodiscard]] int64_t count_beyond(const Tensor& tensor) const;
 
  private:
+  /// Which elements have a scale in common.
+  enum class Sharing {
+    axis,          ///< those of one place along `axis_`, or all
+    blocks,        ///< `block_` places along `axis_`
+    rows,          ///< of a matrix [K, N], `block_` rows of a column; the scales of a column lie together
+    column_major,  ///< `block_` elements of a matrix that is read column after column
+  };
+  /// The number of an element's scale, by the number of the element; nullptr where the dims do not suit.
+  using Places = std::function<std::size_t(int64_t)>;
+  [[nodiscard]] Places places(const Dims& dims) const;
+  [[nodiscard]] Places places_along_axis(const Dims& dims) const;
+  [[nodiscard]] Places places_in_matrix(const Dims& dims) const;
+  [[nodiscard]] static std::optional<Quantizer> of_integers(const Node& node, Constants& constants, DataType type, const Value* scale,
+                                                            const Value* zero);
+  static std::optional<Quantizer> of_blocks(const Node& node, Constants& constants);
+  static std::optional<Quantizer> of_codes(const Node& node, Constants& constants);
+  [[nodiscard]] static Quantizer spanning(const std::vector<double>& values);
+  [[nodiscard]] bool is_sound() const;
+  void set_ends(bool is_signed, int bits);
   template <class Visit>
   bool for_each(const Tensor& tensor, const Visit& visit) const;
 
-  std::vector<double> scales_, zeros_;  ///< one, or one for each place along `axis_`
-  int64_t axis_ = 0;
+  bool is_dynamic_ = false;
+  bool is_transposed_ = false;          ///< of a matrix: what it speaks of are the elements of the transposed one
+  std::vector<double> scales_, zeros_;  ///< one, or one for each place; of zeros also one for all
+  std::vector<double> codes_;           ///< what the integers stand for, where that is no grid: sorted
+  Sharing sharing_ = Sharing::axis;
+  int64_t axis_ = 0, block_ = 1;
   double lowest_ = 0, highest_ = 0;
 };
+
+/// An operator that computes with a weight of integers: the standard operator that it stands for, and the number of the weight among the
+/// inputs of both.
+struct WeightReader {
+  std::string_view op, stands_for;
+  std::size_t weight = 1;
+};
+/// nullptr for any other node.
+[[nodiscard]] const WeightReader* weight_reader(const Node& node);
+
+/// Whether an input of a node is rounded to 8 bits by its own least and largest elements.
+[[nodiscard]] bool is_rounded_dynamically(const Node& reader, std::size_t index);
 
 /// The QuantizeLinear that everything reads a value through; nullptr where something reads it as it is, or nothing does.
 [[nodiscard]] const Node* quantizer_behind(const Value& value);

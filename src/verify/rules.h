@@ -76,7 +76,7 @@ inline constexpr double kSaturated = 0.99;
 inline constexpr double kStoredMinimum = 1e-5;
 
 /// A node of a quantized model is at fault when it loses more than three times what rounding costs: what comes to that then has more than
-/// 3² − 1 times its energy.
+/// 3² − 1 times its energy; or when it makes results larger or smaller by a factor that alone has its energy.
 inline constexpr double kExcessLoss = 8;
 /// Better than this, in dB, is float32's own rounding and no loss by grids.
 inline constexpr double kFloatLoss = 100;

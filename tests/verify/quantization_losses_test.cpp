@@ -168,6 +168,119 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOther
   for (const QuantizationLoss& loss : result.losses) EXPECT_EQ(loss.fault.empty(), loss.tensor != "h") << loss.tensor;
 }
 
+constexpr int64_t kRows = 32, kColumns = 8, kBlock = 16;
+
+/// Bytes as an initializer of one-byte elements.
+void bytes(Network& n, const std::string& name, onnx::TensorProto::DataType type, const std::vector<int64_t>& dims,
+           const std::string& contents) {
+  auto& tensor = *n.graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  tensor.set_raw_data(contents);
+}
+
+void import_microsoft(Network& n) {
+  auto& opset = *n.model().add_opset_import();
+  opset.set_domain("com.microsoft");
+  opset.set_version(1);
+}
+
+/// y = x · w + x · v: `x` is read by both products and, as it is, by the sum.
+Network sum_of_products() {
+  Network n(9);
+  n.input("x", {"4", "32"}).output("y", {"4", "32"});
+  n.normal("w", {kRows, kRows}, 0.2);
+  n.node("MatMul", {"x", "w"}, {"p"}), n.node("Add", {"x", "p"}, {"y"});
+  return n;
+}
+
+/// The same with its weight and x in 8 bits, x by its own least and largest elements, as quantize_dynamic writes it.
+Network dynamic_sum_of_products(float factor) {
+  Network n = sum_of_products();
+  constexpr float kScale = 0.01F;
+  std::string integers;
+  for (const float value : n.values("w")) integers += static_cast<char>(std::clamp(std::nearbyint(value / kScale), -128.0F, 127.0F));
+  n.remove_node("p"), n.remove_initializer("w");
+  bytes(n, "w.q", onnx::TensorProto::INT8, {kRows, kRows}, integers), bytes(n, "w.zero", onnx::TensorProto::INT8, {}, std::string(1, 0));
+  n.floats("w.scale", {}, {kScale * factor});
+  n.node("DynamicQuantizeLinear", {"x"}, {"x.q", "x.scale", "x.zero"});
+  n.node("MatMulInteger", {"x.q", "w.q", "x.zero", "w.zero"}, {"sums"}), n.node("Cast", {"sums"}, {"real"}, {"to=1"});
+  n.node("Mul", {"x.scale", "w.scale"}, {"scale"}), n.node("Mul", {"real", "scale"}, {"p"});
+  n.sort();
+  return n;
+}
+
+TEST(QuantizationLosses, OfOperandsRoundedByTheirOwnRange) {
+  VerifyOptions options;
+  options.precision = DataType::int8;
+  options.samples = kSamples;
+  const VerifyResult right = verified(sum_of_products(), dynamic_sum_of_products(1), options);
+  const QuantizationLoss* const loss = find(right, "p");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  ASSERT_TRUE(loss->expected);
+  EXPECT_NEAR(loss->snr, *loss->expected, 0.1);
+  // 8 bits of x and of w: the steps are some hundredths of their deviations.
+  EXPECT_GT(loss->snr, 30);
+  EXPECT_LT(loss->snr, 45);
+  // Add reads x as it is, and loses nothing.
+  EXPECT_EQ(find(right, "y"), nullptr);
+  EXPECT_EQ(loss->fault, "");
+  const VerifyResult wrong = verified(sum_of_products(), dynamic_sum_of_products(1.1F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_EQ(wrong.losses[0].tensor, "p");
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+}
+
+/// y = x · w with 4-bit blocks of w; all scales by a factor.
+Network product(bool quantized, float factor = 1) {
+  Network n(4);
+  n.input("x", {"16", "32"}).output("y", {"16", "8"});
+  n.normal("w", {kRows, kColumns}, 0.3);
+  if (!quantized) {
+    n.node("MatMul", {"x", "w"}, {"y"});
+    return n;
+  }
+  const std::vector<float> values = n.values("w");
+  n.remove_initializer("w");
+  std::string packed;
+  std::vector<float> scales;
+  for (int64_t column = 0; column < kColumns; ++column) {
+    for (int64_t first = 0; first < kRows; first += kBlock) {
+      const auto at = [&](int64_t row) { return values[static_cast<std::size_t>((first + row) * kColumns + column)]; };
+      float largest = 0;
+      for (int64_t row = 0; row < kBlock; ++row) largest = std::max(largest, std::fabs(at(row)));
+      const float scale = largest / 7;
+      const auto code = [&](int64_t row) { return static_cast<unsigned>(std::nearbyint(at(row) / scale) + 8); };
+      for (int64_t row = 0; row < kBlock; row += 2) packed += static_cast<char>(code(row) | code(row + 1) << 4U);
+      scales.push_back(scale);
+    }
+  }
+  for (float& scale : scales) scale *= factor;
+  bytes(n, "w.q", onnx::TensorProto::UINT8, {kColumns, kRows / kBlock, kBlock / 2}, packed);
+  n.floats("w.scales", {std::ssize(scales)}, scales);
+  n.node("MatMulNBits", {"x", "w.q", "w.scales"}, {"y"}, {"K=32", "N=8", "bits=4", "block_size=16"}).set_domain("com.microsoft");
+  import_microsoft(n);
+  return n;
+}
+
+TEST(QuantizationLosses, OfWeightsRoundedInBlocks) {
+  VerifyOptions options;
+  options.precision = DataType::int4;
+  options.samples = kSamples;
+  const VerifyResult right = verified(product(false), product(true), options);
+  const QuantizationLoss* const loss = find(right, "y");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  ASSERT_TRUE(loss->expected);
+  EXPECT_NEAR(loss->snr, *loss->expected, 1e-3);
+  EXPECT_EQ(loss->fault, "");
+  // Steps of a seventh of the largest of 16 elements: its square is 3.1 times their mean square or so, and rounding costs a twelfth.
+  EXPECT_NEAR(loss->snr, 10 * std::log10(12 * 49 / 3.6), 3);
+  const VerifyResult wrong = verified(product(false), product(true, 1.2F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+}
+
 TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
   // The second sample reaches to 16, the grid of x to 7.7: beyond it every node would be cut off.
   VerifyOptions options;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/bodies/bnb4_codes.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 #include "relayout/types.h"
@@ -85,32 +86,11 @@ Body::Name zero_points(Body& body, int64_t bits, int64_t n, int64_t blocks) {
   return body.cast(zeros, DataType::float32);
 }
 
-/// Values that 4 bits stand for: FP4 and NF4 (onnxruntime/contrib_ops/cpu/quantization/blockwise_quant_block_bnb4.h).
 std::vector<float> bnb_values(Body& body) {
   const int64_t kind = required(body, "quant_type", 0);
-  if (kind == 0) {
-    const std::vector<float> positive = {0, 5.208333333e-03F, 2.0F / 3, 1, 1.0F / 3, 0.5F, 1.0F / 6, 0.25F};
-    std::vector<float> out = positive;
-    for (const float value : positive) out.push_back(-value);
-    return out;
-  }
-  if (kind != 1) body.reject("quant_type is " + std::to_string(kind));
-  return {-1.0F,
-          -0.6961928009986877F,
-          -0.5250730514526367F,
-          -0.39491748809814453F,
-          -0.28444138169288635F,
-          -0.18477343022823334F,
-          -0.09105003625154495F,
-          0.0F,
-          0.07958029955625534F,
-          0.16093020141124725F,
-          0.24611230194568634F,
-          0.33791524171829224F,
-          0.44070982933044434F,
-          0.5626170039176941F,
-          0.7229568362236023F,
-          1.0F};
+  std::vector<float> out = bnb4_codes(kind);
+  if (out.empty()) body.reject("quant_type is " + std::to_string(kind));
+  return out;
 }
 
 }  // namespace

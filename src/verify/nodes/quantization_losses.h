@@ -30,22 +30,37 @@ class QuantizationLosses {
   void add(LayerTask task);
   /// First the nodes that compute something else, then those whose range is too small, then the others, the worst first. Nodes that lose
   /// nothing are left out.
-  [[nodiscard]] std::vector<QuantizationLoss> worst_first() const;
+  [[nodiscard]] std::vector<QuantizationLoss> worst_first();
 
  private:
   struct NodeLoss {
-    std::optional<Quantizer> grid;   ///< that b rounds this value to
-    bool expected_is_known = false;  ///< everything that b rounds on the way from the values in front is known
+    std::optional<Quantizer> grid;    ///< that b rounds this value to
+    bool is_rounded_by_some = false;  ///< readers in b round it by its own least and largest elements, others may not
+    bool takes_rounded = false;       ///< it is made of such values as those readers have them
+    bool expected_is_known = false;   ///< everything that b rounds on the way from the values in front is known
     LossSums measured, expected;
-    double squares_other = 0;    ///< Σ of squares by which b's node is another than a's with the same operands, constants and ends
+    LossSums other;              ///< by which b's node is another than a's with the same operands, constants and ends
     double squares_clipped = 0;  ///< Σ of squares that the ends of the grid cut off
     int64_t beyond = 0;          ///< elements of a that the grid does not reach
   };
   [[nodiscard]] std::optional<Quantizer> grid_of(const Value& value_of_b);
   /// Finds the grids of a's constants in the region of a layer, by the operands of b's node of the same operator.
   void pair_constants(const Layer& layer);
+  void pair_constants(const Node& node, const Node& original);
+  void pair_weight(const Node& node, const Node& original);
+  /// What b rounds for some readers, and which layers are made of that.
+  void find_dynamic(const Graph& b);
+  /// A value that is fed: a layer's, or an input of both models.
+  [[nodiscard]] bool is_fed(const Value& value_of_b);
   [[nodiscard]] bool is_covered(const Layer& layer);
+  [[nodiscard]] bool is_known(const Node& node, const Layer& layer);
+  /// A copy of a value as its readers get it in the run at hand.
+  [[nodiscard]] Datum read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const;
   [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[static_cast<std::size_t>(&layer - layers_.all().data())]; }
+  /// Whether all that a layer is made of was fed: what no run makes, because it was evaluated before, is not.
+  [[nodiscard]] bool was_fed(const Layer& layer);
+  /// Whether both models have the same in the place of a value that no run makes.
+  [[nodiscard]] bool is_equal_unseen(const Layer& layer);
   /// Sets what is expected of a node, and its fault; returns the energy of the fault, relative to the value.
   static double judge(const NodeLoss& loss, QuantizationLoss& one);
   void measure_b(FedRuns& runs, const LayerTask& task);
@@ -53,14 +68,17 @@ class QuantizationLosses {
 
   Layers layers_;
   Constants constants_a_, constants_b_;
-  std::vector<NodeLoss> losses_;                   ///< by layer
-  std::map<std::string, Quantizer> constants_;     ///< grids of a's constants, by name
-  std::map<std::string, Quantizer> inputs_;        ///< of a's inputs
-  std::unordered_set<const Node*> paired_;         ///< b's DequantizeLinears of constants that a has too
-  std::unordered_set<const Value*> restructured_;  ///< values of b made otherwise than a's: a normalization went into the weights
+  std::vector<NodeLoss> losses_;                    ///< by layer
+  std::map<std::string, Quantizer> constants_;      ///< grids of a's constants, by name
+  std::map<std::string, Quantizer> inputs_;         ///< of a's inputs
+  std::unordered_set<std::string> dynamic_inputs_;  ///< inputs that some readers in b round by their own elements
+  std::unordered_set<const Value*> dynamic_;        ///< values of b that some readers round so
+  std::unordered_set<const Node*> paired_;          ///< b's readers of integers that stand for constants of a
+  std::unordered_set<const Value*> restructured_;   ///< values of b made otherwise than a's: a normalization went into the weights
   Spill spill_;
   std::map<const Layer*, Spill::Stored> made_by_b_;
   std::optional<Quantizer::Ends> input_ends_;  ///< how a's inputs are rounded in the run at hand; nothing: not at all
+  bool rounds_dynamically_ = false;            ///< whether values are rounded as some readers do, in the run at hand
 };
 
 }  // namespace relayout
