@@ -248,6 +248,12 @@ Segments inlined(const Model& model) {
   return splice(model, store);
 }
 
+/// ONNX's syntax has to know which names are new.
+std::string text_of(const Model& model, const Segments& content, FileFormat format) {
+  const std::string original = format == FileFormat::onnx_text ? text_format::read_whole(*origin_of(model).file) : "";
+  return text_format::from_binary(concatenate(content), format, original);
+}
+
 SaveResult save_to_standard_output(const Model& model, FileFormat format, const SaveOptions& options) {
   if (options.external_data == ExternalData::always) {
     fail(ErrorKind::usage, "external data has no place beside standard output");
@@ -257,7 +263,7 @@ SaveResult save_to_standard_output(const Model& model, FileFormat format, const 
     fail(ErrorKind::unsupported, "the model has " + format_bytes(content.size()) + ", protobuf allows 2 GiB in one file");
   }
   if (format != FileFormat::binary) {
-    const std::string text = text_format::from_binary(concatenate(content), format);
+    const std::string text = text_of(model, content, format);
     content = {};
     content.literal(text);
   }
@@ -272,7 +278,7 @@ SaveResult save_text(const Model& model, const fs::path& path, FileFormat format
     fail(ErrorKind::usage, escape(path.string()) + ": the output is the input", kSayInPlace);
   }
   Output output;
-  output.model.literal(text_format::from_binary(to_bytes(model), format));
+  output.model.literal(text_of(model, inlined(model), format));
   return write_output(origin, output, path, options);
 }
 

@@ -33,6 +33,7 @@
 #include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
+#include "model/text_names.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
@@ -130,11 +131,6 @@ std::string onnx_text(const onnx::ModelProto& model) {
   std::ostringstream text;
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << model << "\n";
   return text.str();
-}
-
-bool is_identifier(const std::string& name) {
-  const auto is_word = [](char c) { return (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_'; };
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 && std::ranges::all_of(name, is_word);
 }
 
 [[noreturn]] void refuse_text(const std::string& what) {
@@ -282,11 +278,12 @@ std::string to_binary(std::string_view text, FileFormat format) {
   return bytes;
 }
 
-std::string from_binary(const std::string& bytes, FileFormat format) {
-  const onnx::ModelProto model = parse_binary(bytes);
+std::string from_binary(const std::string& bytes, FileFormat format, const std::string& original) {
+  onnx::ModelProto model = parse_binary(bytes);
   std::string text;
   switch (format) {
     case FileFormat::onnx_text:
+      make_new_names_writable(model, parse_binary(original));
       check_identifiers(model.graph());
       text = onnx_text(model);
       break;

@@ -37,7 +37,7 @@
 namespace relayout {
 namespace {
 
-constexpr std::string_view kSuffix = ".nchw";
+constexpr std::string_view kSuffix = ".nchw", kTextSuffix = "__nchw";  ///< the latter in ONNX's syntax, where nodes have no names
 constexpr std::size_t kLeastRank = 4, kLeastNamedRank = 3;
 
 /// Values upstream and downstream of convolutions: images.
@@ -75,8 +75,10 @@ class Images {
   std::unordered_set<const Value*> known_, downstream_;
 };
 
-bool is_ours(const Node& node, const Value& inner, const std::string& name) {
-  return node.is("Transpose") && inner.name().starts_with(name) && !inner.is_output() && node.name() == inner.name() + "/Transpose";
+bool is_ours(const Node& node, const Value& inner, const std::string& port) {
+  const bool is_unnamed = node.name().empty();
+  if (!node.is("Transpose") || inner.is_output() || (!is_unnamed && node.name() != inner.name() + "/Transpose")) return false;
+  return inner.name().starts_with(port + std::string(is_unnamed ? kTextSuffix : kSuffix));
 }
 
 /// The Transpose that this pass gave an input; nullptr when there is none.
@@ -84,7 +86,7 @@ const Node* input_transpose(const Value& input) {
   if (input.uses().size() != 1) return nullptr;
   const Node& node = *input.uses().front().node;
   const Value* const inner = node.output(0);
-  if (&node.graph() != &input.graph() || inner == nullptr || !is_ours(node, *inner, input.name() + std::string(kSuffix))) return nullptr;
+  if (&node.graph() != &input.graph() || inner == nullptr || !is_ours(node, *inner, input.name())) return nullptr;
   const std::size_t rank = permutation_rank(node);
   return rank >= kLeastNamedRank && permutation_of(node, rank) == from_channels_last(rank) ? &node : nullptr;
 }
@@ -92,7 +94,7 @@ const Node* input_transpose(const Value& input) {
 const Node* output_transpose(const Value& output) {
   const Node* const node = output.producer();
   const Value* const inner = node != nullptr && node->is("Transpose") ? node->input(0) : nullptr;
-  if (inner == nullptr || inner->producer() == nullptr || !is_ours(*node, *inner, output.name() + std::string(kSuffix))) return nullptr;
+  if (inner == nullptr || inner->producer() == nullptr || !is_ours(*node, *inner, output.name())) return nullptr;
   const std::size_t rank = permutation_rank(*node);
   return rank >= kLeastNamedRank && permutation_of(*node, rank) == to_channels_last(rank) ? node : nullptr;
 }

@@ -35,6 +35,7 @@ namespace relayout {
 namespace {
 
 constexpr std::string_view kMiddle = ".nhwc", kInner = ".inner", kBack = "/Back";
+constexpr std::string_view kTextMiddle = "__nhwc", kTextInner = "__inner";  ///< in ONNX's syntax, where nodes have no names
 
 /// A pair to write, or to take out.
 struct PairToWrite {
@@ -92,22 +93,28 @@ void write(const PairToWrite& pair, Graph& graph) {
   }
 }
 
+bool is_named_as_pair(const Node& there, const Value& middle, const Node& back) {
+  if (there.name().empty() && back.name().empty()) return middle.name().find(kTextMiddle) != std::string::npos;
+  return there.name() == middle.name() + "/Transpose" && back.name() == middle.name() + std::string(kBack);
+}
+
+/// The name that the source of a pair in front of a graph output has.
+bool is_inner_name(const std::string& name, const std::string& output) {
+  return name.starts_with(output + std::string(kInner)) || name.starts_with(output + std::string(kTextInner));
+}
+
 /// The pair that ends in `back`, if it is one.
 Match<PairToRemove> match_back(const Node& back) {
   const Value* const middle = back.input(0);
   const Node* const there = middle != nullptr ? middle->producer() : nullptr;
   if (there == nullptr || !there->is("Transpose") || there->input(0) == nullptr || back.output(0) == nullptr) return NotApplicable{};
-  if (middle->uses().size() != 1 || middle->is_output() || there->name() != middle->name() + "/Transpose" ||
-      back.name() != middle->name() + std::string(kBack)) {
-    return NotApplicable{};
-  }
+  if (middle->uses().size() != 1 || middle->is_output() || !is_named_as_pair(*there, *middle, back)) return NotApplicable{};
   const std::size_t rank = permutation_rank(back);
   if (rank < 3 || permutation_of(back, rank) != from_channels_last(rank) || permutation_of(*there, rank) != to_channels_last(rank))
     return NotApplicable{};
   const Value& source = *there->input(0);
   const Value& result = *back.output(0);
-  if (result.is_output() &&
-      (!source.name().starts_with(result.name() + std::string(kInner)) || source.producer() == nullptr || source.is_output()))
+  if (result.is_output() && (!is_inner_name(source.name(), result.name()) || source.producer() == nullptr || source.is_output()))
     return NotApplicable{};
   return PairToRemove{there, &back};
 }
@@ -142,7 +149,8 @@ void write_pairs(Graph& graph, Shapes& shapes, PassContext& context) {
 void remove_pairs(Graph& graph, PassContext& context) {
   std::vector<const Node*> candidates;
   for (const Node& node : graph.nodes()) {
-    if (node.is("Transpose") && node.name().ends_with(kBack) && node.output(0) != nullptr) candidates.push_back(&node);
+    const bool may_be_back = node.name().ends_with(kBack) || node.name().empty();
+    if (node.is("Transpose") && may_be_back && node.output(0) != nullptr) candidates.push_back(&node);
   }
   for (const Node* const back : candidates) {
     // The finding names the tensor that stays.

@@ -119,8 +119,9 @@ onnx::ModelProto identifiers_only() {
 TEST(TextFormat, NumbersInOnnxsSyntaxReadBackExactly) {
   const onnx::ModelProto model = identifiers_only();
   onnx::ModelProto back;
-  ASSERT_TRUE(back.ParseFromString(
-      text_format::to_binary(text_format::from_binary(model.SerializeAsString(), FileFormat::onnx_text), FileFormat::onnx_text)));
+  const std::string bytes = model.SerializeAsString();
+  ASSERT_TRUE(
+      back.ParseFromString(text_format::to_binary(text_format::from_binary(bytes, FileFormat::onnx_text, bytes), FileFormat::onnx_text)));
   const float* const values = reinterpret_cast<const float*>(model.graph().initializer(0).raw_data().data());
   ASSERT_EQ(back.graph().initializer(0).float_data_size(), 3);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(back.graph().initializer(0).float_data(i), values[i]);
@@ -164,6 +165,22 @@ TEST(TextFormat, WhatOnnxsSyntaxCannotSayIsRefusedByName) {
   EXPECT_THAT(refused(model), HasSubstr("out of range"));
 }
 
+TEST(TextFormat, NewNamesTakeAFormThatOnnxsSyntaxCanSay) {
+  const std::string original = text_format::to_binary(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { m = Neg (x)  w__nchw = Abs (x)  y = Add (m, w__nchw) }",
+      FileFormat::onnx_text);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(original));
+  model.mutable_graph()->mutable_node(0)->set_name("w.nchw/Neg");
+  model.mutable_graph()->mutable_node(0)->set_output(0, "w.nchw");
+  model.mutable_graph()->mutable_node(2)->set_input(0, "w.nchw");
+  const std::string text = text_format::from_binary(model.SerializeAsString(), FileFormat::onnx_text, original);
+  EXPECT_THAT(text, HasSubstr("w__nchw_2 = Neg (x)"));
+  EXPECT_THAT(text, HasSubstr("y = Add (w__nchw_2, w__nchw)"));
+  // Names that the model came with stay, or are refused.
+  EXPECT_THROW((void)text_format::from_binary(model.SerializeAsString(), FileFormat::onnx_text, model.SerializeAsString()), Error);
+}
+
 TEST(TextFormat, NumbersOutOfRangeAreNoDefect) {
   EXPECT_THAT(refusal("<ir_version: 99999999999999999999> g (float x) => (float y) { y = Relu (x) }", FileFormat::onnx_text),
               HasSubstr("out of range"));
@@ -174,7 +191,7 @@ TEST(TextFormat, FieldsOfLaterVersionsAreNotLost) {
   const std::string bytes = model.SerializeAsString() + std::string("\xfa\x3f\x01z", 4);  // field 1023
   for (const FileFormat format : {FileFormat::proto_text, FileFormat::json}) {
     try {
-      (void)text_format::from_binary(bytes, format);
+      (void)text_format::from_binary(bytes, format, bytes);
       ADD_FAILURE() << "written";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::unsupported);
