@@ -60,7 +60,7 @@ Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer)
     } catch (const Error& error) {
       // Operands that do not fit are for those to complain about who run the model.
       if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
-      has_misfits_ = true;
+      if (misfit_.empty()) misfit_ = error.what();
     }
   }
 }

@@ -32,8 +32,8 @@ class Shapes {
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(const Value& value);
   /// Free dims and the sizes they were taken to be: "N = 1".
   [[nodiscard]] const std::vector<std::string>& assumed() const noexcept { return assumed_; }
-  /// Whether operands of some node did not fit it.
-  [[nodiscard]] bool has_misfits() const noexcept { return has_misfits_; }
+  /// What does not fit at the first node whose operands do not fit it; empty where all do.
+  [[nodiscard]] const std::string& misfit() const noexcept { return misfit_; }
 
  private:
   /// What is known of a value: its info, and its contents where they are small. The contents stay where they are.
@@ -54,7 +54,7 @@ class Shapes {
   std::unordered_map<const Value*, Known> known_;
   std::map<std::string, int64_t> image_sizes_;
   std::vector<std::string> assumed_;
-  bool has_misfits_ = false;
+  std::string misfit_;
 };
 
 /// What is known of the sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan hand in.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,9 +58,24 @@ int64_t depth_of(const Node& node, const Dims& a) {
   return moves_batch || a.size() < 2 ? a.front() : a[a.size() - 2];
 }
 
+bool is_recurrent(const Node& node) {
+  return node.is("LSTM") || node.is("GRU") || node.is("RNN");
+}
+
+/// At each step of each sequence, every element of W [directions, gates · hidden, input] and R [directions, gates · hidden, hidden] is a
+/// factor once. Input 0 is [steps, sequences, input], with `layout` = 1 [sequences, steps, input].
+std::optional<int64_t> macs_of_recurrent(const Node& node, const DimsOf& dims_of) {
+  const Dims *const x = dims_of(node.input(0)), *const w = dims_of(node.input(1)), *const r = dims_of(node.input(2));
+  if (x == nullptr || w == nullptr || r == nullptr || x->size() != 3) return std::nullopt;
+  const auto steps = checked_mul((*x)[0], (*x)[1]);
+  const auto factors = checked_add(element_count(*w), element_count(*r));
+  return steps && factors ? checked_mul(*steps, *factors) : std::nullopt;
+}
+
 }  // namespace
 
-std::optional<int64_t> macs_of(const Node& node, const std::function<const Dims*(const Value*)>& dims_of) {
+std::optional<int64_t> macs_of(const Node& node, const DimsOf& dims_of) {
+  if (is_recurrent(node)) return macs_of_recurrent(node, dims_of);
   const auto is_it = [&](const Product& product) { return product.name == node.op_type() && product.domain == node.domain(); };
   const auto* const product = std::ranges::find_if(kProducts, is_it);
   if (product == kProducts.end()) return 0;

@@ -9,8 +9,11 @@
 
 namespace relayout {
 
-/// Multiply-accumulates of a convolution, Gemm or MatMul; 0 for operators that multiply nothing to speak of. Nothing when `dims_of` gives
-/// nullptr for an operand or the result, they do not fit, or the number is beyond 64 bits.
-[[nodiscard]] std::optional<int64_t> macs_of(const Node& node, const std::function<const Dims*(const Value*)>& dims_of);
+/// Dims of an operand or result; nullptr where they are not known.
+using DimsOf = std::function<const Dims*(const Value*)>;
+
+/// Multiply-accumulates of a convolution, Gemm, MatMul or recurrent operator; 0 for operators that multiply nothing to speak of. Nothing
+/// when dims that are needed are not known, they do not fit, or the number is beyond 64 bits.
+[[nodiscard]] std::optional<int64_t> macs_of(const Node& node, const DimsOf& dims_of);
 
 }  // namespace relayout

@@ -19,6 +19,7 @@
 
 #include "base/interrupt.h"
 #include "model/function_body.h"
+#include "model/functions.h"
 #include "model/model_builder.h"
 #include "model/walk.h"
 #include "ops/op_version.h"
@@ -44,19 +45,9 @@ constexpr int64_t kMostInlined = 1'000'000;  ///< nodes in all
 constexpr int kDeepest = 64;                 ///< nodes or calls that are looked through for one answer
 constexpr int kMostLookedAt = 1'000;         ///< nodes that may make one constant
 
-std::string key_of(std::string_view domain, const std::string& name, const std::string& overload) {
-  return std::string(domain) + ":" + name + ":" + overload;
-}
-
 class Inliner {
  public:
-  explicit Inliner(Model& model, PassContext& context) : model_(model), context_(context) {
-    for (const auto& graph : model.functions()) {
-      const onnx::FunctionProto& message = *graph->function();
-      const std::string domain = message.domain() == "ai.onnx" ? "" : message.domain();
-      functions_.emplace(key_of(domain, message.name(), message.overload()), graph.get());
-    }
-  }
+  explicit Inliner(Model& model, PassContext& context) : model_(model), context_(context), functions_(model) {}
 
   void run() {
     const std::unordered_set<const Graph*> before = reachable();
@@ -92,19 +83,14 @@ class Inliner {
 
   [[nodiscard]] Match<Expansion> match(const Node& call) {
     if (inlined_ > kMostInlined || is_excluded(call, context_.options)) return NotApplicable{};
-    const Graph& function = *function_of(call);
+    const Graph& function = *functions_.called_by(call);
     if (!is_needed(call, function) || !fits(call, function)) return NotApplicable{};
     return Expansion{&call, &function};
   }
 
-  [[nodiscard]] const Graph* function_of(const Node& node) const {
-    const auto found = functions_.find(key_of(node.domain(), node.op_type(), node.message().overload()));
-    return found != functions_.end() ? found->second : nullptr;
-  }
-
   void collect(const Graph& graph, std::vector<const Node*>& calls) const {
     for_each_node(graph, [&](const Node& node) {
-      if (function_of(node) != nullptr) calls.push_back(&node);
+      if (functions_.called_by(node) != nullptr) calls.push_back(&node);
     });
   }
 
@@ -156,7 +142,7 @@ class Inliner {
   [[nodiscard]] bool is_made_by_linear(const Value* value) const {
     bool out = false;
     visit_makers(value, [&](const Value*, const Node* node) {
-      const Graph* const function = node != nullptr ? function_of(*node) : nullptr;
+      const Graph* const function = node != nullptr ? functions_.called_by(*node) : nullptr;
       out = out || (node != nullptr && is_linear(*node));
       for (std::size_t i = 0; function != nullptr && i < node->outputs().size() && i < function->outputs().size(); ++i) {
         out = out || (node->output(i) != nullptr && linear_maker(function->outputs()[i]) != nullptr);
@@ -333,7 +319,7 @@ class Inliner {
 
   void add_facts(const Graph& graph, int depth, Facts& facts) {
     for_each_node(graph, [&](const Node& node) {
-      const Graph* const inner = depth > kDeepest ? nullptr : function_of(node);
+      const Graph* const inner = depth > kDeepest ? nullptr : functions_.called_by(node);
       facts.calls_open = facts.calls_open || (inner != nullptr && facts_of(*inner, depth + 1).is_open);
       facts.size = std::min(facts.size + (inner != nullptr ? facts_of(*inner, depth + 1).size : 1), kLargest + 1);
       if (node.is("BatchNormalization")) facts.norms.push_back(&node);
@@ -350,7 +336,7 @@ class Inliner {
       collect(*open.back(), calls);
       open.pop_back();
       for (const Node* call : calls) {
-        const Graph* const function = function_of(*call);
+        const Graph* const function = functions_.called_by(*call);
         if (out.insert(function).second) open.push_back(function);
       }
     }
@@ -471,7 +457,7 @@ class Inliner {
 
   Model& model_;
   PassContext& context_;
-  std::unordered_map<std::string, const Graph*> functions_;
+  Functions functions_;
   std::unordered_map<const Graph*, Facts> facts_;
   int64_t inlined_ = 0;
 };

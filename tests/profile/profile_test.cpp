@@ -74,6 +74,16 @@ TEST_F(ProfileTest, RowsAreTheStepsOfThePlan) {
 }
 
 /// Batches of one and sizes that the model takes; what was guessed is said.
+TEST_F(ProfileTest, ProductsOfRecurrentOperatorsCount) {
+  write_file(folder_ / "lstm.onnxtxt", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[5,2,8] x, float[1,24,8] w, float[1,24,6] r) => (float[5,1,2,6] y) { y = LSTM <hidden_size = 6> (x, w, r) })");
+  for (const Mode mode : {Mode::optimized, Mode::as_written, Mode::reference}) {
+    ProfileOptions options = few_runs();
+    options.mode = mode;
+    EXPECT_EQ(profile(folder_ / "lstm.onnxtxt", options).macs, 5 * 2 * 4 * 6 * (8 + 6)) << "steps · sequences · gates · hidden · factors";
+  }
+}
+
 TEST_F(ProfileTest, GuessesBatchesOfOne) {
   const auto path = save(TextModel("g (float[N,4] x) => (float[N,4] y) {\ny = Relu (x)\n}"));
   const Profile guessed = profile(path, few_runs());

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+/// The functions of a model by what calls name: domain, name and overload. Valid as long as none of them is erased.
+class Functions {
+ public:
+  explicit Functions(const Model& model);
+  /// The function that a node calls, or nullptr.
+  [[nodiscard]] const Graph* called_by(const Node& node) const;
+
+ private:
+  std::map<std::tuple<std::string, std::string, std::string>, const Graph*> functions_;
+};
+
+}  // namespace relayout
