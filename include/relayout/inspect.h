@@ -37,6 +37,7 @@ struct InspectResult {
   std::optional<int64_t> macs;
   std::map<std::string, int64_t> ops_without_macs;  ///< operators that add up products, too, and are not in `macs`
   std::vector<std::string> assumed;                 ///< free dims and the sizes that `macs` is for: "N = 1"
+  std::optional<std::string> misfit;                ///< dims that do not fit, at the first node where that is so
   std::map<std::string, int64_t> op_counts;         ///< subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;

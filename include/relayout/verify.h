@@ -44,7 +44,7 @@ struct VerifyOptions : InputOptions {
   Acceptance accept;                           ///< what b's loss may be; empty: rounding alone
   bool outputs_only = false;                   ///< judge the outputs alone, not what the proof leaves unexplained at its nodes
   bool allow_inconclusive = false;
-  bool images_last = false;    ///< b takes and gives images channels-last, as convert --io nhwc writes it
+  bool images_last = false;    ///< one of the two takes and gives images channels-last, as convert --io nhwc writes it
   bool run_identical = false;  ///< execute even when both files are the same
   bool digests = false;        ///< name both files by SHA-256 in the result
   bool layers = false;         ///< compare node by node also when the outputs are the same, with errors by depth

@@ -39,9 +39,12 @@ int inspect_one(const Request& request, const Common& common) {
   const bool to_error = destinations.take_output();
   const InspectResult result = inspect(request.models.front(), request.options);
   if (common.json) {
-    write_output(inspect_json(result).dump() + "\n");
+    write_document(inspect_json(result), 0);
   } else {
-    const ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .width = to_error ? 0 : output_width()};
+    const ReportStyle style{.verbose = common.verbose,
+                            .color = !to_error && output_has_colors(),
+                            .quiet = common.quiet,
+                            .width = to_error ? 0 : output_width()};
     (to_error ? write_error : write_report)(inspect_text(result, style));
   }
   if (!request.dot.empty()) write_destination(request.dot, layout_dot(*result.layout, result.path));
@@ -72,7 +75,7 @@ int inspect_all(const Request& request, const Common& common) {
     out.set("schema", "relayout.inspect-table/1").set("models", std::move(documents)).set("exit_code", worst);
     write_output(out.dump() + "\n");
   } else if (!results.empty()) {
-    write_report(inspect_table(results, {.verbose = common.verbose, .color = output_has_colors(), .width = output_width()}));
+    write_report(inspect_table(results, {.color = output_has_colors(), .quiet = common.quiet, .width = output_width()}));
   }
   return worst;
 }
@@ -111,7 +114,7 @@ const Command kInspect = {
     "inspect",
     "show what is in a model and what convert would do with it",
     "MODEL [OPTIONS]\nMODEL MODEL... [OPTIONS]",
-    "relayout inspect net.onnx        what it is, what folds, what stays and why\n"
+    "relayout inspect net.onnx        header, folds, refusals and their reasons\n"
     "relayout inspect net.onnx -v     every convolution: shape, layout, verdict\n"
     "relayout inspect models/*.onnx   a table\n"
     "relayout inspect net.onnx --layout --compare\n"

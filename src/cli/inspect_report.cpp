@@ -46,11 +46,11 @@ std::string macs_text(int64_t macs) {
   return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
 }
 
-/// "301 MMAC at N = 1"
-std::string macs_text(const InspectResult& result) {
-  std::string sizes;
-  for (const std::string& dim : result.assumed) sizes += (sizes.empty() ? " at " : ", ") + dim;
-  return macs_text(*result.macs) + sizes;
+/// " at N = 1, H = 224"
+std::string sizes_text(const InspectResult& result) {
+  std::string out;
+  for (const std::string& dim : result.assumed) out += (out.empty() ? " at " : ", ") + dim;
+  return out;
 }
 
 /// Runtimes import every domain that they know; those count whose operators stand in the model.
@@ -69,7 +69,8 @@ std::string head(const InspectResult& result, bool all) {
   if (result.functions > 0) out += " · " + counted(result.functions, "function");
   out += " · " + short_count(result.parameters) + (result.parameters == 1 ? " parameter, " : " parameters, ") +
          format_bytes(result.parameter_bytes);
-  if (result.macs) out += " · " + macs_text(result);
+  const bool counts_nothing = result.macs == 0 && !result.ops_without_macs.empty();
+  if (result.macs && !counts_nothing) out += " · " + macs_text(*result.macs) + sizes_text(result);
   return out;
 }
 
@@ -185,6 +186,7 @@ Json ports_json(const std::vector<PortSummary>& ports) {
 
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
   const std::string name = result.path == "-" ? "standard input" : escape(result.path);
+  if (style.quiet) return paint(name, Style::strong, style.color) + "   " + outlook(result) + "\n";
   std::string out = paint(name, Style::strong, style.color) + "   " + head(result, style.verbose) + "\n";
   TextTable ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   add_ports(ports, "input", result.inputs);
@@ -195,6 +197,9 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
     std::string names;
     for (const auto& [op, count] : result.ops_without_macs) names += (names.empty() ? "" : " · ") + escape(op) + " " + format_count(count);
     out += "  " + paint("not in the number of MACs:", Style::warning, style.color) + " " + names + "\n";
+  }
+  if (result.misfit) {
+    out += "  " + paint("dims do not fit:", Style::warning, style.color) + " " + *result.misfit + sizes_text(result) + "\n";
   }
   if (!result.unknown_ops.empty()) {
     out += "  " + paint("unknown, passed through untouched:", Style::warning, style.color);
@@ -225,7 +230,8 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
                right(format_count(outlook.folds) + "/" + format_count(outlook.batch_norms)),
                right(format_count(outlook.moves) + "/" + format_count(outlook.weights))});
   }
-  table.line("folds: BatchNormalizations that convert folds; moves: convolution weights that it stores channels-last", Style::faint);
+  if (!style.quiet)
+    table.line("folds: BatchNormalizations that convert folds; moves: convolution weights that it stores channels-last", Style::faint);
   return table.text();
 }
 
@@ -238,6 +244,7 @@ Json inspect_json(const InspectResult& result) {
   out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
   out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
   out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs).set("assumed", result.assumed);
+  out.set("misfit", result.misfit);
   Json left_out = Json::object();
   for (const auto& [op, count] : result.ops_without_macs) left_out.set(op, count);
   out.set("ops_without_macs", std::move(left_out));

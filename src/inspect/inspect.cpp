@@ -191,6 +191,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     result.macs = count_macs(model->graph(), shapes);
     result.ops_without_macs = operators_without_macs(model->graph(), shapes);
     result.assumed = shapes.assumed();
+    if (!shapes.misfit().empty()) result.misfit = shapes.misfit();
   }
   if (options.layout) {
     const MeasuredCosts measured(options.threads);

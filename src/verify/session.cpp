@@ -18,6 +18,8 @@
 #include "model/walk.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "passes/carry.h"
+#include "passes/pass.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -63,8 +65,9 @@ std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options) 
 
 std::vector<std::string> random_nodes(const Graph& graph) {
   std::vector<std::string> labels;
+  PassContext context;
   for_each_node(graph.model(), [&](const Node& node) {
-    const bool trains = node.is("Dropout") && node.input(2) != nullptr;
+    const bool trains = node.is("Dropout") && node.input(2) != nullptr && !passes_through(node, context);
     if (has_trait(node, Trait::random) || trains) labels.push_back(node.label());
   });
   return labels;

@@ -16,6 +16,7 @@
 #include "base/cpus.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "layout/shapes.h"
 #include "model/origin.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
@@ -51,7 +52,7 @@ namespace relayout {
 namespace {
 
 /// Takes out what `convert --io nhwc` put behind inputs and in front of outputs (exact pairs of dims and a Transpose, see
-/// passes/export_io.cpp), so that both models are asked the same way.
+/// passes/export_io.cpp): both models get images in the order that they had before.
 void take_images_contiguous(Model& model) {
   PassContext context;
   context.options.layout = WeightsLayout::contiguous;
@@ -149,6 +150,9 @@ void report_rejection(const Pair& pair, const Reference& reference, VerifyResult
     fail(ErrorKind::usage, "no size for dimension " + quote(guessed.front()) + " was found that the model takes; " + why,
          "--dim NAME=… or --shape INPUT=… gives it");
   }
+  // No input can be right for dims that do not fit as the file declares them.
+  const Shapes shapes(pair.a.model->graph());
+  if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why);
   result.outcome = Outcome::inconclusive;
   result.reason = "the reference cannot run: " + why;
 }
@@ -431,7 +435,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
   // Without their payloads: weights are read by one Session at a time.
-  Side side_a = load_side(a, options.load, /*images_last=*/false);
+  Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
   return compare_models(std::move(side_a), std::move(side_b), options);
 }

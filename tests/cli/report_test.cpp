@@ -78,7 +78,8 @@ TEST(ConvertReport, NamesTheDataFiles) {
 }
 
 TEST(NextSteps, CommandsAreBrokenSoThatAShellJoinsThem) {
-  const NextSteps next{.verify = verify_command("-a model.onnx", "b.onnx", "", true, false), .undo = undo_command("x.cl.onnx", false)};
+  const NextSteps next{.verify = verify_command("-a model.onnx", "b.onnx", {.images_last = true}),
+                       .undo = undo_command("x.cl.onnx", false)};
   EXPECT_EQ(next_text(next, {}),
             "Channels-last weights are for runtimes that map weights as they are stored; others run as before.\n"
             "Before quantizing or pruning: relayout convert --layout contiguous x.cl.onnx -o x.contiguous.onnx\n"
@@ -187,6 +188,17 @@ TEST(InspectReport, UnknownOperatorsAreListed) {
   InspectResult result = mobilenet();
   result.unknown_ops = {"com.example:Foo"};
   EXPECT_THAT(inspect_text(result, {}), HasSubstr("unknown, passed through untouched: com.example:Foo"));
+}
+
+TEST(InspectReport, WhatIsNotCountedAndWhatDoesNotFitIsSaid) {
+  InspectResult result = mobilenet();
+  result.macs = 0;
+  result.ops_without_macs = {{"loc:Block", 3}};
+  EXPECT_THAT(inspect_text(result, {}), testing::AllOf(HasSubstr("not in the number of MACs: loc:Block 3"), Not(HasSubstr("0 MAC"))));
+  result.macs.reset();
+  result.assumed = {"N = 1"};
+  result.misfit = "node '/fc/Gemm' (Gemm): dims [1, 512] and [511, 10] do not multiply";
+  EXPECT_THAT(inspect_text(result, {}), HasSubstr("  dims do not fit: " + *result.misfit + " at N = 1\n"));
 }
 
 TEST(InspectReport, JsonHasEverything) {

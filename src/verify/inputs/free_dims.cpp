@@ -31,13 +31,13 @@ namespace {
 /// then what classifiers with a fixed Flatten want.
 struct Sizes {
   std::array<int64_t, 3> even, odd;
+  /// Of odd samples, where asked for: sizes on which rounding up, rounding down and the side of a padding show. Halved again and again, up
+  /// or down, each depth has an odd number on one axis and, where there are several axes, an even one on another.
+  std::array<int64_t, 3> uneven = odd;
 };
-/// Sizes of odd samples on which rounding up, rounding down and the side of a padding show: halved again and again, up or down, each depth
-/// has an odd number on one axis and, where there are several axes, an even one on another.
-constexpr std::array<int64_t, 3> kUnevenLine = {149}, kUnevenPlane = {107, 149}, kUnevenVolume = {21, 27, 45};
 constexpr auto kLines =
-    std::to_array<Sizes>({{{96}, {160}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
-constexpr auto kPlanes = std::to_array<Sizes>({{{64, 96}, {96, 160}},
+    std::to_array<Sizes>({{{96}, {160}, {149}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
+constexpr auto kPlanes = std::to_array<Sizes>({{{64, 96}, {96, 160}, {107, 149}},
                                                {{224, 224}, {224, 224}},
                                                {{256, 256}, {256, 256}},
                                                {{299, 299}, {299, 299}},
@@ -47,16 +47,19 @@ constexpr auto kPlanes = std::to_array<Sizes>({{{64, 96}, {96, 160}},
                                                {{384, 384}, {384, 384}},
                                                {{512, 512}, {512, 512}},
                                                {{640, 640}, {640, 640}}});
-constexpr auto kVolumes = std::to_array<Sizes>(
-    {{{16, 32, 48}, {32, 16, 48}}, {{16, 112, 112}, {16, 112, 112}}, {{64, 64, 64}, {64, 64, 64}}, {{8, 224, 224}, {8, 224, 224}}});
+constexpr auto kVolumes = std::to_array<Sizes>({{{16, 32, 48}, {32, 16, 48}, {21, 27, 45}},
+                                                {{16, 112, 112}, {16, 112, 112}},
+                                                {{64, 64, 64}, {64, 64, 64}},
+                                                {{8, 224, 224}, {8, 224, 224}}});
 constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{128}, {128}}, {{512}, {512}}, {{77}, {77}}, {{1}, {1}}});
 
 constexpr int64_t kBatches[] = {2, 3};
 constexpr int kMaxSumDepth = 4;
 
-int64_t pick(std::span<const Sizes> table, std::size_t position, int sample, int attempt) {
+int64_t pick(std::span<const Sizes> table, std::size_t position, int attempt, const FreeDims::Place& place) {
   const Sizes& sizes = table[std::min(static_cast<std::size_t>(attempt), table.size() - 1)];
-  return (sample % 2 == 0 ? sizes.even : sizes.odd)[std::min<std::size_t>(position, 2)];
+  const auto& odd = place.uneven ? sizes.uneven : sizes.odd;
+  return (place.sample % 2 == 0 ? sizes.even : odd)[std::min<std::size_t>(position, 2)];
 }
 
 std::string lower(std::string_view text) {
@@ -220,25 +223,19 @@ void FreeDims::count_attempts() {
 }
 
 int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
-  const auto [sample, samples, attempt, uneven] = place;
   // All sizes with batches of two and three, then all with a batch of one.
-  const bool single = attempt >= size_attempts_;
-  const int size = attempt % size_attempts_;
+  const bool single = place.attempt >= size_attempts_;
+  const int size = place.attempt % size_attempts_;
   switch (free.kind) {
     case Kind::fixed:
       return free.value;
     case Kind::batch:
-      return single || (samples > 2 && sample == samples - 1) ? 1 : kBatches[sample % 2];
+      return single || (place.samples > 2 && place.sample == place.samples - 1) ? 1 : kBatches[place.sample % 2];
     case Kind::sequence:
-      return pick(kSequences, 0, sample, size);
+      return pick(kSequences, 0, size, place);
     case Kind::spatial:
-      if (uneven && sample % 2 == 1 && size == 0) {
-        return (free.spatial == 1   ? kUnevenLine
-                : free.spatial == 2 ? kUnevenPlane
-                                    : kUnevenVolume)[std::min<std::size_t>(free.position, 2)];
-      }
-      if (free.spatial == 1) return pick(kLines, 0, sample, size);
-      return free.spatial == 2 ? pick(kPlanes, free.position, sample, size) : pick(kVolumes, free.position, sample, size);
+      if (free.spatial == 1) return pick(kLines, 0, size, place);
+      return free.spatial == 2 ? pick(kPlanes, free.position, size, place) : pick(kVolumes, free.position, size, place);
     case Kind::sum:
       return evaluate_sum(key, place, depth);
     case Kind::unknown:
@@ -262,7 +259,7 @@ int64_t FreeDims::evaluate_sum(const std::string& key, const Place& place, int d
     } else if (found != free_.end() && depth < kMaxSumDepth) {
       sum += value_of(found->first, found->second, place, depth + 1);
     } else {
-      sum += pick(kSequences, 0, place.sample, place.attempt % size_attempts_);
+      sum += pick(kSequences, 0, place.attempt % size_attempts_, place);
     }
     if (plus == std::string_view::npos) return std::max<int64_t>(sum, 0);
     rest.remove_prefix(plus + 1);
