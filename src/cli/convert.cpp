@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/conversion_cache.h"
 #include "cli/conversion_words.h"
+#include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/help.h"
 #include "cli/layout_report.h"
@@ -182,14 +183,11 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
   if (result.layout == WeightsLayout::channels_last && is_done("conv-weights-layout") && request.inputs.size() == 1) {
     next.undo = undo_command(job.output, newer);
   }
-  // Inputs of another type cannot be given the same values.
-  if (result.verification || request.options.io_precision) return next;
-  const bool moved = is_done("export-io");
-  // The model that takes images channels-last stands second.
-  const bool is_back = moved && result.layout == WeightsLayout::contiguous;
-  // A model that computes in wider numbers than its original is judged by its own.
-  const std::string precision = is_back || request.precision == "fp32" || !is_done("precision") ? "" : request.precision;
-  next.verify = verify_command(is_back ? job.output : job.input, is_back ? job.input : job.output, precision, moved, newer);
+  if (result.verification) return next;
+  VerifyNeeds needs{.images_last = is_done("export-io"), .newer_opset = newer};
+  if (is_done("precision") && request.precision != "fp32") needs.precision = request.precision;
+  needs.other_types = request.options.io_precision && request.precision == "fp32";
+  next.verify = verify_command(job.input, job.output, needs);
   return next;
 }
 
@@ -258,7 +256,7 @@ Json document_of(Json models, int code) {
 int run(Request& request, const Common& common) {
   if (request.list_passes) {
     if (common.json) {
-      write_output(passes_json().dump() + "\n");
+      write_document(passes_json(), 0);
     } else {
       write_output(in_locale(list_of_passes()));
     }
@@ -375,7 +373,6 @@ void declare_rules(OptionSet& options) {
   options.needs({"--io-precision"}, {"--precision"});
   options.needs({"--dim", "--shape"}, {"--verify", "--emit"});
   options.needs({"--when"}, {"--emit"});
-  options.excludes({"--verify"}, {"--io-precision"}, "inputs of another type cannot be given the same values");
   options.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
   options.excludes({"--list-passes"}, {"--out-dir"});
   options.excludes({"--list-passes", "--list"},

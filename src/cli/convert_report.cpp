@@ -72,11 +72,6 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
   out += table.text();
 }
 
-/// Where a verdict stands.
-std::string last_line(const std::string& text) {
-  return text.size() < 2 ? text : text.substr(text.rfind('\n', text.size() - 2) + 1);
-}
-
 }  // namespace
 
 std::string shell_word(const std::string& word) {
@@ -87,11 +82,12 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-CommandWords verify_command(const std::string& a, const std::string& b, const std::string& precision, bool images_last, bool newer_opset) {
+CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs) {
   CommandWords words{"relayout", "verify"};
-  if (!precision.empty()) words.insert(words.end(), {"--precision", precision});
-  if (images_last) words.insert(words.end(), {"--io", "nhwc"});
-  if (newer_opset) words.emplace_back("--allow-newer-opset");
+  if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
+  if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
+  if (needs.other_types) words.emplace_back("--allow-interface");
+  if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
   words.insert(words.end(), {file_word(a), file_word(b)});
   return words;
 }
@@ -126,10 +122,7 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
   if (!style.quiet)
     out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
   if (!style.quiet) add_data_files(out, result, style);
-  if (result.verification) {
-    const std::string verdict = verify_text(*result.verification, false, style);
-    out += style.quiet ? last_line(verdict) : verdict;
-  }
+  if (result.verification) out += verify_text(*result.verification, false, style);
   return out;
 }
 

@@ -29,6 +29,12 @@ struct NextSteps {
   CommandWords undo;    ///< gives other tools the weights that they know
 };
 
+/// Options without which `verify` would not judge a conversion as it was meant.
+struct VerifyNeeds {
+  std::string precision = {};  ///< fp16 or bf16
+  bool images_last = false, other_types = false, newer_opset = false;
+};
+
 /// What there is to say about passes beyond their findings.
 struct PassReport {
   std::vector<std::string> passes;       ///< that ran, in order
@@ -45,8 +51,7 @@ struct PassReport {
 /// What to do next. Commands work as they are printed: they are broken by a backslash, and no word is shortened.
 [[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
 /// "relayout verify A B", with what these two files need.
-[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const std::string& precision, bool images_last,
-                                          bool newer_opset);
+[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
 /// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
 [[nodiscard]] CommandWords undo_command(const std::string& converted, bool newer_opset);
 [[nodiscard]] Json convert_json(const ConvertResult& result);

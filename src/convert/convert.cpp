@@ -158,8 +158,13 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   save(model, draft, saving);
   VerifyOptions verification = options.verification;
   verification.load = options.load;
-  verification.images_last = options.export_io;
-  if (options.precision != DataType::float32) verification.precision = options.precision;
+  verification.images_last = options.export_io || options.layout == WeightsLayout::contiguous;
+  // Undefined: no precision was asked for.
+  if (options.precision == DataType::float32) {
+    verification.allow_interface = verification.allow_interface || options.io_precision;
+  } else {
+    verification.precision = options.precision;
+  }
   verification.threads = options.threads;
   VerifyResult out = verify(result.input, draft, verification);
   out.b = result.output.string();

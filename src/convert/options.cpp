@@ -39,8 +39,6 @@ void check(const ConvertOptions& options) {
     fail(ErrorKind::usage, "--layout contiguous undoes what --io and --emit do; they exclude each other");
   }
   if (options.io_precision && options.precision == DataType::undefined) fail(ErrorKind::usage, "--io-precision goes with --precision");
-  if (options.io_precision && options.verify)
-    fail(ErrorKind::usage, "--verify compares models with inputs and outputs of the same types: not with --io-precision");
 }
 
 }  // namespace

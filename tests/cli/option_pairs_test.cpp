@@ -171,7 +171,6 @@ TEST(OptionPairs, OfConvert) {
        {"--durations", {"--suite"}}},
       {{{"--output"}, {"--out-dir", "--in-place"}},
        {{"--in-place"}, {"--out-dir"}},
-       {{"--verify"}, {"--io-precision"}},
        {{"--pass"}, {"--simplify", "--fold", "--skip"}},
        {tree, {"--output", "--in-place", "--list-passes"}},
        {{"--list-passes"}, {"--out-dir"}},

@@ -62,8 +62,21 @@ TEST_F(Hints, NamedInputsThatCannotBeHandedOverAreRefused) {
 TEST_F(Hints, OfChangedInterfacesAndBack) {
   EXPECT_THAT(follow({"convert", "net.onnx", "--io", "nhwc", "-o", "io.onnx"}), HasSubstr("verify --io nhwc net.onnx io.onnx\n"));
   EXPECT_THAT(follow({"convert", "io.onnx", "--layout", "contiguous", "-o", "back.onnx"}),
-              HasSubstr("verify --io nhwc back.onnx io.onnx\n"));
+              HasSubstr("verify --io nhwc io.onnx back.onnx\n"));
   EXPECT_THAT(follow({"convert", "net.onnx", "--emit", "transposes", "-o", "emitted.onnx"}), HasSubstr("verify net.onnx emitted.onnx\n"));
+}
+
+TEST_F(Hints, OfInputsHandedOverOneAfterTheOther) {
+  write_file(folder_ / "two.onnxtxt", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,3,8,6] x, float[1,3,8,6] z) => (float[1,3,8,6] y, float[1,3,8,6] w) { a = Relu (x)  y = Add (a, z)  w = Mul (a, z) })");
+  (void)follow({"convert", "two.onnxtxt", "-o", "one.onnxtxt", "--io", "nhwc:x"});
+  (void)follow({"convert", "one.onnxtxt", "-o", "both.onnxtxt", "--io", "nhwc:z,w"});
+  EXPECT_THAT(follow({"convert", "both.onnxtxt", "-o", "back.onnx", "--layout", "contiguous"}),
+              HasSubstr("--io nhwc both.onnxtxt back.onnx"));
+  EXPECT_EQ(run({"verify", "two.onnxtxt", "back.onnx", "--strict"}).code, 0);
+  for (const std::string layout : {"contiguous", "keep"}) {
+    EXPECT_EQ(run({"convert", "one.onnxtxt", "-o", layout + ".onnx", "--layout", layout, "--verify"}).code, 0) << layout;
+  }
 }
 
 TEST_F(Hints, OfNamesThatAShellOrACommandWouldTakeApart) {
@@ -91,9 +104,10 @@ TEST_F(Hints, OfOtherFormatsPrecisionsAndOpsets) {
   EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.model"}), HasSubstr("net.model -o net.model.contiguous.onnx\n"));
   EXPECT_EQ(follow({"convert", "net.onnx", "-o", "net.dat", "--output-format", "json"}), "");  // verify cannot be told the format
   (void)follow({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16"});
-  EXPECT_EQ(
-      run({"convert", "net.onnx", "-o", "half_io.onnx", "--precision", "fp16", "--io-precision", "--layout", "keep"}).out.find("Next:"),
-      std::string::npos);
+  EXPECT_THAT(follow({"convert", "net.onnx", "-o", "half_io.onnx", "--precision", "fp16", "--io-precision"}),
+              HasSubstr("verify --precision fp16 net.onnx half_io.onnx\n"));
+  EXPECT_THAT(follow({"convert", "half_io.onnx", "-o", "wide_io.onnx", "--precision", "fp32", "--io-precision"}),
+              HasSubstr("verify --allow-interface half_io.onnx wide_io.onnx\n"));
   onnx::ModelProto newer = conv_batch_norm();
   newer.mutable_opset_import(0)->set_version(99);
   save_model(newer, folder_ / "newer.onnx");

@@ -117,6 +117,11 @@ TEST_F(Precision, BackAndForth) {
   EXPECT_EQ(same.code, 0) << same.out << same.err;
 }
 
+TEST_F(Precision, ChangedTypesOfTheInterfaceAreVerified) {
+  EXPECT_EQ(run({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16", "--io-precision", "--verify"}).code, 0);
+  EXPECT_EQ(run({"convert", "half.onnx", "-o", "back.onnx", "--precision", "fp32", "--io-precision", "--verify"}).code, 0);
+}
+
 TEST_F(Precision, AModelWithoutTheTypeSaysWhatItIsIn) {
   write_file(folder_ / "f16.onnx", TextModel("g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }").bytes());
   const ProcessResult brain = run({"convert", "f16.onnx", "-o", "brain.onnx", "--precision", "bf16"});
@@ -127,7 +132,6 @@ TEST_F(Precision, AModelWithoutTheTypeSaysWhatItIsIn) {
 
 TEST_F(Precision, Usage) {
   expect_refusal(run({"convert", "net.onnx", "--io-precision"}), 2, "--precision");
-  expect_refusal(run({"convert", "net.onnx", "--precision", "fp16", "--io-precision", "--verify"}), 2, "--io-precision");
   EXPECT_EQ(run({"convert", "net.onnx", "--precision", "fp8"}).code, 2);
   const ProcessResult brain = run({"convert", "net.onnx", "-o", "brain.onnx", "--precision", "bf16"});
   EXPECT_EQ(brain.code, 0) << brain.err;

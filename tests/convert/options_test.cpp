@@ -81,7 +81,6 @@ TEST(PassOptions, ContradictionsAreRefused) {
   EXPECT_THROW((void)pass_options({.layout = WeightsLayout::contiguous, .export_io = true}, 1), Error);
   EXPECT_THROW((void)pass_options({.layout = WeightsLayout::contiguous, .export_transposes = true}, 1), Error);
   EXPECT_THROW((void)pass_options({.io_precision = true}, 1), Error);
-  EXPECT_THROW((void)pass_options({.precision = DataType::float16, .io_precision = true, .verify = true}, 1), Error);
 }
 
 }  // namespace
