@@ -145,7 +145,7 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
   std::vector<std::vector<Cell>> rows;
   const auto add = [&](const TableLine& line) {
     std::string how = line.implementation;
-    for (const std::string& absorbed : line.absorbed) how += (absorbed == line.absorbed.front() ? ", with " : ", ") + escape(absorbed);
+    if (!line.absorbed.empty()) how += ", with " + counted(static_cast<int64_t>(line.absorbed.size()), "absorbed node");
     rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
                     right(fixed(100 * line.cumulative, 1) + " %"), right(rate(line.gflops())), right(rate(line.gigabytes())),
                     right(line.part_of_peak ? fixed(100 * *line.part_of_peak, 1) + " %" : "n/a"), line.op, line.layout, line.shape,

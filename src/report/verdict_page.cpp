@@ -29,6 +29,7 @@ svg .line{fill:none;stroke-width:2}svg .line0{stroke:var(--first)}svg .line1{str
 svg .hit{fill:transparent}svg .frame{fill:var(--first);stroke:var(--paper)}svg .shade0{fill-opacity:.2}svg .shade1{fill-opacity:.45}
 svg .shade2{fill-opacity:.3}svg .shade3{fill-opacity:.6}svg g:hover .frame{stroke:var(--ink)}
 svg .work{fill:var(--first);fill-opacity:.35;stroke:var(--ink);stroke-opacity:.6}
+@media print{section{overflow:visible}td.text{min-width:0}table:has(th:nth-child(9)){font-size:7px}}
 @media (max-width:600px){svg{min-width:38rem}svg .label{font-size:15px}svg .small{font-size:13px}}
 )";
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/process.h"
@@ -54,6 +55,20 @@ inline std::optional<int> pixels_cut(const std::string& chromium, const Temporar
   const std::size_t at = result.out.find("CUT ");
   if (at == std::string::npos) return std::nullopt;
   return std::atoi(result.out.c_str() + at + 4);
+}
+
+/// On how many sheets a page is printed; nothing where no browser is or runs.
+inline std::optional<int> sheets_printed(const TemporaryFolder& folder, const std::string& page) {
+  const std::string chromium = browser();
+  if (chromium.empty()) return std::nullopt;
+  (void)browse(chromium, folder, page, {"--print-to-pdf=" + (folder / "page.pdf").string()});
+  std::ifstream file(folder / "page.pdf");
+  if (!file) return std::nullopt;
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  int sheets = 0;
+  constexpr std::string_view kSheet = "/Type /Page\n";
+  for (std::size_t at = text.find(kSheet); at != std::string::npos; at = text.find(kSheet, at + 1)) ++sheets;
+  return sheets;
 }
 
 /// Draws a page of a folder, wide and narrow; skips where no browser is or runs.

@@ -48,5 +48,17 @@ TEST_F(LayoutPage, IsDrawnByABrowserWideAndNarrow) {
   expect_drawn(folder_, "page.html");
 }
 
+TEST_F(LayoutPage, IsPrintedWithAllItsRows) {
+  std::string nodes;
+  constexpr int kNodes = 400;
+  for (int i = 0; i < kNodes; ++i) nodes += " v" + std::to_string(i + 1) + " = Relu (v" + std::to_string(i) + ")";
+  const std::string last = "v" + std::to_string(kNodes);
+  write_file(folder_ / "long.onnx", TextModel("g (float[1,4,8,8] v0) => (float[1,4,8,8] " + last + ") {" + nodes + " }").bytes());
+  ASSERT_EQ(run({"inspect", "long.onnx", "--layout", "--html", "page.html"}).code, 0);
+  const auto sheets = sheets_printed(folder_, "page.html");
+  if (!sheets) GTEST_SKIP() << "no Chromium on this machine: the page is not printed";
+  EXPECT_GE(*sheets, kNodes / 100) << "a sheet of A4 has no more than 100 lines";
+}
+
 }  // namespace
 }  // namespace relayout::test
