@@ -21,6 +21,25 @@ exec "{program}" "$@"
 """
 
 
+class WhatIsMissing(unittest.TestCase):
+    def line(self, *words):
+        environment = {**os.environ, "PYTHONPATH": str(TOP / "cmake/package/python")}
+        done = subprocess.run([sys.executable, "-m", "relayout.dask", "--suite", str(TOP / "testdata"), *words], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        return done.stderr
+
+    def test_the_program(self):
+        # The source tree holds the modules only; the program comes with the package.
+        self.assertIn("--program FILE names the program", self.line("--scheduler", "scheduler.json"))
+        self.assertIn("nowhere/relayout: No such file", self.line("--scheduler", "scheduler.json", "--program", "nowhere/relayout"))
+
+    def test_the_cluster(self):
+        line = self.line("--scheduler", "scheduler.json", "--program", str(PLAIN))
+        self.assertIn("--scheduler scheduler.json" if importlib.util.find_spec("distributed") else "pip install distributed", line)
+
+
 @unittest.skipUnless(importlib.util.find_spec("distributed"), "no Dask (pip install distributed) in this Python")
 class Dask(unittest.TestCase):
     def setUp(self):

@@ -79,10 +79,27 @@ def _split(words: Sequence[str]) -> Any:
     return listed, case, report
 
 
-def _client(address: str) -> Any:
-    from distributed import Client
+class _Unusable(Exception):
+    """What the run needs is not there; the message is all that there is to say."""
 
-    return Client(scheduler_file=address) if os.path.isfile(address) else Client(address)
+
+def _client(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise _Unusable("Dask is missing: pip install distributed") from None
+    try:
+        return Client(scheduler_file=address) if os.path.isfile(address) else Client(address)
+    except (OSError, ValueError) as error:
+        raise _Unusable("--scheduler {}: {}".format(address, error)) from None
+
+
+def _list_cases(program: str, arguments: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
+    words = _program(program, ["verify", "--suite", *arguments, "--list", "-0"])
+    try:
+        return subprocess.run(words, stdout=subprocess.PIPE)
+    except OSError as error:
+        raise _Unusable("{}: {}; --program FILE names the program".format(words[0], error.strerror)) from None
 
 
 def _collect(client: Any, options: Any, arguments: Sequence[str], names: List[str], folder: str) -> List[str]:
@@ -129,7 +146,7 @@ def main(words: Sequence[str]) -> int:
     options, rest = _parse(words)
     choice, case, report = _split(rest)
     arguments = [options.suite, *case]
-    found = subprocess.run(_program(options.program, ["verify", "--suite", options.suite, *choice, "--list", "-0"]), stdout=subprocess.PIPE)
+    found = _list_cases(options.program, [options.suite, *choice])
     if found.returncode != 0:
         return found.returncode
     names = [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
@@ -153,4 +170,8 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except _Unusable as fault:
+        print("relayout.dask: {}".format(fault), file=sys.stderr)
+        sys.exit(5)
