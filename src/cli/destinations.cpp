@@ -8,6 +8,7 @@
 #include "base/text_file.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
+#include "report/json.h"
 
 namespace relayout::cli {
 namespace {
@@ -43,6 +44,10 @@ void write_destination(const std::string& path, std::string_view text) {
   } else {
     write_text_file(path, text);
   }
+}
+
+void write_document(Json document, int code) {
+  write_output(document.set("exit_code", code).dump() + "\n");
 }
 
 }  // namespace relayout::cli

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/json.h"
+
 namespace relayout::cli {
 
 /// The files that a command writes beside its report; "-" is standard output, and then the report goes to standard error.
@@ -23,5 +25,7 @@ class Destinations {
 
 /// Writes one of them.
 void write_destination(const std::string& path, std::string_view text);
+/// The document of --json, with the exit code of the program.
+void write_document(Json document, int code);
 
 }  // namespace relayout::cli

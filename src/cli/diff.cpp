@@ -122,13 +122,13 @@ Report compare_models(const Request& request, const Common& common, const Report
                            .only = request.choice.only,
                            .exclude = request.choice.exclude,
                            .ignore = request.ignore};
+  check_ignored(request.ignore);
   std::vector<ChangeKind> gate = read_model_gate(request.fail_on);
   if (request.exit_code) gate = {ChangeKind::added, ChangeKind::removed, ChangeKind::changed, ChangeKind::explained};
   const auto load = [&](std::size_t i) { return Model::load(request.files[i], request.load); };
   std::future<std::unique_ptr<Model>> next = std::async(std::launch::async, load, 1);
-  // Those of the latest call stay: the program ends without taking them apart, which would only cost time.
-  static std::unique_ptr<Model> first, other;
-  first = load(0);
+  const std::unique_ptr<Model> first = load(0);
+  std::unique_ptr<Model> other;
   Report report;
   std::vector<ModelDiff> diffs;
   diffs.reserve(request.files.size());

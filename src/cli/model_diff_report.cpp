@@ -189,6 +189,22 @@ std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words) {
   return out;
 }
 
+void check_ignored(const std::vector<std::string>& words) {
+  constexpr std::array kSubjects = {ChangeSubject::node,  ChangeSubject::initializer, ChangeSubject::input,   ChangeSubject::output,
+                                    ChangeSubject::opset, ChangeSubject::function,    ChangeSubject::metadata};
+  const auto name = [](auto known) { return to_string(known); };
+  for (const std::string& word : words) {
+    if (std::ranges::find(kKinds, word, name) != kKinds.end() || std::ranges::find(kSubjects, word, name) != kSubjects.end()) continue;
+    std::string names;
+    const auto list = [&](const auto& all) {
+      for (const auto known : all) names += (names.empty() ? "" : ", ") + std::string(to_string(known));
+    };
+    list(kKinds);
+    list(kSubjects);
+    fail(ErrorKind::usage, "--ignore " + quote(word) + " is none of " + names);
+  }
+}
+
 std::vector<std::string> model_failures(const ModelPair& pair, const std::vector<ChangeKind>& gate) {
   std::vector<std::string> out;
   for (const ModelChange* change : pair.changes) {

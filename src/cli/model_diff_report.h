@@ -28,6 +28,8 @@ struct ModelPair {
 [[nodiscard]] ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice);
 /// "added,removed,changed,explained,renamed". Error{usage}.
 [[nodiscard]] std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words);
+/// Error{usage} for a word of --ignore that is no kind and no subject of a change.
+void check_ignored(const std::vector<std::string>& words);
 /// Names that the gate does not let pass.
 [[nodiscard]] std::vector<std::string> model_failures(const ModelPair& pair, const std::vector<ChangeKind>& gate);
 

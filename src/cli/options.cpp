@@ -303,7 +303,7 @@ void OptionSet::finish(std::vector<std::string> commands) {
   impl_->sections = std::move(commands);
   Declared& config =
       declare("--config", "FILE",
-              "read options from a TOML file: layout = \"keep\"; below [COMMAND] those of one command; what is given here wins");
+              "read options from a TOML file: layout = \"keep\"; below [COMMAND] those of one command; the command line overrides it");
   impl_->config = &impl_->add_valued(config);
   Declared& help = declare("-h, --help", "", "print this");
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");

@@ -145,7 +145,7 @@ int run_sweep(const Request& request, const Common& common, const std::vector<Se
   for (const Setting& setting : settings) profiles.push_back(run_setting(request, setting));
   progress.clear();
   if (common.json) {
-    write_output(sweep_json(profiles).dump() + "\n");
+    write_document(sweep_json(profiles), 0);
   } else {
     write_report(sweep_text(profiles, style_of(common, false)));
   }
@@ -184,7 +184,7 @@ int run_one(const Request& request, const Common& common, const Setting& setting
   if (!request.stacks.empty()) write_destination(request.stacks, collapsed_stacks(result));
   write_annotated(request, common, result);
   if (common.json) {
-    write_output(profile_json(result, make_table(result, all)).dump() + "\n");
+    write_document(profile_json(result, make_table(result, all)), 0);
   } else if (request.reference_columns) {
     write_report(reference_columns(make_table(result, all)));
   } else {
@@ -205,7 +205,7 @@ int run_pair(const Request& request, const Common& common, const Setting& settin
   if (request.top < 0) all.top = 0;
   if (!request.html.empty()) write_destination(request.html, comparison_html(result, all, gate));
   if (common.json) {
-    write_output(comparison_json(result, request.table, gate).dump() + "\n");
+    write_document(comparison_json(result, request.table, gate), exit_code(result, gate));
   } else {
     const bool to_error = destinations_of(request).take_output();
     (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, style_of(common, to_error)));
@@ -269,13 +269,13 @@ void declare_comparison(OptionSet& options, Request& request) {
 void declare_table(OptionSet& options, Request& request) {
   options.group("Table");
   options.text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by,
-               "what lines are of (default: node); scopes are parts of nodes' paths");
+               "one line for each (default: node); scopes are parts of nodes' paths");
   options.integer("--top", "N", 0, request.top, "the first N lines, the rest as one (default: 20; 0: all, and in --csv and --json)");
   options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first");
   options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times");
   options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times");
   options.text("--peak", "GFLOPS,GBS|measure", request.peak,
-               "what the machine reaches at most in single precision: tells each line's part of it (measure: takes a second)");
+               "peak rates of the machine in single precision, to print the share that each line reaches (measure: takes a second)");
   options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others");
   options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
   options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");

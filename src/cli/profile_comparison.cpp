@@ -245,7 +245,7 @@ std::string comparison_text(const ProfileComparison& comparison, const TableChoi
     head.row({side,
               {escape(profile.model), Style::strong},
               {duration_text(time.median), Style::plain, Align::right},
-              "95 % in " + interval_text(time)});
+              time.interval ? "95 % in " + interval_text(time) : "too few runs for an interval"});
   };
   add("A", comparison.a);
   add("B", comparison.b);

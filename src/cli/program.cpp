@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "base/nearest_word.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -45,7 +47,7 @@ void add_common(OptionSet& options, CommonValues& values) {
   if (std::ranges::find(own, "--threads") == own.end()) {
     options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
   }
-  options.flag("--json", values.common.json, "the report as one JSON document; of an error too");
+  options.flag("--json", values.common.json, "the report as one JSON document, errors included");
   options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
   options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
   options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");
@@ -104,9 +106,9 @@ const Command& find_command(const std::string& name) {
 }
 
 /// The command line may be wrong: such words are looked for as they stand.
-bool is_asked(std::span<const std::string> arguments, std::string_view name, std::string_view other) {
+bool is_asked(std::span<const std::string> arguments, std::initializer_list<std::string_view> names) {
   const auto end = std::ranges::find(arguments, "--");
-  return std::any_of(arguments.begin(), end, [&](const std::string& word) { return word == name || word == other; });
+  return std::any_of(arguments.begin(), end, [&](const std::string& word) { return std::ranges::find(names, word) != names.end(); });
 }
 
 void print_help(const Command& command, const OptionSet& options, bool as_document) {
@@ -123,7 +125,7 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
   const std::function<int()> run = command.prepare(options, values.common);
   add_common(options, values);
   if (!options.parse(arguments)) {
-    print_help(command, options, is_asked(arguments, "--json", "--json"));
+    print_help(command, options, is_asked(arguments, {"--json"}));
     return 0;
   }
   apply_common(values);
@@ -133,7 +135,11 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
 int print_version(std::span<const std::string> rest) {
   const bool json = rest.size() == 1 && rest.front() == "--json";
   if (!rest.empty() && !json) fail(ErrorKind::usage, "--version stands alone, or with --json");
-  write_output(json ? version_json().dump() + "\n" : version_line() + "\n");
+  if (json) {
+    write_document(version_json(), 0);
+  } else {
+    write_output(version_line() + "\n");
+  }
   return 0;
 }
 
@@ -180,8 +186,8 @@ int run_program(std::span<const std::string> arguments) noexcept {
   } catch (...) {
     if (is_pipe_closed()) end_by_closed_pipe();
     const Failure failure = current_failure();
-    print_failure(failure, is_asked(arguments, "-v", "--verbose"));
-    if ((g_wants_document || is_asked(arguments, "--json", "--json")) && !has_written_output()) print_document(arguments.front(), failure);
+    print_failure(failure, is_asked(arguments, {"-v", "--verbose"}));
+    if ((g_wants_document || is_asked(arguments, {"--json"})) && !has_written_output()) print_document(arguments.front(), failure);
     return failure.code;
   }
 }

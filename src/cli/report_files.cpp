@@ -65,9 +65,7 @@ int ReportFiles::write(const Common& common, VerdictForms forms) const {
 
 void ReportFiles::write_result(const Common& common, const Json& document, const std::string& text) const {
   if (common.json) return write_output(document.dump() + "\n");
-  const std::string shown = common.quiet ? text.substr(text.rfind('\n', text.size() - 2) + 1) : text;
-  if (destinations().take_output()) return write_error(shown);
-  write_report(shown);
+  (destinations().take_output() ? write_error : write_report)(text);
 }
 
 void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help) {

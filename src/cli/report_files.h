@@ -36,9 +36,8 @@ struct ReportFiles {
   /// What the services that run a job read: all of it is the same report. What cannot be written does not keep the rest from being written;
   /// returns the first such failure.
   std::optional<Failure> write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page = {}) const;
-  /// Writes the files, and to standard output the document with --json, else the text; --quiet leaves its last line, the verdict. Returns
-  /// the exit code. A verdict is not lost to a full disk: where a file cannot be written, the document says so ("unwritten"), and the code
-  /// is 5.
+  /// Writes the files, and to standard output the document with --json, else the text. Returns the exit code. A verdict is not lost to a
+  /// full disk: where a file cannot be written, the document says so ("unwritten"), and the code is 5.
   int write(const Common& common, VerdictForms forms) const;
 
  private:

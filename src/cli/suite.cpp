@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/text_file.h"
+#include "cli/destinations.h"
 #include "cli/options.h"
 #include "cli/own_program.h"
 #include "cli/program_facts.h"
@@ -155,7 +156,7 @@ void print_names(const std::vector<std::string>& names, const CaseWords& words, 
   if (json) {
     Json out = Json::object();
     out.set("schema", "relayout.suite-list/1").set("tree", words.tree).set("cases", names);
-    return write_output(out.dump() + "\n");
+    return write_document(std::move(out), 0);
   }
   std::string text;
   for (const std::string& name : names) {

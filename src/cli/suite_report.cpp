@@ -197,7 +197,7 @@ std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
     table.line("nothing was run: this shard has no case" + std::string(result.allow_empty ? "" : " (--allow-empty accepts that)"));
   TextTable verdict({.color = style.color, .width = style.width});
   verdict.row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
-  return table.text() + verdict.text();
+  return style.quiet ? verdict.text() : table.text() + verdict.text();
 }
 
 Json suite_json(const SuiteResult& result) {

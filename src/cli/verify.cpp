@@ -358,7 +358,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
                "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (integers; shares of 1)",
                ',');
   options.flag("--outputs-only", request->options.outputs_only, "judge the outputs alone, not each unexplained difference at its node");
-  options.choice("--io", {"nhwc"}, request->io, "B takes and gives images channels-last, as convert --io nhwc wrote it");
+  options.choice("--io", {"nhwc"}, request->io, "A or B takes and gives images channels-last, as convert --io nhwc wrote it");
   options.assignments("--rename", "A=B", request->renames, "input or output A of the first model is called B in the second");
   options.choice("--match", {"position"}, request->match, "pair inputs and outputs in their order, whatever their names");
   options.flag("--allow-interface", request->options.allow_interface,

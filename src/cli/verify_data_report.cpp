@@ -45,7 +45,7 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
   verdict.row({{format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
                 result.passed() ? Style::good : Style::bad},
                exit_text(exit_code(result))});
-  return table.text() + verdict.text();
+  return style.quiet ? verdict.text() : table.text() + verdict.text();
 }
 
 Json data_json(const DataResult& result) {

@@ -62,8 +62,8 @@ VerdictPage::Section bars(const VerifyResult& result) {
   std::vector<SvgBar> all;
   for (const OutputComparison& output : result.outputs) {
     if (!is_measured(output)) continue;
-    all.push_back({output.name, output.max_error, output.floor, output.bound, output.outcome == Outcome::different,
-                   "ratio " + ratio_text(output.ratio)});
+    const double error = error_text(output) == "NaN" ? NAN : output.max_error;
+    all.push_back({output.name, error, output.floor, output.bound, output.outcome == Outcome::different, ratio_words(output)});
   }
   std::ranges::stable_sort(all, [](const SvgBar& x, const SvgBar& y) { return x.bad && !y.bad; });
   if (all.size() > kMostOutputs) all.resize(kMostOutputs);
@@ -81,10 +81,10 @@ VerdictPage::Section table(const VerifyResult& result) {
         cosine = std::min(cosine, metrics.cosine);
         psnr = std::min(psnr, metrics.psnr);
       }
-      row.push_back(right(scientific(output.max_error)));
+      row.push_back(right(error_text(output)));
       row.push_back(right(scientific(output.rms_error)));
       row.push_back(right(scientific(output.floor)));
-      row.push_back(right(ratio_text(output.ratio)));
+      row.push_back(right(error_text(output) == "NaN" ? "–" : ratio_text(output.ratio)));
       row.push_back(right(std::to_string(cosine)));
       row.push_back(right(std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"));
     } else {

@@ -99,7 +99,7 @@ std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconcl
   const int code = exit_code(pairs, allow_inconclusive);
   TextTable verdict({.color = style.color, .width = style.width});
   verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, "exit " + std::to_string(code)});
-  return out + verdict.text();
+  return style.quiet ? verdict.text() : out + verdict.text();
 }
 
 Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {

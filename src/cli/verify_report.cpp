@@ -50,12 +50,6 @@ std::string floors_line(const OutputComparison& output) {
   return out;
 }
 
-/// The largest error; NaN where only one of the two is.
-std::string error_text(const OutputComparison& output) {
-  const bool is_nan = std::ranges::any_of(output.samples, [](const SampleMetrics& one) { return one.nan_a + one.nan_b > 0; });
-  return is_nan ? "NaN" : scientific(output.max_error);
-}
-
 void add_output(TextTable& table, const OutputComparison& output) {
   const SampleMetrics* const worst = worst_sample(output);
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
@@ -67,7 +61,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   } else if (measured) {
     cells.emplace_back("error/range " + error_text(output), output.outcome == Outcome::different ? Style::bad : Style::plain);
     cells.emplace_back("floor " + scientific(output.floor));
-    cells.emplace_back("ratio " + ratio_text(output.ratio), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
+    cells.emplace_back(ratio_words(output), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
   } else if (worst != nullptr && output.outcome == Outcome::same) {
     int64_t ties = 0;
     for (const SampleMetrics& metrics : output.samples) ties += metrics.ties;
@@ -290,9 +284,22 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
   return table.text();
 }
 
+/// "same   4 samples, seed 1, …   exit 0"
+std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
+  TextTable verdict({.color = style.color, .width = style.width});
+  const std::string word = verdict_word(result);
+  const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
+  std::string details = result.reason;
+  const std::string run = circumstances(result);
+  if (!run.empty()) details += (details.empty() ? "" : " · ") + run;
+  verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
+  return verdict.text();
+}
+
 }  // namespace
 
 std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
+  if (style.quiet) return verdict_line(result, allow_inconclusive, style);
   std::string out;
   for (const InterfaceDifference& difference : result.interface) {
     if (difference.remark && !difference.adapted && !style.verbose) continue;
@@ -325,15 +332,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth_error.has_value(); });
   if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
-
-  TextTable verdict({.color = style.color, .width = style.width});
-  const std::string word = verdict_word(result);
-  const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
-  std::string details = result.reason;
-  const std::string run = circumstances(result);
-  if (!run.empty()) details += (details.empty() ? "" : " · ") + run;
-  verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
-  return out + verdict.text();
+  return out + verdict_line(result, allow_inconclusive, style);
 }
 
 }  // namespace relayout::cli

@@ -21,6 +21,21 @@
 namespace relayout::cli {
 namespace {
 
+/// Elements of all samples that are NaN in one of the two only.
+struct NanCounts {
+  int64_t a = 0, b = 0;
+  [[nodiscard]] bool any() const { return a + b > 0; }
+};
+
+NanCounts count_nan(const OutputComparison& output) {
+  NanCounts out;
+  for (const SampleMetrics& metrics : output.samples) {
+    out.a += metrics.nan_a;
+    out.b += metrics.nan_b;
+  }
+  return out;
+}
+
 /// " from images/, masks/": where samples come from that were not made up.
 std::string folders_text(const VerifyResult& result) {
   std::set<std::string> folders;
@@ -73,6 +88,17 @@ std::string ratio_text(double ratio) {
   return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
 }
 
+std::string error_text(const OutputComparison& output) {
+  return count_nan(output).any() ? "NaN" : scientific(output.max_error);
+}
+
+std::string ratio_words(const OutputComparison& output) {
+  const NanCounts nan = count_nan(output);
+  if (!nan.any()) return "ratio " + ratio_text(output.ratio);
+  const std::string side = nan.b == 0 ? "a" : nan.a == 0 ? "b" : "one";
+  return "NaN in " + side + " only";
+}
+
 std::string shape_of(const OutputComparison& output) {
   return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
 }
@@ -99,7 +125,7 @@ std::string proof_counts(const ProofResult& proof) {
                     (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
   }
   if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
-  parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
+  if (proof.tensors_equal > 0 || parts.empty()) parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
   std::string out;
   for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
   return out;

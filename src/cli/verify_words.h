@@ -17,6 +17,10 @@ namespace relayout::cli {
 [[nodiscard]] std::string verdict_word(const VerifyResult& result);
 /// Two digits that count: "1.2", "36", "36,000".
 [[nodiscard]] std::string ratio_text(double ratio);
+/// The largest error over the range; "NaN" where an element is that in one of the two only.
+[[nodiscard]] std::string error_text(const OutputComparison& output);
+/// "ratio 0.9", or which side the NaN is on, to which no ratio belongs.
+[[nodiscard]] std::string ratio_words(const OutputComparison& output);
 /// "f32 [2, 1000]"
 [[nodiscard]] std::string shape_of(const OutputComparison& output);
 /// "/layer1/conv/Conv (Conv)"

@@ -84,6 +84,14 @@ TEST_F(ConvertTree, ResultsAreNoOriginals) {
   expect_refusal(run({"convert", "--suite", "out", "--out-dir", "in"}), 3, "no .onnx below it");
 }
 
+TEST_F(ConvertTree, TwoThatWouldBecomeOneAreRefused) {
+  save_model(conv_batch_norm(), folder_ / "in/v/b.cl.onnx");
+  expect_refusal(run({"convert", "--suite", "in", "--out-dir", "out"}), 2, "two models would become 'out/v/b.cl.onnx'");
+  expect_refusal(run({"convert", "in/v/b.onnx", "in/v/b.cl.onnx", "--out-dir", "out"}), 2, "two models would become 'out/b.cl.onnx'");
+  expect_refusal(run({"convert", "in/a.onnx", "in/v/deep/a.onnx", "--out-dir", "out"}), 2, "two models would become 'out/a.cl.onnx'");
+  EXPECT_THAT(outputs(), testing::IsEmpty());
+}
+
 TEST_F(ConvertTree, ACacheSkipsWhatIsThereAlready) {
   const auto from_cache = [this](std::vector<std::string> more) {
     std::vector<std::string> command{"convert", "--suite", "in", "--out-dir", "out", "--cache", "cache", "--json"};

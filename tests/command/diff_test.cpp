@@ -129,6 +129,7 @@ TEST_F(DiffCommand, Refuses) {
   expect_refusal(run({"diff", "net.onnx", "net.onnx", "--steps", "3"}), 2, "--steps has no effect on models");
   expect_refusal(run({"diff", "a.json", "b.json", "--ignore", "metadata"}), 2, "--ignore has no effect on traces");
   expect_refusal(run({"diff", "net.onnx", "net.onnx", "--fail-on", "slower:5%"}), 2, "which models have");
+  expect_refusal(run({"diff", "net.onnx", "net.onnx", "--ignore", "explained,weights"}), 2, "'weights' is none of changed, removed");
   expect_refusal(run({"diff", "a.json", "b.json", "--fail-on", "sideways"}), 2, "none of added");
   expect_refusal(run({"diff", "a.json", "b.json", "--only", "Nothing"}), 2, "no operation");
   expect_refusal(run({"diff", "a.json", "b.json", "--steps", "3"}), 2, "no such step");

@@ -12,6 +12,8 @@
 namespace relayout::test {
 namespace {
 
+namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -60,6 +62,20 @@ TEST_F(VerifyReports, SavedDataIsReadAgain) {
   EXPECT_EQ(run({"verify", "a.onnx", "--data", "cases"}).code, 0);
   EXPECT_EQ(run({"verify", "wrong.onnx", "--data", "cases"}).code, 1);
   expect_refusal(run({"verify", "a.onnx", "wrong.onnx", "--save-data", "cases"}), 2, "test_data_set_0 is there already");
+}
+
+TEST_F(VerifyReports, DataIsAFolderOfSetsOrOneOfThem) {
+  ASSERT_EQ(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--save-data", "cases", "--samples", "2"}).code, 0);
+  EXPECT_THAT(run({"verify", "a.onnx", "--data", "cases"}).out, HasSubstr("4 of 4 passed"));
+  EXPECT_THAT(run({"verify", "a.onnx", "--data", "cases/test_data_set_1"}).out, HasSubstr("2 of 2 passed"));
+  fs::create_directory(folder_ / "none");
+  expect_refusal(run({"verify", "a.onnx", "--data", "none"}), 3, "none: no test_data_set_N and no output_0.pb in it");
+  expect_refusal(run({"verify", "a.onnx", "--data", "a.onnx"}), 5, "a.onnx: Not a directory");
+  expect_refusal(run({"verify", "a.onnx", "--data", "nowhere"}), 5, "nowhere: No such file or directory");
+  fs::remove(folder_ / "cases/test_data_set_1/output_0.pb");
+  const ProcessResult half = run({"verify", "a.onnx", "--data", "cases"});
+  EXPECT_EQ(half.code, 1);
+  EXPECT_THAT(half.out, AllOf(HasSubstr("outputs: the model has 1, the folder has 0"), HasSubstr("2 of 4 passed")));
 }
 
 TEST_F(VerifyReports, LayersAreATable) {

@@ -54,6 +54,20 @@ TEST_F(Cases, OfNamesAreThoseOfTheTree) {
   }
 }
 
+TEST_F(Cases, TwoOfOneNameAreRefused) {
+  for (const char* const file : {"t/b/model.onnx", "t/b.onnx", "t/b_output_0.pb"}) add(file);
+  try {
+    (void)find_cases({folder_ / "t"});
+    ADD_FAILURE() << "taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid);
+    EXPECT_THAT(error.what(), testing::HasSubstr("two cases are called 'b'"));
+  }
+  add("t/t/model.onnx"), add("t/model.onnx");  // the tree itself is a case by its own name
+  fs::remove_all(folder_ / "t/b");
+  EXPECT_THROW((void)find_cases({folder_ / "t"}), Error);
+}
+
 TEST_F(Cases, NamesDoNotLeadOutOfTheTree) {
   for (const char* const file : {"t/b/model.onnx", "model.onnx"}) add(file);
   const SuiteTrees trees{folder_ / "t"};

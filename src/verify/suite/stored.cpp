@@ -279,7 +279,8 @@ class StoredVerification {
     }
     if (set.outputs.size() != run.outputs.size()) {
       attempt.result.status = "failed";
-      attempt.result.message = std::to_string(run.outputs.size()) + " outputs, " + std::to_string(set.outputs.size()) + " are stored";
+      attempt.result.message =
+          "outputs: the model has " + std::to_string(run.outputs.size()) + ", the folder has " + std::to_string(set.outputs.size());
       return;
     }
     for (std::size_t i = 0; i < run.outputs.size(); ++i) {
