@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "relayout/estimate.h"
 
 namespace relayout {

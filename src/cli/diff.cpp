@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
@@ -77,7 +78,7 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
   options.names_of_nodes = request.names == "node";
   options.short_names = request.short_names;
   request.choice.least_us = request.least_us.value_or(0);
-  request.choice.top = static_cast<std::size_t>(common.verbose ? 0 : request.top);
+  request.choice.top = as_size(common.verbose ? 0 : request.top);
   const DiffGate gate = gate_of(request);
   Report report;
   const Trace control = read_trace(request.files.front(), options);
@@ -118,7 +119,7 @@ ProfileComparison compare_times(const Request& request, std::size_t number, cons
 
 /// The first model against each other one. Two are read at a time.
 Report compare_models(const Request& request, const Common& common, const ReportStyle& style) {
-  const ModelChoice choice{.top = static_cast<std::size_t>(common.verbose ? 0 : request.top),
+  const ModelChoice choice{.top = as_size(common.verbose ? 0 : request.top),
                            .only = request.choice.only,
                            .exclude = request.choice.exclude,
                            .ignore = request.ignore};

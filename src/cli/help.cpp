@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/positions.h"
 #include "report/fit.h"
 
 namespace relayout::cli {
@@ -16,7 +17,7 @@ constexpr std::size_t kHelpColumn = 28;  ///< where explanations begin
 
 /// Columns of UTF-8 text without wide characters.
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return as_size(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 /// `text` broken at spaces, every line but the first indented.

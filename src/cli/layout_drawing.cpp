@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/layout_report.h"
 #include "relayout/layout.h"
@@ -66,7 +67,7 @@ std::string layout_dot(const LayoutReport& report, const std::string& model) {
   const Reorders reorders(report);
   const auto edge = [&](int tensor, const std::string& reader) {
     const TensorReorder* const reorder = reorders.find(tensor, reader);
-    if (reorder == nullptr) return " [" + std::string(dot_line(report.tensors[static_cast<std::size_t>(tensor)].layout)) + "];\n";
+    if (reorder == nullptr) return " [" + std::string(dot_line(report.tensors[as_size(tensor)].layout)) + "];\n";
     return " [label=" + dot_quoted("reorder " + format_bytes(reorder->bytes)) + ", penwidth=3, " + std::string(dot_line(reorder->to)) +
            "];\n";
   };
@@ -75,11 +76,11 @@ std::string layout_dot(const LayoutReport& report, const std::string& model) {
     const OperatorLayout& op = report.operators[i];
     int region = -1;
     for (const int tensor : op.outputs) {
-      makers[static_cast<std::size_t>(tensor)] = static_cast<int>(i);
-      if (op.layout != "contiguous") region = std::max(region, report.tensors[static_cast<std::size_t>(tensor)].region);
+      makers[as_size(tensor)] = static_cast<int>(i);
+      if (op.layout != "contiguous") region = std::max(region, report.tensors[as_size(tensor)].region);
     }
     out += "  n" + std::to_string(i) + " [label=" + dot_quoted(op.node + " (" + op.op_type + ")");
-    if (region >= 0) out += ", style=filled, fillcolor=\"" + std::string(kFills[static_cast<std::size_t>(region) % kFills.size()]) + "\"";
+    if (region >= 0) out += ", style=filled, fillcolor=\"" + std::string(kFills[as_size(region) % kFills.size()]) + "\"";
     if (op.loses) out += ", color=\"#b3261e\", penwidth=2, tooltip=" + dot_quoted(op.reason);
     out += "];\n";
   }
@@ -92,7 +93,7 @@ std::string layout_dot(const LayoutReport& report, const std::string& model) {
   }
   for (std::size_t i = 0; i < report.operators.size(); ++i) {
     for (const int tensor : report.operators[i].inputs) {
-      const auto index = static_cast<std::size_t>(tensor);
+      const auto index = as_size(tensor);
       out += "  " + (makers[index] < 0 ? "t" + std::to_string(tensor) : "n" + std::to_string(makers[index])) + " -> n" + std::to_string(i) +
              edge(tensor, report.operators[i].node);
     }
@@ -126,13 +127,13 @@ class Lanes {
   explicit Lanes(const LayoutReport& report, int lane_width = kWidestLane)
       : report_(report), reorders_(report), lane_width_(lane_width), last_reader_(report.tensors.size(), -1) {
     for (std::size_t i = 0; i < report.operators.size(); ++i) {
-      for (const int tensor : report.operators[i].inputs) last_reader_[static_cast<std::size_t>(tensor)] = static_cast<int>(i);
+      for (const int tensor : report.operators[i].inputs) last_reader_[as_size(tensor)] = static_cast<int>(i);
     }
   }
 
   /// The picture of row `index`, below those drawn so far.
   std::string row(int index) {
-    const OperatorLayout& op = report_.operators[static_cast<std::size_t>(index)];
+    const OperatorLayout& op = report_.operators[as_size(index)];
     std::string lines;
     for (const int tensor : op.inputs) {
       if (lane_of(tensor) < 0) (void)open(tensor);
@@ -142,9 +143,9 @@ class Lanes {
       const int tensor = lanes_[lane];
       if (tensor < 0) continue;
       const bool is_read = std::ranges::find(op.inputs, tensor) != op.inputs.end();
-      const bool ends = last_reader_[static_cast<std::size_t>(tensor)] <= index;
+      const bool ends = last_reader_[as_size(tensor)] <= index;
       const int x = x_of(static_cast<int>(lane));
-      const std::string_view kind = line_class(report_.tensors[static_cast<std::size_t>(tensor)].layout);
+      const std::string_view kind = line_class(report_.tensors[as_size(tensor)].layout);
       if (!ends || !is_read) lines += path(kind, x, 0, x, kRow);
       if (is_read) lines += path(kind, x, 0, x_of(at), kRow / 2);
       if (is_read && reorders_.find(tensor, op.node) != nullptr) lines += mark(x, kMark);
@@ -152,15 +153,14 @@ class Lanes {
     }
     for (const int tensor : op.outputs) {
       if (reorders_.find(tensor, "") != nullptr) lines += path("co", x_of(at), kRow / 2, x_of(at), kRow) + mark(x_of(at), kRow - kMark);
-      if (last_reader_[static_cast<std::size_t>(tensor)] < 0) continue;
+      if (last_reader_[as_size(tensor)] < 0) continue;
       const int lane = open(tensor);
-      lines += path(line_class(report_.tensors[static_cast<std::size_t>(tensor)].layout), x_of(at), kRow / 2, x_of(lane), kRow);
+      lines += path(line_class(report_.tensors[as_size(tensor)].layout), x_of(at), kRow / 2, x_of(lane), kRow);
     }
     const std::string_view state = op.loses ? "lo" : op.layout == "channels-last" ? "on" : "";
     lines += "<circle class=\"" + std::string(state) + "\" cx=\"" + std::to_string(x_of(at)) + "\" cy=\"" + std::to_string(kRow / 2) +
              "\" r=\"4\"/>";
-    const std::string width =
-        std::to_string(2 * kMargin + lane_width_ * static_cast<int>(std::max(lanes_.size(), static_cast<std::size_t>(at) + 1)));
+    const std::string width = std::to_string(2 * kMargin + lane_width_ * static_cast<int>(std::max(lanes_.size(), as_size(at) + 1)));
     return "<svg width=\"" + width + "\" height=\"" + std::to_string(kRow) + "\" aria-hidden=\"true\">" + lines + "</svg>";
   }
 
@@ -188,8 +188,8 @@ class Lanes {
   [[nodiscard]] int free_lane() const { return static_cast<int>(std::ranges::find(lanes_, -1) - lanes_.begin()); }
   int open(int tensor) {
     const int lane = free_lane();
-    if (static_cast<std::size_t>(lane) == lanes_.size()) lanes_.push_back(-1);
-    lanes_[static_cast<std::size_t>(lane)] = tensor;
+    if (as_size(lane) == lanes_.size()) lanes_.push_back(-1);
+    lanes_[as_size(lane)] = tensor;
     return lane;
   }
   const LayoutReport& report_;
@@ -224,7 +224,7 @@ std::string html_rows(const LayoutReport& report) {
   Lanes lanes(report, lane_width(report, count));
   for (std::size_t i = 0; i < count; ++i) {
     const OperatorLayout& op = report.operators[i];
-    const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[static_cast<std::size_t>(op.outputs.front())];
+    const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[as_size(op.outputs.front())];
     const bool is_marked = op.loses || std::ranges::any_of(report.reorders, [&](const TensorReorder& reorder) {
                              return std::ranges::find(reorder.readers, op.node) != reorder.readers.end();
                            });

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/layout.h"
@@ -51,10 +52,10 @@ void add_reorders(TextTable& table, const LayoutReport& report, bool all) {
   for (std::size_t i = 0; i < report.reorders.size(); ++i) {
     if (i >= kShown && !all) return table.line("  … " + std::to_string(report.reorders.size() - i) + " more reorders (-v)");
     const TensorReorder& reorder = report.reorders[i];
-    table.row({reorder.inner ? "reorder inside" : "reorder",
-               escape(report.tensors[static_cast<std::size_t>(reorder.tensor)].name) + " " + format_bytes(reorder.bytes) + " " +
-                   reorder.from + " → " + reorder.to,
-               "for " + readers_text(reorder) + " (" + escape(reorder.reason) + ")"});
+    table.row(
+        {reorder.inner ? "reorder inside" : "reorder",
+         escape(report.tensors[as_size(reorder.tensor)].name) + " " + format_bytes(reorder.bytes) + " " + reorder.from + " → " + reorder.to,
+         "for " + readers_text(reorder) + " (" + escape(reorder.reason) + ")"});
   }
 }
 
@@ -64,7 +65,7 @@ void add_losses(TextTable& table, const LayoutReport& report, bool all) {
   for (const OperatorLayout& op : report.operators) {
     if (!op.loses) continue;
     if (shown++ >= kShown && !all) {
-      return table.line("  … " + std::to_string(static_cast<std::size_t>(losses) - kShown) + " more lose channels-last (-v)");
+      return table.line("  … " + std::to_string(as_size(losses) - kShown) + " more lose channels-last (-v)");
     }
     table.row({"loses channels-last", escape(op.node) + " (" + escape(op.op_type) + ")", escape(op.reason)});
   }
@@ -79,7 +80,7 @@ std::string operator_table(const LayoutReport& report, const ReportStyle& style)
              {"layout", Style::faint},
              {"bytes", Style::faint, Align::right}});
   for (const OperatorLayout& op : report.operators) {
-    const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[static_cast<std::size_t>(op.outputs.front())];
+    const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[as_size(op.outputs.front())];
     const bool is_known = made != nullptr && made->type != DataType::undefined;
     table.row({escape(op.node), escape(op.op_type), op.layout + (op.wants && op.layout == "contiguous" ? " (wants channels-last)" : ""),
                is_known ? std::string(name_of(made->type)) + " " + to_string(made->dims) : "?", is_known ? made->layout : "?",
@@ -150,7 +151,7 @@ Json layout_json(const LayoutReport& report) {
   }
   for (const TensorReorder& reorder : report.reorders) {
     Json entry = Json::object();
-    entry.set("tensor", report.tensors[static_cast<std::size_t>(reorder.tensor)].name).set("from", reorder.from).set("to", reorder.to);
+    entry.set("tensor", report.tensors[as_size(reorder.tensor)].name).set("from", reorder.from).set("to", reorder.to);
     entry.set("bytes", reorder.bytes).set("inner", reorder.inner).set("readers", reorder.readers).set("reason", reorder.reason);
     reorders.add(std::move(entry));
   }
@@ -161,7 +162,7 @@ Json layout_json(const LayoutReport& report) {
     regions.add(std::move(entry));
   }
   Json packs = Json::array();
-  for (const int tensor : report.packs) packs.add(report.tensors[static_cast<std::size_t>(tensor)].name);
+  for (const int tensor : report.packs) packs.add(report.tensors[as_size(tensor)].name);
   Json out = Json::object();
   out.set("convolutions", report.convolutions).set("assumed", report.assumed);
   out.set("activation_bytes", report.activation_bytes).set("ordered_bytes", report.ordered_bytes);

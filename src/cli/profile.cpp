@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
@@ -115,7 +116,7 @@ void read_words(Request& request, bool is_text) {
   options.traced_runs = request.trace.empty() ? 0 : kTracedRuns;
   if (request.peak != kMeasuredPeak && !request.peak.empty()) (void)peak_of(request.peak, 1);
   read_grouping(request.by, request.table);
-  request.table.top = static_cast<std::size_t>(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
+  request.table.top = as_size(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
 }
 
 Destinations destinations_of(const Request& request) {

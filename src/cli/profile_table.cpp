@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -211,7 +212,7 @@ void read_grouping(const std::string& word, TableChoice& choice) {
     choice.by = by;
     if (colon == std::string::npos) return;
     if (by != Grouping::scope) fail(ErrorKind::usage, "--by " + escape(word) + ": only a scope has a depth");
-    choice.depth = static_cast<std::size_t>(parse_integer("--by scope", word.substr(colon + 1), 0));
+    choice.depth = as_size(parse_integer("--by scope", word.substr(colon + 1), 0));
     return;
   }
   fail(ErrorKind::usage, "--by " + quote(word) + " is none of node, op, layout, impl, scope, scope:DEPTH");

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "cli/verification_failure.h"
@@ -167,7 +168,7 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
     const UnexplainedCheck& check = *checks[shown];
     const auto next = std::find_if(checks.begin() + static_cast<std::ptrdiff_t>(shown), checks.end(),
                                    [&](const UnexplainedCheck* other) { return !is_alike(other, &check); });
-    const std::size_t alike = style.verbose ? 1 : static_cast<std::size_t>(next - checks.begin()) - shown;
+    const std::size_t alike = style.verbose ? 1 : as_size(next - checks.begin()) - shown;
     shown += alike;
     const Style of = check.outcome == Outcome::different ? Style::bad : Style::plain;
     const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike - 1)) + " more" : "";

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "proof/account.h"
 #include "proof/nodes.h"
 #include "proof/side.h"
@@ -71,7 +72,7 @@ class EqualNodes {
   [[nodiscard]] const Value* twin_of(const Value& a) const {
     if (const Node* const producer = a.producer()) {
       const Node* const twin = twin_of(*producer);
-      return twin != nullptr ? twin->output(static_cast<std::size_t>(a.output_index())) : nullptr;
+      return twin != nullptr ? twin->output(as_size(a.output_index())) : nullptr;
     }
     const auto inputs = sides_.b.model().graph().inputs();
     const auto found = std::ranges::find_if(inputs, [&](const Value* input) { return sides_.same_input(a, *input); });
@@ -118,7 +119,7 @@ class EqualNodes {
     if (output == nullptr || output->uses().size() > kMostReaders) return;
     for (const Use& use : output->uses()) {
       const Node* const reader = twin_of(*use.node);
-      const Value* const read = reader != nullptr ? reader->input(static_cast<std::size_t>(use.index)) : nullptr;
+      const Value* const read = reader != nullptr ? reader->input(as_size(use.index)) : nullptr;
       if (read != nullptr && read->producer() != nullptr && take(a, *read->producer())) return;
     }
   }

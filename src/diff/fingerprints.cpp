@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/tensor_data.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
@@ -54,7 +55,7 @@ uint64_t hash_of(const onnx::AttributeProto& attribute) {
   for (const int64_t value : attribute.ints()) out = mix(out, static_cast<uint64_t>(value));
   for (const float value : attribute.floats()) out = mix(out, std::hash<float>()(value));
   for (const std::string& value : attribute.strings()) out = mix(out, hash_of(value));
-  if (attribute.has_t()) out = mix(out, hash_of({attribute.t().dims().data(), static_cast<std::size_t>(attribute.t().dims_size())}));
+  if (attribute.has_t()) out = mix(out, hash_of({attribute.t().dims().data(), as_size(attribute.t().dims_size())}));
   return out;
 }
 
@@ -68,7 +69,7 @@ uint64_t hash_of_sample(const TensorData& data) {
   const int64_t size = data.source().size();
   std::array<std::byte, kSample> piece{};
   const auto part = [&](int64_t begin) {
-    const auto bytes = std::span(piece).first(static_cast<std::size_t>(std::min(kSample, size - begin)));
+    const auto bytes = std::span(piece).first(as_size(std::min(kSample, size - begin)));
     data.source().read(begin, bytes);
     return hash_of(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   };
@@ -101,7 +102,7 @@ class Hasher {
   }
 
  private:
-  Fingerprint& print_of(const Node& node) { return prints_[static_cast<std::size_t>(side_->order_of(node))]; }
+  Fingerprint& print_of(const Node& node) { return prints_[as_size(side_->order_of(node))]; }
 
   [[nodiscard]] bool is_left_out(const Node& node) const { return is_canonical_ && transparent_operand(node) != nullptr; }
 
@@ -130,7 +131,7 @@ class Hasher {
   static Dims permuted(const Dims& dims, const std::vector<int64_t>& permutation) {
     Dims out(dims.rbegin(), dims.rend());
     for (std::size_t i = 0; i < permutation.size() && permutation.size() == dims.size(); ++i) {
-      const auto from = static_cast<std::size_t>(permutation[i]);
+      const auto from = as_size(permutation[i]);
       out[i] = from < dims.size() ? dims[from] : 0;
     }
     return out;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/positions.h"
 #include "diff/fingerprints.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
@@ -117,7 +118,7 @@ void Matching::match_gaps(const std::vector<Fingerprint>& of_a, const std::vecto
       continue;
     }
     // Branches may stand in another order: what lies between is then looked at once, where it comes first.
-    const std::size_t end = partner != nullptr ? static_cast<std::size_t>(b_->order_of(*partner)) : b_->nodes().size();
+    const std::size_t end = partner != nullptr ? as_size(b_->order_of(*partner)) : b_->nodes().size();
     for (; next < end; ++next) {
       if (is_open(of_b_, *b_->nodes()[next])) gap_b.push_back(next);
     }

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "diff/attribute_text.h"
 #include "diff/equal_nodes.h"
@@ -95,7 +96,7 @@ bool is_channels_last(const Node& transpose) {
   const auto rank = static_cast<int64_t>(perm.size());
   if (rank < 3 || perm[0] != 0 || perm[1] != rank - 1) return false;
   for (int64_t i = 2; i < rank; ++i) {
-    if (perm[static_cast<std::size_t>(i)] != i - 1) return false;
+    if (perm[as_size(i)] != i - 1) return false;
   }
   return true;
 }
@@ -143,7 +144,7 @@ class Listing {
     }
   }
 
-  [[nodiscard]] double order_between(const Node& of_a) const { return order_of_a_[static_cast<std::size_t>(sides_->a.order_of(of_a))]; }
+  [[nodiscard]] double order_between(const Node& of_a) const { return order_of_a_[as_size(sides_->a.order_of(of_a))]; }
 
   ModelChange& add(ChangeKind kind, ChangeSubject subject, std::string reason, double order) {
     places_.push_back({order, 0, changes_.size()});
@@ -475,7 +476,7 @@ bool ModelDiff::is_equal() const noexcept {
 }
 
 double ModelDiff::share_in_common() const noexcept {
-  std::size_t found = 2 * static_cast<std::size_t>(nodes_equal);
+  std::size_t found = 2 * as_size(nodes_equal);
   for (const ModelChange& change : changes) {
     if (change.subject != ChangeSubject::node || change.kind != ChangeKind::explained) continue;
     found += change.absorbed.size();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -50,7 +51,7 @@ TextSource::TextSource(std::shared_ptr<File> file) : file_(std::move(file)) {
 TextSource::~TextSource() = default;
 
 std::string_view TextSource::next_raw() {
-  const auto size = static_cast<std::size_t>(std::min(kPiece, file_->size() - offset_));
+  const auto size = as_size(std::min(kPiece, file_->size() - offset_));
   raw_.resize(size);
   if (size > 0) file_->read(offset_, std::as_writable_bytes(std::span(raw_)));
   offset_ += static_cast<int64_t>(size);
@@ -60,7 +61,7 @@ std::string_view TextSource::next_raw() {
 std::string_view TextSource::next() {
   if (!inflater_) return next_raw();
   z_stream& stream = inflater_->stream;
-  text_.resize(static_cast<std::size_t>(kPiece));
+  text_.resize(as_size(kPiece));
   stream.next_out = reinterpret_cast<Bytef*>(text_.data());
   stream.avail_out = static_cast<uInt>(text_.size());
   while (stream.avail_out == text_.size()) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
@@ -102,7 +103,7 @@ void TraceSums::add(const std::string& name, double begin, double us, int64_t co
   TraceOperation& operation = operation_of(name);
   operation.count += count;
   operation.us += us;
-  if (span != nullptr && !operation.step_us.empty()) operation.step_us[static_cast<std::size_t>(span - spans_.data())] += us;
+  if (span != nullptr && !operation.step_us.empty()) operation.step_us[as_size(span - spans_.data())] += us;
 }
 
 Trace TraceSums::finish(std::string source) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -58,7 +59,7 @@ void Bytes::read(int64_t offset, std::span<std::byte> out) const {
 
 std::span<const std::byte> Bytes::memory() const noexcept {
   if (!memory_) return {};
-  return std::span(*memory_).subspan(static_cast<std::size_t>(offset_), static_cast<std::size_t>(length_));
+  return std::span(*memory_).subspan(as_size(offset_), as_size(length_));
 }
 
 }  // namespace relayout

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
 #include "model/check.h"
@@ -138,7 +139,7 @@ std::optional<Stored> stored(const Value* value) {
   const onnx::TensorProto& tensor = attribute->t();
   const DataTypeTraits* const type = find_traits(tensor.data_type());
   if (type == nullptr) return std::nullopt;
-  return Stored{value->name(), type->type, {tensor.dims().data(), static_cast<std::size_t>(tensor.dims_size())}};
+  return Stored{value->name(), type->type, {tensor.dims().data(), as_size(tensor.dims_size())}};
 }
 
 /// "weight 'W' f32[64, 3, 7, 7]"

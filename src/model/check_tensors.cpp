@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/check.h"
 #include "model/origin.h"
@@ -77,9 +78,9 @@ class SparseCheck {
     std::vector<int64_t> part;
     for (int64_t row = 0; row < count; row += rows_at_once) {
       const int64_t rows = std::min(rows_at_once, count - row);
-      part.resize(static_cast<std::size_t>(rows * width));
+      part.resize(as_size(rows * width));
       data.read_rows(row, rows, std::as_writable_bytes(std::span(part)));
-      for (int64_t i = 0; i < rows; ++i) check_position(std::span(part).subspan(static_cast<std::size_t>(i * width)), linear, row + i);
+      for (int64_t i = 0; i < rows; ++i) check_position(std::span(part).subspan(as_size(i * width)), linear, row + i);
     }
   }
 

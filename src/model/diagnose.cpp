@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "model/origin.h"
 #include "model/wire.h"
 #include "relayout/error.h"
@@ -75,7 +76,7 @@ std::unique_ptr<Message> message_of(wire::Kind kind, uint32_t field) {
 bool parses(const File& file, const wire::Item& item, Message& message) {
   constexpr int64_t kLongest = int64_t{64} << 20;
   if (item.end - item.payload() > kLongest) return true;
-  std::string bytes(static_cast<std::size_t>(item.end - item.payload()), '\0');
+  std::string bytes(as_size(item.end - item.payload()), '\0');
   file.read(item.payload(), std::as_writable_bytes(std::span(bytes)));
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(wire::kRecursionLimit);
@@ -85,7 +86,7 @@ bool parses(const File& file, const wire::Item& item, Message& message) {
 }  // namespace
 
 std::string first_bytes(const File& file) {
-  std::string bytes(static_cast<std::size_t>(std::min<int64_t>(file.size(), 512)), '\0');
+  std::string bytes(as_size(std::min<int64_t>(file.size(), 512)), '\0');
   file.read(0, std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "model/wire.h"
 
 namespace relayout::encode {
@@ -46,7 +47,7 @@ std::string header_like(const File& file, const wire::Item& item, int64_t length
 }
 
 std::string bytes(const File& file, int64_t begin, int64_t end) {
-  std::string out(static_cast<std::size_t>(end - begin), '\0');
+  std::string out(as_size(end - begin), '\0');
   file.read(begin, std::as_writable_bytes(std::span(out)));
   return out;
 }

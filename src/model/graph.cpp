@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/graph_index.h"
 #include "model/tensor_data.h"
@@ -208,10 +209,10 @@ void Graph::add_use(Node& node, std::size_t index, Value& value) {
 void Graph::drop_use(Node& node, std::size_t index) {
   Value* const value = node.inputs_[index];
   if (value == nullptr) return;
-  const auto slot = static_cast<std::size_t>(node.use_slots_[index]);
+  const auto slot = as_size(node.use_slots_[index]);
   const Use moved = value->uses_.back();
   value->uses_[slot] = moved;
-  moved.node->use_slots_[static_cast<std::size_t>(moved.index)] = static_cast<int>(slot);
+  moved.node->use_slots_[as_size(moved.index)] = static_cast<int>(slot);
   value->uses_.pop_back();
   if (node.graph_ != value->graph_) --value->nested_readers_;
   node.inputs_[index] = nullptr;
@@ -260,7 +261,7 @@ void Graph::take_output(Node& node, std::size_t index, Value& value) {
   if (value.graph_ != node.graph_ || value.initializer_ != nullptr || value.is_input_) defect("a node cannot make " + quote(value.name_));
   if (value.producer_ == &node && value.output_index_ == static_cast<int>(index)) return;
   if (Node* const old = value.producer_) {
-    old->outputs_[static_cast<std::size_t>(value.output_index_)] = nullptr;
+    old->outputs_[as_size(value.output_index_)] = nullptr;
     old->message_->set_output(value.output_index_, "");
     touch(old);
   }
@@ -277,7 +278,7 @@ void Graph::replace_uses(Value& from, Value& to) {
   if (&from == &to) return;
   for (const Use& use : from.uses_) {
     Node& node = *use.node;
-    const auto index = static_cast<std::size_t>(use.index);
+    const auto index = as_size(use.index);
     add_use(node, index, to);
     node.message_->set_input(use.index, to.name_);
     node.graph_->touch(&node);
@@ -362,7 +363,7 @@ void Graph::move_source(Value& from, Value& to) {
   if (Node* const producer = from.producer_) {
     to.producer_ = producer;
     to.output_index_ = from.output_index_;
-    producer->outputs_[static_cast<std::size_t>(from.output_index_)] = &to;
+    producer->outputs_[as_size(from.output_index_)] = &to;
     producer->message_->set_output(from.output_index_, to.name_);
     from.producer_ = nullptr;
     touch(producer);
@@ -428,10 +429,9 @@ void Graph::permute_declared(Value& value, std::span<const int64_t> permutation)
   const auto permute = [&](onnx::ValueInfoProto& info) {
     if (info.name() != value.name_ || !info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return;
     onnx::TensorShapeProto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
-    if (static_cast<std::size_t>(shape.dim_size()) != permutation.size()) return;
+    if (as_size(shape.dim_size()) != permutation.size()) return;
     const onnx::TensorShapeProto before = shape;
-    for (int i = 0; i < shape.dim_size(); ++i)
-      *shape.mutable_dim(i) = before.dim(static_cast<int>(permutation[static_cast<std::size_t>(i)]));
+    for (int i = 0; i < shape.dim_size(); ++i) *shape.mutable_dim(i) = before.dim(static_cast<int>(permutation[as_size(i)]));
     index_->modified_entries.insert(&info);
   };
   for (onnx::ValueInfoProto& info : *message_->mutable_input()) permute(info);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/graph_index.h"
 #include "model/origin.h"
@@ -124,7 +125,7 @@ std::string Graph::Builder::source_of(const Value& value) const {
 }
 
 void Graph::Builder::reserve(int names) {
-  index_.by_name.reserve(static_cast<std::size_t>(names));
+  index_.by_name.reserve(as_size(names));
 }
 
 void Graph::Builder::build(onnx::GraphProto& message) {
@@ -221,7 +222,7 @@ Node& Graph::Builder::add_node(std::list<Node>::iterator position, onnx::NodePro
 }
 
 void Graph::Builder::define_outputs(Node& node) {
-  node.outputs_.reserve(static_cast<std::size_t>(node.message_->output_size()));
+  node.outputs_.reserve(as_size(node.message_->output_size()));
   for (const std::string& name : node.message_->output()) {
     if (name.empty()) {
       node.outputs_.push_back(nullptr);
@@ -235,7 +236,7 @@ void Graph::Builder::define_outputs(Node& node) {
 }
 
 void Graph::Builder::resolve_inputs(Node& node) {
-  const auto count = static_cast<std::size_t>(node.message_->input_size());
+  const auto count = as_size(node.message_->input_size());
   node.inputs_.assign(count, nullptr);
   node.use_slots_.assign(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -341,14 +342,14 @@ class Graph::Builder::Dependencies {
     std::ranges::stable_sort(captures_, {}, [](const Capture& capture) { return capture.reader->order_; });
     const std::size_t count = graph.nodes_.size();
     first_.assign(count + 1, captures_.size());
-    for (std::size_t i = captures_.size(); i-- > 0;) first_[static_cast<std::size_t>(captures_[i].reader->order_)] = i;
+    for (std::size_t i = captures_.size(); i-- > 0;) first_[as_size(captures_[i].reader->order_)] = i;
     for (std::size_t i = count; i-- > 0;) first_[i] = std::min(first_[i], first_[i + 1]);
     next_.assign(count, 0);
   }
 
   /// Whether `node` has another edge; `source` is the node of this graph at its end, or nullptr when it is none.
   bool next(const Node& node, Node*& source) {
-    const auto order = static_cast<std::size_t>(node.order_);
+    const auto order = as_size(node.order_);
     const std::size_t edge = next_[order]++;
     const std::size_t inputs = node.inputs_.size();
     const Value* value = nullptr;
@@ -374,7 +375,7 @@ void Graph::Builder::sort() {
   Dependencies dependencies(graph_, captures_);
   enum : uint8_t { untouched, open, done };
   std::vector<uint8_t> states(graph_.nodes_.size(), untouched);
-  const auto state = [&](const Node& node) -> uint8_t& { return states[static_cast<std::size_t>(node.order_)]; };
+  const auto state = [&](const Node& node) -> uint8_t& { return states[as_size(node.order_)]; };
   std::vector<Node*> starts, path;
   for (Node& node : graph_.nodes_) starts.push_back(&node);
   std::list<Node> sorted;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/graph_index.h"
 #include "model/tensor_data.h"
@@ -24,7 +25,7 @@ template <class Message>
 void rebuild(google::protobuf::RepeatedPtrField<Message>& field, const std::vector<Message*>& wanted,
              std::vector<std::unique_ptr<Message>>& loose) {
   const bool on_arena = field.GetArena() != nullptr;
-  std::vector<Message*> had(static_cast<std::size_t>(field.size()));
+  std::vector<Message*> had(as_size(field.size()));
   field.UnsafeArenaExtractSubrange(0, field.size(), had.data());
   const std::unordered_set<Message*> kept(wanted.begin(), wanted.end());
   if (!on_arena) {
@@ -121,12 +122,12 @@ void Graph::validate_value(const Value& value) const {
   const int sources = (value.producer_ != nullptr ? 1 : 0) + (value.initializer_ != nullptr || value.is_input_ ? 1 : 0);
   expect(sources == 1, quote(value.name_) + " is made " + std::to_string(sources) + " times");
   if (const Node* const producer = value.producer_) {
-    expect(!producer->erased_ && producer->output(static_cast<std::size_t>(value.output_index_)) == &value,
+    expect(!producer->erased_ && producer->output(as_size(value.output_index_)) == &value,
            quote(value.name_) + " is not made by its producer");
   }
   for (std::size_t slot = 0; slot < value.uses_.size(); ++slot) {
     const Use& use = value.uses_[slot];
-    const auto index = static_cast<std::size_t>(use.index);
+    const auto index = as_size(use.index);
     expect(use.node->input(index) == &value && use.node->use_slots_[index] == static_cast<int>(slot), "uses of " + quote(value.name_));
     if (value.producer_ == nullptr) continue;
     const Node* reader = use.node;

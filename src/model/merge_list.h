@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
+
 namespace relayout {
 
 /// The elements of a repeated field as they are now, laid over the field's items in the file: survivors stand where they stood, new ones
@@ -17,7 +19,7 @@ class MergeList {
       if (number < 0) continue;
       reordered_ |= number < last_survivor_;
       last_survivor_ = std::max(last_survivor_, number);
-      survives_[static_cast<std::size_t>(number)] = 1;
+      survives_[as_size(number)] = 1;
     }
   }
 
@@ -26,7 +28,7 @@ class MergeList {
   void at_next_item(const Write& write) {
     const int64_t item = next_item_++;
     if (reordered_ || last_survivor_ < 0) return at_end(write);
-    if (survives_[static_cast<std::size_t>(item)] == 0) return;
+    if (survives_[as_size(item)] == 0) return;
     while (next_ < numbers_.size()) {
       const std::size_t element = next_++;
       write(element);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
 #include "relayout/graph.h"
@@ -52,7 +53,7 @@ void collect(const onnx::NodeProto& node, Names& names) {
 }
 
 void collect(const onnx::ModelProto& model, Names& names) {
-  names.reserve(2 * static_cast<std::size_t>(model.graph().node_size() + model.graph().initializer_size()));
+  names.reserve(2 * as_size(model.graph().node_size() + model.graph().initializer_size()));
   collect(model.graph(), names);
   for (const auto& function : model.functions()) {
     for (const auto* formals : {&function.input(), &function.output()}) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/bytes.h"
 #include "model/tensor_data.h"
@@ -94,7 +95,7 @@ bool has_typed_data(const onnx::TensorProto& tensor, const wire::Elided* elided,
 /// Values of a typed field as little-endian bytes of `Stored`; what does not fit is cut off, as in every reader of this format.
 template <class Stored, class Field>
 Bytes typed_bytes(const Field& values) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(values.size()) * sizeof(Stored));
+  std::vector<std::byte> bytes(as_size(values.size()) * sizeof(Stored));
   std::byte* out = bytes.data();
   for (const auto value : values) {
     const auto stored = static_cast<Stored>(value);
@@ -220,12 +221,12 @@ void ModelOrigin::note_elements(const onnx::ModelProto& model) {
 
 const wire::Message* ModelOrigin::record_of(const google::protobuf::Message& message) const {
   const int64_t number = marker(message, wire::kMarkerField);
-  return number < 0 ? nullptr : &walk.messages[static_cast<std::size_t>(number)];
+  return number < 0 ? nullptr : &walk.messages[as_size(number)];
 }
 
 const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) const {
   const int64_t number = marker(tensor, wire::kElidedField);
-  return number < 0 ? nullptr : &walk.elided[static_cast<std::size_t>(number)];
+  return number < 0 ? nullptr : &walk.elided[as_size(number)];
 }
 
 TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tensor) {

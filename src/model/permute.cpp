@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/unaligned.h"
 #include "relayout/types.h"
 
@@ -31,7 +32,7 @@ struct Plan {
 Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
   Dims kept;  // target order, source numbers
   for (const int64_t from : permutation) {
-    if (dims[static_cast<std::size_t>(from)] != 1) kept.push_back(from);
+    if (dims[as_size(from)] != 1) kept.push_back(from);
   }
   Dims sorted = kept;
   std::ranges::sort(sorted);
@@ -39,12 +40,12 @@ Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutatio
   // leads[s]: source dim s (counted among those kept) does not follow its source neighbour in the target.
   std::vector<char> leads(sorted.size(), 1);
   for (std::size_t i = 1; i < kept.size(); ++i) {
-    if (rank_of(kept[i]) == rank_of(kept[i - 1]) + 1) leads[static_cast<std::size_t>(rank_of(kept[i]))] = 0;
+    if (rank_of(kept[i]) == rank_of(kept[i - 1]) + 1) leads[as_size(rank_of(kept[i]))] = 0;
   }
   Plan plan;
   Dims group(sorted.size());
   for (std::size_t s = 0; s < sorted.size(); ++s) {
-    const int64_t size = dims[static_cast<std::size_t>(sorted[s])];
+    const int64_t size = dims[as_size(sorted[s])];
     if (leads[s] != 0) {
       plan.dims.push_back(size);
     } else {
@@ -53,7 +54,7 @@ Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutatio
     group[s] = static_cast<int64_t>(plan.dims.size()) - 1;
   }
   for (const int64_t axis : kept) {
-    const auto s = static_cast<std::size_t>(rank_of(axis));
+    const auto s = as_size(rank_of(axis));
     if (leads[s] != 0) plan.permutation.push_back(group[s]);
   }
   return plan;
@@ -112,17 +113,16 @@ void permute_elements(const T* source, const Plan& plan, T* target) {
   const Dims source_steps = contiguous_strides(plan.dims);
   Dims target_dims;
   target_dims.reserve(plan.permutation.size());
-  for (const int64_t from : plan.permutation) target_dims.push_back(plan.dims[static_cast<std::size_t>(from)]);
+  for (const int64_t from : plan.permutation) target_dims.push_back(plan.dims[as_size(from)]);
   const Dims target_steps = contiguous_strides(target_dims);
   std::vector<Axis> axes;  // in target order
   for (std::size_t i = 0; i < target_dims.size(); ++i) {
-    axes.push_back({target_dims[i], source_steps[static_cast<std::size_t>(plan.permutation[i])], target_steps[i]});
+    axes.push_back({target_dims[i], source_steps[as_size(plan.permutation[i])], target_steps[i]});
   }
   const Axis last = axes.back();
   axes.pop_back();
   if (last.source_step == 1) {
-    for_each_position(
-        axes, [&](int64_t from, int64_t to) { std::memcpy(target + to, source + from, static_cast<std::size_t>(last.size) * sizeof(T)); });
+    for_each_position(axes, [&](int64_t from, int64_t to) { std::memcpy(target + to, source + from, as_size(last.size) * sizeof(T)); });
     return;
   }
   const auto dense = std::ranges::find(axes, 1, &Axis::source_step);
@@ -141,7 +141,7 @@ void permute(std::size_t element_size, const std::byte* source, std::span<const 
   if (count == 0) return;
   const Plan plan = simplify(dims, permutation);
   if (plan.dims.size() <= 1) {
-    std::memcpy(target, source, static_cast<std::size_t>(count) * element_size);
+    std::memcpy(target, source, as_size(count) * element_size);
     return;
   }
   const auto run = [&]<class T>(T) {

@@ -18,6 +18,7 @@
 
 #include "base/atomic_file.h"
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "model/payload_store.h"
@@ -136,7 +137,7 @@ class Planner {
     const std::shared_ptr<File> file = File::open(path);
     std::vector<std::byte> a(std::size_t{1} << 20), b(a.size());
     for (int64_t at = 0; at < expected.size();) {
-      const auto part = static_cast<std::size_t>(std::min<int64_t>(static_cast<int64_t>(a.size()), expected.size() - at));
+      const auto part = as_size(std::min<int64_t>(static_cast<int64_t>(a.size()), expected.size() - at));
       file->read(at, std::span(a).first(part));
       expected.read(at, std::span(b).first(part));
       if (!std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(part), b.begin())) return false;

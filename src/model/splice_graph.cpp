@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/encode.h"
 #include "model/merge_list.h"
 #include "model/origin.h"
@@ -64,7 +65,7 @@ struct Splicer::List {
  private:
   void write_one(std::size_t element) {
     const int64_t number = merge.number(element);
-    write(element, number < 0 ? nullptr : items[static_cast<std::size_t>(number)]);
+    write(element, number < 0 ? nullptr : items[as_size(number)]);
   }
 };
 

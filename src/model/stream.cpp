@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "model/bytes.h"
@@ -121,14 +122,14 @@ void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
 
 /// The bytes of a task, at the beginning of `buffer`.
 void gather(const Segments& segments, const TaskList& tasks, const Task& task, Buffer& buffer) {
-  const auto size = static_cast<std::size_t>(task.end - task.begin);
+  const auto size = as_size(task.end - task.begin);
   if (buffer.size() < size) buffer.resize(size);
   int64_t at = task.begin;
   for (std::size_t i = task.segment; at < task.end; ++i) {
     const Segment& segment = segments.list()[i];
     const int64_t begin = at - tasks.start(i);
     const int64_t part = std::min(segment.size() - begin, task.end - at);
-    produce(segment, begin, std::span(buffer).subspan(static_cast<std::size_t>(at - task.begin), static_cast<std::size_t>(part)));
+    produce(segment, begin, std::span(buffer).subspan(as_size(at - task.begin), as_size(part)));
     at += part;
   }
 }
@@ -147,7 +148,7 @@ class FileWriter {
       try {
         for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
           check_interrupt();
-          run_task(tasks_.tasks()[static_cast<std::size_t>(i)], buffer);
+          run_task(tasks_.tasks()[as_size(i)], buffer);
         }
       } catch (...) {
         next.store(count);
@@ -183,7 +184,7 @@ class FileWriter {
 
   void write(const std::byte* data, int64_t size, int64_t offset) const {
     while (size > 0) {
-      const ssize_t written = ::pwrite(descriptor_, data, static_cast<std::size_t>(size), offset);
+      const ssize_t written = ::pwrite(descriptor_, data, as_size(size), offset);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail_at(name_);
       data += written;
@@ -198,8 +199,7 @@ class FileWriter {
     loff_t from = source.file_offset() + task.begin - tasks_.start(task.segment);
     loff_t to = task.begin;
     while (to < task.end) {
-      const ssize_t copied =
-          ::copy_file_range(source.file()->descriptor(), &from, descriptor_, &to, static_cast<std::size_t>(task.end - to), 0);
+      const ssize_t copied = ::copy_file_range(source.file()->descriptor(), &from, descriptor_, &to, as_size(task.end - to), 0);
       if (copied < 0 && errno == EINTR) continue;
       if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)) fail_at(name_);
       if (copied <= 0) {
@@ -232,7 +232,7 @@ void write_pipe(const Segments& segments, int descriptor, const std::string& nam
   for (const Task& task : tasks.tasks()) {
     check_interrupt();
     gather(segments, tasks, task, buffer);
-    const auto size = static_cast<std::size_t>(task.end - task.begin);
+    const auto size = as_size(task.end - task.begin);
     for (std::size_t done = 0; done < size;) {
       const ssize_t written = ::write(descriptor, buffer.data() + done, size - done);
       if (written < 0 && errno == EINTR) {
@@ -241,16 +241,16 @@ void write_pipe(const Segments& segments, int descriptor, const std::string& nam
       }
       if (written < 0 && errno == EPIPE) note_closed_pipe();
       if (written < 0) fail_at(name);
-      done += static_cast<std::size_t>(written);
+      done += as_size(written);
     }
   }
 }
 
 std::string concatenate(const Segments& segments) {
-  std::string out(static_cast<std::size_t>(segments.size()), '\0');
+  std::string out(as_size(segments.size()), '\0');
   std::span<std::byte> rest = std::as_writable_bytes(std::span(out));
   for (const Segment& segment : segments.list()) {
-    const auto size = static_cast<std::size_t>(segment.size());
+    const auto size = as_size(segment.size());
     produce(segment, 0, rest.first(size));
     rest = rest.subspan(size);
   }

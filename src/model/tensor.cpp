@@ -14,6 +14,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "base/positions.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
@@ -35,12 +36,12 @@ std::shared_ptr<void> allocate(DataType type, int64_t count) {
   if (type == DataType::string) {
     const auto strings = checked_mul<int64_t>(count, int64_t{sizeof(std::string)});
     require_memory(strings.value_or(std::numeric_limits<int64_t>::max()));
-    return {new std::string[static_cast<std::size_t>(count)], [](void* data) { delete[] static_cast<std::string*>(data); }};
+    return {new std::string[as_size(count)], [](void* data) { delete[] static_cast<std::string*>(data); }};
   }
   const auto bytes = checked_mul<int64_t>(std::max<int64_t>(count, 1), static_cast<int64_t>(memory_size(type)));
   if (!bytes) fail(ErrorKind::invalid, "a tensor of " + std::to_string(count) + " elements is beyond 2^63 bytes");
   require_memory(*bytes);
-  void* const data = ::operator new(static_cast<std::size_t>(*bytes), std::align_val_t{kAlignment});
+  void* const data = ::operator new(as_size(*bytes), std::align_val_t{kAlignment});
   return {data, [](void* freed) { ::operator delete(freed, std::align_val_t{kAlignment}); }};
 }
 
@@ -87,7 +88,7 @@ struct Complex128 {
 
 std::size_t memory_size(DataType type) noexcept {
   if (type == DataType::string) return 0;
-  return static_cast<std::size_t>((traits(type).bits + 7) / 8);
+  return as_size((traits(type).bits + 7) / 8);
 }
 
 Tensor::Tensor(DataType type, Dims dims) : desc_{type, std::move(dims), {}} {
@@ -122,8 +123,8 @@ Tensor Tensor::view(Dims dims, Dims strides, int64_t offset) const {
 Tensor Tensor::transposed(std::span<const int64_t> permutation) const {
   Dims dims, strides;
   for (const int64_t from : permutation) {
-    dims.push_back(desc_.dims[static_cast<std::size_t>(from)]);
-    strides.push_back(desc_.strides[static_cast<std::size_t>(from)]);
+    dims.push_back(desc_.dims[as_size(from)]);
+    strides.push_back(desc_.strides[as_size(from)]);
   }
   return view(std::move(dims), std::move(strides));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/positions.h"
 #include "base/unaligned.h"
 #include "model/bytes.h"
 #include "model/permute.h"
@@ -29,11 +30,11 @@ using Buffer = std::unique_ptr<std::byte[]>;
 }
 
 Buffer make_buffer(int64_t size) {
-  return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
+  return std::make_unique_for_overwrite<std::byte[]>(as_size(size));
 }
 
 std::span<std::byte> view(const Buffer& buffer, int64_t size) {
-  return {buffer.get(), static_cast<std::size_t>(size)};
+  return {buffer.get(), as_size(size)};
 }
 
 int64_t product(std::span<const int64_t> dims) {
@@ -98,19 +99,19 @@ void multiply(DataType source, const std::byte* from, DataType type, std::byte* 
 
 /// Elements of `bits` < 8 one to a byte, the first from the low bits.
 void unpack(std::span<const std::byte> packed, int bits, std::span<std::byte> out) {
-  const auto per_byte = static_cast<std::size_t>(8 / bits);
+  const auto per_byte = as_size(8 / bits);
   const auto mask = static_cast<unsigned>((1 << bits) - 1);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto shift = i % per_byte * static_cast<std::size_t>(bits);
+    const auto shift = i % per_byte * as_size(bits);
     out[i] = static_cast<std::byte>(std::to_integer<unsigned>(packed[i / per_byte]) >> shift & mask);
   }
 }
 
 void pack(std::span<const std::byte> elements, int bits, std::span<std::byte> out) {
-  const auto per_byte = static_cast<std::size_t>(8 / bits);
+  const auto per_byte = as_size(8 / bits);
   std::ranges::fill(out, std::byte{0});
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    out[i / per_byte] |= elements[i] << (i % per_byte * static_cast<std::size_t>(bits));
+    out[i / per_byte] |= elements[i] << (i % per_byte * as_size(bits));
   }
 }
 
@@ -133,22 +134,22 @@ std::optional<Exchange> as_exchange(std::span<const int64_t> dims, std::span<con
   const int64_t split = permutation[1];
   for (int64_t i = 1; i < rank; ++i) {
     const int64_t expected = i <= rank - split ? split + i - 1 : i - (rank - split);
-    if (permutation[static_cast<std::size_t>(i)] != expected) return std::nullopt;
+    if (permutation[as_size(i)] != expected) return std::nullopt;
   }
-  return Exchange{product(dims.subspan(1, static_cast<std::size_t>(split - 1))), product(dims.subspan(static_cast<std::size_t>(split)))};
+  return Exchange{product(dims.subspan(1, as_size(split - 1))), product(dims.subspan(as_size(split)))};
 }
 
 Dims permuted_dims(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
   Dims out;
-  for (const int64_t from : permutation) out.push_back(dims[static_cast<std::size_t>(from)]);
+  for (const int64_t from : permutation) out.push_back(dims[as_size(from)]);
   return out;
 }
 
 void check_permutation(std::span<const int64_t> permutation, std::size_t rank) {
   std::vector<char> seen(rank, 0);
   for (const int64_t from : permutation) {
-    if (from < 0 || static_cast<std::size_t>(from) >= rank || seen[static_cast<std::size_t>(from)] != 0) break;
-    seen[static_cast<std::size_t>(from)] = 1;
+    if (from < 0 || as_size(from) >= rank || seen[as_size(from)] != 0) break;
+    seen[as_size(from)] = 1;
   }
   if (permutation.size() != rank || std::ranges::count(seen, 1) != static_cast<std::ptrdiff_t>(rank)) {
     fail_defect(to_string(permutation) + " is not a permutation of " + std::to_string(rank) + " dims");
@@ -170,7 +171,7 @@ void check_scale(const Scale& scale, DataType type, const Dims& dims) {
 
 /// `scale` over result dims as one over source dims.
 Scale in_source_order(Scale scale, std::span<const int64_t> permutation) {
-  const auto source_axis = [&](std::size_t axis) { return axis < permutation.size() ? static_cast<std::size_t>(permutation[axis]) : axis; };
+  const auto source_axis = [&](std::size_t axis) { return axis < permutation.size() ? as_size(permutation[axis]) : axis; };
   scale.row_axis = source_axis(scale.row_axis);
   scale.column_axis = source_axis(scale.column_axis);
   return scale;
@@ -256,7 +257,7 @@ void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> ou
   const bool converts = type_ != source_type_, permutes = !permutation_.empty();
   const Buffer read = make_buffer(converts || permutes ? source_size : 0);
   std::byte* const source = converts || permutes ? read.get() : out.data();
-  read_part(begin, count, {source, static_cast<std::size_t>(source_size)});
+  read_part(begin, count, {source, as_size(source_size)});
   const Buffer computed = make_buffer(converts && permutes ? size : 0);
   std::byte* const target = !permutes ? out.data() : converts ? computed.get() : source;
   scale_part(begin, count, source, target);
@@ -265,15 +266,15 @@ void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> ou
 
 Dims TensorData::part_dims(int64_t count) const {
   Dims dims = source_dims_;
-  if (!dims.empty()) dims[permutation_.empty() ? 0 : static_cast<std::size_t>(permutation_[0])] = count;
+  if (!dims.empty()) dims[permutation_.empty() ? 0 : as_size(permutation_[0])] = count;
   return dims;
 }
 
 void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> out) const {
-  const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
+  const auto axis = as_size(permutation_.empty() ? 0 : permutation_[0]);
   const std::span<const int64_t> dims = source_dims_;
   const int64_t inner = dims.empty() ? source_.size() : product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(source_type_));
-  const auto run = static_cast<std::size_t>(inner * count);
+  const auto run = as_size(inner * count);
   int64_t offset = begin * inner;
   while (!out.empty()) {
     source_.read(offset, out.first(run));
@@ -286,7 +287,7 @@ void TensorData::scale_part(int64_t begin, int64_t count, const std::byte* from,
   if (scales_.empty() && type_ == source_type_) return;
   const std::span<const int64_t> dims = source_dims_;
   if (dims.empty()) return scale_run(0, 1, from, to);
-  const auto axis = static_cast<std::size_t>(permutation_.empty() ? 0 : permutation_[0]);
+  const auto axis = as_size(permutation_.empty() ? 0 : permutation_[0]);
   const int64_t inner = product(dims.subspan(axis + 1));
   const int64_t run = inner * count, runs = element_count(part_dims(count)) / std::max<int64_t>(run, 1);
   for (int64_t i = 0; i < runs; ++i) {
@@ -353,12 +354,12 @@ void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
     source_.read(first * source_size, view(source, count * trailing * source_size));
     scale_run(first, count * trailing, source.get(), scaled);
     if (!exchange) {
-      sink(at * size, {scaled, static_cast<std::size_t>(count * size)});
+      sink(at * size, {scaled, as_size(count * size)});
       continue;
     }
     permute(memory_size(type_), scaled, Dims{count, trailing}, Dims{1, 0}, target.get());
     for (int64_t k = 0; k < trailing; ++k) {
-      sink((k * leading + at) * size, view(target, (k + 1) * count * size).subspan(static_cast<std::size_t>(k * count * size)));
+      sink((k * leading + at) * size, view(target, (k + 1) * count * size).subspan(as_size(k * count * size)));
     }
   }
 }
@@ -390,7 +391,7 @@ Tensor TensorData::load() const {
   const int64_t rows = dims_.empty() ? 1 : dims_[0];
   const int bits = traits(type_).bits;
   const int64_t size = count * static_cast<int64_t>(memory_size(type_));
-  const std::span<std::byte> memory(tensor.bytes(), static_cast<std::size_t>(size));
+  const std::span<std::byte> memory(tensor.bytes(), as_size(size));
   if (bits >= 8) {
     read_rows(0, rows, memory);
     return tensor;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/bytes.h"
 #include "relayout/tensor.h"
 
@@ -20,9 +21,7 @@ struct Scale {
   std::vector<double> factors;  ///< rows × columns, row-major
   std::size_t row_axis = 0;
   std::size_t column_axis = 1;
-  [[nodiscard]] double at(int64_t i, int64_t j) const {
-    return factors[static_cast<std::size_t>((rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j))];
-  }
+  [[nodiscard]] double at(int64_t i, int64_t j) const { return factors[as_size((rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j))]; }
 };
 
 /// The contents of a tensor that a pass has decided on but that are not computed yet: stored bytes, times factors (in double,

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/diagnose.h"
 #include "model/origin.h"
@@ -169,7 +170,7 @@ bool normalize_payloads(google::protobuf::Message& message) {
   if (auto* const tensor = dynamic_cast<onnx::TensorProto*>(&message)) {
     if (tensor->data_type() == onnx::TensorProto::STRING) return true;
     const TensorData data = tensor_data(ModelOrigin{}, *tensor);
-    std::string bytes(static_cast<std::size_t>(data.byte_size()), '\0');
+    std::string bytes(as_size(data.byte_size()), '\0');
     data.read_rows(0, data.dims().empty() ? 1 : data.dims().front(), std::as_writable_bytes(std::span(bytes)));
     tensor->clear_float_data();
     tensor->clear_int32_data();
@@ -252,7 +253,7 @@ FileFormat format_of(const File& file) {
 
 std::string read_whole(const File& file) {
   if (file.size() > kLargest) fail(ErrorKind::unsupported, "a textual model of more than " + format_bytes(kLargest));
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  std::string text(as_size(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/file.h"
 #include "model/wire_reader.h"
 #include "relayout/error.h"
@@ -117,9 +118,9 @@ class Walker {
   Walk run() {
     // Room that is not used is never touched.
     constexpr int64_t kMostReserved = int64_t{64} << 20;
-    out_.skeleton.reserve(static_cast<std::size_t>(std::min(size_, kMostReserved)));
+    out_.skeleton.reserve(as_size(std::min(size_, kMostReserved)));
     message(Kind::model, size_, {}, -1);
-    for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[static_cast<std::size_t>(number)], items);
+    for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[as_size(number)], items);
     return std::move(out_);
   }
 
@@ -183,7 +184,7 @@ void Walker::push_item(std::size_t first, Item item) {
 int Walker::record(Kind kind, std::size_t first, int existing) {
   const auto begin = items_.begin() + static_cast<std::ptrdiff_t>(first);
   if (existing >= 0) {
-    ++out_.messages[static_cast<std::size_t>(existing)].pieces;
+    ++out_.messages[as_size(existing)].pieces;
     std::vector<Item>& later = later_pieces_[existing];
     later.insert(later.end(), begin, items_.end());
     return existing;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/positions.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 
@@ -18,7 +19,7 @@ void Reader::malformed(int64_t offset, const std::string& what) const {
 
 void Reader::fill() {
   const int64_t count = std::min<int64_t>(static_cast<int64_t>(buffer_.size()), file_->size() - position_);
-  file_->read(position_, std::span(buffer_).first(static_cast<std::size_t>(count)));
+  file_->read(position_, std::span(buffer_).first(as_size(count)));
   buffer_start_ = position_;
   buffer_end_ = position_ + count;
 }
@@ -28,13 +29,13 @@ uint8_t Reader::byte(int64_t end) {
     malformed(position_, end == file_->size() ? "the file ends in the middle of a field" : "a field goes beyond the message that holds it");
   }
   if (position_ < buffer_start_ || position_ >= buffer_end_) fill();
-  return std::to_integer<uint8_t>(buffer_[static_cast<std::size_t>(position_++ - buffer_start_)]);
+  return std::to_integer<uint8_t>(buffer_[as_size(position_++ - buffer_start_)]);
 }
 
 uint64_t Reader::varint(int64_t end) {
   // Most numbers are one byte in the buffer.
   if (position_ >= buffer_start_ && position_ < std::min(buffer_end_, end)) {
-    const auto only = std::to_integer<uint8_t>(buffer_[static_cast<std::size_t>(position_ - buffer_start_)]);
+    const auto only = std::to_integer<uint8_t>(buffer_[as_size(position_ - buffer_start_)]);
     if (only < 0x80) {
       ++position_;
       return only;
@@ -84,7 +85,7 @@ void Reader::copy_since(int64_t begin, std::string& out) {
   while (position_ < end) {
     if (position_ < buffer_start_ || position_ >= buffer_end_) fill();
     const int64_t count = std::min(end, buffer_end_) - position_;
-    out.append(reinterpret_cast<const char*>(buffer_.data()) + (position_ - buffer_start_), static_cast<std::size_t>(count));
+    out.append(reinterpret_cast<const char*>(buffer_.data()) + (position_ - buffer_start_), as_size(count));
     position_ += count;
   }
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -171,11 +172,11 @@ class Rules {
     if (operand.size() > result.size()) return std::nullopt;
     std::size_t out = 0, step = 1;
     for (std::size_t k = 0; k < result.size(); ++k) {
-      const auto size = static_cast<std::size_t>(result[result.size() - 1 - k]);
+      const auto size = as_size(result[result.size() - 1 - k]);
       const std::size_t at = place % size;
       place /= size;
       if (k >= operand.size()) continue;
-      const auto own = static_cast<std::size_t>(operand[operand.size() - 1 - k]);
+      const auto own = as_size(operand[operand.size() - 1 - k]);
       if (own != 1 && own != size) return std::nullopt;
       if (own != 1) out += at * step;
       step *= own;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/op.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -24,7 +25,7 @@ struct PartialContents {
   std::vector<bool> certain;  ///< of each element
   /// Of elements that are all certain.
   PartialContents(const Tensor& tensor)  // NOLINT(google-explicit-constructor): a tensor is one
-      : values(contiguous(tensor)), certain(static_cast<std::size_t>(values.element_count()), true) {}
+      : values(contiguous(tensor)), certain(as_size(values.element_count()), true) {}
   [[nodiscard]] bool is_complete() const {
     return std::ranges::all_of(certain, [](bool one) { return one; });
   }

@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
 #include "ops/op.h"
@@ -63,7 +64,7 @@ std::optional<std::string> other_version(const Node& node) {
     if (!name.starts_with("__") && !schema->attributes().contains(name)) return "no attribute " + quote(name) + where;
   }
   const auto too_many = [&](std::size_t count, int most, const std::string& what) -> std::optional<std::string> {
-    if (count <= static_cast<std::size_t>(most)) return std::nullopt;
+    if (count <= as_size(most)) return std::nullopt;
     return "at most " + std::to_string(most) + " " + what + (most == 1 ? "" : "s") + where;
   };
   if (auto why = too_many(node.inputs().size(), schema->max_input(), "input")) return why;

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/tensor_data.h"
 #include "passes/affine.h"
 #include "passes/fold.h"
@@ -45,7 +46,7 @@ std::optional<Skip> fit(AffineNode& affine, const Channels& channels, const Line
   const int64_t length = affine.affine->length();
   if (affine.is_merged) {
     if (length == 0 || channels.count % length != 0) return Skip{Reason::channel_axis_moved, affine.node->label()};
-    const auto each = static_cast<std::size_t>(channels.count / length);
+    const auto each = as_size(channels.count / length);
     Affine spread = *affine.affine;
     for (std::vector<double>* values : {&spread.scale, &spread.center, &spread.shift}) {
       if (values->size() == 1) continue;
@@ -73,7 +74,7 @@ std::optional<Skip> fit_all(std::vector<AffineNode>& affines, const Channels& ch
 /// The product of all scales: one per channel, or one for all.
 std::vector<double> composed_scale(const std::vector<AffineNode>& affines, int64_t channels) {
   const bool varies = std::ranges::any_of(affines, [](const AffineNode& affine) { return affine.affine->scale.size() != 1; });
-  std::vector<double> out(varies ? static_cast<std::size_t>(channels) : 1, 1.0);
+  std::vector<double> out(varies ? as_size(channels) : 1, 1.0);
   for (const AffineNode& affine : affines) {
     for (std::size_t c = 0; c < out.size(); ++c) out[c] *= affine.affine->scale_at(c);
   }
@@ -109,7 +110,7 @@ bool is_one(const std::vector<double>& factors) {
 }
 
 std::string channel_text(const char* what, std::size_t index, const LinearOperator& target) {
-  return what + std::to_string(index % static_cast<std::size_t>(std::max<int64_t>(target.outputs, 1)));
+  return what + std::to_string(index % as_size(std::max<int64_t>(target.outputs, 1)));
 }
 
 /// Puts the new bias into `out` where it is another, or says why it cannot be stored.
@@ -164,7 +165,7 @@ std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& 
   const std::vector<double> factors = composed_scale(affines, target.outputs);
   std::vector<double> bias = target.bias_values;
   for (const AffineNode& affine : affines) {
-    for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = affine.affine->apply(i % static_cast<std::size_t>(target.outputs), bias[i]);
+    for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = affine.affine->apply(i % as_size(target.outputs), bias[i]);
   }
   if (auto skip = non_finite_factor(factors)) return std::move(*skip);
   if (auto skip = set_bias(out, std::move(bias))) return std::move(*skip);
@@ -191,7 +192,7 @@ std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext
   const bool varies = std::ranges::any_of(affines, [](const AffineNode& affine) { return affine.affine->length() != 1; });
   std::vector<double> shifts;
   bool is_shifted = false;
-  for (std::size_t c = 0; c < (varies ? static_cast<std::size_t>(target.inputs) : 1); ++c) {
+  for (std::size_t c = 0; c < (varies ? as_size(target.inputs) : 1); ++c) {
     const Shift shift = composed_shift(affines, c);
     const bool is_noise = !target.takes_shift && shift.is_nothing(target.weight.type);
     shifts.push_back(is_noise ? 0 : shift.value);
@@ -204,7 +205,7 @@ std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext
   if (auto* const skip = std::get_if<Skip>(&sums)) return std::move(*skip);
   if (!is_shifted) return opened;
   std::vector<double> bias = target.bias_values;
-  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += target.alpha * std::get<0>(sums)[i % static_cast<std::size_t>(target.outputs)];
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += target.alpha * std::get<0>(sums)[i % as_size(target.outputs)];
   if (auto skip = set_bias(out, std::move(bias))) return std::move(*skip);
   return opened;
 }

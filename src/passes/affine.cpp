@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
 #include "ops/constants.h"
@@ -60,7 +61,7 @@ std::optional<Skip> trains(const Node& node, const Attributes& attributes) {
 }
 
 std::optional<Skip> non_finite_channel(const Affine& affine) {
-  for (std::size_t c = 0; c < static_cast<std::size_t>(affine.length()); ++c) {
+  for (std::size_t c = 0; c < as_size(affine.length()); ++c) {
     if (!std::isfinite(affine.scale_at(c)) || !std::isfinite(affine.center_at(c)) || !std::isfinite(affine.shift_at(c)))
       return Skip{Reason::non_finite, "channel " + std::to_string(c)};
   }
@@ -124,9 +125,9 @@ class Alignment {
       if (broadcasts) first = attributes.integer("axis", -1);
     }
     for (int64_t i = 0; i < rank; ++i) {
-      if (dims[static_cast<std::size_t>(i)] == 1) continue;
+      if (dims[as_size(i)] == 1) continue;
       varying_.push_back(first >= 0 ? Axis{first + i, false} : Axis{rank - 1 - i, true});
-      sizes_.push_back(dims[static_cast<std::size_t>(i)]);
+      sizes_.push_back(dims[as_size(i)]);
     }
     if (data) {
       grows_ = grows_ || rank > static_cast<int64_t>(data->size());
@@ -156,7 +157,7 @@ class Alignment {
   [[nodiscard]] int64_t data_size(Axis axis) const {
     if (!data_) return -1;
     const int64_t at = from_front(axis, static_cast<int64_t>(data_->size()));
-    return at < 0 ? 1 : (*data_)[static_cast<std::size_t>(at)];
+    return at < 0 ? 1 : (*data_)[as_size(at)];
   }
 
   const std::optional<Dims>& data_;
@@ -241,7 +242,7 @@ int64_t Affine::length() const {
 }
 
 bool Affine::shifts() const {
-  for (std::size_t c = 0; c < static_cast<std::size_t>(length()); ++c) {
+  for (std::size_t c = 0; c < as_size(length()); ++c) {
     if (apply(c, 0) != 0) return true;
   }
   return false;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -63,7 +64,7 @@ std::optional<Axis> transposed(const Node& node, Axis axis, bool is_up) {
   if (permutation.empty()) return Axis{axis.index, !axis.from_back};  // all axes in reverse order
   const int64_t at = from_front(axis, static_cast<int64_t>(permutation.size()));
   if (at < 0 || at >= static_cast<int64_t>(permutation.size())) return std::nullopt;
-  if (is_up) return Axis{permutation[static_cast<std::size_t>(at)], false};
+  if (is_up) return Axis{permutation[as_size(at)], false};
   const auto found = std::ranges::find(permutation, at);
   if (found == permutation.end()) return std::nullopt;
   return Axis{found - permutation.begin(), false};
@@ -87,7 +88,7 @@ std::optional<Axis> squeezed(const Node& node, Axis axis, bool is_up, PassContex
     for (const int64_t given : *axes) {
       const int64_t at = given < 0 ? given + rank : given;
       if (at < 0 || at >= rank) return std::nullopt;
-      is_kept[static_cast<std::size_t>(at)] = 0;
+      is_kept[as_size(at)] = 0;
     }
   } else {
     // Squeeze without axes: all that are 1.
@@ -101,7 +102,7 @@ std::optional<Axis> squeezed(const Node& node, Axis axis, bool is_up, PassContex
   const int64_t at = from_front(axis, from_longer ? rank : shorter);
   int64_t place = 0;
   for (int64_t i = 0; i < rank; ++i) {
-    const bool kept = is_kept[static_cast<std::size_t>(i)] != 0;
+    const bool kept = is_kept[as_size(i)] != 0;
     if (from_longer && i == at) return kept ? std::optional(Axis{place, false}) : std::nullopt;
     if (!from_longer && kept && place == at) return Axis{i, false};
     place += kept ? 1 : 0;
@@ -140,7 +141,7 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
     out.is_kept[i] = zero_keeps && (*wanted)[i] == 0 && i < out.before.size() ? 1 : 0;
   }
   // What −1 stands for is the operand's dim when all the others make as much as before.
-  const std::size_t open = wanted ? static_cast<std::size_t>(std::ranges::find(*wanted, -1) - wanted->begin()) : out.before.size();
+  const std::size_t open = wanted ? as_size(std::ranges::find(*wanted, -1) - wanted->begin()) : out.before.size();
   if (open < std::min(out.before.size(), out.after.size())) {
     const int64_t before_others = times(product(out.before, 0, open), product(out.before, open + 1, out.before.size()));
     const int64_t after_others = times(product(out.after, 0, open), product(out.after, open + 1, out.after.size()));
@@ -172,7 +173,7 @@ bool reshape(const Node& node, AffineNode& affine, bool is_up, PassContext& cont
   const int64_t length = affine.affine->length();
   const int64_t at = from_front(*affine.axis, static_cast<int64_t>(from.size()));
   if (at < 0 || at >= static_cast<int64_t>(from.size()) || length < 2) return false;
-  const auto place = static_cast<std::size_t>(at);
+  const auto place = as_size(at);
   // What the affine is as long as: its own axis. A constant that could make it grow is not carried.
   if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return false;
   if (const auto whole = whole_axis(*shapes, from, to, place, length)) {
@@ -199,8 +200,8 @@ std::optional<std::vector<int64_t>> paddings(const Node& node, std::size_t rank,
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + static_cast<int64_t>(rank) : (*axes)[i];
     if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-    out[static_cast<std::size_t>(axis)] = (*pads)[i];
-    out[static_cast<std::size_t>(axis) + rank] = (*pads)[axes->size() + i];
+    out[as_size(axis)] = (*pads)[i];
+    out[as_size(axis) + rank] = (*pads)[axes->size() + i];
   }
   return out;
 }
@@ -227,15 +228,14 @@ std::optional<Skip> through_pad(const Node& node, const AffineNode& affine, Pass
   if (affine.axis) {
     const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
     const int64_t at = from_front(*affine.axis, rank);
-    const bool is_whole = pads && pads->size() == 2 * dims->size() && at >= 0 && at < rank && (*pads)[static_cast<std::size_t>(at)] == 0 &&
-                          (*pads)[static_cast<std::size_t>(at + rank)] == 0;
+    const bool is_whole =
+        pads && pads->size() == 2 * dims->size() && at >= 0 && at < rank && (*pads)[as_size(at)] == 0 && (*pads)[as_size(at + rank)] == 0;
     if (!is_whole) return Skip{Reason::channel_axis_moved, node.label()};
   }
   if (Attributes(node).text("mode", "constant") != "constant") return std::nullopt;
   const auto value = pad_value(node, context);
   bool is_same = value.has_value();
-  for (std::size_t c = 0; is_same && c < static_cast<std::size_t>(affine.affine->length()); ++c)
-    is_same = affine.affine->apply(c, *value) == *value;
+  for (std::size_t c = 0; is_same && c < as_size(affine.affine->length()); ++c) is_same = affine.affine->apply(c, *value) == *value;
   return is_same ? std::nullopt : std::optional(Skip{Reason::pads_with_shift, node.label()});
 }
 
@@ -336,7 +336,7 @@ std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat,
     const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
     int64_t axis = attributes.integer("axis", 1);
     if (axis < 0) axis += rank;
-    const int64_t size = axis >= 0 && axis < rank ? (*dims)[static_cast<std::size_t>(axis)] : -1;
+    const int64_t size = axis >= 0 && axis < rank ? (*dims)[as_size(axis)] : -1;
     std::vector<AffineNode>& branch = out.emplace_back(affines);
     for (AffineNode& affine : branch) {
       if (!affine.axis) continue;

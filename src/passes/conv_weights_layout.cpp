@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "layout/permutation.h"
 #include "model/attributes.h"
@@ -87,7 +88,7 @@ Readers readers_of(const Value& weight) {
     open.pop_back();
     if (value.is_output()) out.others = true;
     for (const Use& use : value.uses()) {
-      if (weight_input(*use.node) == static_cast<std::size_t>(use.index)) {
+      if (weight_input(*use.node) == as_size(use.index)) {
         out.convolutions.push_back(use.node);
       } else if (hands_on(*use.node) && use.index == 0 && use.node->output(0) != nullptr) {
         open.push_back(use.node->output(0));

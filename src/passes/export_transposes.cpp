@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
@@ -89,7 +90,7 @@ void write(const PairToWrite& pair, Graph& graph) {
     const bool wants_copy = is_among(*use.node, graph, pair.readers);
     if (!wants_copy && &source == &value) continue;
     Value& read = wants_copy ? *back->output(0) : source;
-    use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &read);
+    use.node->graph().set_input(*use.node, as_size(use.index), &read);
   }
 }
 

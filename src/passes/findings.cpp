@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/positions.h"
+
 namespace relayout {
 namespace {
 

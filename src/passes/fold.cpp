@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "ops/constants.h"
 #include "passes/absorb.h"
@@ -214,8 +215,8 @@ void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
     graph.set_input(node, gone.data, nullptr);
     // Readers that are left look at dims, which are the same.
     const std::vector<Use> others(from.uses().begin(), from.uses().end());
-    for (const Use& use : others) use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &to);
-    graph.take_output(*from.producer(), static_cast<std::size_t>(from.output_index()), to);
+    for (const Use& use : others) use.node->graph().set_input(*use.node, as_size(use.index), &to);
+    graph.take_output(*from.producer(), as_size(from.output_index()), to);
   } else {
     graph.replace_uses(to, from);
   }

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "layout/permutation.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
@@ -59,7 +60,7 @@ bool is_stored_order(const Node& node) {
   if (!node.is("Transpose") || !is_stored(node.input(0))) return false;
   const auto is_weight = [](const Use& use) {
     const Node& reader = *use.node;
-    const auto index = static_cast<std::size_t>(use.index);
+    const auto index = as_size(use.index);
     return weight_input(reader) == index || (has_trait(reader, Trait::quantizes) && index == 0);
   };
   return std::ranges::any_of(node.output(0)->uses(), is_weight);

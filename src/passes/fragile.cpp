@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "relayout/graph.h"
 
@@ -105,7 +106,7 @@ std::string_view fragile_reason(const Node& node, std::size_t input) {
   if (!node.domain().empty()) return {};
   const auto found = std::ranges::equal_range(kTable, std::string_view(node.op_type()), {}, &Fragile::op);
   for (const Fragile& entry : found) {
-    if (entry.input != kAll && static_cast<std::size_t>(entry.input) != input) continue;
+    if (entry.input != kAll && as_size(entry.input) != input) continue;
     // Normalizations from opset 17 on compute in 32 bits inside, unless they are told otherwise.
     const bool is_stashed =
         node.is("LayerNormalization") || node.is("RMSNormalization") || (node.is("GroupNormalization") && node.opset() >= 21);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "model/function_body.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
@@ -191,7 +192,7 @@ class Inliner {
       if (next == nullptr || is_constant(*next)) continue;
       if (next->producer() == nullptr) {
         const int64_t place = input_of(function, *next);
-        const Value* const actual = place < 0 ? nullptr : call.input(static_cast<std::size_t>(place));
+        const Value* const actual = place < 0 ? nullptr : call.input(as_size(place));
         across = true;
         if (actual == nullptr || !is_constant(*actual)) return false;
         continue;
@@ -239,7 +240,7 @@ class Inliner {
     bool is_fed = false;
     visit_makers(from, [&](const Value* value, const Node* node) {
       const int64_t place = node == nullptr ? input_of(function, *value) : -1;
-      const Value* const actual = place >= 0 ? call.input(static_cast<std::size_t>(place)) : nullptr;
+      const Value* const actual = place >= 0 ? call.input(as_size(place)) : nullptr;
       const bool is_alone = actual != nullptr && actual->uses().size() == 1 && !actual->is_output();
       is_fed = is_fed || (is_alone && is_made_by_linear(actual));
     });
@@ -361,7 +362,7 @@ class Inliner {
   [[nodiscard]] bool fits(const Node& call, const Graph& function) const {
     for (std::size_t i = 0; i < function.outputs().size(); ++i) {
       const int64_t place = input_of(function, *function.outputs()[i]);
-      if (place >= 0 && call.output(i) != nullptr && call.input(static_cast<std::size_t>(place)) == nullptr) return false;
+      if (place >= 0 && call.output(i) != nullptr && call.input(as_size(place)) == nullptr) return false;
     }
     if (std::ranges::any_of(call.message().attribute(),
                             [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; })) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
@@ -193,14 +194,14 @@ void load_bias(LinearOperator& out, PassContext& context) {
     out.bias_values = exact->second.values;
     return;
   }
-  out.bias_values.assign(static_cast<std::size_t>(*count), 0.0);
+  out.bias_values.assign(as_size(*count), 0.0);
   if (!out.bias || out.beta == 0 || *count == 0) return;
   const std::vector<double> stored = to_doubles(out.bias->load());
   const Dims& dims = out.bias->dims;
-  const std::size_t columns = out.node->is("Gemm") ? (dims.empty() ? 1 : static_cast<std::size_t>(dims.back())) : stored.size();
+  const std::size_t columns = out.node->is("Gemm") ? (dims.empty() ? 1 : as_size(dims.back())) : stored.size();
   for (std::size_t i = 0; i < out.bias_values.size(); ++i) {
-    const std::size_t row = i / static_cast<std::size_t>(out.outputs);
-    out.bias_values[i] = out.beta * stored[row * columns + (columns == 1 ? 0 : i % static_cast<std::size_t>(out.outputs))];
+    const std::size_t row = i / as_size(out.outputs);
+    out.bias_values[i] = out.beta * stored[row * columns + (columns == 1 ? 0 : i % as_size(out.outputs))];
   }
 }
 
@@ -217,9 +218,9 @@ Scale LinearOperator::over(bool along_rows, std::span<const double> factors) con
   if (along_rows || groups == 1) return out;
   out.rows = rows();
   out.factors.clear();
-  out.factors.reserve(static_cast<std::size_t>(out.rows * out.columns));
+  out.factors.reserve(as_size(out.rows * out.columns));
   for (int64_t i = 0; i < out.rows; ++i) {
-    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(factors[static_cast<std::size_t>(across(i, j))]);
+    for (int64_t j = 0; j < out.columns; ++j) out.factors.push_back(factors[as_size(across(i, j))]);
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -83,7 +84,7 @@ bool makes_only_constants(const Node& node, PassContext& context, int depth = 0)
 }
 
 bool reads_dims_for_constants(const Use& use, PassContext& context) {
-  return traits_of(*use.node).reads(static_cast<std::size_t>(use.index)) != Reads::elements && makes_only_constants(*use.node, context);
+  return traits_of(*use.node).reads(as_size(use.index)) != Reads::elements && makes_only_constants(*use.node, context);
 }
 
 /// What is in the way of changing `value` for `reader` alone.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/positions.h"
 #include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
@@ -83,7 +84,7 @@ double smallest_normal(DataType type) noexcept {
 
 std::vector<double> to_doubles(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
-  std::vector<double> out(static_cast<std::size_t>(dense.element_count()));
+  std::vector<double> out(as_size(dense.element_count()));
   dispatch(dense.type(), [&]<class T>(T, const auto& widen, const auto&) {
     std::transform(dense.data<T>(), dense.data<T>() + out.size(), out.begin(), widen);
   });

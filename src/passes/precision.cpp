@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
@@ -175,7 +176,7 @@ class PrecisionPass {
     const State& state = states_.at(&value);
     for (const auto& [use, type] : state.wanted) {
       if (type == DataType::undefined || type == state.after) continue;
-      use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &in_type(value, type));
+      use.node->graph().set_input(*use.node, as_size(use.index), &in_type(value, type));
     }
   }
 
@@ -228,7 +229,7 @@ class PrecisionPass {
     // Readers in the producer's type need no Cast, and one that was made for those of the other type is this one.
     const std::vector<Use> uses(value.uses().begin(), value.uses().end());
     for (const Use& use : uses) {
-      const auto index = static_cast<std::size_t>(use.index);
+      const auto index = as_size(use.index);
       if (use.node == &cast) continue;
       Node& reader = *use.node;
       const bool is_made = reader.is("Cast") && cast_.contains({&value, interface}) && reader.output(0) == cast_.at({&value, interface});
@@ -266,7 +267,7 @@ class PrecisionPass {
       const bool can_take_name = from.producer() != nullptr && &from.graph() == &graph && !from.is_output() && !from.is_captured();
       if (!can_take_name) return;
       Node& producer = *from.producer();
-      const auto index = static_cast<std::size_t>(from.output_index());
+      const auto index = as_size(from.output_index());
       graph.set_input(cast, 0, nullptr);
       graph.replace_uses(from, to);
       graph.take_output(producer, index, to);

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
 #include "ops/constants.h"
@@ -85,17 +86,17 @@ DataType PrecisionPlan::after(const Value& value) const {
   if (found == changed_.end() || !is_source(type)) return type;
   // The signature is known, or nothing of the node would have changed.
   const OpSignature* const signature = signatures_.find(*node);
-  return (found->second & bit(signature->output(static_cast<std::size_t>(value.output_index())).variable)) != 0 ? target_ : type;
+  return (found->second & bit(signature->output(as_size(value.output_index())).variable)) != 0 ? target_ : type;
 }
 
 DataType PrecisionPlan::wanted(const Use& use) const {
   const Node& node = *use.node;
   if (takes_any(node, use.index)) return DataType::undefined;
-  const DataType type = before(*node.input(static_cast<std::size_t>(use.index)));
+  const DataType type = before(*node.input(as_size(use.index)));
   const auto found = changed_.find(&node);
   if (found == changed_.end() || !is_source(type)) return type;
   const OpSignature* const signature = signatures_.find(node);
-  return (found->second & bit(signature->input(static_cast<std::size_t>(use.index)).variable)) != 0 ? target_ : type;
+  return (found->second & bit(signature->input(as_size(use.index)).variable)) != 0 ? target_ : type;
 }
 
 const Rounding* PrecisionPlan::rounding(const Value& value) const {

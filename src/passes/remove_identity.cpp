@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -88,7 +89,7 @@ void apply(Removal& removal, PassContext& context) {
   graph.set_input(node, 0, nullptr);
   if (to.is_output()) {
     Node& producer = *from.producer();
-    const auto index = static_cast<std::size_t>(from.output_index());
+    const auto index = as_size(from.output_index());
     graph.replace_uses(from, to);
     graph.take_output(producer, index, to);
     context.constants.forget(to);

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
@@ -62,7 +63,7 @@ Rounding rounding_of(const TensorData& data, DataType type) {
   std::vector<double> values;
   const auto look = [&](int64_t /*offset*/, std::span<const std::byte> bytes) {
     const int64_t count = static_cast<int64_t>(bytes.size()) / size;
-    values.resize(static_cast<std::size_t>(count));
+    values.resize(as_size(count));
     load(data.type(), bytes.data(), 1, count, values.data());
     for (const double value : values) note(out, limits, value);
   };
@@ -71,10 +72,10 @@ Rounding rounding_of(const TensorData& data, DataType type) {
     return out;
   }
   const int64_t together = std::clamp<int64_t>(kPiece / row_size, 1, rows);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(together * row_size));
+  std::vector<std::byte> bytes(as_size(together * row_size));
   for (int64_t row = 0; row < rows; row += together) {
     const int64_t count = std::min(together, rows - row);
-    const std::span<std::byte> part = std::span(bytes).first(static_cast<std::size_t>(count * row_size));
+    const std::span<std::byte> part = std::span(bytes).first(as_size(count * row_size));
     data.read_rows(row, count, part);
     look(0, part);
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "relayout/graph.h"
 
@@ -39,7 +40,7 @@ void attach_through(Graph& graph, Node& node) {
   Value& outer = *node.output(0);
   const std::vector<Use> uses(inner.uses().begin(), inner.uses().end());
   for (const Use& use : uses) {
-    if (use.node != &node) use.node->graph().set_input(*use.node, static_cast<std::size_t>(use.index), &outer);
+    if (use.node != &node) use.node->graph().set_input(*use.node, as_size(use.index), &outer);
   }
   graph.attach(inner, node);
 }

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/threads.h"
 #include "model/tensor_data.h"
 #include "passes/linear_operator.h"
@@ -54,8 +55,8 @@ class Factors {
   }
   [[nodiscard]] double at(int64_t row, int64_t column) const {
     double out = all_;
-    for (const Scale* scale : by_row_) out *= scale->factors[static_cast<std::size_t>(row)];
-    for (const Scale* scale : by_column_) out *= scale->factors[static_cast<std::size_t>(column)];
+    for (const Scale* scale : by_row_) out *= scale->factors[as_size(row)];
+    for (const Scale* scale : by_column_) out *= scale->factors[as_size(column)];
     for (const Scale* scale : by_both_) out *= scale->row_axis == row_axis_ ? scale->at(row, column) : scale->at(column, row);
     return out;
   }
@@ -103,8 +104,8 @@ class Scanner {
       after_.add(*known);
     }
     after_.add(scale_);
-    largest_.resize(static_cast<std::size_t>(target.outputs));
-    if (!shifts.empty()) sums_.assign(static_cast<std::size_t>(target.outputs), 0.0);
+    largest_.resize(as_size(target.outputs));
+    if (!shifts.empty()) sums_.assign(as_size(target.outputs), 0.0);
   }
 
   void run(int threads) {
@@ -118,12 +119,12 @@ class Scanner {
     const int64_t pieces = (count + piece - 1) / piece;
     const int64_t tasks = is_shared ? std::min<int64_t>(pieces, threads) : 1;
     parallel_for(tasks, threads, [&](int64_t task) {
-      const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(std::min(piece, count) * size));
+      const auto buffer = std::make_unique_for_overwrite<std::byte[]>(as_size(std::min(piece, count) * size));
       std::vector<Largest> found(largest_.size());
       for (int64_t i = task * pieces / tasks; i < (task + 1) * pieces / tasks; ++i) {
         const int64_t first = i * piece;
         const int64_t here = std::min(piece, count - first);
-        const std::span bytes(buffer.get(), static_cast<std::size_t>(here * size));
+        const std::span bytes(buffer.get(), as_size(here * size));
         data_.source().read(first * size, bytes);
         look_at(first, here, bytes, found);
       }
@@ -152,7 +153,7 @@ class Scanner {
 
   [[nodiscard]] std::size_t stored_axis(std::size_t axis) const {
     const Dims& permutation = data_.permutation();
-    return axis < permutation.size() ? static_cast<std::size_t>(permutation[axis]) : axis;
+    return axis < permutation.size() ? as_size(permutation[axis]) : axis;
   }
 
   /// How many stored elements in a row are of one row and column, as far as these matter.
@@ -181,8 +182,8 @@ class Scanner {
       const int64_t length = std::min(count - done, run_ - at % run_);
       const int64_t row = at / row_step_ % target_.rows();
       const int64_t column = at / column_step_ % target_.columns();
-      const auto run = bytes.subspan(static_cast<std::size_t>(done) * size, static_cast<std::size_t>(length) * size);
-      const auto output = static_cast<std::size_t>(target_.output_channel(row, column));
+      const auto run = bytes.subspan(as_size(done) * size, as_size(length) * size);
+      const auto output = as_size(target_.output_channel(row, column));
       found[output].note(largest_magnitude(data_.type(), run), after_.at(row, column));
       if (!sums_.empty()) {
         const double shift = shift_of(row, column);
@@ -194,7 +195,7 @@ class Scanner {
 
   /// The same where neighbours differ in row or column: without a division for each.
   void look_at_each(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<Largest>& found) {
-    std::vector<double> values(static_cast<std::size_t>(count));
+    std::vector<double> values(as_size(count));
     widen(data_.type(), bytes, values);
     const bool by_column = column_step_ == 1;
     const int64_t inner = by_column ? target_.columns() : target_.rows();
@@ -204,8 +205,8 @@ class Scanner {
       int64_t row = at / row_step_ % target_.rows();
       int64_t column = at / column_step_ % target_.columns();
       for (int64_t i = done; i < done + length; ++i) {
-        const auto output = static_cast<std::size_t>(target_.output_channel(row, column));
-        const double value = values[static_cast<std::size_t>(i)];
+        const auto output = as_size(target_.output_channel(row, column));
+        const double value = values[as_size(i)];
         if (std::isfinite(value)) found[output].note(std::fabs(value), after_.at(row, column));
         if (!sums_.empty()) {
           const double shift = shift_of(row, column);
@@ -218,7 +219,7 @@ class Scanner {
   }
 
   [[nodiscard]] double shift_of(int64_t row, int64_t column) const {
-    return shifts_[shifts_.size() == 1 ? 0 : static_cast<std::size_t>(target_.input_channel(row, column))];
+    return shifts_[shifts_.size() == 1 ? 0 : as_size(target_.input_channel(row, column))];
   }
 
   const LinearOperator& target_;

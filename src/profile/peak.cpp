@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/instruction_set.h"
+#include "base/positions.h"
 #include "relayout/profile.h"
 
 #if defined(__x86_64__)
@@ -102,7 +103,7 @@ double move_rate(std::size_t count) {
 
 /// The sum over threads that work at the same time.
 double sum_of_threads(int threads, const std::function<double()>& work) {
-  std::vector<double> rates(static_cast<std::size_t>(threads));
+  std::vector<double> rates(as_size(threads));
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < rates.size(); ++i) others.emplace_back([&rates, &work, i] { rates[i] = work(); });
   rates[0] = work();
@@ -117,7 +118,7 @@ double sum_of_threads(int threads, const std::function<double()>& work) {
 MachinePeak measure_peak(int threads) {
   MachinePeak out;
   out.gflops = sum_of_threads(threads, multiply_add_rate);
-  out.gigabytes = sum_of_threads(threads, [&] { return move_rate(kFloats / static_cast<std::size_t>(threads)); });
+  out.gigabytes = sum_of_threads(threads, [&] { return move_rate(kFloats / as_size(threads)); });
   out.is_measured = true;
   return out;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 
@@ -22,7 +23,7 @@ Recorder::Recorder(std::size_t steps, int traced)
     : steps_(steps),
       width_(steps),
       most_kept_(std::clamp(kMostDurations / std::max<std::size_t>(steps, 1), kLeastRuns, kMostRuns)),
-      most_traced_(static_cast<std::size_t>(std::max(traced, 0))) {}
+      most_traced_(as_size(std::max(traced, 0))) {}
 
 void Recorder::add(int64_t begin, int64_t end, int64_t processor, const StepTimes& times) {
   if (walls_.empty()) origin_ = begin;

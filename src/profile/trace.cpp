@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -98,7 +99,7 @@ void add_run(Events& events, const TracedRun& run, const std::vector<StepText>& 
 /// Runs that fit below the limit.
 std::size_t runs_within(const Profile& profile, int64_t most_events) {
   const int64_t each = kEventsPerStep * static_cast<int64_t>(profile.timed_steps.size()) + kEventsPerRun;
-  return static_cast<std::size_t>(std::min<int64_t>(static_cast<int64_t>(profile.traced.size()), most_events / each));
+  return as_size(std::min<int64_t>(static_cast<int64_t>(profile.traced.size()), most_events / each));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/constants.h"
 #include "proof/numbers.h"
 #include "proof/side.h"
@@ -147,7 +148,7 @@ std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
 }
 
 std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank) {
-  Composed out{std::vector<Lane>(static_cast<std::size_t>(channels)), static_cast<int64_t>(steps.size()), 0};
+  Composed out{std::vector<Lane>(as_size(channels)), static_cast<int64_t>(steps.size()), 0};
   for (const Step& step : steps) {
     // Ranks above 1 grow a value unless its own rank is known to be enough.
     if (step.constant_rank > std::max<int64_t>(rank, 1)) return std::nullopt;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -134,7 +135,7 @@ void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
       std::vector<std::string> out;
       for (const auto& attribute : node.message().attribute()) {
         const std::size_t own = attribute.has_g() ? 1 : 0;
-        out.insert(out.end(), static_cast<std::size_t>(attribute.graphs_size()) + own, attribute.name());
+        out.insert(out.end(), as_size(attribute.graphs_size()) + own, attribute.name());
       }
       return out;
     };
@@ -144,8 +145,7 @@ void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
       const auto found = std::ranges::find(names_b, names_a[i]);
       if (found == names_b.end()) continue;
       found->clear();
-      pair_graphs(sides, *a.subgraphs()[i], claim.a.call, *b.subgraphs()[static_cast<std::size_t>(found - names_b.begin())], claim.b.call,
-                  look);
+      pair_graphs(sides, *a.subgraphs()[i], claim.a.call, *b.subgraphs()[as_size(found - names_b.begin())], claim.b.call, look);
     }
   }
   const Graph* const function_a = sides.a.function_of(a);

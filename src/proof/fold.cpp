@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "proof/affine.h"
 #include "proof/claim.h"
@@ -92,8 +93,7 @@ bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_di
   if (!fits) return false;
   if (!step.broadcasts || step.lanes.size() == 1) return true;
   const int64_t axis = dims ? from_front(step.axis, static_cast<int64_t>(dims->size())) : -1;
-  return axis >= 0 && axis < static_cast<int64_t>(dims->size()) &&
-         (*dims)[static_cast<std::size_t>(axis)] == static_cast<int64_t>(step.lanes.size());
+  return axis >= 0 && axis < static_cast<int64_t>(dims->size()) && (*dims)[as_size(axis)] == static_cast<int64_t>(step.lanes.size());
 }
 
 /// The affines among the first `count` links as one affine of the data operand; nothing when one of them cannot become that.
@@ -443,7 +443,7 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   }
   if (!near.empty()) {
     const Candidate best = most_likely(sides, pair, near);
-    accept_fold(sides, claim, pair, best, distances[static_cast<std::size_t>(std::ranges::find(near, best) - near.begin())], look);
+    accept_fold(sides, claim, pair, best, distances[as_size(std::ranges::find(near, best) - near.begin())], look);
     return true;
   }
   if (claim.is_plain()) return false;

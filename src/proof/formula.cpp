@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "proof/nodes.h"
 #include "proof/numbers.h"
 #include "proof/shapes.h"
@@ -68,7 +69,7 @@ bool is_matrix_transposition(const std::vector<int64_t>& permutation) {
   const auto rank = std::ssize(permutation);
   for (std::ptrdiff_t i = 0; i < rank; ++i) {
     const std::ptrdiff_t wanted = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
-    if (permutation[static_cast<std::size_t>(i)] != wanted) return false;
+    if (permutation[as_size(i)] != wanted) return false;
   }
   return rank >= 2;
 }

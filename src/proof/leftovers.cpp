@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "proof/account.h"
 #include "proof/claim.h"
@@ -88,8 +89,7 @@ void Prover::claim_nodes() {
     const Node* const partner = hints_.partner ? hints_.partner(node) : nullptr;
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
-      const Value* const namesake =
-          partner != nullptr ? partner->output(static_cast<std::size_t>(output->output_index())) : graph->find(output->name());
+      const Value* const namesake = partner != nullptr ? partner->output(as_size(output->output_index())) : graph->find(output->name());
       const Node* const made = namesake != nullptr ? namesake->producer() : nullptr;
       if (made == nullptr || !same_operator(*made, node)) continue;
       open_.push_back({{namesake}, {output}, {}, {}, {}, {}, &node});

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/origin.h"
 #include "ops/constants.h"
 #include "proof/side.h"
@@ -156,7 +157,7 @@ Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes
   const auto second = written_permutation(*outer, ref.call);
   if (first.empty() || first.size() != second.size()) return {};
   for (std::size_t i = 0; i < first.size(); ++i) {
-    const auto from = static_cast<std::size_t>(second[i]);
+    const auto from = as_size(second[i]);
     if (from >= first.size() || first[from] != static_cast<int64_t>(i)) return {};
   }
   nodes.push_back(outer);

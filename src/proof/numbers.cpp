@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/positions.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -60,7 +61,7 @@ int fraction_bits(DataType type) noexcept {
 
 std::vector<double> to_doubles(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
-  std::vector<double> out(static_cast<std::size_t>(dense.element_count()));
+  std::vector<double> out(as_size(dense.element_count()));
   to_doubles(dense.type(), dense.bytes(), out.size(), out.data());
   return out;
 }

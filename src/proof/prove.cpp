@@ -10,6 +10,7 @@
 
 #include "base/cpus.h"
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/sha256.h"
 #include "base/threads.h"
 #include "model/origin.h"
@@ -68,7 +69,7 @@ ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
   list_files(b, result.files_b, files);
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
   parallel_for(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
-    const auto at = static_cast<std::size_t>(i);
+    const auto at = as_size(i);
     FileDigest& digest = at < result.files_a.size() ? result.files_a[at] : result.files_b[at - result.files_a.size()];
     digest.sha256 = sha256_of(*files[at]);
   });

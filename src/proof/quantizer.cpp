@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/positions.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/nodes.h"
@@ -28,7 +29,7 @@ bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* cal
     return axis < 0 ? axis + rank : axis;
   };
   const int64_t behind = axis_of(b, call_b);
-  return behind >= 0 && behind < rank && permutation[static_cast<std::size_t>(behind)] == axis_of(a, call_a);
+  return behind >= 0 && behind < rank && permutation[as_size(behind)] == axis_of(a, call_a);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "base/half.h"
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/tensor_data.h"
 #include "proof/affine.h"
@@ -75,7 +76,7 @@ class WeightCheck {
     tolerance_ =
         a.weight.type == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1)) : 0.501;
     single_error_ = roundings_of(a, around_a, around_b) * kSingleError;
-    largest_a_.assign(static_cast<std::size_t>(a.outputs), 0);
+    largest_a_.assign(as_size(a.outputs), 0);
     largest_b_ = largest_a_;
   }
 
@@ -110,7 +111,7 @@ class WeightCheck {
 
  private:
   [[nodiscard]] TapSums empty_sums() const {
-    const auto count = static_cast<std::size_t>(a_.outputs);
+    const auto count = as_size(a_.outputs);
     return {std::vector<long double>(count), std::vector<long double>(count), std::vector<long double>(count)};
   }
   /// Whether all weights of a row are multiplied by the same.
@@ -118,7 +119,7 @@ class WeightCheck {
   /// What a weight of `a` between two channels is multiplied by to give b's.
   [[nodiscard]] long double ratio(int64_t output, int64_t input) const {
     const auto of = [](const Composed& composed, int64_t channel) {
-      return composed.steps == 0 ? 1.0L : composed.lanes[static_cast<std::size_t>(channel)].factor;
+      return composed.steps == 0 ? 1.0L : composed.lanes[as_size(channel)].factor;
     };
     return of(behind_a_, output) * of(front_a_, input) / (of(behind_b_, output) * of(front_b_, input));
   }
@@ -173,12 +174,12 @@ void WeightCheck::run_as(bool thorough) {
   const int64_t unit = std::max(rows_a.granularity(), rows_b.granularity());
   const int64_t fitting = kPiece / static_cast<int64_t>(sizeof(Element)) / (row * unit) * unit;
   const int64_t step = std::clamp(fitting, unit, a_.rows);
-  const auto piece_a = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * row));
-  const auto piece_b = std::make_unique_for_overwrite<Element[]>(static_cast<std::size_t>(step * row));
+  const auto piece_a = std::make_unique_for_overwrite<Element[]>(as_size(step * row));
+  const auto piece_b = std::make_unique_for_overwrite<Element[]>(as_size(step * row));
   for (int64_t begin = 0; begin < a_.rows && (thorough || difference_.values == 0); begin += step) {
     check_interrupt();
     const int64_t count = std::min(step, a_.rows - begin);
-    const auto elements = static_cast<std::size_t>(count * row);
+    const auto elements = as_size(count * row);
     rows_a.read(begin, count, std::as_writable_bytes(std::span(piece_a.get(), elements)));
     rows_b.read(begin, count, std::as_writable_bytes(std::span(piece_b.get(), elements)));
     for (int64_t i = 0; i < count; ++i) {
@@ -260,7 +261,7 @@ void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, c
   const int64_t columns = one_factor ? 1 : a_.columns;
   const int64_t count = a_.columns * a_.inner / columns;
   for (int64_t column = 0; column < columns; ++column) {
-    const auto channel = static_cast<std::size_t>(a_.output_channel(row, column));
+    const auto channel = as_size(a_.output_channel(row, column));
     const bool is_meant_to_vanish = ratio(a_.output_channel(row, column), one_factor ? 0 : a_.input_channel(row, column)) == 0;
     if (!is_meant_to_vanish) largest_a_[channel] = std::max(largest_a_[channel], largest(a + column * count, count));
     largest_b_[channel] = std::max(largest_b_[channel], largest(b + column * count, count));
@@ -271,8 +272,8 @@ template <class Format>
 void WeightCheck::add_taps(int64_t row, const typename Format::Element* weights, const Composed& front, TapSums& sums) const {
   if (sums.sum.empty()) return;
   for (int64_t column = 0; column < a_.columns; ++column) {
-    const Lane& lane = front.lanes[static_cast<std::size_t>(a_.input_channel(row, column))];
-    const auto output = static_cast<std::size_t>(a_.output_channel(row, column));
+    const Lane& lane = front.lanes[as_size(a_.input_channel(row, column))];
+    const auto output = as_size(a_.output_channel(row, column));
     long double absolute = 0;
     for (int64_t i = 0; i < a_.inner; ++i) {
       const auto weight = static_cast<long double>(Format::load(weights[column * a_.inner + i]));
@@ -334,7 +335,7 @@ struct BiasMatrix {
   int64_t rows = 1, columns = 1;
   std::vector<double> values = {0};
   [[nodiscard]] double at(int64_t row, int64_t column) const {
-    return values[static_cast<std::size_t>((rows == 1 ? 0 : row) * columns + (columns == 1 ? 0 : column))];
+    return values[as_size((rows == 1 ? 0 : row) * columns + (columns == 1 ? 0 : column))];
   }
 };
 
@@ -358,7 +359,7 @@ struct Effect {
 };
 
 Effect effect_of(const Linear& linear, const Around& around, double bias, const TapSums& taps, int64_t output, bool is_rounded) {
-  const auto o = static_cast<std::size_t>(output);
+  const auto o = as_size(output);
   const Lane lane = around.behind.steps > 0 ? around.behind.lanes[o] : Lane();
   const auto alpha = static_cast<long double>(linear.alpha);
   const long double own = static_cast<long double>(linear.beta) * static_cast<long double>(bias);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/shapes.h"
@@ -66,8 +67,8 @@ class SelectionReader {
   /// Axis and its number of elements, when both are certain.
   [[nodiscard]] static std::optional<std::pair<int64_t, int64_t>> axis_of(int64_t axis, const Dims& dims) {
     if (axis < 0) axis += std::ssize(dims);
-    if (axis < 0 || axis >= std::ssize(dims) || dims[static_cast<std::size_t>(axis)] < 0) return std::nullopt;
-    return std::pair(axis, dims[static_cast<std::size_t>(axis)]);
+    if (axis < 0 || axis >= std::ssize(dims) || dims[as_size(axis)] < 0) return std::nullopt;
+    return std::pair(axis, dims[as_size(axis)]);
   }
 
   [[nodiscard]] std::optional<Selection> slice(Ref output, const Dims& dims) {
@@ -90,7 +91,7 @@ class SelectionReader {
     std::vector<int64_t> sizes = argument(output, "split", 1);
     if (!axis || attributes.is_open()) return std::nullopt;
     if (sizes.empty() && !side_.operand(output, 1) && !attributes.has("split") && count > 0 && axis->second % count == 0) {
-      sizes.assign(static_cast<std::size_t>(count), axis->second / count);
+      sizes.assign(as_size(count), axis->second / count);
     }
     if (std::ssize(sizes) != count) return std::nullopt;
     int64_t rest = axis->second;
@@ -102,7 +103,7 @@ class SelectionReader {
     Selection out{{}, axis->first, 0, 0, axis->second, false, {}, {}};
     for (int i = 0; i <= output.value->output_index(); ++i) {
       out.begin = out.end;
-      out.end += sizes[static_cast<std::size_t>(i)];
+      out.end += sizes[as_size(i)];
     }
     return out;
   }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
@@ -90,7 +91,7 @@ Shapes::Shape Shapes::of_node(Ref output) {
   OpCall call(node, node.opset());
   call.attributes = Attributes(node, [reader = AttributeReader(node, output.call)](std::string_view name) { return reader.find(name); });
   Operands operands(side_, output, shapes_);
-  return partial_dims(call, static_cast<std::size_t>(output.value->output_index()), operands);
+  return partial_dims(call, as_size(output.value->output_index()), operands);
 }
 
 std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes, const std::optional<Dims>& dims) {
@@ -106,8 +107,8 @@ std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const Attri
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + rank : (*axes)[i];
     if (axis < 0 || axis >= rank) return std::nullopt;
-    out[static_cast<std::size_t>(axis)] = (*pads)[i];
-    out[static_cast<std::size_t>(axis + rank)] = (*pads)[i + axes->size()];
+    out[as_size(axis)] = (*pads)[i];
+    out[as_size(axis + rank)] = (*pads)[i + axes->size()];
   }
   return out;
 }

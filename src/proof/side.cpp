@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/walk.h"
 #include "ops/composed.h"
 #include "ops/constants.h"
@@ -100,7 +101,7 @@ std::optional<Ref> Side::entered(Ref output) {
   const Node* const node = output.value->producer();
   const Graph* function = node != nullptr ? function_of(*node) : nullptr;
   if (node != nullptr && function == nullptr) function = body_of(*node);
-  const auto index = static_cast<std::size_t>(output.value->output_index());
+  const auto index = as_size(output.value->output_index());
   const int depth = output.call != nullptr ? output.call->depth + 1 : 1;
   if (function == nullptr || depth > kDeepestCall || index >= function->outputs().size()) return std::nullopt;
   const Call& call = calls_.try_emplace({node, output.call}, Call{node, function, output.call, depth}).first->second;
@@ -186,7 +187,7 @@ std::optional<std::vector<int64_t>> Side::integers(Ref ref) {
   const auto found = constant(ref);
   if (!found || element_count(found->dims) > 64) return std::nullopt;
   const Tensor tensor = found->load();
-  const auto count = static_cast<std::size_t>(tensor.element_count());
+  const auto count = as_size(tensor.element_count());
   if (found->type == DataType::int64) return std::vector<int64_t>(tensor.data<int64_t>(), tensor.data<int64_t>() + count);
   if (found->type == DataType::int32) return std::vector<int64_t>(tensor.data<int32_t>(), tensor.data<int32_t>() + count);
   return std::nullopt;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
@@ -29,7 +30,7 @@ constexpr int64_t kPiece = int64_t{1} << 20;
 using Buffer = std::unique_ptr<std::byte[]>;
 
 Buffer make_buffer(int64_t size) {
-  return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
+  return std::make_unique_for_overwrite<std::byte[]>(as_size(size));
 }
 
 double integer_at(DataType type, const std::byte* element) {
@@ -80,7 +81,7 @@ Difference compare_bytes(DataType type, const Bytes& a, const Bytes& b) {
   const Buffer piece_b = make_buffer(size);
   for (int64_t offset = 0; offset < a.size(); offset += size) {
     check_interrupt();
-    const auto count = static_cast<std::size_t>(std::min(size, a.size() - offset));
+    const auto count = as_size(std::min(size, a.size() - offset));
     a.read(offset, {piece_a.get(), count});
     b.read(offset, {piece_b.get(), count});
     compare_piece(type, {piece_a.get(), count}, {piece_b.get(), count}, out);
@@ -102,7 +103,7 @@ Difference compare_rows(const TensorData& a, const TensorData& b) {
   for (int64_t begin = 0; begin < rows; begin += step) {
     check_interrupt();
     const int64_t count = std::min(step, rows - begin);
-    const auto bytes = static_cast<std::size_t>(is_packed ? size : row * count);
+    const auto bytes = as_size(is_packed ? size : row * count);
     a.read_rows(begin, count, {piece_a.get(), bytes});
     b.read_rows(begin, count, {piece_b.get(), bytes});
     compare_piece(a.type(), {piece_a.get(), bytes}, {piece_b.get(), bytes}, out);

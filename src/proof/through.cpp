@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "proof/affine.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
@@ -66,7 +67,7 @@ bool passes_pad(Side& side, Shapes& shapes, Ref output, const Step& step, const 
   const auto rank = static_cast<int64_t>(pads->size() / 2);
   if (step.lanes.size() > 1) {
     const int64_t axis = from_front(step.axis, rank);
-    if (axis < 0 || axis >= rank || (*pads)[static_cast<std::size_t>(axis)] != 0 || (*pads)[static_cast<std::size_t>(axis + rank)] != 0) {
+    if (axis < 0 || axis >= rank || (*pads)[as_size(axis)] != 0 || (*pads)[as_size(axis + rank)] != 0) {
       return false;
     }
   }
@@ -113,7 +114,7 @@ bool pull_transpose(Shapes& shapes, Ref output, Step& step) {
   if (!permutation) return false;
   const int64_t axis = from_front(step.axis, static_cast<int64_t>(permutation->size()));
   if (axis < 0) return false;
-  step.axis = {(*permutation)[static_cast<std::size_t>(axis)], false};
+  step.axis = {(*permutation)[as_size(axis)], false};
   return true;
 }
 
@@ -159,7 +160,7 @@ bool is_rest_of(const std::vector<int64_t>& wanted, const std::optional<Dims>& d
 std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::optional<Dims>& dims, Axis axis, int64_t rank) {
   const int64_t at = from_front(axis, rank);
   if (at < 0 || at >= static_cast<int64_t>(wanted.size())) return std::nullopt;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(at); ++i) {
+  for (std::size_t i = 0; i < as_size(at); ++i) {
     const bool is_kept = wanted[i] == 0 || (wanted[i] == -1 && is_rest_of(wanted, dims, i)) ||
                          (dims && i < dims->size() && (*dims)[i] >= 0 && (*dims)[i] == wanted[i]);
     if (!is_kept) return std::nullopt;
@@ -179,8 +180,8 @@ int64_t behind(const Dims& dims, std::size_t axis) {
 /// Where an axis of as many elements as there are lanes lies on the other side of a Reshape: as many elements stand behind it.
 std::optional<int64_t> moved_axis(const Dims& from, const Dims& to, Axis axis, int64_t lanes) {
   const int64_t at = from_front(axis, static_cast<int64_t>(from.size()));
-  if (at < 0 || at >= static_cast<int64_t>(from.size()) || from[static_cast<std::size_t>(at)] != lanes) return std::nullopt;
-  const int64_t rest = behind(from, static_cast<std::size_t>(at));
+  if (at < 0 || at >= static_cast<int64_t>(from.size()) || from[as_size(at)] != lanes) return std::nullopt;
+  const int64_t rest = behind(from, as_size(at));
   for (std::size_t i = 0; i < to.size() && rest > 0 && lanes > 1; ++i) {
     if (to[i] == lanes && behind(to, i) == rest) return static_cast<int64_t>(i);
   }
@@ -203,10 +204,10 @@ bool pull_reshape(Side& side, Shapes& shapes, Ref output, Step& step) {
   const auto at = kept_axis(*wanted, dims, step.axis, static_cast<int64_t>(wanted->size()));
   if (!at || *at >= static_cast<int64_t>(dims->size())) return false;
   const auto lanes = static_cast<int64_t>(step.lanes.size());
-  const int64_t size = (*wanted)[static_cast<std::size_t>(*at)];
+  const int64_t size = (*wanted)[as_size(*at)];
   // The result's dim is as many as the lanes; only then is the operand's, when it is as many, the same whole axis.
   const bool is_sized = size == 0 || size == lanes || (size == -1 && !step.broadcasts);
-  if (!is_sized || (*dims)[static_cast<std::size_t>(*at)] != lanes) return false;
+  if (!is_sized || (*dims)[as_size(*at)] != lanes) return false;
   step.axis = {*at, false};
   return true;
 }
@@ -218,13 +219,13 @@ bool push_reshape(Side& side, Shapes& shapes, Ref output, int64_t channels, Step
   const auto at = kept_axis(*wanted, dims, step.axis, dims ? static_cast<int64_t>(dims->size()) : -1);
   if (!at) return false;
   const auto lanes = static_cast<int64_t>(step.lanes.size());
-  const int64_t size = (*wanted)[static_cast<std::size_t>(*at)];
+  const int64_t size = (*wanted)[as_size(*at)];
   step.axis = {*at, false};
   if (size == 0 || size == lanes) return true;
   const bool merges_the_rest = *at + 1 == static_cast<int64_t>(wanted->size()) && (size == -1 || size == channels);
   if (!merges_the_rest || channels % lanes != 0) return false;
   std::vector<Lane> repeated;
-  for (const Lane& lane : step.lanes) repeated.insert(repeated.end(), static_cast<std::size_t>(channels / lanes), lane);
+  for (const Lane& lane : step.lanes) repeated.insert(repeated.end(), as_size(channels / lanes), lane);
   step.lanes = std::move(repeated);
   return true;
 }
@@ -253,7 +254,7 @@ std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref outpu
   for (const int64_t axis : *axes) {
     const int64_t at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank) return std::nullopt;
-    kept[static_cast<std::size_t>(at)] = 0;
+    kept[as_size(at)] = 0;
   }
   return kept;
 }
@@ -335,11 +336,11 @@ std::vector<Steps> cut(Side& side, Shapes& shapes, Ref output, const Steps& step
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto part = shapes.of(side.operand(output, i));
     const int64_t at = part ? from_front(joined, static_cast<int64_t>(part->size())) : -1;
-    const int64_t size = at >= 0 ? (*part)[static_cast<std::size_t>(at)] : -1;
+    const int64_t size = at >= 0 ? (*part)[as_size(at)] : -1;
     for (const Step& step : steps) {
       Step own = step;
       if (step.lanes.size() > 1 && is_same(step.axis, joined, rank)) {
-        if (size < 0 || begin + static_cast<std::size_t>(size) > step.lanes.size()) return {};
+        if (size < 0 || begin + as_size(size) > step.lanes.size()) return {};
         const auto first = step.lanes.begin() + static_cast<std::ptrdiff_t>(begin);
         own.lanes.assign(first, first + static_cast<std::ptrdiff_t>(size));
         own.broadcasts = false;
@@ -348,7 +349,7 @@ std::vector<Steps> cut(Side& side, Shapes& shapes, Ref output, const Steps& step
       }
       out[i].push_back(std::move(own));
     }
-    begin += static_cast<std::size_t>(std::max<int64_t>(size, 0));
+    begin += as_size(std::max<int64_t>(size, 0));
   }
   for (const Step& step : steps) {
     if (step.lanes.size() > 1 && is_same(step.axis, joined, rank) && begin != step.lanes.size()) return {};

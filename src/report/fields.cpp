@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/positions.h"
+
 namespace relayout {
 
 std::string csv_field(std::string_view text) {
@@ -35,7 +37,7 @@ std::string markdown_code(std::string_view text) {
 std::string text_bar(double part, double most) {
   constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   constexpr std::size_t kSigns = 10;  // of the largest bar
-  const auto eighths = static_cast<std::size_t>(std::llround(8 * kSigns * std::clamp(most > 0 ? part / most : 0, 0.0, 1.0)));
+  const auto eighths = as_size(std::llround(8 * kSigns * std::clamp(most > 0 ? part / most : 0, 0.0, 1.0)));
   std::string out;
   for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
   return out + std::string(kEighths[eighths % 8]);

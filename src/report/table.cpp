@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/positions.h"
 #include "report/fit.h"
 
 namespace relayout {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/nearest_word.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"
@@ -181,8 +182,7 @@ namespace {
 /// Which free dim a difference is about; npos for one that is not about dims.
 std::size_t axis_of(const InterfaceDifference& difference) {
   constexpr std::string_view kDim = "dim ";
-  return difference.field.starts_with(kDim) ? static_cast<std::size_t>(std::stoul(difference.field.substr(kDim.size())))
-                                            : std::string::npos;
+  return difference.field.starts_with(kDim) ? as_size(std::stoul(difference.field.substr(kDim.size()))) : std::string::npos;
 }
 
 /// Whether the options want a port of this type.

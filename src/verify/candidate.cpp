@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
@@ -52,7 +53,7 @@ Candidate::Candidate(const Pair& pair, const Reference& reference, Floors& floor
   for (const Port& port : pair.a.outputs) {
     const auto found = std::ranges::find(pair.b.outputs, port.name, &Port::name);
     const bool there = found != pair.b.outputs.end();
-    places_.push_back(there ? std::optional(static_cast<std::size_t>(found - pair.b.outputs.begin())) : std::nullopt);
+    places_.push_back(there ? std::optional(as_size(found - pair.b.outputs.begin())) : std::nullopt);
   }
   figures_.resize(places_.size());
   flipped_.resize(places_.size());
@@ -155,7 +156,7 @@ bool Candidate::is_near_bound(std::size_t output, const SampleMetrics& metrics) 
   const bool above = metrics.max_error > metrics.bound_max || metrics.rms_error > metrics.bound_rms;
   const bool by_numbers = above && metrics.bound_max > 0 && metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0;
   if (metrics.outcome != Outcome::different || !by_numbers) return false;
-  const auto sample = static_cast<std::size_t>(&metrics - figures_[output].data());
+  const auto sample = as_size(&metrics - figures_[output].data());
   const bool few = elements_of(output, sample) * floors_->draws() < rules::kFirmElements;
   const double near = few ? rules::kNearBoundOfFew : rules::kNearBound;
   return metrics.max_error < near * metrics.bound_max && metrics.rms_error < near * metrics.bound_rms;
@@ -188,7 +189,7 @@ std::optional<std::size_t> Candidate::first_different() const {
   for (const auto& samples : figures_) {
     const auto found = std::ranges::find(samples, Outcome::different, &SampleMetrics::outcome);
     if (found == samples.end()) continue;
-    const auto s = static_cast<std::size_t>(found - samples.begin());
+    const auto s = as_size(found - samples.begin());
     first = first ? std::min(*first, s) : s;
   }
   return first;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
@@ -67,7 +68,7 @@ uint64_t ordinal(DataType type, double value) {
 std::size_t ulp_bin(DataType type, double a, double b) {
   const uint64_t x = ordinal(type, a), y = ordinal(type, b);
   const uint64_t apart = x > y ? x - y : y - x;
-  return static_cast<std::size_t>(64 - std::countl_zero(apart));
+  return as_size(64 - std::countl_zero(apart));
 }
 
 Dims index_of(const Dims& dims, int64_t flat) {
@@ -112,7 +113,7 @@ bool note_non_finite(double a, double b, SampleMetrics& metrics, Sums& sums, con
 
 void measure_tensor(const Tensor& left, const Tensor& right, SampleMetrics& metrics, Sums& sums) {
   const Tensor a = real_parts(left), b = real_parts(right);
-  metrics.ulp_histogram.resize(static_cast<std::size_t>(traits(a.type()).bits) + 1, 0);
+  metrics.ulp_histogram.resize(as_size(traits(a.type()).bits) + 1, 0);
   for_each_chunk(a, b, [&](int64_t first, std::span<const double> values_a, std::span<const double> values_b) {
     for (std::size_t i = 0; i < values_a.size(); ++i) {
       const double x = values_a[i], y = values_b[i];
@@ -155,7 +156,7 @@ void measure_scores(const Datum& left, const Datum& right, SampleMetrics& metric
   if (!traits(left.tensor.type()).is_float || metrics.nan_a + metrics.nan_b + metrics.nan_both > 0) return;
   const Tensor a = contiguous(left.tensor), b = contiguous(right.tensor);
   const int64_t columns = dims.back(), rows = a.element_count() / columns, stride = element_stride(a.type());
-  std::vector<double> row_a(static_cast<std::size_t>(columns)), row_b(row_a.size());
+  std::vector<double> row_a(as_size(columns)), row_b(row_a.size());
   metrics.sums.rows = rows;
   for (int64_t row = 0; row < rows; ++row) {
     load<double>(a.type(), a.bytes() + row * columns * stride, 1, columns, row_a.data());
@@ -190,7 +191,7 @@ bool elements_equal(const Tensor& a, const Tensor& b, int64_t flat) {
   if (a.type() == DataType::string) return a.data<std::string>()[flat] == b.data<std::string>()[flat];
   const auto size = static_cast<int64_t>(memory_size(a.type()));
   if (a.type() == DataType::boolean) return (a.bytes()[flat] != std::byte{0}) == (b.bytes()[flat] != std::byte{0});
-  return std::memcmp(a.bytes() + flat * size, b.bytes() + flat * size, static_cast<std::size_t>(size)) == 0;
+  return std::memcmp(a.bytes() + flat * size, b.bytes() + flat * size, as_size(size)) == 0;
 }
 
 /// Integers, bools, strings: every element the same.
@@ -224,7 +225,7 @@ uint64_t hash_slice(const Tensor& dense, int64_t first, int64_t count, uint64_t 
     return hash;
   }
   const auto size = static_cast<int64_t>(memory_size(dense.type()));
-  return hash_bytes({dense.bytes() + first * size, static_cast<std::size_t>(count * size)}, hash);
+  return hash_bytes({dense.bytes() + first * size, as_size(count * size)}, hash);
 }
 
 /// What makes non-finite elements a difference; empty when nothing does.
@@ -278,7 +279,7 @@ bool bit_equal(const Datum& a, const Datum& b) {
     const int64_t count = x.element_count();
     if (x.type() == DataType::string) {
       if (!std::equal(x.data<std::string>(), x.data<std::string>() + count, y.data<std::string>())) return false;
-    } else if (count > 0 && std::memcmp(x.bytes(), y.bytes(), static_cast<std::size_t>(count) * memory_size(x.type())) != 0) {
+    } else if (count > 0 && std::memcmp(x.bytes(), y.bytes(), as_size(count) * memory_size(x.type())) != 0) {
       return false;
     }
   }

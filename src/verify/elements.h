@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 
@@ -32,7 +33,7 @@ void for_each_chunk(const Tensor& tensor, F&& f) {
   for (int64_t first = 0; first < count; first += kElementChunk) {
     const int64_t size = std::min(kElementChunk, count - first);
     load<double>(tensor.type(), tensor.bytes() + first * stride, 1, size, buffer.data());
-    f(first, std::span<const double>(buffer.data(), static_cast<std::size_t>(size)));
+    f(first, std::span<const double>(buffer.data(), as_size(size)));
   }
 }
 
@@ -46,7 +47,7 @@ void for_each_chunk(const Tensor& a, const Tensor& b, F&& f) {
     const int64_t size = std::min(kElementChunk, count - first);
     load<double>(a.type(), a.bytes() + first * stride, 1, size, buffer_a.data());
     load<double>(b.type(), b.bytes() + first * stride, 1, size, buffer_b.data());
-    const auto span_size = static_cast<std::size_t>(size);
+    const auto span_size = as_size(size);
     f(first, std::span<const double>(buffer_a.data(), span_size), std::span<const double>(buffer_b.data(), span_size));
   }
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/positions.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/compare.h"
@@ -26,7 +27,7 @@ constexpr std::size_t kMaxNamedIndices = 6;
 
 std::vector<double> as_doubles(const Tensor& tensor) {
   std::vector<double> out;
-  out.reserve(static_cast<std::size_t>(tensor.element_count()));
+  out.reserve(as_size(tensor.element_count()));
   for_each_chunk(contiguous(tensor),
                  [&](int64_t /*first*/, std::span<const double> values) { out.insert(out.end(), values.begin(), values.end()); });
   return out;
@@ -60,8 +61,8 @@ class Pair {
     while (std::ranges::next_permutation(permutation).found) {
       Dims permuted_dims, permuted_strides;
       for (const int64_t axis : permutation) {
-        permuted_dims.push_back(dims_[static_cast<std::size_t>(axis)]);
-        permuted_strides.push_back(strides[static_cast<std::size_t>(axis)]);
+        permuted_dims.push_back(dims_[as_size(axis)]);
+        permuted_strides.push_back(strides[as_size(axis)]);
       }
       if (permuted_dims == dims_ && equals_permuted(permuted_strides)) return "equal after Transpose " + to_string(permutation);
     }
@@ -72,7 +73,7 @@ class Pair {
     Dims index(dims_.size(), 0);
     int64_t offset = 0;
     for (const double value : b_) {
-      if (!near(a_[static_cast<std::size_t>(offset)], value)) return false;
+      if (!near(a_[as_size(offset)], value)) return false;
       for (std::size_t axis = dims_.size(); axis-- > 0;) {
         offset += strides[axis];
         if (++index[axis] < dims_[axis]) break;
@@ -97,8 +98,7 @@ class Pair {
   [[nodiscard]] static bool all_of_slice(const Axis& axis, int64_t index, int64_t other, const F& holds) {
     for (int64_t o = 0; o < axis.outer; ++o) {
       for (int64_t i = 0; i < axis.inner; ++i) {
-        if (!holds(static_cast<std::size_t>((o * axis.length + index) * axis.inner + i),
-                   static_cast<std::size_t>((o * axis.length + other) * axis.inner + i))) {
+        if (!holds(as_size((o * axis.length + index) * axis.inner + i), as_size((o * axis.length + other) * axis.inner + i))) {
           return false;
         }
       }

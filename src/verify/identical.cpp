@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "model/origin.h"
 
 namespace relayout {
@@ -18,10 +19,10 @@ bool same_bytes(const File& a, const File& b) {
   constexpr int64_t kBuffer = int64_t{1} << 20;
   if (a.size() != b.size()) return false;
   if (!b.path().empty() && a.is_same_as(b.path())) return true;
-  std::vector<std::byte> left(static_cast<std::size_t>(std::min(kBuffer, a.size()))), right(left.size());
+  std::vector<std::byte> left(as_size(std::min(kBuffer, a.size()))), right(left.size());
   for (int64_t offset = 0; offset < a.size(); offset += kBuffer) {
     check_interrupt();
-    const auto size = static_cast<std::size_t>(std::min(kBuffer, a.size() - offset));
+    const auto size = as_size(std::min(kBuffer, a.size() - offset));
     a.read(offset, std::span(left).first(size));
     b.read(offset, std::span(right).first(size));
     if (std::memcmp(left.data(), right.data(), size) != 0) return false;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/random.h"
 #include "model/attributes.h"
 #include "model/origin.h"
@@ -151,7 +152,7 @@ void overwrite(const Tensor& to, const Tensor& from) {
   if (to.type() == DataType::string) {
     std::copy_n(from.data<std::string>(), count, to.data<std::string>());
   } else {
-    std::memcpy(to.bytes(), from.bytes(), static_cast<std::size_t>(count) * memory_size(to.type()));
+    std::memcpy(to.bytes(), from.bytes(), as_size(count) * memory_size(to.type()));
   }
 }
 
@@ -201,7 +202,7 @@ Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& 
   if (count == 1 && is_structural(load_one<double>(tensor.type(), tensor.bytes()))) return tensor;
   const Tensor dense = contiguous(tensor);
   Tensor out(dense.type(), dense.dims());
-  std::memcpy(out.bytes(), dense.bytes(), static_cast<std::size_t>(count) * memory_size(dense.type()));
+  std::memcpy(out.bytes(), dense.bytes(), as_size(count) * memory_size(dense.type()));
   const RandomStream random(seed, "noise of " + name, static_cast<uint64_t>(number));
   if (traits(grain).bits == 16 && traits(out.type()).bits > 16) {
     out.type() == DataType::float32 ? move_in_grain(out.data<float>(), count, grain, random)

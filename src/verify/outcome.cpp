@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/positions.h"
 #include "relayout/error.h"
 #include "relayout/verify.h"
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/bodies/bnb4_codes.h"
 #include "ops/constants.h"
@@ -33,7 +34,7 @@ constexpr TypeSet kUnsigned{DataType::uint8, DataType::uint16, DataType::uint4, 
 constexpr TypeSet kSigned{DataType::int8, DataType::int16, DataType::int4, DataType::int2, DataType::int32};
 
 std::vector<double> numbers(const Tensor& tensor) {
-  std::vector<double> out(static_cast<std::size_t>(tensor.element_count()));
+  std::vector<double> out(as_size(tensor.element_count()));
   load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), out.data());
   return out;
 }
@@ -237,17 +238,17 @@ Quantizer::Places Quantizer::places_along_axis(const Dims& dims) const {
   const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
   if (count == 1 && sharing_ == Sharing::axis) return [](int64_t) { return std::size_t{0}; };
   if (axis < 0 || axis >= rank) return nullptr;
-  const int64_t size = dims[static_cast<std::size_t>(axis)];
+  const int64_t size = dims[as_size(axis)];
   int64_t inner = 1, outer = 1;
-  for (int64_t i = axis + 1; i < rank; ++i) inner *= dims[static_cast<std::size_t>(i)];
-  for (int64_t i = 0; i < axis; ++i) outer *= dims[static_cast<std::size_t>(i)];
+  for (int64_t i = axis + 1; i < rank; ++i) inner *= dims[as_size(i)];
+  for (int64_t i = 0; i < axis; ++i) outer *= dims[as_size(i)];
   if (sharing_ == Sharing::axis) {
     if (size != count) return nullptr;
-    return [inner, size](int64_t i) { return static_cast<std::size_t>(i / inner % size); };
+    return [inner, size](int64_t i) { return as_size(i / inner % size); };
   }
   const int64_t block = block_, blocks = (size + block - 1) / block;
   if (outer * blocks * inner != count) return nullptr;
-  return [=](int64_t i) { return static_cast<std::size_t>((i / (inner * size) * blocks + i / inner % size / block) * inner + i % inner); };
+  return [=](int64_t i) { return as_size((i / (inner * size) * blocks + i / inner % size / block) * inner + i % inner); };
 }
 
 Quantizer::Places Quantizer::places_in_matrix(const Dims& dims) const {
@@ -256,10 +257,10 @@ Quantizer::Places Quantizer::places_in_matrix(const Dims& dims) const {
   const auto count = static_cast<int64_t>(scales_.size());
   if (sharing_ == Sharing::rows) {
     if (columns * blocks != count) return nullptr;
-    return [=](int64_t i) { return static_cast<std::size_t>(i % columns * blocks + i / columns / block); };
+    return [=](int64_t i) { return as_size(i % columns * blocks + i / columns / block); };
   }
   if ((rows * columns + block - 1) / block != count) return nullptr;
-  return [=](int64_t i) { return static_cast<std::size_t>((i % columns * rows + i / columns) / block); };
+  return [=](int64_t i) { return as_size((i % columns * rows + i / columns) / block); };
 }
 
 Quantizer::Places Quantizer::places(const Dims& dims) const {
@@ -287,7 +288,7 @@ bool Quantizer::round(const Tensor& tensor, Ends ends) const {
   if (is_dynamic_) return kRealTypes.has(tensor.type()) && spanning(numbers(tensor)).round(tensor, Ends::saturate);
   std::vector<double> values = numbers(tensor);
   const bool suits = for_each(tensor, [&](int64_t i, double scale, double zero) {
-    double& value = values[static_cast<std::size_t>(i)];
+    double& value = values[as_size(i)];
     if (scale == 0) {
       value = 0;
       return;
@@ -318,7 +319,7 @@ int64_t Quantizer::count_beyond(const Tensor& tensor) const {
   const std::vector<double> values = numbers(tensor);
   int64_t beyond = 0;
   for_each(tensor, [&](int64_t i, double scale, double zero) {
-    const double step = std::nearbyint(values[static_cast<std::size_t>(i)] / scale) + zero;
+    const double step = std::nearbyint(values[as_size(i)] / scale) + zero;
     beyond += step < lowest_ || step > highest_ ? 1 : 0;
   });
   return beyond;
@@ -345,7 +346,7 @@ std::map<std::string, Range> ranges_of_inputs(const Graph& graph) {
           const Range range = quantizer->range();
           Range& all = out.emplace(input->name(), range).first->second;
           all = {std::max(all.lowest, range.lowest), std::min(all.highest, range.highest)};
-        } else if (traits_of(*use.node).moves_input(static_cast<std::size_t>(use.index)) && use.node->output(0) != nullptr) {
+        } else if (traits_of(*use.node).moves_input(as_size(use.index)) && use.node->output(0) != nullptr) {
           open.push_back(use.node->output(0));
         }
       }

@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/positions.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "relayout/datum.h"
@@ -42,7 +43,7 @@ void Spill::append(const void* bytes, std::size_t size) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail_here(directory_, "cannot write");
     from += written;
-    size -= static_cast<std::size_t>(written);
+    size -= as_size(written);
     size_ += written;
   }
 }
@@ -54,7 +55,7 @@ void Spill::read_at(int64_t offset, void* bytes, std::size_t size) const {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) fail_here(directory_, "cannot read");
     to += got;
-    size -= static_cast<std::size_t>(got);
+    size -= as_size(got);
     offset += got;
   }
 }
@@ -68,7 +69,7 @@ Spill::Stored Spill::write(const Datum& datum) {
   stored.type = dense.type();
   stored.dims = dense.dims();
   stored.offset = size_;
-  const auto count = static_cast<std::size_t>(dense.element_count());
+  const auto count = as_size(dense.element_count());
   if (dense.type() == DataType::string) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::string& text = dense.data<std::string>()[i];
@@ -90,11 +91,11 @@ Datum Spill::read(const Stored& stored) const {
   if (stored.type == DataType::undefined) return datum;
   datum.tensor = Tensor(stored.type, stored.dims);
   if (stored.type != DataType::string) {
-    read_at(stored.offset, datum.tensor.bytes(), static_cast<std::size_t>(stored.size));
+    read_at(stored.offset, datum.tensor.bytes(), as_size(stored.size));
     return datum;
   }
   int64_t offset = stored.offset;
-  const auto count = static_cast<std::size_t>(datum.tensor.element_count());
+  const auto count = as_size(datum.tensor.element_count());
   for (std::size_t i = 0; i < count; ++i) {
     uint64_t length = 0;
     read_at(offset, &length, sizeof length);

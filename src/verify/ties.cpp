@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
@@ -43,7 +44,7 @@ bool is_one_of(const Node& node, std::span<const std::string_view> names) {
 
 std::vector<double> doubles_of(const Tensor& tensor) {
   std::vector<double> out;
-  out.reserve(static_cast<std::size_t>(tensor.element_count()));
+  out.reserve(as_size(tensor.element_count()));
   for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> values) { out.insert(out.end(), values.begin(), values.end()); });
   return out;
 }
@@ -60,7 +61,7 @@ std::size_t broadcast_index(const Dims& dims, const Dims& of, int64_t flat) {
     index += (length == 1 ? 0 : at) * stride;
     stride *= length;
   }
-  return static_cast<std::size_t>(index);
+  return as_size(index);
 }
 
 /// Counts ties, and remembers what to say of the first.
@@ -144,9 +145,9 @@ class Explanation {
     int64_t axis = attributes_.integer("axis", 0);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) return;
-    const int64_t length = dims[static_cast<std::size_t>(axis)];
+    const int64_t length = dims[as_size(axis)];
     int64_t inner = 1;
-    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[static_cast<std::size_t>(k)];
+    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[as_size(k)];
     for (std::size_t i = 0; i < a_.size(); ++i) {
       if (a_[i] == b_[i]) continue;
       const auto row = static_cast<int64_t>(i);
@@ -157,7 +158,7 @@ class Explanation {
   void weigh_indices(const std::vector<double>& scores, int64_t first, int64_t stride, int64_t length, double a, double b) {
     const auto score = [&](double index) -> std::optional<double> {
       if (!(index >= 0) || index >= static_cast<double>(length)) return std::nullopt;
-      const auto at = static_cast<std::size_t>(first + static_cast<int64_t>(index) * stride);
+      const auto at = as_size(first + static_cast<int64_t>(index) * stride);
       return at < scores.size() ? std::optional(scores[at]) : std::nullopt;
     };
     const auto x = score(a), y = score(b);
@@ -174,15 +175,15 @@ class Explanation {
     int64_t axis = attributes_.integer("axis", -1);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank || out.size() != dims.size()) return;
-    const int64_t length = dims[static_cast<std::size_t>(axis)], count = out[static_cast<std::size_t>(axis)];
+    const int64_t length = dims[as_size(axis)], count = out[as_size(axis)];
     int64_t inner = 1;
-    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[static_cast<std::size_t>(k)];
+    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[as_size(k)];
     const int64_t rows = count == 0 ? 0 : static_cast<int64_t>(a_.size()) / count;
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t outer = row / inner, within = row % inner;
       std::set<double> seen;
       for (int64_t k = 0; k < count; ++k) {
-        const auto at = static_cast<std::size_t>((outer * count + k) * inner + within);
+        const auto at = as_size((outer * count + k) * inner + within);
         if (!seen.insert(b_[at]).second) return tally_.unexplained("index " + exact_number(b_[at]) + " appears twice");
         if (a_[at] != b_[at]) weigh_indices(*scores, outer * length * inner + within, inner, length, a_[at], b_[at]);
       }
@@ -226,10 +227,10 @@ class Explanation {
     int64_t axis = attributes_.integer("axis", 1);
     if (axis < 0) axis += rank;
     int64_t inner = 1;
-    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[static_cast<std::size_t>(k)];
+    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[as_size(k)];
     for (std::size_t i = 0; i < a_.size(); ++i) {
       if (a_[i] == b_[i]) continue;
-      const std::size_t channel = scale->size() == 1 ? 0 : (i / static_cast<std::size_t>(inner)) % scale->size();
+      const std::size_t channel = scale->size() == 1 ? 0 : (i / as_size(inner)) % scale->size();
       const double step = (*scale)[channel], at = (*x)[i] / step;
       if (std::fabs(a_[i] - b_[i]) > 1) {
         tally_.unexplained(exact_number(b_[i]) + ", was " + exact_number(a_[i]));
@@ -263,7 +264,7 @@ class Explanation {
   /// Corners of a box, smaller first.
   [[nodiscard]] std::array<double, 4> corners(const std::vector<double>& all, const Box& box) const {
     const Dims& dims = operand(0).value.dims();
-    const auto at = static_cast<std::size_t>((box[0] * dims[1] + box[2]) * 4);
+    const auto at = as_size((box[0] * dims[1] + box[2]) * 4);
     if (attributes_.integer("center_point_box", 0) == 1) {
       const double x = all[at], y = all[at + 1], w = all[at + 2] / 2, h = all[at + 3] / 2;
       return {y - h, x - w, y + h, x + w};
@@ -296,7 +297,7 @@ class Explanation {
       }
     }
     const double threshold = scalar(3, 0);
-    const auto score = [&](const Box& box) { return (*scores)[static_cast<std::size_t>((box[0] * dims[1] + box[1]) * dims[2] + box[2])]; };
+    const auto score = [&](const Box& box) { return (*scores)[as_size((box[0] * dims[1] + box[1]) * dims[2] + box[2])]; };
     std::set<Box> pending = apart;
     for (bool again = true; again;) {
       again = false;
@@ -391,7 +392,7 @@ std::unordered_map<const Value*, Tensor> run_for(const Side& a, const Decider& d
       const Tensor dense = contiguous(outputs[k].tensor);
       if (!kNumericTypes.has(dense.type())) continue;
       Tensor copy(dense.type(), dense.dims());
-      std::copy_n(dense.bytes(), static_cast<std::size_t>(dense.element_count()) * memory_size(dense.type()), copy.bytes());
+      std::copy_n(dense.bytes(), as_size(dense.element_count()) * memory_size(dense.type()), copy.bytes());
       made.insert_or_assign(value, copy);
     }
   };

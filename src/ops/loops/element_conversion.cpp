@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/positions.h"
 #include "base/vectorize.h"
 #include "relayout/types.h"
 
@@ -103,7 +104,7 @@ bool convert_run(DataType from_type, const std::byte* from, DataType to_type, st
   static constexpr auto kTable = Types::table();
   const int source = place_of(from_type), target = place_of(to_type);
   if (source < 0 || target < 0) return false;
-  kTable[static_cast<std::size_t>(source)][static_cast<std::size_t>(target)](from, to, count);
+  kTable[as_size(source)][as_size(target)](from, to, count);
   return true;
 }
 

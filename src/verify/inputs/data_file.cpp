@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "relayout/datum.h"
@@ -68,7 +69,7 @@ class DataReader {
 std::string read_whole(const std::filesystem::path& path) {
   const auto file = File::open(path);
   if (file->size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
-  std::string bytes(static_cast<std::size_t>(file->size()), '\0');
+  std::string bytes(as_size(file->size()), '\0');
   file->read(0, std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }

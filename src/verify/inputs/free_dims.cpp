@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
@@ -57,7 +58,7 @@ constexpr int64_t kBatches[] = {2, 3};
 constexpr int kMaxSumDepth = 4;
 
 int64_t pick(std::span<const Sizes> table, std::size_t position, int attempt, const FreeDims::Place& place) {
-  const Sizes& sizes = table[std::min(static_cast<std::size_t>(attempt), table.size() - 1)];
+  const Sizes& sizes = table[std::min(as_size(attempt), table.size() - 1)];
   const auto& odd = place.uneven ? sizes.uneven : sizes.odd;
   return (place.sample % 2 == 0 ? sizes.even : odd)[std::min<std::size_t>(position, 2)];
 }

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -70,12 +71,12 @@ std::optional<Datum> GivenInputs::find(const Port& port, int sample) const {
   if (const auto file = files_.find(port.name); file != files_.end()) return file->second;
   const auto folder = folders_.find(port.name);
   if (folder == folders_.end()) return std::nullopt;
-  return read_input_file(folder->second[static_cast<std::size_t>(sample % count_)], port, options_);
+  return read_input_file(folder->second[as_size(sample % count_)], port, options_);
 }
 
 std::map<std::string, fs::path> GivenInputs::paths(int sample) const {
   std::map<std::string, fs::path> out;
-  for (const auto& [name, files] : folders_) out.emplace(name, files[static_cast<std::size_t>(sample % count_)]);
+  for (const auto& [name, files] : folders_) out.emplace(name, files[as_size(sample % count_)]);
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/error.h"
 #include "relayout/inputs.h"
@@ -44,9 +45,7 @@ namespace {
 struct Pixels {
   int64_t height = 0, width = 0, channels = 0;
   std::vector<double> values;
-  [[nodiscard]] double at(int64_t y, int64_t x, int64_t c) const {
-    return values[static_cast<std::size_t>((y * width + x) * channels + c)];
-  }
+  [[nodiscard]] double at(int64_t y, int64_t x, int64_t c) const { return values[as_size((y * width + x) * channels + c)]; }
 };
 
 /// Which axis of the input is what; -1: there is none.
@@ -64,7 +63,7 @@ Axes axes_of(const Port& port) {
     fail(ErrorKind::invalid, "an image goes into an input of 3 or 4 dims, this one is " + type_text(port));
   }
   const int64_t first = rank - 3;
-  const auto dim = [&](int64_t axis) { return port.dims[static_cast<std::size_t>(axis)]; };
+  const auto dim = [&](int64_t axis) { return port.dims[as_size(axis)]; };
   const int64_t batch = rank == 4 ? 0 : -1;
   if (may_be_channels(dim(first)) || (dim(first) < 0 && !may_be_channels(dim(rank - 1)))) return {batch, first, first + 1, first + 2};
   if (may_be_channels(dim(rank - 1))) return {batch, rank - 1, first, first + 1};
@@ -145,7 +144,7 @@ Pixels resized(const Pixels& from, int64_t height, int64_t width) {
 
 double of_channel(const std::vector<double>& values, int64_t channel, double otherwise) {
   if (values.empty()) return otherwise;
-  return values.size() == 1 ? values.front() : values[static_cast<std::size_t>(channel)];
+  return values.size() == 1 ? values.front() : values[as_size(channel)];
 }
 
 void check_channels(const char* option, const std::vector<double>& values, int64_t channels) {
@@ -172,7 +171,7 @@ void check_image_options(std::span<const Port> inputs, const ImageOptions& optio
   }
   const auto leaves_size_open = [](const Port& port) {
     const Axes axes = axes_of(port);
-    return port.dims[static_cast<std::size_t>(axes.height)] < 0 || port.dims[static_cast<std::size_t>(axes.width)] < 0;
+    return port.dims[as_size(axes.height)] < 0 || port.dims[as_size(axes.width)] < 0;
   };
   if (options.resize && std::ranges::none_of(inputs, leaves_size_open)) {
     fail(ErrorKind::usage, "--resize has no effect: the model fixes height and width of its images");
@@ -185,7 +184,7 @@ void check_image_options(std::span<const Port> inputs, const ImageOptions& optio
 
 Tensor image_tensor(std::span<const std::byte> file, const Port& port, const ImageOptions& options) {
   const Axes axes = axes_of(port);
-  const auto declared = [&](int64_t axis) { return axis < 0 ? int64_t{-1} : port.dims[static_cast<std::size_t>(axis)]; };
+  const auto declared = [&](int64_t axis) { return axis < 0 ? int64_t{-1} : port.dims[as_size(axis)]; };
   const int64_t channels = declared(axes.channel) < 0 ? 3 : declared(axes.channel);
   check_channels("--mean", options.mean, channels);
   check_channels("--std", options.deviation, channels);
@@ -198,18 +197,18 @@ Tensor image_tensor(std::span<const std::byte> file, const Port& port, const Ima
 
   Dims dims(port.dims.size());
   const int64_t batch = std::max<int64_t>(declared(axes.batch), 1);
-  if (axes.batch >= 0) dims[static_cast<std::size_t>(axes.batch)] = batch;
-  dims[static_cast<std::size_t>(axes.channel)] = channels;
-  dims[static_cast<std::size_t>(axes.height)] = height;
-  dims[static_cast<std::size_t>(axes.width)] = width;
+  if (axes.batch >= 0) dims[as_size(axes.batch)] = batch;
+  dims[as_size(axes.channel)] = channels;
+  dims[as_size(axes.height)] = height;
+  dims[as_size(axes.width)] = width;
   Tensor tensor(port.type, dims);
   const bool real = traits(port.type).is_float;
   std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(tensor.element_count()));
+  values.reserve(as_size(tensor.element_count()));
   // Row-major over the dims whatever their meaning.
   Dims index(dims.size(), 0);
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
-    const auto at = [&](int64_t axis) { return index[static_cast<std::size_t>(axis)]; };
+    const auto at = [&](int64_t axis) { return index[as_size(axis)]; };
     const double byte = pixels.at(at(axes.height), at(axes.width), at(axes.channel));
     const double mean = of_channel(options.mean, at(axes.channel), 0), deviation = of_channel(options.deviation, at(axes.channel), 1);
     values.push_back(real ? (byte / 255 - mean) / deviation : std::round(byte));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -27,7 +28,7 @@ namespace {
 
 std::vector<std::byte> read_whole(const File& file) {
   if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+  std::vector<std::byte> bytes(as_size(file.size()));
   file.read(0, bytes);
   return bytes;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -136,7 +137,7 @@ Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assig
     const Extent& extent = uses[i].limit;
     int64_t limit = extent.size.value_or(1);
     if (const auto other = assignment.shapes.find(extent.input); !extent.size && other != assignment.shapes.end()) {
-      const auto axis = static_cast<std::size_t>(extent.axis);
+      const auto axis = as_size(extent.axis);
       limit = axis < other->second.size() ? other->second[axis] : 1;
     }
     const Dims& dims = assignment.shapes.at(port.name);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "relayout/execute.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/free_dims.h"
@@ -38,7 +39,7 @@ class InputMaker {
   /// Reads the shapes of the first `samples` files of each folder. Without it only the first sample can be made of folders whose files
   /// differ in shape. Error{usage} or Error{invalid} where they do not fit.
   void prepare(int samples);
-  [[nodiscard]] const FreeDims& dims(int sample = 0) const { return dims_[static_cast<std::size_t>(sample) % dims_.size()]; }
+  [[nodiscard]] const FreeDims& dims(int sample = 0) const { return dims_[as_size(sample) % dims_.size()]; }
   /// `deviation`: see make_values.
   [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample, double deviation = 0) const;
   /// Whether a mask is made up as tokenizers make it (InputUse::padding).

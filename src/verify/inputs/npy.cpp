@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
@@ -109,7 +110,7 @@ class HeaderParser {
       int64_t dim = 0;
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), dim);
       if (error != std::errc() || dim < 0 || dims.size() >= kMaxRank) refuse("its shape is not a tuple of sizes");
-      at_ = static_cast<std::size_t>(end - text_.data());
+      at_ = as_size(end - text_.data());
       dims.push_back(dim);
       if (!accept(',')) {
         expect(')');
@@ -228,7 +229,7 @@ std::string parse_text(std::span<const std::byte> bytes, bool is_unicode, bool s
 /// Elements of row-major `dims`; the caller turns Fortran order round.
 Tensor read_elements(std::span<const std::byte> data, const ElementType& element, bool is_unicode, Dims dims) {
   Tensor tensor(element.type, std::move(dims));
-  const auto count = static_cast<std::size_t>(tensor.element_count());
+  const auto count = as_size(tensor.element_count());
   if (element.type == DataType::string) {
     for (std::size_t i = 0; i < count; ++i) {
       tensor.data<std::string>()[i] = parse_text(data.subspan(i * element.size, element.size), is_unicode, element.swap == 4);
@@ -250,7 +251,7 @@ Tensor parse_npy(std::span<const std::byte> bytes) {
   const ElementType element = parse_descr(header.descr);
   if (header.fortran_order) std::ranges::reverse(header.dims);
   const int64_t count = element_count(header.dims);
-  const auto size = checked_mul<std::size_t>(static_cast<std::size_t>(count), element.size);
+  const auto size = checked_mul<std::size_t>(as_size(count), element.size);
   const std::span<const std::byte> data = bytes.subspan(header.data);
   if (!size || *size > data.size()) {
     fail(ErrorKind::invalid, std::to_string(count) + " elements of " + std::to_string(element.size) + " bytes in a file with " +

@@ -15,6 +15,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/positions.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
@@ -220,7 +221,7 @@ Extent extent_of(Operands& operands, const Value* value, int64_t axis) {
   }
   if (axis < 0) axis += static_cast<int64_t>(dims.size());
   if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return {};
-  const int64_t dim = dims[static_cast<std::size_t>(axis)];
+  const int64_t dim = dims[as_size(axis)];
   if (dim >= 0) return {dim, {}, axis};
   if (value->is_input() && value->graph().outer() == nullptr) return {std::nullopt, value->name(), axis};
   return {};
@@ -362,13 +363,13 @@ class Search {
       const auto& inputs = node.subgraphs().front()->inputs();
       Path inner = path;
       inner.moved = inner.moved || !loop;
-      if (static_cast<std::size_t>(index) < inputs.size()) visit(*inputs[static_cast<std::size_t>(index)], inner);
+      if (as_size(index) < inputs.size()) visit(*inputs[as_size(index)], inner);
       return true;
     }
     for (const auto& function : node.graph().model().functions()) {
       if (function->function()->name() != node.op_type() || function->function()->domain() != node.message().domain()) continue;
       const auto& inputs = function->inputs();
-      if (static_cast<std::size_t>(index) < inputs.size()) visit(*inputs[static_cast<std::size_t>(index)], path);
+      if (as_size(index) < inputs.size()) visit(*inputs[as_size(index)], path);
       return true;
     }
     return false;

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "base/text_file.h"
 #include "relayout/datum.h"
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 
 /// Elements as files have them: 4 bits and fewer packed, the first element in the low bits.
 std::string packed(const Tensor& dense) {
-  const auto count = static_cast<std::size_t>(dense.element_count());
+  const auto count = as_size(dense.element_count());
   const auto bits = static_cast<unsigned>(traits(dense.type()).bits);
   if (bits >= 8 || dense.type() == DataType::boolean) {
     return {reinterpret_cast<const char*>(dense.bytes()), count * memory_size(dense.type())};

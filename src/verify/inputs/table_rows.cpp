@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
@@ -38,17 +39,17 @@ std::vector<int64_t> differing_rows(const Value& a, const Value& b, std::size_t 
   const int64_t rows = left.dims()[0], row_bytes = left.byte_size() / rows;
   if (row_bytes > kBuffer) return {};
   const int64_t block = std::min(rows, kBuffer / row_bytes);
-  std::vector<std::byte> from_a(static_cast<std::size_t>(block * row_bytes)), from_b(from_a.size());
+  std::vector<std::byte> from_a(as_size(block * row_bytes)), from_b(from_a.size());
   std::vector<int64_t> out;
   for (int64_t begin = 0; begin < rows; begin += block) {
     check_interrupt();
     const int64_t count = std::min(block, rows - begin);
-    const auto size = static_cast<std::size_t>(count * row_bytes);
+    const auto size = as_size(count * row_bytes);
     left.read_rows(begin, count, std::span(from_a).first(size));
     right.read_rows(begin, count, std::span(from_b).first(size));
     for (int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i * row_bytes);
-      if (std::memcmp(&from_a[at], &from_b[at], static_cast<std::size_t>(row_bytes)) == 0) continue;
+      const auto at = as_size(i * row_bytes);
+      if (std::memcmp(&from_a[at], &from_b[at], as_size(row_bytes)) == 0) continue;
       if (out.size() == most) return {};
       out.push_back(begin + i);
     }

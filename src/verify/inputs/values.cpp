@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/random.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
@@ -33,7 +34,7 @@ void fill(const Tensor& tensor, F&& value) {
   const int64_t count = tensor.element_count(), stride = element_stride(tensor.type());
   for (int64_t first = 0; first < count; first += kElementChunk) {
     const int64_t size = std::min(kElementChunk, count - first);
-    for (int64_t i = 0; i < size; ++i) buffer[static_cast<std::size_t>(i)] = value(first + i);
+    for (int64_t i = 0; i < size; ++i) buffer[as_size(i)] = value(first + i);
     store<Domain>(tensor.type(), tensor.bytes() + first * stride, 1, size, buffer.data());
   }
 }
@@ -153,7 +154,7 @@ class Values {
 
   /// Scales what reaches beyond a range into it: all around zero where the range has numbers of both signs.
   void hold(const Tensor& tensor, Range range) const {
-    std::vector<double> values(static_cast<std::size_t>(count_));
+    std::vector<double> values(as_size(count_));
     load(type_, tensor.bytes(), 1, count_, values.data());
     const auto [least, most] = std::ranges::minmax(values);
     if (least >= range.lowest && most <= range.highest) return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -36,7 +37,7 @@ uint64_t number(std::span<const std::byte> bytes, std::size_t offset, std::size_
 
 std::vector<std::byte> read_bytes(const File& file, int64_t offset, int64_t size) {
   if (offset < 0 || size < 0 || offset > file.size() || size > file.size() - offset) refuse("it ends early");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  std::vector<std::byte> bytes(as_size(size));
   file.read(offset, bytes);
   return bytes;
 }
@@ -50,7 +51,7 @@ Directory find_directory(const File& file) {
   const int64_t tail = std::min(file.size(), kEndSize + kMostComment);
   const auto bytes = read_bytes(file, file.size() - tail, tail);
   for (int64_t at = tail - kEndSize; at >= 0; --at) {
-    const auto here = static_cast<std::size_t>(at);
+    const auto here = as_size(at);
     if (number(bytes, here, 4) != kEndMark) continue;
     if (number(bytes, here + 4, 2) != 0) fail(ErrorKind::unsupported, "ZIP archives of several parts are not read");
     Directory directory;
@@ -73,8 +74,7 @@ std::vector<ZipEntry> zip_directory(const File& file) {
   std::vector<ZipEntry> entries;
   std::size_t at = 0;
   for (int64_t i = 0; i < directory.entries; ++i) {
-    if (bytes.size() - at < static_cast<std::size_t>(kCentralSize) || number(bytes, at, 4) != kCentralMark)
-      refuse("its directory is damaged");
+    if (bytes.size() - at < as_size(kCentralSize) || number(bytes, at, 4) != kCentralMark) refuse("its directory is damaged");
     if ((number(bytes, at + 8, 2) & 1U) != 0) fail(ErrorKind::unsupported, "encrypted ZIP archives are not read");
     ZipEntry entry;
     entry.method = static_cast<int>(number(bytes, at + 10, 2));
@@ -83,7 +83,7 @@ std::vector<ZipEntry> zip_directory(const File& file) {
     entry.unpacked = static_cast<int64_t>(number(bytes, at + 24, 4));
     entry.offset = static_cast<int64_t>(number(bytes, at + 42, 4));
     const std::size_t name = number(bytes, at + 28, 2), extra = number(bytes, at + 30, 2), comment = number(bytes, at + 32, 2);
-    const std::size_t whole = static_cast<std::size_t>(kCentralSize) + name + extra + comment;
+    const std::size_t whole = as_size(kCentralSize) + name + extra + comment;
     if (bytes.size() - at < whole) refuse("its directory is damaged");
     if (entry.unpacked == UINT32_MAX || entry.packed == UINT32_MAX || entry.offset == UINT32_MAX) {
       fail(ErrorKind::unsupported, "ZIP archives of 4 GiB and more are not read");
@@ -105,7 +105,7 @@ std::string zip_read(const File& file, const ZipEntry& entry) {
   if (entry.method == 0 ? entry.unpacked != entry.packed : entry.unpacked > (entry.packed + 64) * kMostExpansion) {
     refuse("the size of " + quote(entry.name) + " cannot be");
   }
-  std::string out(static_cast<std::size_t>(entry.unpacked), '\0');
+  std::string out(as_size(entry.unpacked), '\0');
   if (entry.method == 0) {
     std::ranges::copy(packed, reinterpret_cast<std::byte*>(out.data()));
   } else {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -30,7 +31,7 @@ bool is_narrow(const Tensor& tensor) {
 Tensor in_type(const Tensor& tensor, DataType type) {
   const Tensor dense = contiguous(tensor);
   Tensor out(type, dense.dims());
-  std::vector<double> values(static_cast<std::size_t>(dense.element_count()));
+  std::vector<double> values(as_size(dense.element_count()));
   load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
   store(type, out.bytes(), 1, dense.element_count(), values.data());
   return out;
@@ -55,7 +56,7 @@ Datum copy_of(const Datum& datum) {
   if (dense.type() == DataType::string) {
     std::copy_n(dense.data<std::string>(), dense.element_count(), out.tensor.data<std::string>());
   } else {
-    std::memcpy(out.tensor.bytes(), dense.bytes(), static_cast<std::size_t>(dense.element_count()) * memory_size(dense.type()));
+    std::memcpy(out.tensor.bytes(), dense.bytes(), as_size(dense.element_count()) * memory_size(dense.type()));
   }
   return out;
 }
@@ -91,7 +92,7 @@ void overwrite(const Datum& to, const Datum& from) {
     if (targets[i].type() == DataType::string) {
       std::copy_n(sources[i].data<std::string>(), count, targets[i].data<std::string>());
     } else {
-      std::memcpy(targets[i].bytes(), sources[i].bytes(), static_cast<std::size_t>(count) * memory_size(targets[i].type()));
+      std::memcpy(targets[i].bytes(), sources[i].bytes(), as_size(count) * memory_size(targets[i].type()));
     }
   }
 }

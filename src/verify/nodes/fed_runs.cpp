@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/random.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
@@ -65,7 +66,7 @@ void edit(const Datum& datum, const Edit& edit_element) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
   const Tensor& tensor = datum.tensor;
   if (!tensor.is_contiguous()) return;
-  std::vector<double> values(static_cast<std::size_t>(tensor.element_count()));
+  std::vector<double> values(as_size(tensor.element_count()));
   load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
   for (std::size_t i = 0; i < values.size(); ++i) edit_element(i, values[i]);
   store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());

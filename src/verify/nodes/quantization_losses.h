@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
@@ -56,7 +57,7 @@ class QuantizationLosses {
   [[nodiscard]] bool is_known(const Node& node, const Layer& layer);
   /// A copy of a value as its readers get it in the run at hand.
   [[nodiscard]] Datum read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const;
-  [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[static_cast<std::size_t>(&layer - layers_.all().data())]; }
+  [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[as_size(&layer - layers_.all().data())]; }
   /// Whether all that a layer is made of was fed: what no run makes, because it was evaluated before, is not.
   [[nodiscard]] bool was_fed(const Layer& layer);
   /// Whether both models have the same in the place of a value that no run makes.

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -144,7 +145,7 @@ class Child {
       stream.fd = -1;
       return;
     }
-    text.append(buffer.data(), std::min(static_cast<std::size_t>(count), kMostOutput - text.size()));
+    text.append(buffer.data(), std::min(as_size(count), kMostOutput - text.size()));
   }
 
   pid_t id_ = 0;

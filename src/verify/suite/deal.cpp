@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "relayout/suite.h"
 #include "verify/suite/time_left.h"
 
@@ -26,7 +27,7 @@ Indices longest_first(const std::vector<int64_t>& times) {
 }  // namespace
 
 Indices deal(const std::vector<std::string>& names, const Shard& shard, const CaseDurations& durations) {
-  const auto parts = static_cast<std::size_t>(shard.total), own = static_cast<std::size_t>(shard.index - 1);
+  const auto parts = as_size(shard.total), own = as_size(shard.index - 1);
   Indices out;
   if (durations.empty()) {
     for (std::size_t i = own; i < names.size(); i += parts) out.push_back(i);
@@ -38,7 +39,7 @@ Indices deal(const std::vector<std::string>& names, const Shard& shard, const Ca
   for (const std::size_t i : longest_first(times)) {
     const auto lightest = std::ranges::min_element(loads);
     *lightest += times[i];
-    if (static_cast<std::size_t>(lightest - loads.begin()) == own) out.push_back(i);
+    if (as_size(lightest - loads.begin()) == own) out.push_back(i);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
@@ -28,7 +29,7 @@ bool is_numeric(DataType type) {
 bool lists_equal(const Tensor& result, const Tensor& reference) {
   if (result.dims() != reference.dims()) return false;
   const Tensor a = contiguous(result), b = contiguous(reference);
-  const auto count = static_cast<std::size_t>(a.element_count());
+  const auto count = as_size(a.element_count());
   if (reference.type() == DataType::string || result.type() == DataType::string) {
     if (result.type() != reference.type()) return false;
     return std::equal(a.data<std::string>(), a.data<std::string>() + count, b.data<std::string>());

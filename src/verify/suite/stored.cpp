@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -112,7 +113,7 @@ Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const
     if (!fs::exists(path)) continue;
     const auto file = File::open(path);
     if (file->size() > kMaxSize) fail(ErrorKind::invalid, escape(path.string()) + ": larger than a list of tolerances can be");
-    std::string text(static_cast<std::size_t>(file->size()), '\0');
+    std::string text(as_size(file->size()), '\0');
     file->read(0, std::as_writable_bytes(std::span(text)));
     const Json json = Json::parse(text, path.string());
     const auto number = [&](const char* key, double otherwise) {

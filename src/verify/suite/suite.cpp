@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/version.h"
@@ -211,7 +212,7 @@ class Run {
 
   /// What became of them, by name: of all, or of those that were done when a signal came.
   std::vector<SuiteCase> all() {
-    const auto workers = std::min<std::size_t>(static_cast<std::size_t>(std::max(options_.jobs, 1)), entries_.size());
+    const auto workers = std::min<std::size_t>(as_size(std::max(options_.jobs, 1)), entries_.size());
     {
       std::vector<std::jthread> threads;
       for (std::size_t i = 1; i < workers; ++i) threads.emplace_back([this] { work(); });
