@@ -50,7 +50,9 @@ struct DataTypeTraits {
 };
 
 /// Traits of a type number as found in a file; nullptr when the number is unknown or 0.
-[[nodiscard]] const DataTypeTraits* find_traits(int32_t type_number) noexcept;
+[[nodiscard]] const DataTypeTraits* find_traits(int64_t type_number) noexcept;
+/// The type of that number; `undefined` when the number is unknown.
+[[nodiscard]] DataType type_of_number(int64_t type_number) noexcept;
 /// Traits of a known type; `undefined` gives an entry named "undefined" of 0 bits.
 [[nodiscard]] const DataTypeTraits& traits(DataType type) noexcept;
 [[nodiscard]] inline std::string_view name_of(DataType type) noexcept {

@@ -22,27 +22,27 @@ namespace {
 
 constexpr std::size_t kOpsShown = 8;  ///< most frequent first; the rest is counted
 
+/// A count in the unit that leaves less than `limit` of it: 1, thousands, millions … up to the last of `units`.
+struct Scaled {
+  double value;
+  std::size_t unit = 0;
+
+  Scaled(int64_t count, double limit, std::size_t units) : value(static_cast<double>(count)) {
+    for (; value >= limit && unit + 1 < units; ++unit) value /= 1000;
+  }
+};
+
 /// "3.5 M", "102"
 std::string short_count(int64_t count) {
   constexpr std::array kUnits = {"", " k", " M", " G", " T"};
-  auto value = static_cast<double>(count);
-  std::size_t unit = 0;
-  while (value >= 999.95 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  return fixed(value, unit == 0 ? 0 : 1) + kUnits[unit];
+  const Scaled scaled(count, 999.95, kUnits.size());
+  return fixed(scaled.value, scaled.unit == 0 ? 0 : 1) + kUnits[scaled.unit];
 }
 
 /// "301 MMAC", "10.6 kMAC": three digits that count, a unit that fits.
 std::string macs_text(int64_t macs) {
   constexpr std::array kUnits = {"MAC", "kMAC", "MMAC", "GMAC", "TMAC"};
-  auto value = static_cast<double>(macs);
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
+  const auto [value, unit] = Scaled(macs, 999.5, kUnits.size());
   return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/checked.h"
+#include "base/positions.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -56,9 +57,13 @@ static_assert(numbered());
 
 }  // namespace
 
-const DataTypeTraits* find_traits(int32_t type_number) noexcept {
-  if (type_number <= 0 || static_cast<std::size_t>(type_number) >= kTypes.size()) return nullptr;
-  return &kTypes[static_cast<std::size_t>(type_number)];
+const DataTypeTraits* find_traits(int64_t type_number) noexcept {
+  return type_number > 0 && type_number < std::ssize(kTypes) ? &kTypes[as_size(type_number)] : nullptr;
+}
+
+DataType type_of_number(int64_t type_number) noexcept {
+  const DataTypeTraits* const known = find_traits(type_number);
+  return known != nullptr ? known->type : DataType::undefined;
 }
 
 const DataTypeTraits& traits(DataType type) noexcept {

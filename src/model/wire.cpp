@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "base/file.h"
+#include "base/positions.h"
 #include "model/wire_reader.h"
 #include "relayout/error.h"
 
@@ -126,6 +126,8 @@ class Walker {
 
  private:
   Outcome message(Kind kind, int64_t end, Place place, int existing);
+  template <class OnBytes, class OnScalar>
+  bool fields(int64_t end, bool recorded, std::size_t first, const OnBytes& on_bytes, const OnScalar& on_scalar);
   Outcome child(Kind parent, uint32_t field, int64_t end, Place place, Singles& singles);
   Outcome descend(Kind kind, uint32_t field, int64_t end, Place place, int existing);
   Outcome tensor(int64_t end, Place place);
@@ -204,12 +206,10 @@ void Walker::append_later_pieces(Message& graph, const std::vector<Item>& items)
   out_.items.insert(out_.items.end(), items.begin(), items.end());
 }
 
-/// Copies the fields of a message up to `end` into the skeleton. One that is given in several pieces goes on in number `existing`.
-Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
-  const std::size_t first = items_.size();
-  Outcome outcome;
-  bool wanted = kind == Kind::model || kind == Kind::graph || kind == Kind::function;
-  Singles singles;
+/// Reads the fields of a message up to `end`: on_bytes(field, end of its payload) and on_scalar(tag) go over the payload, each false to
+/// stop. Recorded fields are noted as items of the message whose items begin at `first`. Whether none stopped.
+template <class OnBytes, class OnScalar>
+bool Walker::fields(int64_t end, bool recorded, std::size_t first, const OnBytes& on_bytes, const OnScalar& on_scalar) {
   while (in_.position() < end) {
     const int64_t start = in_.position();
     const Tag tag = in_.tag(end);
@@ -217,18 +217,35 @@ Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
     if (tag.type == WireType::bytes) {
       const int64_t field_end = in_.length_end(end);
       payload = in_.position();
-      if (child_kind(kind, tag.field) == Kind::other) {
-        copy_bytes(tag.field, field_end);
-      } else {
-        const Outcome inner = child(kind, tag.field, field_end, place, singles);
-        outcome.elided |= inner.elided;
-        wanted |= inner.number >= 0;
-      }
-    } else {
-      copy_scalar(tag, end);
+      if (!on_bytes(tag.field, field_end)) return false;
+    } else if (!on_scalar(tag)) {
+      return false;
     }
-    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), tag.type, start, in_.position()});
+    if (recorded) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), tag.type, start, in_.position()});
   }
+  return true;
+}
+
+/// Copies the fields of a message up to `end` into the skeleton. One that is given in several pieces goes on in number `existing`.
+Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
+  const std::size_t first = items_.size();
+  Outcome outcome;
+  bool wanted = kind == Kind::model || kind == Kind::graph || kind == Kind::function;
+  Singles singles;
+  const auto on_bytes = [&](uint32_t field, int64_t field_end) {
+    if (child_kind(kind, field) == Kind::other) {
+      copy_bytes(field, field_end);
+    } else {
+      const Outcome inner = child(kind, field, field_end, place, singles);
+      outcome.elided |= inner.elided;
+      wanted |= inner.number >= 0;
+    }
+    return true;
+  };
+  fields(end, place.record, first, on_bytes, [&](Tag tag) {
+    copy_scalar(tag, end);
+    return true;
+  });
   if (place.record && wanted) outcome.number = record(kind, first, existing);
   items_.resize(first);
   return outcome;
@@ -296,29 +313,21 @@ Outcome Walker::tensor(int64_t end, Place place) {
 }
 
 bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& state) {
-  const std::size_t first = items_.size();
-  while (in_.position() < end) {
-    const int64_t start = in_.position();
-    const Tag tag = in_.tag(end);
-    int64_t payload = in_.position();
-    if (tag.type == WireType::bytes) {
-      const int64_t field_end = in_.length_end(end);
-      payload = in_.position();
-      if (!tensor_bytes(tag.field, field_end, elide, state)) return false;
-    } else {
-      if (tag.field == kDataLocation && tag.type == WireType::varint) {
-        state.external = in_.varint(end) == kLocationExternal;
-        in_.seek(payload);
-      }
-      const bool element =
-          (tag.field == kFloatData && tag.type == WireType::fixed32) || (tag.field == kDoubleData && tag.type == WireType::fixed64);
-      if (element && state.typed && state.typed->field == tag.field) return false;
-      if (element) ++state.typed_pieces[tag.field == kDoubleData];
-      copy_scalar(tag, end);
+  const auto on_scalar = [&](Tag tag) {
+    if (tag.field == kDataLocation && tag.type == WireType::varint) {
+      const int64_t payload = in_.position();
+      state.external = in_.varint(end) == kLocationExternal;
+      in_.seek(payload);
     }
-    if (place.record) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), tag.type, start, in_.position()});
-  }
-  return true;
+    const bool element =
+        (tag.field == kFloatData && tag.type == WireType::fixed32) || (tag.field == kDoubleData && tag.type == WireType::fixed64);
+    if (element && state.typed && state.typed->field == tag.field) return false;
+    if (element) ++state.typed_pieces[tag.field == kDoubleData];
+    copy_scalar(tag, end);
+    return true;
+  };
+  const auto on_bytes = [&](uint32_t field, int64_t field_end) { return tensor_bytes(field, field_end, elide, state); };
+  return fields(end, place.record, items_.size(), on_bytes, on_scalar);
 }
 
 /// One length-delimited field of a tensor: elided when it is a large payload, else copied.

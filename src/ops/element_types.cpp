@@ -21,11 +21,6 @@
 namespace relayout {
 namespace {
 
-DataType type_of_number(int64_t number) {
-  const DataTypeTraits* const known = number > 0 && number < 1000 ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  return known != nullptr ? known->type : DataType::undefined;
-}
-
 DataType stored_type(const Initializer& initializer) {
   if (initializer.data) return initializer.data->type();
   if (initializer.message != nullptr) return type_of_number(initializer.message->data_type());

@@ -126,6 +126,13 @@ int64_t integer_of(const OpCall& call, const Tensor& tensor) {
   return load_one<int64_t>(tensor.type(), tensor.bytes());
 }
 
+DataType type_attribute(const OpCall& call, std::string_view name, DataType otherwise, TypeSet allowed) {
+  const int64_t number = call.attributes.integer(name, static_cast<int64_t>(otherwise));
+  const DataTypeTraits* const found = find_traits(number);
+  if (found == nullptr || !allowed.has(found->type)) reject(call, std::string(name) + " is " + std::to_string(number));
+  return found->type;
+}
+
 std::size_t normal_axis(const OpCall& call, int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {

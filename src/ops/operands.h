@@ -55,6 +55,8 @@ void require_inputs(const OpCall& call, InputInfos inputs, std::size_t least, st
 [[nodiscard]] double real_of(const OpCall& call, const Tensor& tensor);
 [[nodiscard]] int64_t integer_of(const OpCall& call, const Tensor& tensor);
 
+/// The type that an attribute names by its number, or `otherwise` when there is no such attribute; one that is not allowed is rejected.
+[[nodiscard]] DataType type_attribute(const OpCall& call, std::string_view name, DataType otherwise, TypeSet allowed = kAllTypes);
 /// −rank ≤ axis < rank, counted from the front; else rejected.
 [[nodiscard]] std::size_t normal_axis(const OpCall& call, int64_t axis, std::size_t rank);
 /// Normal axes, each at most once, in the order given.

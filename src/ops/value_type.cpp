@@ -16,17 +16,12 @@
 namespace relayout {
 namespace {
 
-DataType known_type(int64_t number) {
-  const DataTypeTraits* const traits = number > 0 && number < 1000 ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  return traits != nullptr ? traits->type : DataType::undefined;
-}
-
 DataType constant_type(const Node& node) {
   for (const onnx::AttributeProto& attribute : node.message().attribute()) {
     if (!attribute.ref_attr_name().empty()) return DataType::undefined;
     const std::string& name = attribute.name();
-    if (name == "value") return known_type(attribute.t().data_type());
-    if (name == "sparse_value") return known_type(attribute.sparse_tensor().values().data_type());
+    if (name == "value") return type_of_number(attribute.t().data_type());
+    if (name == "sparse_value") return type_of_number(attribute.sparse_tensor().values().data_type());
     if (name == "value_float" || name == "value_floats") return DataType::float32;
     if (name == "value_int" || name == "value_ints") return DataType::int64;
     if (name == "value_string" || name == "value_strings") return DataType::string;
@@ -51,7 +46,7 @@ std::variant<std::monostate, DataType, const Value*> type_rule(const Node& node,
   }
   if (op == "Cast") {
     const onnx::AttributeProto* const to = node.attribute("to");
-    if (to != nullptr && to->ref_attr_name().empty() && to->has_i()) return known_type(to->i());
+    if (to != nullptr && to->ref_attr_name().empty() && to->has_i()) return type_of_number(to->i());
     return {};
   }
   if (op == "CastLike" || op == "Where" || op == "RMSNormalization") return like(1);
@@ -59,7 +54,7 @@ std::variant<std::monostate, DataType, const Value*> type_rule(const Node& node,
   if (op == "ConstantOfShape") {
     const onnx::AttributeProto* const value = node.attribute("value");
     if (value == nullptr) return DataType::float32;
-    return value->ref_attr_name().empty() ? known_type(value->t().data_type()) : DataType::undefined;
+    return value->ref_attr_name().empty() ? type_of_number(value->t().data_type()) : DataType::undefined;
   }
   if (known->traits.has(Trait::makes_boolean)) return DataType::boolean;
   if (known->traits.has(Trait::makes_int64)) return DataType::int64;

@@ -226,17 +226,6 @@ Match<AffineNode> read(const Node& node, PassContext& context) {
 
 }  // namespace
 
-int64_t from_front(Axis axis, int64_t rank) {
-  if (!axis.from_back) return rank < 0 || axis.index < rank ? axis.index : -1;
-  return axis.index < rank ? rank - 1 - axis.index : -1;
-}
-
-bool is_same(Axis a, Axis b, int64_t rank) {
-  if (a.from_back == b.from_back) return a.index == b.index;
-  const int64_t place = from_front(a, rank);
-  return rank >= 0 && place >= 0 && place == from_front(b, rank);
-}
-
 int64_t Affine::length() const {
   return static_cast<int64_t>(std::max({scale.size(), center.size(), shift.size()}));
 }

@@ -121,17 +121,6 @@ Lane compose(const Lane& outer, const Lane& inner) {
           std::abs(outer.factor) * inner.slack + outer.slack};
 }
 
-int64_t from_front(Axis axis, int64_t rank) {
-  if (!axis.from_back) return rank < 0 || axis.index < rank ? axis.index : -1;
-  return axis.index < rank ? rank - 1 - axis.index : -1;
-}
-
-bool is_same(Axis a, Axis b, int64_t rank) {
-  if (a.from_back == b.from_back) return a.index == b.index;
-  const int64_t place = from_front(a, rank);
-  return rank >= 0 && place >= 0 && place == from_front(b, rank);
-}
-
 bool same_lanes(const Step& a, const Step& b) {
   const bool same_axis = a.lanes.size() == 1 || (a.axis.index == b.axis.index && a.axis.from_back == b.axis.from_back);
   return same_axis && a.constant_rank == b.constant_rank && a.broadcasts == b.broadcasts &&

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/axis.h"
 #include "proof/side.h"
 
 namespace relayout::proof {
@@ -16,17 +17,6 @@ struct Lane {
 
 /// `inner`, then `outer`.
 [[nodiscard]] Lane compose(const Lane& outer, const Lane& inner);
-
-/// An axis of a value whose rank may not be known.
-struct Axis {
-  int64_t index = 0;
-  bool from_back = false;  ///< 0 is the last axis
-};
-
-/// Whether two axes of a value of this rank (-1: not known) are one.
-[[nodiscard]] bool is_same(Axis a, Axis b, int64_t rank);
-/// Counted from the front; -1 when that needs a rank that is not known, or the axis is not there.
-[[nodiscard]] int64_t from_front(Axis axis, int64_t rank);
 
 /// A node that is affine in one operand, channel by channel: BatchNormalization in inference, Add, Sub, Mul, Div with a constant, Neg.
 struct Step {

@@ -276,9 +276,7 @@ DataType type_after(Side& side, Ref output) {
   if (node.is("CastLike")) return node.input(1) != nullptr ? side.type_of(side.operand(output, 1)) : DataType::undefined;
   const AttributeReader attributes(node, output.call);
   const int64_t to = attributes.integer("to", 0);
-  if (attributes.is_open() || to < 0 || to > INT32_MAX) return DataType::undefined;
-  const DataTypeTraits* const type = find_traits(static_cast<int32_t>(to));
-  return type != nullptr ? type->type : DataType::undefined;
+  return attributes.is_open() ? DataType::undefined : type_of_number(to);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ constexpr auto kExactOperands = std::to_array<ExactOperand>({
 bool is_exact_operand(const Node& node, int index) {
   if (!node.domain().empty()) return false;
   if (node.is("Cast")) {
-    const DataTypeTraits* const to = find_traits(static_cast<int32_t>(Attributes(node).integer("to", 0)));
+    const DataTypeTraits* const to = find_traits(Attributes(node).integer("to", 0));
     return to == nullptr || !to->is_float;
   }
   return std::ranges::any_of(kExactOperands,

@@ -40,8 +40,7 @@ DataType cast_target(const OpCall& call) {
   } else {
     number = call.attributes.integer("to", 0);
   }
-  const bool fits = number > 0 && number <= INT32_MAX;
-  const DataTypeTraits* found = fits ? find_traits(static_cast<int32_t>(number)) : nullptr;
+  const DataTypeTraits* const found = find_traits(number);
   if (found == nullptr) reject(call, "attribute 'to' is " + std::to_string(number) + ", which is no type");
   if (!kCastTypes.has(found->type)) refuse(call, "no cast to " + std::string(found->name));
   return found->type;

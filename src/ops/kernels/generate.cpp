@@ -187,24 +187,12 @@ void range(const OpCall&, InputData inputs, OutputData outputs) {
   with_wide_domain(out.type(), fill);
 }
 
-namespace {
-
-/// A type given by number in an attribute.
-DataType named_type(const OpCall& call, std::string_view name, DataType otherwise, TypeSet allowed) {
-  const int64_t number = call.attributes.integer(name, static_cast<int64_t>(otherwise));
-  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  if (found == nullptr || !allowed.has(found->type)) reject(call, std::string(name) + " is " + std::to_string(number));
-  return found->type;
-}
-
-}  // namespace
-
 Inferred infer_eye_like(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const TypeSet types = kNumericTypes | kBooleanTypes;
   const DatumInfo& x = tensor_info(call, inputs, 0, types);
   if (x.dims.size() != 2) reject(call, "dims " + to_string(x.dims) + " are not of a matrix");
-  return results(call, tensor_of(named_type(call, "dtype", x.type, types), x.dims));
+  return results(call, tensor_of(type_attribute(call, "dtype", x.type, types), x.dims));
 }
 
 void eye_like(const OpCall& call, InputData, OutputData outputs) {
@@ -220,7 +208,7 @@ void eye_like(const OpCall& call, InputData, OutputData outputs) {
 Inferred infer_window(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const DatumInfo& size = tensor_info(call, inputs, 0, kIndexTypes);
-  const DataType type = named_type(call, "output_datatype", DataType::float32, kNumericTypes);
+  const DataType type = type_attribute(call, "output_datatype", DataType::float32, kNumericTypes);
   if (size.value == nullptr) return std::nullopt;
   return one(call, type, {integer_of(call, *size.value)});
 }
@@ -256,7 +244,7 @@ Inferred infer_mel_weight_matrix(const OpCall& call, InputInfos inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (element_count(tensor_info(call, inputs, i, i < 3 ? kIndexTypes : kRealTypes).dims) != 1) reject(call, "an operand is not a scalar");
   }
-  const DataType type = named_type(call, "output_datatype", DataType::float32, kNumericTypes);
+  const DataType type = type_attribute(call, "output_datatype", DataType::float32, kNumericTypes);
   if (inputs[0]->value == nullptr || inputs[1]->value == nullptr) return std::nullopt;
   const int64_t bins = integer_of(call, *inputs[0]->value), length = integer_of(call, *inputs[1]->value);
   if (bins < 0 || length < 0) reject(call, "a size is negative");

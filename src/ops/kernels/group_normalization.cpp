@@ -31,6 +31,25 @@ Inferred infer_channel_parameters(const OpCall& call, InputInfos inputs, int64_t
   return results(call, tensor_of(x.type, x.dims));
 }
 
+/// Normalizes with scale and bias of one number per channel or group; `place` sets how far each dim of the work steps through them.
+template <class Place>
+void normalize(const OpCall& call, LineNormalization& work, InputData inputs, const Place& place) {
+  const auto parameter_operand = [&](const Tensor& parameter) {
+    Operand result{parameter.bytes(), element_stride(parameter.type()), Dims(work.dims.size(), 0)};
+    place(result.strides, parameter.strides()[0]);
+    return result;
+  };
+  const Tensor &scale = tensor_at(inputs, 1), &bias = tensor_at(inputs, 2);
+  work.along.assign(work.dims.size(), true);
+  work.along[0] = work.along[1] = false;
+  work.scale = parameter_operand(scale);
+  work.bias = parameter_operand(bias);
+  work.scale_type = scale.type();
+  work.bias_type = bias.type();
+  work.epsilon = call.attributes.real("epsilon", 1e-5F);
+  normalize_lines(call.threads, work);
+}
+
 }  // namespace
 
 Inferred infer_instance_normalization(const OpCall& call, InputInfos inputs) {
@@ -41,21 +60,9 @@ Inferred infer_instance_normalization(const OpCall& call, InputInfos inputs) {
 
 void instance_normalization(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
-  const Tensor &scale = tensor_at(inputs, 1), &bias = tensor_at(inputs, 2), &out = outputs[0]->tensor;
+  const Tensor& out = outputs[0]->tensor;
   LineNormalization work{.x = x, .out = out, .dims = x.dims(), .x_operand = operand(x), .out_operand = operand(out)};
-  work.along.assign(x.dims().size(), true);
-  work.along[0] = work.along[1] = false;
-  const auto per_channel = [&](const Tensor& parameter) {
-    Operand result{parameter.bytes(), element_stride(parameter.type()), Dims(x.dims().size(), 0)};
-    result.strides[1] = parameter.strides()[0];
-    return result;
-  };
-  work.scale = per_channel(scale);
-  work.bias = per_channel(bias);
-  work.scale_type = scale.type();
-  work.bias_type = bias.type();
-  work.epsilon = call.attributes.real("epsilon", 1e-5F);
-  normalize_lines(call.threads, work);
+  normalize(call, work, inputs, [](auto& strides, int64_t step) { strides[1] = step; });
 }
 
 namespace {
@@ -81,7 +88,7 @@ Inferred infer_group_normalization(const OpCall& call, InputInfos inputs) {
 
 void group_normalization(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
-  const Tensor &scale = tensor_at(inputs, 1), &bias = tensor_at(inputs, 2), &out = outputs[0]->tensor;
+  const Tensor& out = outputs[0]->tensor;
   const int64_t groups = group_count(call, x.dims());
   const int64_t each = x.dims()[1] / groups;
   // The channel dim cut into (group, channel of the group).
@@ -93,21 +100,11 @@ void group_normalization(const OpCall& call, InputData inputs, OutputData output
   LineNormalization work{.x = x, .out = out, .dims = x.dims(), .x_operand = cut(x), .out_operand = cut(out)};
   work.dims[1] = each;
   work.dims.insert(work.dims.begin() + 1, groups);
-  work.along.assign(work.dims.size(), true);
-  work.along[0] = work.along[1] = false;
-  const auto parameter_operand = [&](const Tensor& parameter) {
-    Operand result{parameter.bytes(), element_stride(parameter.type()), Dims(work.dims.size(), 0)};
-    const bool per_channel = call.opset >= kPerChannelOpset;
-    result.strides[1] = parameter.strides()[0] * (per_channel ? each : 1);
-    if (per_channel) result.strides[2] = parameter.strides()[0];
-    return result;
-  };
-  work.scale = parameter_operand(scale);
-  work.bias = parameter_operand(bias);
-  work.scale_type = scale.type();
-  work.bias_type = bias.type();
-  work.epsilon = call.attributes.real("epsilon", 1e-5F);
-  normalize_lines(call.threads, work);
+  const bool is_per_channel = call.opset >= kPerChannelOpset;
+  normalize(call, work, inputs, [&](auto& strides, int64_t step) {
+    strides[1] = step * (is_per_channel ? each : 1);
+    if (is_per_channel) strides[2] = step;
+  });
 }
 
 }  // namespace relayout::kernels

@@ -26,10 +26,7 @@ std::size_t layer_axis(const OpCall& call, std::size_t rank) {
 
 /// Attribute stash_type: what the statistics are made in and given out as.
 DataType statistics_type(const OpCall& call) {
-  const int64_t number = call.attributes.integer("stash_type", 1);
-  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  if (found == nullptr || !kRealTypes.has(found->type)) reject(call, "stash_type is " + std::to_string(number));
-  return found->type;
+  return type_attribute(call, "stash_type", DataType::float32, kRealTypes);
 }
 
 LineNormalization layer_parts(const OpCall& call, InputData inputs, OutputData outputs) {

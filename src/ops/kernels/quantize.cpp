@@ -37,12 +37,9 @@ constexpr TypeSet kEightBits{DataType::uint8, DataType::int8};
 constexpr TypeSet kScaleTypes = kRealTypes | TypeSet{DataType::float8e8m0, DataType::int32};
 
 /// A type given as attribute, or nothing.
-std::optional<DataType> type_attribute(const OpCall& call, std::string_view name) {
-  const int64_t number = call.attributes.integer(name, 0);
-  if (number == 0) return std::nullopt;
-  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  if (found == nullptr) reject(call, std::string(name) + " is " + std::to_string(number) + ", which is no type");
-  return found->type;
+std::optional<DataType> optional_type(const OpCall& call, std::string_view name) {
+  if (call.attributes.integer(name, 0) == 0) return std::nullopt;
+  return type_attribute(call, name, DataType::undefined, kAllTypes);
 }
 
 /// One value per block of the axis.
@@ -220,7 +217,7 @@ Inferred infer_quantize_linear(const OpCall& call, InputInfos inputs) {
   const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes | TypeSet{DataType::int32});
   check_parameters(call, inputs, x.dims, kQuantizedTypes);
   const DatumInfo* zero = optional_info(inputs, 2);
-  const auto named = type_attribute(call, "output_dtype");
+  const auto named = optional_type(call, "output_dtype");
   if (named && (!kQuantizedTypes.has(*named) || (zero != nullptr && zero->type != *named))) reject(call, "output_dtype does not fit");
   return results(call, tensor_of(zero != nullptr ? zero->type : named.value_or(DataType::uint8), x.dims));
 }
@@ -228,7 +225,7 @@ Inferred infer_quantize_linear(const OpCall& call, InputInfos inputs) {
 /// saturate(round half to even(x / scale) + zero point); the division runs in the scale's type or attribute precision.
 void quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
-  const DataType precision = type_attribute(call, "precision").value_or(tensor_at(inputs, 1).type());
+  const DataType precision = optional_type(call, "precision").value_or(tensor_at(inputs, 1).type());
   if (precision == DataType::float64) {
     const auto range = range_of(out.type());
     if (traits(out.type()).is_float) refuse(call, "8-bit floats from f64");
@@ -259,7 +256,7 @@ Inferred infer_dequantize_linear(const OpCall& call, InputInfos inputs) {
   const DatumInfo& x = tensor_info(call, inputs, 0, types);
   check_parameters(call, inputs, x.dims, types);
   const DataType scale_type = inputs[1]->type;
-  const auto named = type_attribute(call, "output_dtype");
+  const auto named = optional_type(call, "output_dtype");
   if (named && !kRealTypes.has(*named)) reject(call, "output_dtype is no floating-point type");
   return results(call, tensor_of(named.value_or(kRealTypes.has(scale_type) ? scale_type : DataType::float32), x.dims));
 }

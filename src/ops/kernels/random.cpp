@@ -22,14 +22,6 @@
 namespace relayout::kernels {
 namespace {
 
-/// Attribute dtype, or `otherwise`.
-DataType chosen_type(const OpCall& call, DataType otherwise, TypeSet allowed) {
-  const int64_t number = call.attributes.integer("dtype", static_cast<int64_t>(otherwise));
-  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  if (found == nullptr || !allowed.has(found->type)) reject(call, "dtype is " + std::to_string(number));
-  return found->type;
-}
-
 /// One stream per node: from attribute seed, else from the run's seed.
 RandomStream stream_of(const OpCall& call) {
   constexpr double kScale = 1 << 16;
@@ -56,13 +48,13 @@ void generate(const Tensor& out, const F& f) {
 
 Inferred infer_random(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 0, 0);
-  return one(call, chosen_type(call, DataType::float32, kRealTypes), call.attributes.integers("shape"));
+  return one(call, type_attribute(call, "dtype", DataType::float32, kRealTypes), call.attributes.integers("shape"));
 }
 
 Inferred infer_random_like(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const DatumInfo& x = tensor_info(call, inputs, 0);
-  return results(call, tensor_of(chosen_type(call, x.type, kRealTypes), x.dims));
+  return results(call, tensor_of(type_attribute(call, "dtype", x.type, kRealTypes), x.dims));
 }
 
 void random_normal(const OpCall& call, InputData, OutputData outputs) {
@@ -78,7 +70,7 @@ void random_uniform(const OpCall& call, InputData, OutputData outputs) {
 Inferred infer_bernoulli(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
-  return results(call, tensor_of(chosen_type(call, x.type, kNumericTypes | kBooleanTypes), x.dims));
+  return results(call, tensor_of(type_attribute(call, "dtype", x.type, kNumericTypes | kBooleanTypes), x.dims));
 }
 
 void bernoulli(const OpCall& call, InputData inputs, OutputData outputs) {
@@ -91,7 +83,7 @@ Inferred infer_multinomial(const OpCall& call, InputInfos inputs) {
   const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
   const int64_t samples = call.attributes.integer("sample_size", 1);
   if (x.dims.size() != 2 || x.dims[1] == 0 || samples < 0) reject(call, "dims " + to_string(x.dims) + " or sample_size do not fit");
-  return one(call, chosen_type(call, DataType::int32, kIndexTypes), {x.dims[0], samples});
+  return one(call, type_attribute(call, "dtype", DataType::int32, kIndexTypes), {x.dims[0], samples});
 }
 
 /// Classes drawn by unnormalized log probabilities.

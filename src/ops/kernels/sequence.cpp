@@ -62,9 +62,10 @@ bool drops_axis(const OpCall& call, bool has_split) {
   return !has_split && call.attributes.integer("keepdims", 1) == 0;
 }
 
-std::size_t position_in(const OpCall& call, int64_t position, std::size_t size) {
+/// A place in a sequence of `size` elements, counted from its end when negative; behind the last element only where that may be.
+std::size_t position_in(const OpCall& call, int64_t position, std::size_t size, bool may_be_end = false) {
   const auto count = static_cast<int64_t>(size);
-  if (position < -count || position >= count) {
+  if (position < -count || position >= count + (may_be_end ? 1 : 0)) {
     reject(call, "position " + std::to_string(position) + " is out of range for a sequence of " + std::to_string(count));
   }
   return as_size(position < 0 ? position + count : position);
@@ -195,10 +196,7 @@ void concat_from_sequence(const OpCall& call, InputData inputs, OutputData outpu
 
 Inferred infer_sequence_empty(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 0, 0);
-  const int64_t number = call.attributes.integer("dtype", 1);
-  const DataTypeTraits* found = number > 0 && number <= INT32_MAX ? find_traits(static_cast<int32_t>(number)) : nullptr;
-  if (found == nullptr) reject(call, "dtype is " + std::to_string(number) + ", which is no type");
-  return results(call, sequence_of(found->type, {}));
+  return results(call, sequence_of(type_attribute(call, "dtype", DataType::float32), {}));
 }
 
 void sequence_empty(const OpCall&, InputData, OutputData outputs) {
@@ -231,11 +229,7 @@ std::optional<std::size_t> insert_position(const OpCall& call, InputInfos inputs
   const DatumInfo* position = optional_tensor_info(call, inputs, 2, kIndexTypes);
   if (position == nullptr) return size;
   if (position->value == nullptr) return std::nullopt;
-  const int64_t value = integer_of(call, *position->value);
-  const auto count = static_cast<int64_t>(size);
-  if (value < -count || value > count)
-    reject(call, "position " + std::to_string(value) + " is out of range for a sequence of " + std::to_string(count));
-  return as_size(value < 0 ? value + count : value);
+  return position_in(call, integer_of(call, *position->value), size, true);
 }
 
 }  // namespace
