@@ -414,6 +414,7 @@ void OptionSet::Impl::check_and_assign() {
   const std::vector<std::string>& given = positional->values;
   if (given.size() < minimum) usage(command + " needs " + positional->label() + "; see relayout " + command + " --help");
   if (given.size() > maximum) usage(command + " takes no further argument: " + quote(given[maximum]));
+  if (std::ranges::count(given, "-") > 1) usage("standard input is there twice (-): it can be read once");
   positional->assign(given);
 }
 

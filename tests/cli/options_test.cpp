@@ -147,6 +147,7 @@ TEST_F(OptionsTest, RefusesValuesThatDoNotFit) {
 }
 
 TEST_F(OptionsTest, RefusesWrongCounts) {
+  EXPECT_THAT(complaint({"-", "a.onnx", "-"}), HasSubstr("standard input is there twice"));
   EXPECT_THAT(complaint({"--output"}), HasSubstr("--output needs a value"));
   EXPECT_THAT(complaint({"--output", "--json"}), HasSubstr("--output needs a value"));
   for (const auto& words : std::vector<std::vector<std::string>>{{"--output", ""}, {"-o", ""}, {"--output="}}) {
