@@ -264,6 +264,15 @@ TEST(Inputs, IntegersThatAreCastAndMultipliedAreMasks) {
   EXPECT_THAT(integers_of(input(*model, "keep", 0)), Each(AllOf(Ge(0), Le(1))));
 }
 
+TEST(Inputs, PositionsCountedAlongAMaskLeaveItAMask) {
+  const auto model = parse(R"(g (int64[2, 5] attention_mask) => (float[2, 5, 3] y)
+    <int64[2] dims = {9, 3}, int64 last = {1}, int64 one = {1}>
+    { table = ConstantOfShape(dims) c = CumSum(attention_mask, last) m = Mul(c, attention_mask) p = Sub(m, one) q = Add(p, one) y = Gather(table, q) })");
+  for (int sample = 0; sample < 4; ++sample) {
+    EXPECT_THAT(integers_of(input(*model, "attention_mask", sample)), Each(AllOf(Ge(0), Le(1))));
+  }
+}
+
 TEST(Inputs, BytesAreBytes) {
   const auto model = parse("g (uint8[2, 8, 8] x) => (float[2, 8, 8] y) { y = Cast<to = 1>(x) }");
   EXPECT_GT(std::ranges::max(integers_of(input(*model, "x", 0))), 200);

@@ -425,8 +425,10 @@ class Search {
 
   /// Names and types settle what no reader did.
   void settle_by_name() {
-    if (use_.role < InputRole::mask) return;
     const bool named_mask = input_->name().find("mask") != std::string::npos;
+    // Positions counted along a mask are no ids that one gives.
+    if (named_mask && is_integer() && use_.role == InputRole::ids && !use_.direct) use_.role = InputRole::mask;
+    if (use_.role < InputRole::mask) return;
     const bool is_number = is_integer() || use_.role == InputRole::number;
     if (type_ == DataType::boolean || (named_mask && is_number)) use_.role = InputRole::mask;
     use_.padding = use_.role == InputRole::mask && named_mask && is_integer() && rank_ == 2;
