@@ -281,6 +281,56 @@ TEST(QuantizationLosses, OfWeightsRoundedInBlocks) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
+/// MatMul, Relu, MatMul; or the same on 8-bit numbers, where the Relu is in the range of the first result.
+Network chain(bool quantized, float factor = 1) {
+  Network n(6);
+  n.input("x", {"16", "32"}).output("y", {"16", "8"});
+  n.normal("v", {32, 24}, 0.2).normal("w", {24, 8}, 0.2);
+  if (!quantized) {
+    n.node("MatMul", {"x", "v"}, {"h"}), n.node("Relu", {"h"}, {"r"}), n.node("MatMul", {"r", "w"}, {"y"});
+    return n;
+  }
+  constexpr float kScale = 0.007F;
+  const auto scale = [&](const std::string& name, float value, onnx::TensorProto::DataType type, char zero) {
+    n.floats(name + "_scale", {}, {value}), bytes(n, name + "_zero", type, {}, std::string(1, zero));
+  };
+  for (const std::string name : {"v", "w"}) {
+    std::string integers;
+    for (const float value : n.values(name)) integers += static_cast<char>(std::clamp(std::nearbyint(value / kScale), -128.0F, 127.0F));
+    n.remove_initializer(name);
+    bytes(n, name + "_quantized", onnx::TensorProto::INT8, name == "v" ? std::vector<int64_t>{32, 24} : std::vector<int64_t>{24, 8},
+          integers);
+    scale(name, name == "w" ? kScale * factor : kScale, onnx::TensorProto::INT8, 0);
+  }
+  scale("x", 0.05F, onnx::TensorProto::UINT8, '\x80'), scale("h", 0.02F, onnx::TensorProto::UINT8, 0);
+  scale("y", 0.04F, onnx::TensorProto::UINT8, '\x80');
+  n.node("QuantizeLinear", {"x", "x_scale", "x_zero"}, {"x_quantized"});
+  n.node("QLinearMatMul", {"x_quantized", "x_scale", "x_zero", "v_quantized", "v_scale", "v_zero", "h_scale", "h_zero"}, {"h_quantized"});
+  n.node("QLinearMatMul", {"h_quantized", "h_scale", "h_zero", "w_quantized", "w_scale", "w_zero", "y_scale", "y_zero"}, {"y_quantized"});
+  n.node("DequantizeLinear", {"y_quantized", "y_scale", "y_zero"}, {"y"});
+  return n;
+}
+
+TEST(QuantizationLosses, OfOperatorsOnQuantizedNumbers) {
+  VerifyOptions options;
+  options.precision = DataType::int8;
+  options.samples = kSamples;
+  const VerifyResult right = verified(chain(false), chain(true), options);
+  ASSERT_GE(right.losses.size(), 2U) << summary(right);
+  for (const QuantizationLoss& loss : right.losses) {
+    EXPECT_EQ(loss.fault, "") << loss.tensor;
+    EXPECT_EQ(loss.op_type, "QLinearMatMul");
+    ASSERT_TRUE(loss.expected) << loss.tensor;
+    EXPECT_NEAR(loss.snr, *loss.expected, 1) << loss.tensor;
+    EXPECT_GT(loss.snr, 25) << loss.tensor;
+  }
+  const VerifyResult wrong = verified(chain(false), chain(true, 1.2F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_EQ(wrong.losses[0].tensor, "y");
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+  EXPECT_EQ(std::ranges::count(wrong.losses, std::string(), &QuantizationLoss::fault), std::ssize(wrong.losses) - 1);
+}
+
 TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
   // The second sample reaches to 16, the grid of x to 7.7: beyond it every node would be cut off.
   VerifyOptions options;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layer_comparison.h"
 #include "verify/nodes/quantization_losses.h"
+#include "verify/nodes/spelled_out.h"
 #include "verify/nodes/suspects.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
@@ -60,6 +63,18 @@ void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
   }
 }
 
+/// Losses of a copy of b by the operators and values of b itself.
+void name_as_written(std::vector<QuantizationLoss>& losses, const Graph& b) {
+  std::unordered_map<std::string_view, const Node*> nodes;
+  for (const Node& node : b.nodes()) nodes.emplace(node.name(), &node);
+  for (QuantizationLoss& loss : losses) {
+    const auto found = nodes.find(loss.node);
+    if (found == nodes.end()) continue;
+    loss.op_type = found->second->op_type();
+    if (b.find(loss.tensor) == nullptr && found->second->output(0) != nullptr) loss.tensor = found->second->output(0)->name();
+  }
+}
+
 LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample) {
   LayerTask task;
   task.a = &a;
@@ -89,10 +104,16 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
 }
 
 std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference) {
-  QuantizationLosses losses(pair.a.model->graph(), pair.b.model->graph());
+  Side spelled;
+  spelled.model = with_quantization_spelled_out(*pair.b.model, pair.a.model->graph());
+  spelled.name = pair.b.name;
+  const Side& b = spelled.model ? spelled : pair.b;
+  QuantizationLosses losses(pair.a.model->graph(), b.model->graph());
   const std::size_t samples = std::min<std::size_t>(rules::kLayerSamples, reference.samples().size());
-  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, pair.a, pair.b, reference, s));
-  return losses.worst_first();
+  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, pair.a, b, reference, s));
+  std::vector<QuantizationLoss> out = losses.worst_first();
+  if (spelled.model) name_as_written(out, pair.b.model->graph());
+  return out;
 }
 
 std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
