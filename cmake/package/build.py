@@ -6,6 +6,7 @@ from pathlib import Path
 
 import deb
 import image
+import onednn
 import tarball
 import tree
 import wheel
@@ -24,7 +25,8 @@ def main(words):
         kinds = list(KINDS)
     out = Path(out).resolve()
     out.mkdir(parents=True, exist_ok=True)
-    made = tree.complete()
+    root = tree.Root()
+    made = tree.complete(root, onednn.make(root))
     for kind in kinds:
         KINDS[kind].make(made, out)
 

@@ -4,7 +4,7 @@ import io
 import lzma
 import tarfile
 
-from tree import HERE, LOADER, say, source_date
+from tree import HERE, LOADER, say, sizes, source_date
 
 
 def tarball_files(tree):
@@ -34,6 +34,8 @@ def make(tree, out):
             archive.addfile(entry_of(f"{name}/{path}", tarfile.REGTYPE, mode, len(content)), io.BytesIO(content))
     target = out / f"{name}.tar.xz"
     target.write_bytes(lzma.compress(packed.getvalue(), preset=6))
+    if tree.own and sizes(files)[0] > 60e6:
+        raise SystemExit(f"{target.name} is larger than 60 MB where it is unpacked")
     say(target, files)
 
 

@@ -51,10 +51,10 @@ def build_root():
     return Path(found[1]) if found else Path("/")
 
 
-def inside(*command):
-    """Runs a tool where the build happens and gives back what it prints; RELAYOUT_INSIDE says that this is there already."""
+def inside(*command, shown=False):
+    """Runs a tool where the build happens and gives back what it prints unless it is shown; RELAYOUT_INSIDE says that this is there already."""
     door = [] if os.environ.get("RELAYOUT_INSIDE") else [TOP / "cmake/dev", "shell"]
-    done = subprocess.run([*door, *map(str, command)], stdout=subprocess.PIPE, text=True, cwd=TOP)
+    done = subprocess.run([*door, *map(str, command)], stdout=None if shown else subprocess.PIPE, text=True, cwd=TOP)
     if done.returncode != 0:
         fail(f"{command[0]} failed")
     return done.stdout
@@ -98,14 +98,14 @@ class Root:
         return (self.folder / "usr/share/common-licenses" / name).read_bytes()
 
 
-def needed_libraries(root, files):
-    """Names of all shared libraries that the files load, theirs included."""
+def needed_libraries(root, files, own=None):
+    """Names of all shared libraries that the files load, theirs included, and where each lies; own ones (by name) before the root's."""
     found, wanted = {}, list(files)
     while wanted:
         printed = inside("objdump", "-p", *wanted)
         names = set(re.findall(r"^\s+NEEDED\s+(\S+)$", printed, re.M)) - set(found)
         for name in names:
-            found[name] = root.libraries / name
+            found[name] = (own or {}).get(name, root.libraries / name)
             if not found[name].exists():
                 fail(f"{name} is not in {root.libraries}")
         wanted = [found[name] for name in sorted(names)]
@@ -132,9 +132,10 @@ def prepared(root, interpreter, run_path):
 class Tree:
     """Paths below a prefix, each with content and mode; made once, written by each kind of package in its own form."""
 
-    def __init__(self):
+    def __init__(self, root, own):
         self.files = {}
-        self.root = Root()
+        self.root = root
+        self.own = own  # libraries made of the distribution's sources, by name
         self.version = version()
         self.used = {}  # package: files of it that are inside
 
@@ -144,7 +145,7 @@ class Tree:
     def add_program(self):
         stage = prepared(self.root, f"/lib64/{LOADER}", "$ORIGIN")
         built = [stage / "relayout", stage / "librelayout_onednn.so"]
-        libraries = needed_libraries(self.root, built)
+        libraries = needed_libraries(self.root, built, self.own)
         libraries.setdefault(LOADER, self.root.libraries / LOADER)
         for name, path in sorted(libraries.items()):
             self.add(f"lib/relayout/{name}", path.resolve().read_bytes(), 0o755 if name == LOADER else 0o644)
@@ -184,6 +185,8 @@ class Tree:
         fields = self.root.packages[package]
         purl = f"pkg:deb/debian/{package}@{fields['Version']}?arch={fields['Architecture']}&distro=trixie".replace("+", "%2B").replace("~", "%7E")
         properties = [{"name": "file", "value": name} for name in sorted(self.used[package])]
+        if any(name in self.own for name in self.used[package]):
+            properties.append({"name": "compiled from", "value": f"source package {self.root.source_of(package)} {fields['Version']}"})
         out = {"type": "library", "bom-ref": purl, "name": package, "version": fields["Version"], "purl": purl,
                "licenses": [{"license": {"name": name}} for name in self.licenses_of(package)],
                "properties": properties or [{"name": "compiled in", "value": "yes"}]}
@@ -208,9 +211,9 @@ class Tree:
         return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def complete():
-    """The tree as packages carry it."""
-    tree = Tree()
+def complete(root, own):
+    """The tree as packages carry it, with these libraries in place of the root's."""
+    tree = Tree(root, own)
     tree.add_program()
     tree.add_compiled_in()
     tree.add_licenses("licenses")

@@ -165,6 +165,39 @@ class WheelInside(unittest.TestCase):
             shutil.rmtree(again, ignore_errors=True)
 
 
+def without_times(value):
+    """A report without what differs between two runs of one program."""
+    if isinstance(value, dict):
+        return {key: without_times(one) for key, one in value.items() if "second" not in key}
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
+class WheelComputes(Folder):
+    """The wheel's oneDNN is compiled of the same source as the plain program's, but with fewer kernels: those that run are the same."""
+
+    def check(self, installed, model, environment):
+        ran(PLAIN, "convert", model, "-o", "converted.onnx", "-q", cwd=self.folder)
+        verdicts, kernels = [], []
+        for program in (PLAIN, installed):
+            words = ["verify", model, "converted.onnx", "--run-identical", "--json"]
+            verdicts.append(without_times(json.loads(ran(program, *words, cwd=self.folder, env=environment))))
+            rows = json.loads(ran(program, "profile", "converted.onnx", "--repeat", 2, "--json", cwd=self.folder, env=environment))["rows"]
+            kernels.append(sorted((row["node"], row["implementation"]) for row in rows))
+        self.assertEqual(verdicts[0], verdicts[1])
+        self.assertEqual(kernels[0], kernels[1])
+
+    def test_same_kernels_and_same_numbers(self):
+        installed = install(sys.executable, self.folder / "venv") / "relayout"
+        models = Path(os.environ.get("RELAYOUT_MODELS") or Path.home() / ".cache/relayout/models")
+        for path in ["net.onnx", *(models / name / "model.onnx" for name in ("mobilenet_v2", "shufflenet_v2_x0_5", "resnext50_32x4d", "unet3d"))]:
+            if path != "net.onnx" and not path.exists():
+                print(f"{path}: not made, skipped")
+                continue
+            for isa in ("ALL", "AVX2", "SSE41"):
+                with self.subTest(model=str(path), isa=isa):
+                    self.check(installed, path, dict(os.environ, ONEDNN_MAX_CPU_ISA=isa))
+
+
 class WheelTimes(Folder):
     def paired(self, installed, *arguments, rounds):
         """Medians of the installed and the plain program, in turns; and of the differences of each turn."""
