@@ -30,6 +30,7 @@
 #include "passes/rewrite.h"
 #include "passes/transposes.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 
 namespace relayout {
