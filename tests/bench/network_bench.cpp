@@ -1,26 +1,35 @@
-// Whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice, and time on the clock of two
-// threads against one. Ratios are medians over rounds, each within its round, so that what else the machine does falls on both sides.
-//   cmake/dev bench network [REGEX [ROUNDS [BUSY]]]        BUSY: processes that compete for the processors
-//   ONEDNN_MAX_CPU_ISA=AVX2 cmake/dev bench network        the same as on an older processor
+// Whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other runtimes, and
+// time on the clock at two threads. Ratios are medians over rounds, each within its round, so that what else the machine does falls on all.
+//   cmake/dev bench network [--json FILE] [REGEX [ROUNDS [BUSY]]]      BUSY: processes that compete for the processors
+//   RELAYOUT_PYTHON=PYTHON                   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
+//   ONEDNN_MAX_CPU_ISA=AVX2                  relayout and OpenVINO as on an older processor; ONNX Runtime has no such switch
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <filesystem>
-#include <map>
+#include <fstream>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/statistics.h"
+#include "bench/peer.h"
 #include "relayout/datum.h"
+#include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
@@ -41,18 +50,24 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
+/// Seconds of one run.
+struct Time {
+  double processor = 0, clock = 0;
+};
 
 /// One way to run a model, with its times round by round.
 struct Runner {
-  const char* name;
+  std::string name;
   int threads;
-  LayoutChoice layout;
-  std::unique_ptr<Executor> executor = nullptr;
-  std::vector<double> wall = {}, processor = {};
+  std::function<Time(int runs)> measure;
+  std::vector<Time> times = {};
+
+  [[nodiscard]] double of(const Time& time) const { return threads == 1 ? time.processor : time.clock; }
+  [[nodiscard]] double median() const {
+    std::vector<double> values;
+    for (const Time& time : times) values.push_back(of(time));
+    return median_of(values);
+  }
 };
 
 /// Processes that compute while they live.
@@ -82,6 +97,30 @@ class Competitors {
   std::vector<pid_t> children_;
 };
 
+/// Another runtime in a process of its own, for each number of threads.
+struct OtherRuntime {
+  std::string name;
+  int threads;
+  std::unique_ptr<Peer> process;
+};
+
+std::vector<OtherRuntime> other_runtimes() {
+  std::vector<OtherRuntime> out;
+  const char* const python = std::getenv("RELAYOUT_PYTHON");
+  if (python == nullptr) return out;
+  for (const char* const name : {"onnxruntime", "openvino"}) {
+    for (const int threads : {1, 2}) {
+      auto process = std::make_unique<Peer>(
+          std::vector<std::string>{python, source_folder() + "/tests/bench/peer_time.py", name, std::to_string(threads)});
+      const std::string version = process->answer();
+      if (version.empty()) continue;
+      if (threads == 1) std::printf("%s %s\n", name, version.c_str());
+      out.push_back({name, threads, std::move(process)});
+    }
+  }
+  return out;
+}
+
 /// Numbers between −0.5 and 0.5 in every input; free dims are 1.
 Inputs inputs_of(const Graph& graph) {
   Inputs out;
@@ -97,65 +136,164 @@ Inputs inputs_of(const Graph& graph) {
   return out;
 }
 
-void measure(Runner& runner, const Inputs& inputs, int runs) {
-  const double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-  for (int i = 0; i < runs; ++i) (void)runner.executor->run(inputs);
-  runner.wall.push_back((seconds_of(CLOCK_MONOTONIC) - wall) / runs);
-  runner.processor.push_back((seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / runs);
+Runner own_runner(const char* name, int threads, LayoutChoice layout, const Graph& graph, const Inputs& inputs) {
+  ExecuteOptions options;
+  options.threads = threads;
+  options.layout = layout;
+  const auto executor = std::make_shared<Executor>(graph, options);
+  return {name, threads, [executor, &inputs](int runs) {
+            const double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), clock = seconds_of(CLOCK_MONOTONIC);
+            for (int i = 0; i < runs; ++i) (void)executor->run(inputs);
+            return Time{(seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / runs, (seconds_of(CLOCK_MONOTONIC) - clock) / runs};
+          }};
 }
 
-double ratio(const std::vector<double>& a, const std::vector<double>& b) {
+Runner other_runner(const OtherRuntime& other) {
+  return {other.name, other.threads, [process = other.process.get()](int runs) {
+            const std::string answer = process->ask("run " + std::to_string(runs));
+            char* rest = nullptr;
+            const double processor = std::strtod(answer.c_str(), &rest);
+            return Time{processor, std::strtod(rest, nullptr)};
+          }};
+}
+
+/// Medians over rounds of a over b, each within its round.
+Estimate ratio(const Runner& a, const Runner& b) {
   std::vector<double> out;
-  for (std::size_t i = 0; i < a.size(); ++i) out.push_back(a[i] / b[i]);
-  return median(std::move(out));
+  for (std::size_t i = 0; i < a.times.size(); ++i) out.push_back(a.of(a.times[i]) / b.of(b.times[i]));
+  return estimate(std::move(out));
 }
 
-void bench(const fs::path& file, int rounds, int busy) {
-  const auto model = Model::load(file);
-  const Inputs inputs = inputs_of(model->graph());
-  std::array<Runner, 4> runners{{{"automatic", 1, LayoutChoice::automatic},
-                                 {"always", 1, LayoutChoice::always},
-                                 {"never", 1, LayoutChoice::never},
-                                 {"two", 2, LayoutChoice::automatic}}};
-  for (Runner& runner : runners) {
-    ExecuteOptions options;
-    options.threads = runner.threads;
-    options.layout = runner.layout;
-    runner.executor = std::make_unique<Executor>(model->graph(), options);
-    measure(runner, inputs, 2);
-    measure(runner, inputs, 1);
+class Bench {
+ public:
+  Bench(int rounds, int busy) : rounds_(rounds), busy_(busy), others_(other_runtimes()) {
+    std::printf("oneDNN %s, %s; medians of %d rounds, %d busy processes beside\n", onednn_info().version.c_str(), onednn_info().isa.c_str(),
+                rounds, busy);
+    std::printf("%-26s|%-71s|%s\n", "", " processor ms at one thread", " clock ms at two threads");
+    std::printf("%-26s|%8s %8s %8s %6s %8s %8s %6s %13s |%8s %6s %8s %8s %6s\n", "", "auto", "always", "never", "ratio", "ORT", "OpenVINO",
+                "ratio", "95 %", "two", "2 / 1", "ORT", "OpenVINO", "ratio");
   }
-  const int runs = static_cast<int>(std::clamp(kRoundSeconds / runners[0].wall.back(), 1.0, 1000.0));
-  for (Runner& runner : runners) runner.wall.clear(), runner.processor.clear();
-  const Competitors competitors(busy);
-  for (int round = 0; round < rounds; ++round) {
-    for (Runner& runner : runners) measure(runner, inputs, runs);
-  }
-  auto& [automatic, always, never, two] = runners;
-  const double best = std::max(ratio(automatic.processor, always.processor), ratio(automatic.processor, never.processor));
-  std::printf("%-22s %9.2f %9.2f %9.2f %7.2f %9.2f %9.2f %7.2f %7.2f\n", file.parent_path().filename().c_str(),
-              median(automatic.processor) * 1e3, median(always.processor) * 1e3, median(never.processor) * 1e3, best,
-              median(automatic.wall) * 1e3, median(two.wall) * 1e3, ratio(two.wall, automatic.wall),
-              ratio(two.processor, automatic.processor));
-  std::fflush(stdout);
-}
 
-int bench_all(const std::regex& pattern, int rounds, int busy) {
+  void add(const fs::path& file) {
+    const std::string name = file.parent_path().filename().string();
+    const auto model = Model::load(file);
+    const Inputs inputs = inputs_of(model->graph());
+    std::vector<Runner> runners;
+    using enum LayoutChoice;
+    runners.push_back(own_runner("automatic", 1, automatic, model->graph(), inputs));
+    runners.push_back(own_runner("always", 1, always, model->graph(), inputs));
+    runners.push_back(own_runner("never", 1, never, model->graph(), inputs));
+    runners.push_back(own_runner("automatic", 2, automatic, model->graph(), inputs));
+    for (const OtherRuntime& other : others_) {
+      if (other.process->ask("load " + file.string()) == "ok") runners.push_back(other_runner(other));
+    }
+    measure(runners);
+    print(name, runners);
+  }
+
+  void print_means() const {
+    if (means_.empty()) return;
+    for (const auto& [title, ratios] : means_) {
+      double sum = 0;
+      for (const double one : ratios) sum += std::log(one);
+      std::printf("%s: geometric mean %.3f of %zu, largest %.2f\n", title.c_str(), std::exp(sum / static_cast<double>(ratios.size())),
+                  ratios.size(), std::ranges::max(ratios));
+    }
+  }
+  [[nodiscard]] const nlohmann::json& document() const { return document_; }
+
+ private:
+  void measure(std::vector<Runner>& runners) const {
+    for (Runner& runner : runners) (void)runner.measure(2);
+    const int runs = static_cast<int>(std::clamp(kRoundSeconds / runners[0].measure(1).clock, 1.0, 1000.0));
+    const Competitors competitors(busy_);
+    for (int round = 0; round < rounds_; ++round) {
+      for (Runner& runner : runners) runner.times.push_back(runner.measure(runs));
+    }
+  }
+
+  /// Of several runners the one with the largest ratio: against the fastest.
+  static std::optional<Estimate> largest(const Runner& a, const std::vector<const Runner*>& rest) {
+    std::optional<Estimate> out;
+    for (const Runner* const one : rest) {
+      const Estimate found = ratio(a, *one);
+      if (!out || found.median > out->median) out = found;
+    }
+    return out;
+  }
+
+  void print(const std::string& name, const std::vector<Runner>& runners) {
+    const auto find = [&](const char* wanted, int threads) -> const Runner* {
+      const auto found = std::ranges::find_if(runners, [&](const Runner& one) { return one.name == wanted && one.threads == threads; });
+      return found == runners.end() ? nullptr : &*found;
+    };
+    const auto peers = [&](int threads) {
+      std::vector<const Runner*> out;
+      for (const char* const peer : {"onnxruntime", "openvino"}) {
+        if (const Runner* const one = find(peer, threads)) out.push_back(one);
+      }
+      return out;
+    };
+    const auto cell = [](const Runner* runner) { return runner == nullptr ? std::nan("") : runner->median() * 1e3; };
+    const Runner &one = runners[0], &two = runners[3];
+    const auto layout = largest(one, {&runners[1], &runners[2]}), peer_one = largest(one, peers(1)), peer_two = largest(two, peers(2));
+    std::vector<double> clocks;
+    for (std::size_t i = 0; i < one.times.size(); ++i) clocks.push_back(two.times[i].clock / one.times[i].clock);
+    const double both = median_of(clocks);
+    const auto value = [](const std::optional<Estimate>& estimate) { return estimate ? estimate->median : std::nan(""); };
+    const auto bound = [](const std::optional<Estimate>& estimate, bool low) {
+      return !estimate || !estimate->interval ? std::nan("") : low ? estimate->interval->low : estimate->interval->high;
+    };
+    std::printf("%-26s|%8.2f %8.2f %8.2f %6.2f %8.2f %8.2f %6.2f %6.2f-%6.2f |%8.2f %6.2f %8.2f %8.2f %6.2f\n", name.c_str(), cell(&one),
+                cell(&runners[1]), cell(&runners[2]), value(layout), cell(find("onnxruntime", 1)), cell(find("openvino", 1)),
+                value(peer_one), bound(peer_one, true), bound(peer_one, false), cell(&two), both, cell(find("onnxruntime", 2)),
+                cell(find("openvino", 2)), value(peer_two));
+    std::fflush(stdout);
+    note("automatic against the better of always and never", value(layout));
+    note("one thread against the better runtime", value(peer_one));
+    note("two threads against one", both);
+    note("two threads against the better runtime", value(peer_two));
+    nlohmann::json row{{"model", name}, {"two_over_one", both}};
+    for (const Runner& runner : runners) row["seconds"][runner.name + "_" + std::to_string(runner.threads)] = runner.median();
+    const auto add = [&](const char* key, const std::optional<Estimate>& estimate) {
+      if (estimate) row[key] = {{"median", estimate->median}, {"low", bound(estimate, true)}, {"high", bound(estimate, false)}};
+    };
+    add("automatic_over_best_layout", layout);
+    add("one_over_best_runtime", peer_one);
+    add("two_over_best_runtime", peer_two);
+    document_.push_back(std::move(row));
+  }
+
+  void note(const char* title, double value) {
+    if (std::isnan(value)) return;
+    const auto found = std::ranges::find(means_, title, &std::pair<std::string, std::vector<double>>::first);
+    if (found == means_.end()) {
+      means_.push_back({title, {value}});
+    } else {
+      found->second.push_back(value);
+    }
+  }
+
+  int rounds_, busy_;
+  std::vector<OtherRuntime> others_;
+  std::vector<std::pair<std::string, std::vector<double>>> means_;
+  nlohmann::json document_ = nlohmann::json::array();
+};
+
+int bench_all(const std::regex& pattern, int rounds, int busy, const fs::path& json) {
   const char* const given = std::getenv("RELAYOUT_MODELS");
   const char* const home = std::getenv("HOME");
   const fs::path folder = given != nullptr ? fs::path(given) : fs::path(home == nullptr ? "" : home) / ".cache/relayout/models";
-  const auto info = onednn_info();
-  std::printf("oneDNN %s, %s; medians of %d rounds, %d busy processes beside\n", info.version.c_str(), info.isa.c_str(), rounds, busy);
-  std::printf("%-22s %29s %7s %19s %7s %7s\n", "", "processor ms at one thread", "", "wall ms", "", "");
-  std::printf("%-22s %9s %9s %9s %7s %9s %9s %7s %7s\n", "", "automatic", "always", "never", "ratio", "1 thread", "2 threads", "ratio",
-              "cpu");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path file = entry.path() / "model.onnx";
     if (fs::exists(file) && std::regex_search(entry.path().filename().string(), pattern)) files.push_back(file);
   }
   std::ranges::sort(files);
-  for (const fs::path& file : files) bench(file, rounds, busy);
+  Bench bench(rounds, busy);
+  for (const fs::path& file : files) bench.add(file);
+  bench.print_means();
+  if (!json.empty()) std::ofstream(json) << bench.document().dump(1) << '\n';
   return 0;
 }
 
@@ -164,8 +302,11 @@ int bench_all(const std::regex& pattern, int rounds, int busy) {
 
 int main(int argc, char** argv) {
   try {
-    const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
-    return relayout::test::bench_all(std::regex(argc > 1 ? argv[1] : ""), std::max(rounds, 1), argc > 3 ? std::atoi(argv[3]) : 0);
+    const bool has_json = argc > 2 && std::string(argv[1]) == "--json";
+    const std::vector<std::string> words(argv + (has_json ? 3 : 1), argv + argc);
+    const auto number = [&](std::size_t index, int otherwise) { return words.size() > index ? std::stoi(words[index]) : otherwise; };
+    return relayout::test::bench_all(std::regex(words.empty() ? "" : words[0]), std::max(number(1, 11), 1), number(2, 0),
+                                     has_json ? argv[2] : "");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
     return 1;

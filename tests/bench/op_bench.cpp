@@ -1,11 +1,7 @@
 // Operators at the shapes of well-known networks (tests/support/network_cases.cpp): processor time of one run at one thread, in turns with
 // ONNX Runtime where a Python that has it is named.
 //   RELAYOUT_PYTHON=PYTHON cmake/dev bench op [REGEX]
-#include <fcntl.h>
 #include <onnx/onnx_pb.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/peer.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "support/op_cases.h"
@@ -40,52 +37,6 @@ double processor_time() {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
-
-/// A process that answers each line with a line.
-class Peer {
- public:
-  explicit Peer(const std::vector<std::string>& command) {
-    int to[2], from[2];
-    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-    std::vector<char*> arguments;
-    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    if (posix_spawnp(&child_, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) child_ = 0;
-    posix_spawn_file_actions_destroy(&actions);
-    close(to[0]);
-    close(from[1]);
-    requests_ = fdopen(to[1], "w");
-    answers_ = fdopen(from[0], "r");
-  }
-  ~Peer() {
-    if (requests_ != nullptr) std::fclose(requests_);
-    if (answers_ != nullptr) std::fclose(answers_);
-    if (child_ != 0) waitpid(child_, nullptr, 0);
-  }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-
-  /// Empty without an answer.
-  std::string answer() {
-    std::string line;
-    for (int c = 0; answers_ != nullptr && (c = std::fgetc(answers_)) != EOF && c != '\n';) line.push_back(static_cast<char>(c));
-    return line;
-  }
-  std::string ask(const std::string& request) {
-    std::fprintf(requests_, "%s\n", request.c_str());
-    std::fflush(requests_);
-    return answer();
-  }
-
- private:
-  pid_t child_ = 0;
-  std::FILE* requests_ = nullptr;
-  std::FILE* answers_ = nullptr;
-};
 
 struct Row {
   std::string name, op, implementation;
@@ -135,7 +86,7 @@ Row measure(const OpCase& one, Peer* peer, const fs::path& folder) {
   int their_runs = 0;
   if (peer != nullptr) {
     save(one, data, folder);
-    row.refusal = peer->ask("load " + folder.string());
+    row.refusal = peer->ask("load " + (folder / "model.onnx").string());
     if (row.refusal == "ok") {
       row.refusal.clear();
       their_runs = runs_of(std::strtod(peer->ask("run 2").c_str(), nullptr));
@@ -166,7 +117,7 @@ int bench(const std::regex& pattern) {
   const TemporaryFolder folder;
   const char* const python = std::getenv("RELAYOUT_PYTHON");
   std::optional<Peer> peer;
-  if (python != nullptr) peer.emplace(std::vector<std::string>{python, source_folder() + "/tests/bench/onnxruntime_time.py"});
+  if (python != nullptr) peer.emplace(std::vector<std::string>{python, source_folder() + "/tests/bench/peer_time.py", "onnxruntime"});
   const std::string version = peer ? peer->answer() : "";
   if (peer && version.empty()) peer.reset();
   std::printf(peer ? "ONNX Runtime %s, one thread, minima of %d rounds in turns\n"
