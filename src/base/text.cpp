@@ -39,6 +39,8 @@ std::size_t utf8_length(std::string_view text) {
 }  // namespace
 
 std::string escape(std::string_view name) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
+  if (name.size() <= kLongestName && std::ranges::all_of(name, is_plain)) return std::string(name);
   std::string out;
   std::vector<std::size_t> starts;  // of the characters in `out`
   while (!name.empty()) {

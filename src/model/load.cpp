@@ -63,7 +63,7 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   if (message == nullptr || !message->has_graph()) refuse_foreign(*origin.file);
   if (message == nullptr) refuse_malformed(origin);
   if (!message->has_graph()) fail(ErrorKind::invalid, "not an ONNX model: it has no graph");
-  origin.walk.skeleton = {};
+  std::string().swap(origin.walk.skeleton);  // an assignment would keep its memory
   origin.note_elements(*message);
   return message;
 }

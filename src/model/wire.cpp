@@ -163,8 +163,12 @@ void Walker::check_skeleton(int64_t more) const {
 }
 
 void Walker::put_varint(uint64_t value) {
-  for (; value >= 0x80; value >>= 7U) out_.skeleton.push_back(static_cast<char>(value | 0x80U));
-  out_.skeleton.push_back(static_cast<char>(value));
+  constexpr std::size_t kMostBytes = 10;
+  std::array<char, kMostBytes> bytes{};
+  std::size_t count = 0;
+  for (; value >= 0x80; value >>= 7U) bytes[count++] = static_cast<char>(value | 0x80U);
+  bytes[count++] = static_cast<char>(value);
+  out_.skeleton.append(bytes.data(), count);
 }
 
 void Walker::put_marker(int field, std::size_t number) {

@@ -4,6 +4,7 @@
 #include "ops/certain_shapes.h"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -49,6 +50,14 @@ std::optional<PartialContents> contents_of_source(const Value& value, Constants&
   return PartialContents(constant->load());
 }
 
+std::shared_ptr<const PartialContents> boxed(std::optional<PartialContents> contents) {
+  return contents ? std::make_shared<const PartialContents>(std::move(*contents)) : nullptr;
+}
+
+std::optional<PartialContents> unboxed(const std::shared_ptr<const PartialContents>& contents) {
+  return contents != nullptr ? std::optional(*contents) : std::nullopt;
+}
+
 }  // namespace
 
 /// A node's operands as far as they have been looked at; notes what is asked for and has not been.
@@ -65,7 +74,7 @@ class CertainShapes::Operands : public PartialOperands {
   [[nodiscard]] std::optional<PartialContents> contents(std::size_t input) override {
     if (!has(input)) return std::nullopt;
     const auto found = known_.contents_.find(node_.input(input));
-    return found != known_.contents_.end() ? found->second : note<PartialContents>(input, Question::contents);
+    return found != known_.contents_.end() ? unboxed(found->second) : note<PartialContents>(input, Question::contents);
   }
   [[nodiscard]] const std::vector<Open>& missing() const noexcept { return missing_; }
   void start_again() { missing_.clear(); }
@@ -90,7 +99,7 @@ PartialDims CertainShapes::of(const Value& value, Constants& constants) {
 
 std::optional<PartialContents> CertainShapes::contents(const Value& value, Constants& constants) {
   answer({&value, Question::contents}, constants);
-  return contents_.at(&value);
+  return unboxed(contents_.at(&value));
 }
 
 bool CertainShapes::is_answered(const Open& open) const {
@@ -108,7 +117,7 @@ void CertainShapes::answer(Open first, Constants& constants) {
       if (top.question == Question::dims) {
         dims_.emplace(&value, dims_of_source(value, constants));
       } else {
-        contents_.emplace(&value, contents_of_source(value, constants));
+        contents_.emplace(&value, boxed(contents_of_source(value, constants)));
       }
     } else {
       const Node& node = *value.producer();
@@ -131,7 +140,7 @@ void CertainShapes::answer(Open first, Constants& constants) {
       } else if (top.question == Question::dims) {
         dims_.emplace(&value, std::move(dims));
       } else {
-        contents_.emplace(&value, std::move(contents));
+        contents_.emplace(&value, boxed(std::move(contents)));
       }
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -38,7 +39,7 @@ class CertainShapes {
   [[nodiscard]] bool is_answered(const Open& open) const;
 
   std::unordered_map<const Value*, PartialDims> dims_;
-  std::unordered_map<const Value*, std::optional<PartialContents>> contents_;
+  std::unordered_map<const Value*, std::shared_ptr<const PartialContents>> contents_;  ///< null: nothing, as for most
 };
 
 }  // namespace relayout

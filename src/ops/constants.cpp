@@ -121,6 +121,11 @@ DataType source_type(const Value& value) {
   return declared ? declared->type : DataType::undefined;
 }
 
+/// Sources are most of the values of a model. What lies in the file costs no more to tell again than to look up.
+bool is_told_again(const Value& value) {
+  return value.producer() == nullptr && (value.initializer() == nullptr || value.initializer()->data);
+}
+
 }  // namespace
 
 /// Folding what quantizes would undo a quantization that is meant; sources of randomness stay, even those with a seed; costly operators
@@ -154,10 +159,23 @@ std::optional<Tensor> Constants::value(const Value& value) {
   return constant->load();
 }
 
+Constants::Known Constants::known(Answer answer) {
+  if (const auto* const reason = std::get_if<Reason>(&answer)) return *reason;
+  return std::make_shared<const Constant>(std::get<Constant>(std::move(answer)));
+}
+
 std::variant<Constant, Reason> Constants::find(const Value& value) {
-  // Sources are most of the values of a model. What lies in the file costs no more to tell again than to look up.
-  const Initializer* const initializer = value.initializer();
-  if (value.producer() == nullptr && (initializer == nullptr || initializer->data)) return of_source(value);
+  if (is_told_again(value)) return of_source(value);
+  const Known& answer = look_up(value);
+  if (const auto* const reason = std::get_if<Reason>(&answer)) return *reason;
+  return *std::get<0>(answer);
+}
+
+bool Constants::is_constant(const Value& value) {
+  return is_told_again(value) ? !why_no_source(value) : std::holds_alternative<std::shared_ptr<const Constant>>(look_up(value));
+}
+
+const Constants::Known& Constants::look_up(const Value& value) {
   struct Open {
     const Value* value;
     std::size_t next = 0;  // operand to look at
@@ -174,7 +192,7 @@ std::variant<Constant, Reason> Constants::find(const Value& value) {
         answer(*producer);
       }
     } else {
-      known_.emplace(top.value, of_source(*top.value));
+      known_.emplace(top.value, known(of_source(*top.value)));
     }
   }
   return known_.at(&value);
@@ -193,9 +211,10 @@ const Value* Constants::next_unknown(const Node& node, std::size_t& next) const 
   return nullptr;
 }
 
-void Constants::answer_all(const Node& node, const Answer& answer) {
+void Constants::answer_all(const Node& node, Answer answer) {
+  const Known shared = known(std::move(answer));
   for (const Value* output : node.outputs()) {
-    if (output != nullptr) known_.insert_or_assign(output, answer);
+    if (output != nullptr) known_.insert_or_assign(output, shared);
   }
 }
 
@@ -225,7 +244,7 @@ void Constants::answer_by_certain(const Node& node, Reason otherwise) {
   for (const Value* const output : node.outputs()) {
     if (output == nullptr) continue;
     const auto found = certain_.contents(*output, *this);
-    known_.insert_or_assign(output, found && found->is_complete() ? Answer(constant_of(found->values)) : Answer(otherwise));
+    known_.insert_or_assign(output, known(found && found->is_complete() ? Answer(constant_of(found->values)) : Answer(otherwise)));
   }
 }
 
@@ -246,11 +265,15 @@ bool Constants::is_trained(const Value& value) {
   return !trained_->empty() && value.graph().outer() == nullptr && trained_->contains(value.name());
 }
 
-Constants::Answer Constants::of_source(const Value& value) {
-  const Initializer* const initializer = value.initializer();
-  if (initializer == nullptr) return Reason::not_constant;
+std::optional<Reason> Constants::why_no_source(const Value& value) {
+  if (value.initializer() == nullptr) return Reason::not_constant;
   if (value.is_overridable()) return Reason::overridable;
-  if (is_trained(value)) return Reason::training_info;
+  return is_trained(value) ? std::optional(Reason::training_info) : std::nullopt;
+}
+
+Constants::Answer Constants::of_source(const Value& value) {
+  if (const auto reason = why_no_source(value)) return *reason;
+  const Initializer* const initializer = value.initializer();
   const Model& model = value.graph().model();
   if (initializer->sparse != nullptr) {
     const Dims dims(initializer->sparse->dims().begin(), initializer->sparse->dims().end());
@@ -268,7 +291,7 @@ Constants::Answer Constants::of_source(const Value& value) {
 Constants::Answer Constants::seen_through(const Node& node) {
   if (node.is("Constant")) return constant_node(node);
   if (node.input(0) == nullptr) return Reason::not_constant;
-  Constant operand = std::get<Constant>(known_.at(node.input(0)));
+  Constant operand = constant(*node.input(0));
   operand.initializer = nullptr;
   if (node.is("Identity")) return operand;
   if (operand.strings || has_attribute_reference(node)) return Reason::not_constant;
@@ -324,8 +347,8 @@ std::optional<Tensor> Constants::operand(const Value& value, Reads reads) {
     const DataType type = type_of(value);
     return type == DataType::undefined ? std::nullopt : std::optional(without_elements(type, {0}));
   }
-  const Constant& constant = std::get<Constant>(known_.at(&value));
-  return reads == Reads::elements ? constant.load() : without_elements(constant.type, constant.dims);
+  const Constant& known = constant(value);
+  return reads == Reads::elements ? known.load() : without_elements(known.type, known.dims);
 }
 
 void Constants::evaluate(const Node& node) {
@@ -343,8 +366,8 @@ void Constants::evaluate(const Node& node) {
     if (input == nullptr) continue;
     const Reads reads = op.traits.reads(i);
     if (reads == Reads::elements) {
-      const Constant& constant = std::get<Constant>(known_.at(input));
-      if (exceeds_budget(constant.type, constant.dims)) return answer_all(node, Reason::too_large);
+      const Constant& known = constant(*input);
+      if (exceeds_budget(known.type, known.dims)) return answer_all(node, Reason::too_large);
     }
     auto tensor = operand(*input, reads);
     if (!tensor) return;
@@ -361,7 +384,7 @@ void Constants::evaluate(const Node& node) {
   }
   const std::vector<Datum> results = compute(op, call, pointers, *inferred, [&](std::size_t i) { return node.output(i) != nullptr; });
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    if (node.output(i) != nullptr) known_.insert_or_assign(node.output(i), constant_of(results[i].tensor));
+    if (node.output(i) != nullptr) known_.insert_or_assign(node.output(i), known(constant_of(results[i].tensor)));
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -46,7 +47,7 @@ class Constants {
 
   /// The constant, or why not: not_constant, overridable, training_info, quantized, too_large.
   [[nodiscard]] std::variant<Constant, Reason> find(const Value& value);
-  [[nodiscard]] bool is_constant(const Value& value) { return std::holds_alternative<Constant>(find(value)); }
+  [[nodiscard]] bool is_constant(const Value& value);
   /// Contents of a small constant (parameters, shapes), or nothing.
   [[nodiscard]] std::optional<Tensor> value(const Value& value);
   /// Element type of a value (of a sequence: of its elements), as far as it follows from constants, Casts and declared inputs of the
@@ -61,12 +62,21 @@ class Constants {
 
  private:
   using Answer = std::variant<Constant, Reason>;
+  /// Most values are no constants, so that what is remembered of them is small.
+  using Known = std::variant<std::shared_ptr<const Constant>, Reason>;
+  [[nodiscard]] static Known known(Answer answer);
+  /// What is remembered of a value that is no source, found now where it is not known yet.
+  [[nodiscard]] const Known& look_up(const Value& value);
+  /// Of an operand that is known to be constant.
+  [[nodiscard]] const Constant& constant(const Value& value) const { return *std::get<0>(known_.at(&value)); }
   [[nodiscard]] Answer of_source(const Value& value);
+  /// Why no initializer stands for the value whatever a caller does, or nothing.
+  [[nodiscard]] std::optional<Reason> why_no_source(const Value& value);
   [[nodiscard]] bool is_trained(const Value& value);
   /// The operand from number `next` on whose answer `node` waits for; nullptr when it can be answered.
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
-  void answer_all(const Node& node, const Answer& answer);
+  void answer_all(const Node& node, Answer answer);
   /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
   void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
@@ -76,7 +86,7 @@ class Constants {
   void evaluate(const Node& node);
 
   Options options_;
-  std::unordered_map<const Value*, Answer> known_;
+  std::unordered_map<const Value*, Known> known_;
   std::unordered_map<const Value*, DataType> types_;
   CertainShapes certain_;
   std::optional<std::unordered_set<std::string>> trained_;  ///< initializers that training_info writes to

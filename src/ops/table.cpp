@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -279,6 +280,27 @@ constexpr bool is_sorted_and_unique() {
 }
 static_assert(is_sorted_and_unique(), "the op table is sorted by name, each once");
 
+/// Places of the op table by the hash of the name: open addressing, at most a quarter full, so that most names are found at once.
+constexpr std::size_t kPlaces = 1024;
+static_assert(4 * kTable.size() <= kPlaces);
+
+/// FNV-1a.
+constexpr std::size_t place_of(std::string_view name) {
+  uint32_t hash = 2166136261U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return (hash ^ hash >> 16U) % kPlaces;
+}
+
+constexpr auto kPlaceTable = [] {
+  std::array<uint16_t, kPlaces> out{};  // 0: free; else the number of the entry, from 1 on
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    std::size_t place = place_of(kTable[i].name);
+    while (out[place] != 0) place = (place + 1) % kPlaces;
+    out[place] = static_cast<uint16_t>(i + 1);
+  }
+  return out;
+}();
+
 /// Whether the model itself says what a node of another domain is.
 bool is_function(const Node& node) {
   return std::ranges::any_of(node.graph().model().functions(), [&](const auto& graph) {
@@ -290,8 +312,11 @@ bool is_function(const Node& node) {
 }  // namespace
 
 const Op* find_op(std::string_view name) {
-  const auto found = std::ranges::lower_bound(kTable, name, {}, &Op::name);
-  return found != kTable.end() && found->name == name ? &*found : nullptr;
+  for (std::size_t place = place_of(name); kPlaceTable[place] != 0; place = (place + 1) % kPlaces) {
+    const Op& op = kTable[kPlaceTable[place] - 1U];
+    if (op.name == name) return &op;
+  }
+  return nullptr;
 }
 
 const Op* find_op(const Node& node) {

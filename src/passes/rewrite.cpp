@@ -68,7 +68,7 @@ class Driver {
     if (node.erased() || is_settled || !context_.may_rewrite()) return;
     check_interrupt();
     candidates_[number].is_seen = true;
-    const std::string place = std::string(context_.pass) + " at node " + node.label();  // a rewrite may take the node's outputs
+    std::string label;
     try {
       AnyMatch found = match_(node);
       // What is no candidate is not left out either.
@@ -77,9 +77,11 @@ class Driver {
       if (auto* const skip = std::get_if<Skip>(&found)) {
         refuse(number, *skip);
       } else if (auto* const rewritable = std::get_if<Rewritable>(&found)) {
+        label = node.label();  // a rewrite may take the node's outputs
         rewrite(*rewritable);
       }
     } catch (const Error& error) {
+      const std::string place = std::string(context_.pass) + " at node " + (label.empty() ? node.label() : label);
       fail(error.kind(), place + ": " + error.what(), error.hint());
     }
   }
