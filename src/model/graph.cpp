@@ -139,8 +139,7 @@ const std::vector<Value*>& Graph::inputs() const {
 
 Value* Graph::find(std::string_view name) const noexcept {
   for (const Graph* graph = this; graph != nullptr; graph = graph->outer_) {
-    const auto found = graph->index_->by_name.find(name);
-    if (found != graph->index_->by_name.end()) return found->second;
+    if (Value* const found = graph->index_->by_name.find(name)) return found;
   }
   return nullptr;
 }
@@ -154,7 +153,7 @@ bool Graph::is_modified(const onnx::ValueInfoProto& entry) const noexcept {
 }
 
 bool Graph::is_stale(const onnx::ValueInfoProto& info) const noexcept {
-  return index_->gone.contains(info.name()) && !index_->by_name.contains(info.name());
+  return index_->gone.contains(info.name()) && index_->by_name.find(info.name()) == nullptr;
 }
 
 // Graph: parts of the mutators
@@ -176,7 +175,7 @@ void Graph::release_name(Value& value) {
 
 void Graph::bind_name(Value& value, std::string name) {
   value.name_ = std::move(name);
-  if (!index_->by_name.emplace(value.name_, &value).second) defect("two values are called " + quote(value.name_));
+  if (index_->by_name.insert(value) != nullptr) defect("two values are called " + quote(value.name_));
   value.is_in_value_info_ = index_->gone.contains(value.name_);
   if (value.info_ == nullptr) {
     const auto orphan = index_->orphaned_infos.find(value.name_);

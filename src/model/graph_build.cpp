@@ -153,9 +153,10 @@ std::pair<Value*, bool> Graph::Builder::find_or_make(const std::string& name) {
   Value& value = index_.values.emplace_back();
   value.graph_ = &graph_;
   value.name_ = name;
-  const auto [found, is_new] = index_.by_name.try_emplace(value.name_, &value);
-  if (!is_new) index_.values.pop_back();
-  return {found->second, is_new};
+  Value* const known = index_.by_name.insert(value);
+  if (known == nullptr) return {&value, true};
+  index_.values.pop_back();
+  return {known, false};
 }
 
 Value& Graph::Builder::define(const std::string& name, std::string_view what, const Node* node) {
@@ -283,20 +284,19 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
 
 void Graph::Builder::add_infos(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& infos) {
   for (const onnx::ValueInfoProto& info : infos) {
-    const auto known = index_.by_name.find(info.name());
-    if (known == index_.by_name.end()) continue;
-    known->second->is_in_value_info_ = true;
-    if (known->second->info_ == nullptr) known->second->info_ = &info;
+    Value* const known = index_.by_name.find(info.name());
+    if (known == nullptr) continue;
+    known->is_in_value_info_ = true;
+    if (known->info_ == nullptr) known->info_ = &info;
   }
 }
 
 Node& Graph::Builder::insert(std::list<Node>::iterator position, onnx::NodeProto& message) {
   Node& node = add_node(position, message);
   for (const std::string& name : message.output()) {
-    const auto known = index_.by_name.find(name);
-    const bool left_open = known != index_.by_name.end() && known->second->producer_ == nullptr && known->second->initializer_ == nullptr &&
-                           !known->second->is_input_;
-    Value* const value = name.empty() ? nullptr : left_open ? known->second : &graph_.new_value(name);
+    Value* const known = index_.by_name.find(name);
+    const bool left_open = known != nullptr && known->producer_ == nullptr && known->initializer_ == nullptr && !known->is_input_;
+    Value* const value = name.empty() ? nullptr : left_open ? known : &graph_.new_value(name);
     if (value != nullptr) {
       value->producer_ = &node;
       value->output_index_ = static_cast<int>(node.outputs_.size());
@@ -421,13 +421,13 @@ void Graph::Builder::check_scope(const Graph& nested, const Value& value) const 
   while (graph->outer_ != nullptr) {
     const Node* const holder = graph->owner_;
     graph = graph->outer_;
-    const auto found = graph->index_->by_name.find(value.name_);
-    if (found == graph->index_->by_name.end()) continue;
-    const Node* const producer = found->second->producer_;
+    const Value* const found = graph->index_->by_name.find(value.name_);
+    if (found == nullptr) continue;
+    const Node* const producer = found->producer_;
     if (producer != nullptr && producer->order_ >= holder->order_) continue;  // not visible there: made later, or by the holder itself
     fail(ErrorKind::invalid,
          "graph in node " + nested.owner_->label() + ": " + quote(value.name_) + ", " + source_of(value) +
-             ", hides a value of the same name outside, " + source_of(*found->second) + "; ONNX wants names that differ",
+             ", hides a value of the same name outside, " + source_of(*found) + "; ONNX wants names that differ",
          "in Python: onnx_ir.passes.common.NameFixPass()(onnx_ir.load(FILE)) gives every value a name of its own");
   }
 }

@@ -6,13 +6,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <memory_resource>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "model/name_table.h"
 #include "relayout/graph.h"
 
 namespace relayout {
@@ -20,8 +19,7 @@ namespace relayout {
 /// Storage and lookup of a Graph. Values and erased nodes are never freed before the graph, so that pointers to them stay valid.
 struct Graph::Index {
   std::deque<Value> values;
-  std::pmr::monotonic_buffer_resource memory;                          ///< of by_name
-  std::pmr::unordered_map<std::string_view, Value*> by_name{&memory};  ///< keys are Value::name()
+  NameTable<Value> by_name;
   std::list<Node> erased_nodes;
   std::list<Initializer> erased_initializers;
   /// value_info and output entries of names that passes took away, for the case that the name comes back.

@@ -114,8 +114,7 @@ void Graph::validate() const {
 }
 
 void Graph::validate_value(const Value& value) const {
-  const auto found = index_->by_name.find(value.name_);
-  if (found == index_->by_name.end() || found->second != &value) {
+  if (index_->by_name.find(value.name_) != &value) {
     expect(value.uses_.empty() && !value.is_output(), quote(value.name_) + " is gone but still read");
     return;
   }

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/hash_set.h"
 #include "base/positions.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
@@ -25,7 +25,7 @@ std::string_view canonical_domain(std::string_view domain) {
 }
 
 /// Names by their hash: one that collides is taken for taken, which costs a number at the end of a new name.
-using Names = std::pmr::unordered_set<std::size_t>;
+using Names = HashSet;
 
 std::size_t hash(std::string_view name) {
   return std::hash<std::string_view>()(name);
@@ -130,11 +130,11 @@ int64_t Model::file_size() const noexcept {
 std::string Model::unique_name(std::string_view base) {
   if (impl_->names.empty()) collect(*impl_->message, impl_->names);
   std::string name(base);
-  if (impl_->names.insert(hash(name)).second) return name;
+  if (impl_->names.insert(hash(name))) return name;
   int64_t& number = impl_->next_number.try_emplace(name, 2).first->second;
   do {
     name = std::string(base) + "_" + std::to_string(number++);
-  } while (!impl_->names.insert(hash(name)).second);
+  } while (!impl_->names.insert(hash(name)));
   return name;
 }
 

@@ -3,14 +3,12 @@
 #include <google/protobuf/arena.h>
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
 #include <memory>
-#include <memory_resource>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "base/hash_set.h"
 #include "model/origin.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -24,8 +22,7 @@ struct Model::Impl {
   ModelOrigin origin;
   std::unique_ptr<Graph> graph;
   std::vector<std::unique_ptr<Graph>> functions;
-  std::pmr::monotonic_buffer_resource memory;            ///< of names
-  std::pmr::unordered_set<std::size_t> names{&memory};   ///< hashes of those taken; filled at the first unique_name()
+  HashSet names;                                         ///< of those taken; filled at the first unique_name()
   std::unordered_map<std::string, int64_t> next_number;  ///< by base: all lower ones are taken
 
   Impl() : arena(arena_options()) {}

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace relayout {
+
+/// Things by their names, which they keep while they are here: `name()`. Open addressing with the hash beside the pointer, so that a lookup
+/// touches one place of the table and what has the name; a node-based map touches four places, and large models are made of lookups.
+template <class Named>
+class NameTable {
+ public:
+  void reserve(std::size_t names) {
+    const std::size_t capacity = std::bit_ceil(std::max<std::size_t>(names * 4 / 3 + 1, kFewest));
+    if (capacity > slots_.size()) rehash(capacity);
+  }
+
+  /// nullptr when nothing has the name.
+  [[nodiscard]] Named* find(std::string_view name) const noexcept { return slots_.empty() ? nullptr : slots_[place_of(name)].named; }
+
+  /// nullptr: `named` is here now; else what has its name already.
+  Named* insert(Named& named) {
+    if ((count_ + 1) * 4 > slots_.size() * 3) rehash(std::max(slots_.size() * 2, kFewest));
+    Slot& slot = slots_[place_of(named.name())];
+    if (slot.named != nullptr) return slot.named;
+    slot = {hash_of(named.name()), &named};
+    ++count_;
+    return nullptr;
+  }
+
+  void erase(std::string_view name) noexcept {
+    if (slots_.empty()) return;
+    std::size_t gap = place_of(name);
+    if (slots_[gap].named == nullptr) return;
+    --count_;
+    // What follows without a gap moves up, unless it would come to stand before its home.
+    for (std::size_t at = next(gap); slots_[at].named != nullptr; at = next(at)) {
+      const std::size_t from_home = (at - slots_[at].hash) & mask(), from_gap = (at - gap) & mask();
+      if (from_home >= from_gap) slots_[std::exchange(gap, at)] = slots_[at];
+    }
+    slots_[gap] = {};
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 16;
+  struct Slot {
+    std::size_t hash = 0;
+    Named* named = nullptr;  ///< null: free
+  };
+
+  static std::size_t hash_of(std::string_view name) noexcept { return std::hash<std::string_view>()(name); }
+  [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
+  [[nodiscard]] std::size_t next(std::size_t place) const noexcept { return (place + 1) & mask(); }
+
+  /// Where the name stands, or the free place where it would.
+  [[nodiscard]] std::size_t place_of(std::string_view name) const noexcept {
+    const std::size_t hash = hash_of(name);
+    std::size_t place = hash & mask();
+    while (slots_[place].named != nullptr && (slots_[place].hash != hash || slots_[place].named->name() != name)) place = next(place);
+    return place;
+  }
+
+  void rehash(std::size_t capacity) {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(capacity));
+    for (const Slot& slot : old) {
+      if (slot.named == nullptr) continue;
+      std::size_t place = slot.hash & mask();
+      while (slots_[place].named != nullptr) place = next(place);
+      slots_[place] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;  ///< a power of two of them, or none; at most three quarters are taken
+  std::size_t count_ = 0;
+};
+
+}  // namespace relayout
