@@ -31,6 +31,7 @@
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"
