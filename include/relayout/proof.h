@@ -30,6 +30,7 @@ struct Unexplained {
   double largest = 0;                    ///< the largest difference relative to the right value
   bool in_first = false;                 ///< `name` is one of the first model's
   std::string type_a = {}, type_b = {};  ///< "f32", "f16": of a constant that is of another type, else empty
+  double beyond_half = 0;                ///< as `largest`, without differences below 2⁻²³, to which float16 rounds the smallest numbers
 };
 [[nodiscard]] std::string_view to_string(Unexplained::Kind kind) noexcept;
 

@@ -191,13 +191,15 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
   const auto kind = kind_of_operand(claim.reader, *claim.b.value);
   const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
   if (found) {
-    look.issues.push_back({{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it",
-                            found->values, found->largest, false},
-                           order_of(sides, claim),
-                           claim.reader,
-                           nullptr,
-                           claim.a,
-                           claim.b});
+    Issue issue{{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it", found->values,
+                 found->largest, false},
+                order_of(sides, claim),
+                claim.reader,
+                nullptr,
+                claim.a,
+                claim.b};
+    issue.what.beyond_half = found->beyond_half;
+    look.issues.push_back(std::move(issue));
   } else {
     Issue issue{
         {kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
@@ -211,6 +213,15 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
       const std::string& was = claim.a.value->name();
       issue.what.text = std::string(what) + quote(name) + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
       name_types(*a, *b, issue.what);
+      // Of commutative operators whose operands all changed their type, another constant may stand here: names tell.
+      const bool is_same_one = kind == Unexplained::Kind::tensor && name.starts_with(was);
+      const auto beyond = is_same_one ? difference_beyond_rounding(*a, *b) : std::nullopt;
+      if (beyond && beyond->values > 0) {
+        issue.what.text += " and differs " + beyond->text();
+        issue.what.values = beyond->values;
+        issue.what.largest = beyond->largest;
+        issue.what.beyond_half = beyond->beyond_half;
+      }
     }
     look.issues.push_back(std::move(issue));
   }

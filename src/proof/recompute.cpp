@@ -425,7 +425,11 @@ void Difference::note(double expected, double found) {
   ++values;
   const double relative = expected == found ? 0 : expected == 0 ? 1 : std::abs(found - expected) / std::abs(expected);
   if (!(relative <= largest)) largest = relative;
-  if (const double distance = std::abs(found - expected); !(distance <= absolute)) absolute = distance;
+  const double distance = std::abs(found - expected);
+  if (!(distance <= absolute)) absolute = distance;
+  // Two steps of float16's smallest numbers: converters raise what is below 1e-7 to it.
+  constexpr double kHalfSteps = 0x1p-23;
+  if (!(distance <= kHalfSteps) && !(relative <= beyond_half)) beyond_half = relative;
 }
 
 std::string Difference::text() const {

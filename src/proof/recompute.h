@@ -18,6 +18,7 @@ struct Around {
 struct Difference {
   int64_t values = 0;
   double largest = 0, absolute = 0;
+  double beyond_half = 0;  ///< the largest relative one of those larger than float16's smallest numbers, which may round to zero
   void note(double expected, double found);
   /// "(3 values, up to 5.0e-02 relative)"
   [[nodiscard]] std::string text() const;

@@ -3,6 +3,7 @@
 #include "proof/tensors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -133,6 +134,32 @@ std::optional<Difference> difference(const Constant& a, const Constant& b) {
   if (a.type == DataType::string) return compare_strings(contiguous(a.strings), contiguous(b.strings));
   if (a.data.is_plain() && b.data.is_plain()) return compare_bytes(a.type, a.data.source(), b.data.source());
   return compare_rows(a.data, b.data);
+}
+
+std::optional<Difference> difference_beyond_rounding(const Constant& a, const Constant& b) {
+  const auto is_narrow = [](DataType type) { return is_real(type) && memory_size(type) == 2; };
+  if (!is_real(a.type) || is_narrow(a.type) || !is_narrow(b.type) || a.dims != b.dims) return std::nullopt;
+  // Converters raise numbers below 1e-7 to it in float16: two steps of its smallest numbers.
+  const double smallest = 2 * ulp(0, b.type);
+  const double limit = b.type == DataType::float16 ? 65504 : std::numeric_limits<float>::max();
+  Difference out;
+  if (b.data.byte_size() == 0) return out;
+  const int64_t rows = a.dims.empty() ? 1 : a.dims[0], step = rows_per_piece(a.data);
+  const int64_t row_a = a.data.byte_size() / rows, row_b = b.data.byte_size() / rows;
+  const Buffer piece_a = make_buffer(row_a * step), piece_b = make_buffer(row_b * step);
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    check_interrupt();
+    const int64_t count = std::min(step, rows - begin);
+    a.data.read_rows(begin, count, {piece_a.get(), as_size(row_a * count)});
+    b.data.read_rows(begin, count, {piece_b.get(), as_size(row_b * count)});
+    for (std::size_t i = 0; i * 2 < as_size(row_b * count); ++i) {
+      const double wide = value_at(a.type, piece_a.get() + i * memory_size(a.type)), narrow = value_at(b.type, piece_b.get() + i * 2);
+      if (std::abs(wide) > limit || std::isnan(wide)) continue;
+      const bool is_rounded = std::isfinite(narrow) && std::abs(narrow - wide) <= std::max(smallest, ulp(narrow, b.type));
+      if (!is_rounded) out.note(wide, narrow);
+    }
+  }
+  return out;
 }
 
 std::string forms_text(const Constant& a, const Constant& b) {

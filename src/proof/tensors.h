@@ -17,6 +17,11 @@ namespace relayout::proof {
 /// Nothing when types or dims differ.
 [[nodiscard]] std::optional<Difference> difference(const Constant& a, const Constant& b);
 
+/// How far elements of b, in 16 bits, are from those of a, in more bits, beyond one ULP of theirs: elements that round or flush to zero or
+/// to a smallest number do not count, nor do those beyond the range of b's type, which every converter replaces in its own way. Nothing
+/// for other types, and when dims differ.
+[[nodiscard]] std::optional<Difference> difference_beyond_rounding(const Constant& a, const Constant& b);
+
 /// "is f16[4, 3], was f32[4, 3]"
 [[nodiscard]] std::string forms_text(const Constant& a, const Constant& b);
 /// Notes the types where they are not the same.

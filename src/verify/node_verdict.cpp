@@ -71,6 +71,15 @@ std::string unreached(const UnexplainedCheck& check, const ProofResult& proof) {
          ", and no sample reaches that (--samples N makes more, --input gives your own)";
 }
 
+/// A constant further off than rounding to the narrow numbers of b takes it, and whose nodes stay within their floors: there every node
+/// differs by rounding, which says nothing of whether the constant was felt. Weights and biases may hold folded factors, which a proof
+/// does not see through where types change.
+bool exceeds_rounding(const UnexplainedCheck& check, const ProofResult& proof, DataType grain) {
+  const Unexplained& entry = proof.unexplained[check.entry];
+  return check.outcome == Outcome::same && !check.acquitted && entry.kind == Unexplained::Kind::tensor && entry.values > 0 &&
+         entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
+}
+
 /// An operator (an added, a removed or another one) whose nodes make the same bits over all samples.
 bool is_unreached(const UnexplainedCheck& check, const ProofResult& proof) {
   const Unexplained& entry = proof.unexplained[check.entry];
@@ -181,6 +190,18 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
       result.outcome = Outcome::inconclusive;
       result.reason = unreached(check, proof);
     }
+  }
+}
+
+void judge_rounded(const Pair& pair, VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof || pair.grain == DataType::undefined) return;
+  const ProofResult& proof = *result.proof;
+  for (const UnexplainedCheck& check : result.checks) {
+    if (!exceeds_rounding(check, proof, pair.grain)) continue;
+    result.outcome = Outcome::inconclusive;
+    result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
+                    ": more than rounding to " + std::string(name_of(pair.grain)) + ", less than the rounding of the node's result";
+    return;
   }
 }
 

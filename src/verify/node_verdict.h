@@ -25,6 +25,9 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
 /// Judges constants that differ by more than rounding and that no sample feels with values beside those of the samples, where no operand
 /// is always zero or small. The verdict is "inconclusive" where neither those values nor the samples feel them.
 void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result);
+/// Where b computes in narrow numbers, constants that differ by more than rounding to them must show at their nodes: the verdict is
+/// "inconclusive" where they do not, as there the rounding of results hides them.
+void judge_rounded(const Pair& pair, VerifyResult& result);
 /// Judges operators that differ, and whose nodes make the same bits over all samples, with values that the samples do not have: where those
 /// show the difference, the verdict is "inconclusive", as inputs that reach them may exist or not.
 void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result);

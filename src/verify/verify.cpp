@@ -394,6 +394,7 @@ void execute(Pair& pair, VerifyResult& result) {
     const bool vouched = judge_unexplained(pair, reference, result);
     if (!pair.options->outputs_only) {
       judge_hidden(pair, reference, result);
+      judge_rounded(pair, result);
       judge_unreached(pair, reference, result);
     }
     doubt_ill_conditioned(vouched || pair.proved, result);

@@ -276,6 +276,28 @@ TEST(Verify, V92WhatNoSampleReachesIsInconclusive) {
   EXPECT_FALSE(result.checks[0].felt);
 }
 
+TEST(Verify, AConstantFurtherOffThanRoundingToF16IsNotItsRounding) {
+  // Positions of a thousandth of the features: 5 % of them are less than the features' own rounding.
+  const auto make = [](bool narrow, double scale) {
+    Network n(9);
+    n.input("x", {"N", "6"}).output("y", {"N", "16"}).normal("w", {6, 16}, 1).normal("positions", {16}, 2e-3);
+    n.edit("positions", [&](auto& v) { std::ranges::for_each(v, [&](float& e) { e = static_cast<float>(e * scale); }); });
+    if (!narrow) {
+      n.node("MatMul", {"x", "w"}, {"g"}), n.node("Add", {"g", "positions"}, {"y"});
+      return n;
+    }
+    for (const std::string name : {"x", "w", "positions"}) n.node("Cast", {name}, {name + ".f16"}, {"to=10"});
+    n.node("MatMul", {"x.f16", "w.f16"}, {"g"}), n.node("Add", {"g", "positions.f16"}, {"f"}), n.node("Cast", {"f"}, {"y"}, {"to=1"});
+    return n;
+  };
+  VerifyOptions options;
+  options.precision = DataType::float16;
+  const VerifyResult right = verified(make(false, 1), make(true, 1), options), wrong = verified(make(false, 1), make(true, 1.05), options);
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_EQ(wrong.outcome, Outcome::inconclusive) << summary(wrong);
+  EXPECT_THAT(wrong.reason, AllOf(HasSubstr("'positions'"), HasSubstr("more than rounding to f16")));
+}
+
 TEST(Verify, AnAttributeWhoseNumberNoSampleReachesIsInconclusive) {
   // Features far above zero: the slope below zero is never felt, that above it always.
   const auto make = [](const std::string& op_type, const std::string& attribute) {
