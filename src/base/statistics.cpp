@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "relayout/estimate.h"
 
 namespace relayout {

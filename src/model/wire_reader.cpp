@@ -2,7 +2,6 @@
 #include "model/wire_reader.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <span>
 #include <string>

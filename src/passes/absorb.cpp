@@ -15,6 +15,7 @@
 
 #include "base/positions.h"
 #include "model/tensor_data.h"
+#include "ops/axis.h"
 #include "passes/affine.h"
 #include "passes/fold.h"
 #include "passes/linear_operator.h"

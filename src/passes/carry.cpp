@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "base/positions.h"
 #include "model/attributes.h"
+#include "ops/axis.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "passes/affine.h"

@@ -35,6 +35,7 @@
 #include "passes/transposes.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 

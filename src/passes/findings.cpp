@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/positions.h"
-
 namespace relayout {
 namespace {
 

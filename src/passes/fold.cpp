@@ -15,6 +15,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/axis.h"
 #include "ops/constants.h"
 #include "passes/absorb.h"
 #include "passes/affine.h"

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
+#include "ops/axis.h"
 #include "ops/constants.h"
 #include "passes/affine.h"
 #include "passes/match.h"

@@ -10,7 +10,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <list>

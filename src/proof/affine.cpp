@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/axis.h"
 #include "ops/constants.h"
 #include "proof/numbers.h"
 #include "proof/side.h"

@@ -9,6 +9,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/axis.h"
 #include "proof/affine.h"
 #include "proof/claim.h"
 #include "proof/examine.h"

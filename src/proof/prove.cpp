@@ -1,7 +1,6 @@
 // The entry of the proof for users of the library: runs it and hashes the files that it is about.
 
 #include <algorithm>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>

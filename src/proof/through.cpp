@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/axis.h"
 #include "proof/affine.h"
 #include "proof/shapes.h"
 #include "proof/side.h"

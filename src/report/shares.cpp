@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/positions.h"
 #include "report/fit.h"
 #include "report/markup.h"
 #include "report/table.h"

@@ -11,7 +11,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/positions.h"
 #include "report/fit.h"
 
 namespace relayout {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/positions.h"
 #include "relayout/error.h"
 #include "relayout/verify.h"
 

@@ -39,7 +39,7 @@ DatumInfo sequence_of(DataType type, std::vector<DatumInfo> elements) {
 std::optional<std::vector<int64_t>> part_sizes(const OpCall& call, InputInfos inputs, int64_t dim) {
   const DatumInfo* info = optional_tensor_info(call, inputs, 1, kIndexTypes);
   if (info == nullptr) return std::vector<int64_t>(as_size(dim), 1);
-  const auto values = known_integers(call, *info);
+  auto values = known_integers(call, *info);
   if (!values) return std::nullopt;
   if (!info->dims.empty()) {
     int64_t total = 0;

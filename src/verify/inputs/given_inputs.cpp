@@ -2,7 +2,6 @@
 #include "verify/inputs/given_inputs.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
