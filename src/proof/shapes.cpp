@@ -15,7 +15,6 @@
 #include "ops/partial_dims.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {

@@ -12,7 +12,6 @@
 
 #include "report/fit.h"
 #include "report/markup.h"
-#include "report/table.h"
 
 namespace relayout {
 namespace {

@@ -260,7 +260,7 @@ Tensor parse_npy(std::span<const std::byte> bytes) {
   // An element of no bytes could claim any number of texts.
   if (element.size == 0 && count > 0) fail(ErrorKind::invalid, "elements of no size");
   const bool is_unicode = header.descr.size() > 1 && header.descr[1] == 'U';
-  const Tensor tensor = read_elements(data, element, is_unicode, header.dims);
+  Tensor tensor = read_elements(data, element, is_unicode, header.dims);
   if (!header.fortran_order) return tensor;
   Dims reversed(header.dims.size());
   for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);

@@ -13,7 +13,7 @@
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
-#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
