@@ -2,6 +2,7 @@
 #include "model/wire_reader.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <string>
