@@ -190,8 +190,6 @@ std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words) {
 }
 
 void check_ignored(const std::vector<std::string>& words) {
-  constexpr std::array kSubjects = {ChangeSubject::node,  ChangeSubject::initializer, ChangeSubject::input,   ChangeSubject::output,
-                                    ChangeSubject::opset, ChangeSubject::function,    ChangeSubject::metadata};
   const auto name = [](auto known) { return to_string(known); };
   for (const std::string& word : words) {
     if (std::ranges::find(kKinds, word, name) != kKinds.end() || std::ranges::find(kSubjects, word, name) != kSubjects.end()) continue;
