@@ -13,6 +13,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/candidate.h"
 #include "verify/compare.h"
