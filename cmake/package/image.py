@@ -1,8 +1,8 @@
-"""The container recipe with the .deb that it installs, as a folder to build in."""
+"""The container recipe with the tarball that it unpacks, as a folder to build in."""
 
 import shutil
 
-import deb
+import tarball
 from tree import HERE
 
 
@@ -10,7 +10,7 @@ def make(tree, out):
     folder = out / "image"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "image", folder)
-    made = out / f"relayout_{tree.version}_amd64.deb"
+    made = out / tarball.name_of(tree)
     if not made.exists():
-        deb.make(tree, out)
+        tarball.make(tree, out)
     shutil.copy(made, folder)

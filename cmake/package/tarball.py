@@ -22,8 +22,12 @@ def entry_of(name, kind, mode, size):
     return entry
 
 
+def name_of(tree):
+    return f"relayout-{tree.version}-x86_64-linux.tar.xz"
+
+
 def make(tree, out):
-    name = f"relayout-{tree.version}-x86_64-linux"
+    name = name_of(tree).rsplit(".tar", 1)[0]
     files = tarball_files(tree)
     folders = sorted({str(parent) for path in files for parent in _parents(f"{name}/{path}")})
     packed = io.BytesIO()
@@ -32,7 +36,7 @@ def make(tree, out):
             archive.addfile(entry_of(folder, tarfile.DIRTYPE, 0o755, 0))
         for path, (content, mode) in sorted(files.items()):
             archive.addfile(entry_of(f"{name}/{path}", tarfile.REGTYPE, mode, len(content)), io.BytesIO(content))
-    target = out / f"{name}.tar.xz"
+    target = out / name_of(tree)
     target.write_bytes(lzma.compress(packed.getvalue(), preset=6))
     if tree.own and sizes(files)[0] > 60e6:
         raise SystemExit(f"{target.name} is larger than 60 MB where it is unpacked")
