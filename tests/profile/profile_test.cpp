@@ -22,7 +22,6 @@
 namespace relayout::test {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
