@@ -14,7 +14,7 @@ struct Encoding {
   bool comes_back = true;  ///< a change taken back after saving gives the same bytes again
 };
 
-inline void PrintTo(const Encoding& encoding, std::ostream* out) {
+inline void PrintTo(const Encoding& encoding, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest's name
   *out << encoding.name;
 }
 
