@@ -23,8 +23,8 @@ namespace relayout::text_format {
 /// The binary form of a textual model. Error{invalid} with the place of the first mistake.
 [[nodiscard]] std::string to_binary(std::string_view text, FileFormat format);
 /// A binary model in a textual form that reads back as the same model. Error{unsupported} names what the form cannot say: ONNX's syntax
-/// has no names of nodes, and only identifiers as other names. What is named there and not in `original`, the binary form of the model
-/// before it was converted, gets a name that the form can say.
+/// has no names of nodes, and only identifiers as other names. A value that is not in `original`, the binary form of the model before it
+/// was converted, gets a name that the form can say.
 [[nodiscard]] std::string from_binary(const std::string& bytes, FileFormat format, const std::string& original);
 /// A binary model in ONNX's syntax as far as that goes, for people to read.
 [[nodiscard]] std::string print(const std::string& bytes);

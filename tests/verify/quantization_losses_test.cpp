@@ -30,6 +30,14 @@ using ::testing::HasSubstr;
 constexpr float kWeightScale = 0.01F;
 constexpr int kSamples = 1;
 
+/// Quantization to this type is meant, and one sample is enough.
+VerifyOptions meaning(DataType precision) {
+  VerifyOptions options;
+  options.precision = precision;
+  options.samples = kSamples;
+  return options;
+}
+
 void zero_point(Network& n, const std::string& name, onnx::TensorProto::DataType type) {
   auto& zero = *n.graph().add_initializer();
   zero.set_name(name);
@@ -85,9 +93,7 @@ const QuantizationLoss* find(const VerifyResult& result, const std::string& tens
 }
 
 VerifyResult judged(const Network& b) {
-  VerifyOptions options;
-  options.precision = DataType::int8;
-  options.samples = kSamples;
+  const VerifyOptions options = meaning(DataType::int8);
   return verified(net(false), b, options);
 }
 
@@ -158,9 +164,7 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOther
     n.node("Mul", {x, rounded("h", 0.03F)}, {"y"});
     return n;
   };
-  VerifyOptions options;
-  options.precision = DataType::int8;
-  options.samples = kSamples;
+  const VerifyOptions options = meaning(DataType::int8);
   const VerifyResult result = verified(gated(false, "HardSigmoid"), gated(true, "Identity"), options);
   ASSERT_FALSE(result.losses.empty()) << summary(result);
   EXPECT_EQ(result.losses[0].tensor, "h");
@@ -212,9 +216,7 @@ Network dynamic_sum_of_products(float factor) {
 }
 
 TEST(QuantizationLosses, OfOperandsRoundedByTheirOwnRange) {
-  VerifyOptions options;
-  options.precision = DataType::int8;
-  options.samples = kSamples;
+  const VerifyOptions options = meaning(DataType::int8);
   const VerifyResult right = verified(sum_of_products(), dynamic_sum_of_products(1), options);
   const QuantizationLoss* const loss = find(right, "p");
   ASSERT_NE(loss, nullptr) << summary(right);
@@ -265,9 +267,7 @@ Network product(bool quantized, float factor = 1) {
 }
 
 TEST(QuantizationLosses, OfWeightsRoundedInBlocks) {
-  VerifyOptions options;
-  options.precision = DataType::int4;
-  options.samples = kSamples;
+  const VerifyOptions options = meaning(DataType::int4);
   const VerifyResult right = verified(product(false), product(true), options);
   const QuantizationLoss* const loss = find(right, "y");
   ASSERT_NE(loss, nullptr) << summary(right);
@@ -312,9 +312,7 @@ Network chain(bool quantized, float factor = 1) {
 }
 
 TEST(QuantizationLosses, OfOperatorsOnQuantizedNumbers) {
-  VerifyOptions options;
-  options.precision = DataType::int8;
-  options.samples = kSamples;
+  const VerifyOptions options = meaning(DataType::int8);
   const VerifyResult right = verified(chain(false), chain(true), options);
   ASSERT_GE(right.losses.size(), 2U) << summary(right);
   for (const QuantizationLoss& loss : right.losses) {

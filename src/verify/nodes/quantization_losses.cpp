@@ -279,8 +279,8 @@ bool QuantizationLosses::was_fed(const Layer& layer) {
   });
 }
 
-/// Where a has a constant, so has b, and what is lost by its own grid is small: unlike what follows from dims, as tables of angles do, it
-/// is there when ranges are chosen.
+/// A constant of a is one of b too, and its own grid loses little: it is there when ranges are chosen, unlike values that follow from dims,
+/// as tables of angles do.
 bool QuantizationLosses::is_equal_unseen(const Layer& layer) {
   if (constants_a_.is_constant(*layer.a)) return true;
   const auto rounds = [](const Node* node) { return has_trait(*node, Trait::quantized) || has_trait(*node, Trait::quantizes); };

@@ -57,7 +57,7 @@ class QuantizationLosses {
   /// A copy of a value as its readers get it in the run at hand.
   [[nodiscard]] Datum read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const;
   [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[as_size(&layer - layers_.all().data())]; }
-  /// Whether all that a layer is made of was fed: what no run makes, because it was evaluated before, is not.
+  /// Whether all that a layer is made of was fed: a value that was evaluated before the run is not.
   [[nodiscard]] bool was_fed(const Layer& layer);
   /// Whether both models have the same in the place of a value that no run makes.
   [[nodiscard]] bool is_equal_unseen(const Layer& layer);

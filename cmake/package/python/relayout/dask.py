@@ -80,7 +80,7 @@ def _split(words: Sequence[str]) -> Any:
 
 
 class _Unusable(Exception):
-    """What the run needs is not there; the message is all that there is to say."""
+    """A module or program that the run needs is missing; the message says which."""
 
 
 def _client(address: str) -> Any:
