@@ -1,0 +1,96 @@
+"""The tool itself, on a model of this tree and three files that ONNX Runtime makes of it: seconds."""
+import importlib.util
+import io
+import math
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+
+import pairs
+import table
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("RELAYOUT_PROGRAM", TOP / "build/release/relayout"))
+HAS_RUNTIME = not pairs.missing(("numpy", "onnx", "onnxruntime"))
+
+
+class WithoutPackages(unittest.TestCase):
+    def test_says_what_is_missing(self):
+        printed, names, pairs.NEEDED = io.StringIO(), pairs.NEEDED, ("os", "no_such_package")
+        try:
+            with redirect_stdout(printed):
+                self.assertEqual(pairs.main([]), 0)
+        finally:
+            pairs.NEEDED = names
+        self.assertIn("skipped: this Python has no no_such_package (RELAYOUT_PYTHON", printed.getvalue())
+
+    def test_columns(self):
+        self.assertEqual(table.lines(["way", "pairs"], [["a long one", 5], ["b", None]]), ["way         pairs", "a long one      5", "b               -"])
+
+
+@unittest.skipUnless(HAS_RUNTIME, "no ONNX Runtime (RELAYOUT_PYTHON names a Python that has it, numpy and onnx)")
+class OneModel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        import truth
+        from models import Architecture, Input
+        from ways import Case, way
+
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="relayout-peers-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        what = Architecture("resnet18_eighth", None, (Input("input", "image", (1, 3, 64, 64)),))
+        cls.case = Case(what, cls.folder, truth.samples(what.inputs, 2))
+        shutil.copy(TOP / "testdata/resnet18_eighth/model.onnx", cls.case.file("original"))
+        cls.ways = [way(name) for name in ("ORT extended", "fixed dims", "QDQ u8s8 per channel")]
+        for one in cls.ways:
+            one.make(cls.case, cls.case.file("original"), cls.case.file(one.name))
+
+    def test_verdicts_are_right(self):
+        import verdicts
+        from judge import Judge
+
+        rows = verdicts.judged(Judge(PROGRAM), self.case, self.ways)
+        self.assertEqual([row["outcome"] for row in rows], ["right"] * 3, rows)
+        self.assertLess(rows[0]["error"], 1e-5)  # ONNX Runtime's own fusions keep the arithmetic
+        self.assertLess(abs(rows[2]["measured"] - rows[2]["snr"]), 0.5)  # two runtimes on the same inputs
+
+    def test_a_false_verdict_is_told(self):
+        import verdicts
+        from judge import Judge
+
+        flatterer = self.folder / "flatterer"
+        flatterer.write_text("#!/bin/sh\necho '{\"verdict\": \"same\"}'\n")
+        flatterer.chmod(0o755)
+        rows = verdicts.judged(Judge(flatterer), self.case, self.ways)
+        self.assertEqual([row["outcome"] for row in rows], ["right", "right", "wrong"], rows)
+
+    def test_a_planted_fault_is_felt_caught_and_named(self):
+        import planting
+        from faults import FAULTS
+        from judge import Judge
+        from ways import way
+
+        field = planting.Field(Judge(PROGRAM), self.case, self.folder)
+        fault = next(one for one in FAULTS if one.name == "weight × 1.2")
+        (row,) = field.rows(way("ORT extended"), fault, "1")
+        self.assertGreater(row.felt, 1e-3)
+        self.assertTrue(row.caught and row.first, row)
+
+    def test_distance(self):
+        import numpy
+        import truth
+
+        right = [[numpy.array([[0.0, 3.0, 4.0]])], [numpy.array([[0.0, 0.0, 5.0]])]]
+        other = [[numpy.array([[0.0, 4.0, 3.0]])], [numpy.array([[0.0, 0.0, 5.0]])]]
+        found = truth.distance(right, other)
+        self.assertEqual((found.error, found.top1), (0.25, 0.5))
+        self.assertAlmostEqual(found.snr, 10 * math.log10(50 / 2))
+        self.assertEqual(truth.distance(right, right).snr, math.inf)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

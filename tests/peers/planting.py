@@ -1,0 +1,140 @@
+"""Faults planted into files of other tools: does verify tell them, and where they are?"""
+import pathlib
+import re
+from dataclasses import asdict, dataclass
+
+import onnx
+import truth
+from faults import FAULTS, Fault, Planted, planted
+from judge import Judge, Verdict
+from verdicts import DECIBEL, Truth
+from ways import WAYS, Case, Way, against, way
+
+# Files that faults go into.
+HARMED = ("TorchScript folded", "dynamo optimized", "ORT basic", "ORT extended", "onnxsim", "onnxslim", "onnxoptimizer all", "transformers.optimizer 1",
+          "fp16, converter-common", "fp16, ORT transformers, f16 io", "fp16, then ORT extended", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel",
+          "QDQ u16s8", "QOperator u8s8", "QDQ, then ORT extended", "int4 blocks of 32", "int4 blocks of 32, QDQ", "int4 and fp16")
+# So much of the range must the outputs change, by ONNX Runtime, for a fault to count.
+FELT = {"kept": 1e-4, "fp16": 1e-2, "steps": 1e-2, "lossy": 1e-2}
+
+
+@dataclass
+class Row:
+    model: str
+    way: str
+    kind: str
+    fault: str
+    asked: str  # against what: the unharmed file, or the original of a lossy one
+    felt: float = 0.0  # by ONNX Runtime, of the range
+    caught: bool = False
+    first: bool = False  # the right node comes first
+    named: str = ""  # what comes first
+    right: str = ""
+    cpu: float = 0.0
+    verdict: str = ""
+    why: str = ""
+    command: str = ""
+
+
+def nodes_named(verdict: Verdict) -> list[set[str]]:
+    """What the report accuses, in its order: of each its names."""
+    report, out = verdict.report, []
+    first = report.get("first_divergence") or {}
+    if first:
+        # "it does what these do in a: '/x' (Conv), …"
+        out.append({first["node"], first["tensor"], *(name for text in first["replaces"] for name in re.findall(r"'(.*?)' \(", text))})
+    checks = [check for check in report.get("unexplained", []) if check["verdict"] == "different"]
+    return out + [{check["node"], check["name"]} for check in checks]
+
+
+def nodes_losing(verdict: Verdict, at_fault: bool) -> list[set[str]]:
+    """As the table of losses has them: first those at fault, then all others, the largest loss first."""
+    return [{loss["node"], loss["tensor"]} for loss in verdict.report.get("losses", []) if loss["fault"] or not at_fault]
+
+
+class Field:
+    """The files of one architecture, harmed one by one."""
+
+    def __init__(self, judge: Judge, case: Case, wrong: pathlib.Path):
+        self.judge, self.case, self.truth, self.wrong = judge, case, Truth(case), wrong
+        self.inputs = [*truth.save(case.feeds, case.folder / "inputs"), f"--samples={len(case.feeds)}"]
+
+    def felt(self, file: pathlib.Path, of: Way) -> float:
+        """How far the outputs move; not at all, where ONNX Runtime takes no such file."""
+        try:
+            return truth.distance(self.truth.answers(of.name), truth.answers(file, self.case.feeds)).error
+        except Exception:
+            return 0.0
+
+    def rows(self, of: Way, fault: Fault, seed: str) -> list[Row]:
+        """Nothing where the file has no place for the fault, or does not feel it."""
+        harm = planted(self.case.file(of.name), fault, seed)
+        if harm is None:
+            return []
+        file = self.wrong / f"{self.case.what.name}.{self.case.file(of.name).stem}.{re.sub('[^a-z0-9]+', '_', fault.name.lower())}.onnx"
+        onnx.save(harm.net.model, str(file))
+        felt = self.felt(file, of)
+        rows = []
+        if felt >= FELT[of.kind]:
+            rows = [self.plain(of, harm, file, felt)]
+            if of.kind == "lossy":
+                rows.append(self.by_losses(of, harm, file, felt))
+        if all(row.caught and row.first for row in rows):
+            file.unlink()
+        return rows
+
+    def row(self, of: Way, harm: Planted, felt: float, asked: str, verdict: Verdict, command: str) -> Row:
+        return Row(self.case.what.name, of.name, of.kind, harm.fault, asked, felt, right=", ".join(sorted(harm.names)[:3]), cpu=verdict.cpu,
+                   verdict=verdict.word, why=verdict.reason[:200], command=command)
+
+    def name(self, row: Row, harm: Planted, accused: list[set[str]]):
+        row.first = bool(accused) and bool(accused[0] & harm.names)
+        row.named = sorted(accused[0])[0] if accused else ""
+
+    def plain(self, of: Way, harm: Planted, file: pathlib.Path, felt: float) -> Row:
+        """Of what keeps the arithmetic or its floors, against the original; of what is lossy, against the unharmed file."""
+        base = of.name if of.kind in ("lossy", "steps") else against(of)
+        words = () if base == of.name else of.words
+        verdict = self.judge.verify(self.case.file(base), file, *words)
+        row = self.row(of, harm, felt, base, verdict, self.judge.command(self.case.file(base), file, *words))
+        row.caught = verdict.code == 1 and verdict.word == "different"
+        self.name(row, harm, nodes_named(verdict))
+        return row
+
+    def by_losses(self, of: Way, harm: Planted, file: pathlib.Path, felt: float) -> Row:
+        """Against the original, with the bound that the unharmed file keeps."""
+        base = against(of)
+        words = [*of.words, *self.inputs, f"--accept=snr={self.truth.distance(base, of.name).snr - DECIBEL:.2f}"]
+        verdict = self.judge.verify(self.case.file(base), file, *words)
+        row = self.row(of, harm, felt, base, verdict, self.judge.command(self.case.file(base), file, *words))
+        row.caught = verdict.code == 1 or bool(nodes_losing(verdict, at_fault=True))
+        self.name(row, harm, nodes_losing(verdict, at_fault=False))
+        return row
+
+    def alarms(self, of: Way) -> list[Row]:
+        """Nodes that the report calls at fault in the unharmed file."""
+        base = against(of)
+        words = [*of.words, *self.inputs, f"--accept=snr={self.truth.distance(base, of.name).snr - DECIBEL:.2f}"]
+        verdict = self.judge.verify(self.case.file(base), self.case.file(of.name), *words)
+        row = Row(self.case.what.name, of.name, of.kind, "none", base, cpu=verdict.cpu, verdict=verdict.word, why=verdict.reason[:200])
+        accused = nodes_losing(verdict, at_fault=True)
+        row.caught, row.named = bool(accused) or verdict.code != 0, "; ".join(sorted(names)[0] for names in accused)
+        row.command = self.judge.command(self.case.file(base), self.case.file(of.name), *words)
+        return [row]
+
+
+def harmed(judge: Judge, case: Case, names, count: int, wrong: pathlib.Path) -> list[dict]:
+    """`count` faults in each file, of kinds that take turns from file to file, so that each kind meets many files; and none in the lossy ones."""
+    field, rows = Field(judge, case, wrong), []
+    wrong.mkdir(parents=True, exist_ok=True)
+    for number, name in enumerate(names):
+        of = way(name)
+        if not case.file(name).exists():
+            continue
+        if of.kind == "lossy":
+            rows += field.alarms(of)
+        start, planted_here = (number * 7 + sum(map(ord, case.what.name))) % len(FAULTS), 0
+        for fault in FAULTS[start:] + FAULTS[:start]:
+            if planted_here < count and (found := field.rows(of, fault, f"{case.what.name} {name} {fault.name}")):
+                rows, planted_here = rows + found, planted_here + 1
+    return [asdict(row) for row in rows]
