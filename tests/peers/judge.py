@@ -53,7 +53,7 @@ class Judge:
 
 def polygraphy(python: str, a, b, folder: pathlib.Path) -> float:
     """Seconds of polygraphy's comparison of the same files: two runs, the second against the outputs of the first."""
-    tool = [python, "-m", "polygraphy", "run", "--onnxrt", "--silent"]
+    tool = [python, "-c", "from polygraphy.tools import main; raise SystemExit(main())", "run", "--onnxrt", "--silent"]
     inputs, outputs = folder / "inputs.json", folder / "outputs.json"
     _, first, _, _ = timed([*tool, a, "--save-inputs", inputs, "--save-outputs", outputs])
     _, second, _, _ = timed([*tool, b, "--load-inputs", inputs, "--load-outputs", outputs, "--rtol", "1e-3", "--atol", "1e-3"])

@@ -25,12 +25,12 @@ def missing(names) -> list[str]:
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="bench pairs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, required=True, help="relayout")
-    parser.add_argument("--only", nargs="+", choices=list(KINDS), default=["ways", "faults"], metavar="KIND")
+    parser.add_argument("--only", nargs="+", choices=list(KINDS), default=list(KINDS), metavar="KIND")
     parser.add_argument("--models", nargs="+", metavar="NAME")
     parser.add_argument("--ways", default="", metavar="REGEX")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--polygraphy", type=int, default=0, metavar="N", help="time polygraphy too, on every Nth pair")
+    parser.add_argument("--polygraphy", type=int, default=0, metavar="N", help="time polygraphy on every Nth pair too")
     parser.add_argument("--faults", type=int, default=2, metavar="N", help="planted into each file")
     parser.add_argument("--resnet18", type=pathlib.Path, default=pathlib.Path.home() / ".cache/relayout/models/resnet18/model.onnx", metavar="FILE")
     return parser.parse_args(argv)
@@ -39,18 +39,30 @@ def arguments(argv):
 # --- work by models, side by side -------------------------------------------------------------------------------------------------
 
 
-def over_models(work, options, *words) -> list[dict]:
-    """What `work(name, options, …)` gives for each model, in the order of the table; progress on standard error."""
+def over_models(work, options, remarks) -> list[dict]:
+    """What `work(name, options)` gives for each model, in the order of the table; `remarks` of it at once, progress on standard error."""
     import models
 
     names = [one.name for one in models.ARCHITECTURES if not options.models or one.name in options.models]
     done, begun = {}, time.monotonic()
     with ProcessPoolExecutor(options.jobs, max_tasks_per_child=1) as pool:
-        futures = {pool.submit(work, name, options, *words): name for name in names}
+        futures = {pool.submit(work, name, options): name for name in names}
         for future in as_completed(futures):
             done[futures[future]] = future.result()
+            print("".join(line + "\n" for line in remarks(future.result())), end="", flush=True)
             print(f"{time.monotonic() - begun:6.0f} s  {futures[future]}", file=sys.stderr, flush=True)
     return [row for name in names for row in done[name]]
+
+
+def made(name, names, options):
+    """A judge, the files of one model, and the chosen ones of `names`."""
+    import models
+    import ways
+    import workshop
+    from judge import Judge
+
+    chosen = [one for one in names if re.search(options.ways, one)]
+    return Judge(options.program), workshop.make(models.architecture(name), [ways.way(one) for one in chosen]), chosen
 
 
 def chosen(options):
@@ -66,7 +78,21 @@ def judge_model(name, options):
     from judge import Judge
 
     ways = chosen(options)
-    return verdicts.judged(Judge(options.program), workshop.make(models.architecture(name), ways), ways)
+    case = workshop.make(models.architecture(name), ways)
+    rows = verdicts.judged(Judge(options.program), case, ways)
+    if options.polygraphy:
+        time_polygraphy(case, rows[:: options.polygraphy])
+    return rows
+
+
+def time_polygraphy(case, rows):
+    import judge
+    import ways
+
+    for row in rows:
+        if row["outcome"] == "right" and row["kind"] == "kept":
+            of = ways.way(row["way"])
+            row["polygraphy"] = judge.polygraphy(sys.executable, case.file(of.base), case.file(of.name), case.folder)
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------------------
@@ -96,11 +122,16 @@ def trouble(rows):
 
 
 def ways(options):
-    rows = over_models(judge_model, options)
+    import table
+
+    rows = over_models(judge_model, options, trouble)
     judged = [row for row in rows if row["outcome"] != "not made"]
     print("\n".join(ways_table(rows)))
-    print("\n".join(trouble(rows)))
     print(f"{len(judged)} pairs; " + ", ".join(f"{sum(row['outcome'] == one for row in judged)} {one}" for one in OUTCOMES[:5]))
+    timed = [row for row in judged if "polygraphy" in row]
+    if timed:
+        seconds = [table.median(row[key] for row in timed) for key in ("cpu", "polygraphy")]
+        print(f"{len(timed)} pairs: median {seconds[0]:.2f} s of processor time, polygraphy {seconds[1]:.2f} s")
     return rows
 
 
@@ -108,15 +139,11 @@ def ways(options):
 
 
 def harm_model(name, options):
-    import models
     import planting
-    import ways
     import workshop
-    from judge import Judge
 
-    names = [one for one in planting.HARMED if re.search(options.ways, one)]
-    case = workshop.make(models.architecture(name), [ways.way(one) for one in names])
-    return planting.harmed(Judge(options.program), case, names, options.faults, workshop.cache() / "harmed")
+    judge, case, names = made(name, planting.HARMED, options)
+    return planting.harmed(judge, case, names, options.faults, workshop.cache() / "harmed")
 
 
 def faults_table(rows, key):
@@ -138,24 +165,81 @@ def faults_table(rows, key):
 
 def missed(rows):
     for row in rows:
-        if not (row["caught"] and row["first"]):
+        if row["fault"] == "none" and row["caught"]:
+            yield f"alarm: {row['model']}, {row['way']}: {row['named'] or row['why']}"
+            yield f"    {row['command']}"
+        elif row["fault"] != "none" and not (row["caught"] and row["first"]):
             how = "named is " + (row["named"] or "nothing") if row["caught"] else "missed"
             yield f"{how}: {row['model']}, {row['way']}, {row['fault']} at {row['right']}: {row['verdict']} (felt {row['felt']:.1e})  {row['why']}"
             yield f"    {row['command']}"
 
 
 def faults(options):
-    rows = over_models(harm_model, options)
+    rows = over_models(harm_model, options, missed)
     harmed, unharmed = [row for row in rows if row["fault"] != "none"], [row for row in rows if row["fault"] == "none"]
     for key in ("way", "fault"):
         print("\n".join(faults_table(harmed, key)) + "\n")
-    print("\n".join(missed(harmed)))
-    print("\n".join(f"alarm: {row['model']}, {row['way']}: {row['named'] or row['why']}\n    {row['command']}" for row in unharmed if row["caught"]))
     print(f"{len(unharmed)} unharmed lossy files, {sum(row['caught'] for row in unharmed)} with an alarm")
     return rows
 
 
-KINDS = {"ways": ways, "faults": faults}
+# --- proofs -----------------------------------------------------------------------------------------------------------------------
+
+
+def prove_model(name, options):
+    import proofs
+
+    return proofs.proved(*made(name, proofs.TOOLS, options))
+
+
+def proofs(options):
+    import proofs
+    from judge import Judge
+
+    rows = over_models(prove_model, options, lambda rows: ())
+    print("\n".join(proofs.lines(rows)))
+    if not options.resnet18.exists():
+        print(f"no costs: {options.resnet18} is not there (--resnet18 FILE)")
+        return {"shares": rows}
+    import table
+
+    costs = proofs.costs(Judge(options.program), options.resnet18)
+    print("\n".join(table.lines(["resnet18", "s", "of our own file's"], [[cost["way"], cost["seconds"], cost["ratio"]] for cost in costs])))
+    return {"shares": rows, "costs": costs}
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------------------
+
+
+def lose_model(name, options):
+    import losses
+
+    return losses.lost(*made(name, losses.COARSE, options))
+
+
+def apart(nodes, key):
+    """How far relayout's figures lie from ONNX Runtime's: of all nodes, the median and the worst."""
+    import losses
+    import table
+
+    distances = [abs(min(node[key], losses.LARGEST) - node["truth"]) for node in nodes if node.get(key) is not None and "truth" in node]
+    return [len(distances), table.median(distances), max(distances, default=None)]
+
+
+def losses(options):
+    import losses
+    import table
+
+    options.models = options.models or losses.MODELS
+    rows = over_models(lose_model, options, lambda rows: ())
+    lines = [[row["model"], row["way"], row["snr"], row["measured"], len(row["nodes"]), *apart(row["nodes"], "snr"), *apart(row["nodes"], "expected_snr")]
+             for row in rows]
+    head = ["model", "way", "ORT dB", "measured", "nodes", "alone", "median dB off", "worst", "expected", "median dB off", "worst"]
+    print("\n".join(table.lines(head, lines)))
+    return rows
+
+
+KINDS = {"ways": ways, "faults": faults, "proofs": proofs, "losses": losses}
 
 
 def main(argv):

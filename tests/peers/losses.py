@@ -1,0 +1,159 @@
+"""Losses of coarser numbers, of whole models and node by node, held against ONNX Runtime on the same inputs."""
+import pathlib
+from dataclasses import asdict, dataclass, field
+
+import onnx
+import truth
+from judge import Judge
+from verdicts import measured
+from wiring import Net
+from ways import Case, Way, against, way
+
+LARGEST = 100.0  # dB: what is lost beyond that is nothing
+MODELS = ("resnet10", "mobilenet_v2", "squeezenet", "detector", "vit", "convnext", "bert", "llama")
+COARSE = ("fp16, converter-common", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel", "QOperator u8s8", "int4 blocks of 32", "int4 blocks of 32, QDQ")
+SAMPLES = 64
+NODE_SAMPLES = 2  # the first, on which relayout measures node by node
+
+
+@dataclass
+class Row:
+    model: str
+    way: str
+    snr: float  # by ONNX Runtime, of the outputs
+    measured: float | None  # by relayout
+    nodes: list = field(default_factory=list)
+    cpu: float = 0.0
+    verdict: str = ""
+    command: str = ""
+
+
+class Values:
+    """All values of a model, by ONNX Runtime, sample by sample."""
+
+    def __init__(self, file: pathlib.Path, feeds):
+        model = onnx.load(file)
+        typed = {info.name for info in model.graph.output}
+        for node in model.graph.node:
+            model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name and name not in typed)
+        runner = truth.session(model.SerializeToString())
+        self.names, self.net = [place.name for place in runner.get_outputs()], Net(file)
+        self.samples = [{**feed, **dict(zip(self.names, runner.run(None, feed)))} for feed in feeds]
+
+    def of(self, name: str):
+        return [sample[name] for sample in self.samples]
+
+    def clipped(self, name: str, other: Net) -> str:
+        """The result of a Relu or Clip that reads the value, where a quantizer of the other model does what it did."""
+        readers = self.net.readers(name)
+        absorbed = len(readers) == 1 and readers[0].op_type in ("Relu", "Clip") and other.maker(readers[0].output[0]) is None
+        return readers[0].output[0] if absorbed else name
+
+
+QUANTIZED = "_quantized"  # how ONNX Runtime's quantizer ends the names of integers
+
+
+class Part:
+    """The nodes of a model that make one value out of the original's, with the quantizers of their operands and their own."""
+
+    def __init__(self, net: Net, own: str, last: str, known):
+        self.net, self.known, self.own, self.nodes, self.inputs, self.made = net, known, {own, own + QUANTIZED, last}, [], [], []
+        restored = net.maker(last)
+        if restored is not None and restored.op_type == "DequantizeLinear":
+            self.own.add(restored.input[0])
+        self.seen, new = set(), [last]
+        while new:
+            new += self.behind(new.pop())
+        if last.endswith(QUANTIZED):
+            last = self.beside(last, net.readers(last), "DequantizeLinear", last, last + "/floating")
+        self.last = last
+
+    def behind(self, value: str) -> list[str]:
+        """What a value is made of, where that belongs to the part."""
+        if value in self.seen or value in self.net.constants or not value:
+            return []
+        self.seen.add(value)
+        maker = self.net.maker(value)
+        is_integer = value.endswith(QUANTIZED) and maker is not None and maker.op_type not in ("QuantizeLinear", "DynamicQuantizeLinear")
+        if is_integer and value not in self.own and value.removesuffix(QUANTIZED) in self.known:
+            self.inputs.append(value.removesuffix(QUANTIZED))
+            self.beside(value, self.nodes, "QuantizeLinear", value.removesuffix(QUANTIZED), value)
+            return []
+        is_restored = maker is not None and maker.op_type == "DequantizeLinear"
+        if maker is None or (value not in self.own and value in self.known and not is_restored):
+            self.inputs.append(value)
+            return []
+        self.nodes.append(maker)
+        return list(maker.input)
+
+    def beside(self, value: str, readers, op_type: str, source: str, target: str) -> str:
+        """A quantizer with the scale that a reader of the integers names beside them."""
+        reader = next(node for node in readers if value in node.input and (node.op_type.startswith("Q") or node.op_type == "DequantizeLinear"))
+        index = list(reader.input).index(value)
+        self.made.append(onnx.helper.make_node(op_type, [source, *reader.input[index + 1:index + 3]], [target]))
+        return target
+
+    def model(self, types) -> bytes:
+        """`types`: those of the values that it begins with."""
+        net, quantizers = self.net, [node for node in self.made if node.op_type == "QuantizeLinear"]
+        nodes = quantizers + [node for node in net.nodes if node in self.nodes] + [node for node in self.made if node not in quantizers]
+        constants = [tensor for tensor in net.graph.initializer if any(tensor.name in node.input for node in nodes)]
+        typed = {info.name: info for info in net.graph.input}
+        places = [typed.get(name) or onnx.helper.make_tensor_value_info(name, types(name), None) for name in dict.fromkeys(self.inputs)]
+        graph = onnx.helper.make_graph(nodes, "part", places, [onnx.ValueInfoProto(name=self.last)], constants)
+        made = onnx.helper.make_model(graph, opset_imports=net.model.opset_import, ir_version=net.model.ir_version)
+        return made.SerializeToString()
+
+
+def behind_quantizer(net: Net, value: str) -> str:
+    """Where the node's own quantizer has ended."""
+    readers = net.readers(value)
+    if len(readers) == 1 and readers[0].op_type == "QuantizeLinear":
+        readers = net.readers(readers[0].output[0])
+        if readers and readers[0].op_type == "DequantizeLinear":
+            return readers[0].output[0]
+    return value
+
+
+def alone(net: Net, values: Values, loss: dict, references: dict[str, str]) -> float:
+    """What one node loses that is fed the original's values."""
+
+    def reference(name):
+        return references.get(name) or values.clipped(name.removesuffix(QUANTIZED), net)
+
+    def type_of(name):
+        return onnx.helper.np_dtype_to_tensor_dtype(values.samples[0][reference(name)].dtype)
+
+    known = {*values.names, *values.samples[0], *references}
+    part = Part(net, loss["tensor"], behind_quantizer(net, loss["tensor"]), known)
+    runner = truth.session(part.model(type_of))
+    if not runner.get_inputs():
+        raise ValueError("it reads constants only")
+    right = [[value] for value in values.of(reference(loss["tensor"]))]
+    found = [runner.run(None, {place.name: sample[reference(place.name)] for place in runner.get_inputs()}) for sample in values.samples]
+    return min(truth.distance(right, found).snr, LARGEST)
+
+
+def row(judge: Judge, case: Case, of: Way, feeds) -> Row:
+    a, b = case.file(against(of)), case.file(of.name)
+    words = [*of.words, *truth.save(feeds, case.folder / "inputs64"), f"--samples={len(feeds)}"]
+    verdict = judge.verify(a, b, *words)
+    coarse = truth.rounded(b) if of.kind == "fp16" else b
+    right = truth.distance(truth.answers(a, feeds), truth.answers(coarse, feeds)).snr
+    out = Row(case.what.name, of.name, right, measured(verdict), [], verdict.cpu, verdict.word, judge.command(a, b, *words))
+    references = {layer["tensor"]: layer["reference"] for layer in verdict.report.get("layers", [])}
+    losses = verdict.report.get("losses", [])
+    net, values = (Net(b), Values(a, feeds[:NODE_SAMPLES])) if losses else (None, None)
+    for loss in losses:
+        try:
+            found = alone(net, values, loss, references)
+        except Exception as error:  # a part that does not stand alone
+            out.nodes.append({**loss, "why": repr(error)[:200]})
+            continue
+        out.nodes.append({**loss, "truth": found})
+    return out
+
+
+def lost(judge: Judge, case: Case, names) -> list[dict]:
+    feeds = truth.samples(case.what.inputs, SAMPLES, seed=31)
+    return [asdict(row(judge, case, way(name), feeds)) for name in names if case.file(name).exists()]
