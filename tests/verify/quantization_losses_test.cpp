@@ -54,6 +54,24 @@ std::string rounded_to_uint8(Network& n, const std::string& name, float scale) {
   return name + ".d";
 }
 
+/// Puts a DequantizeLinear of stored integers in the place of a constant; returns what it makes.
+std::string stored_as_int8(Network& n, const std::string& name, float scale) {
+  std::string bytes;
+  for (const float value : n.values(name)) {
+    bytes += static_cast<char>(
+        static_cast<int8_t>(std::clamp(std::nearbyint(static_cast<double>(value) / static_cast<double>(scale)), -128.0, 127.0)));
+  }
+  auto& integers = *n.graph().add_initializer();
+  integers.set_name(name + ".q");
+  integers.set_data_type(onnx::TensorProto::INT8);
+  *integers.mutable_dims() = n.tensor(name).dims();
+  integers.set_raw_data(bytes);
+  n.floats(name + ".scale", {}, {scale});
+  zero_point(n, name + ".zero", onnx::TensorProto::INT8);
+  n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
+  return name + ".d";
+}
+
 /// MatMul, Relu, MatMul. Quantized: both weights as int8, each value through a QuantizeLinear and a DequantizeLinear of its scale.
 Network net(bool quantized, const std::vector<float>& scales = {0.06F, 0.05F}) {
   Network n(5);
@@ -61,22 +79,7 @@ Network net(bool quantized, const std::vector<float>& scales = {0.06F, 0.05F}) {
   const auto weight = [&](const std::string& name, int64_t rows, int64_t columns) {
     n.normal(name, {rows, columns}, 0.25);
     if (!quantized) return name;
-    std::vector<float> values(static_cast<std::size_t>(rows * columns));
-    n.edit(name, [&](auto& v) { std::ranges::copy(v, values.begin()); });
-    std::string bytes;
-    for (const float value : values) {
-      bytes += static_cast<char>(
-          static_cast<int8_t>(std::clamp(std::nearbyint(static_cast<double>(value) / static_cast<double>(kWeightScale)), -128.0, 127.0)));
-    }
-    auto& integers = *n.graph().add_initializer();
-    integers.set_name(name + ".q");
-    integers.set_data_type(onnx::TensorProto::INT8);
-    integers.add_dims(rows), integers.add_dims(columns);
-    integers.set_raw_data(bytes);
-    n.floats(name + ".scale", {}, {kWeightScale});
-    zero_point(n, name + ".zero", onnx::TensorProto::INT8);
-    n.node("DequantizeLinear", {name + ".q", name + ".scale", name + ".zero"}, {name + ".d"});
-    return name + ".d";
+    return stored_as_int8(n, name, kWeightScale);
   };
   const auto rounded = [&](const std::string& name, float scale) { return quantized ? rounded_to_uint8(n, name, scale) : name; };
   const std::string x = rounded("x", scales[0]), first = weight("v", 16, 12);
@@ -361,6 +364,43 @@ TEST(QuantizationLosses, RangesOfInputsAreThoseOfTheirQuantizersBehindWhatMovesT
   // Steps from −128 to 127 around the zero point of 128, of the finer scale.
   EXPECT_NEAR(ranges.at("x").lowest, -1.28, 1e-6);
   EXPECT_NEAR(ranges.at("x").highest, 1.27, 1e-6);
+}
+
+/// Conv, BatchNormalization, Relu.
+Network normalized() {
+  Network n(6);
+  n.input("x", {"1", "4", "6", "6"}).output("r", {"1", "8", "4", "4"});
+  n.convolution("c", "x", "h", {8, 4, 3, 3}, {});
+  n.batch_norm("bn", "h", "n", 8);
+  n.node("Relu", {"n"}, {"r"});
+  return n;
+}
+
+/// As quantizers leave it: folded first, then the folded weights as int8.
+Network normalized_and_quantized() {
+  Network n = normalized();
+  test::fold_batch_norm(n, "n");
+  const std::string weight = n.producer("n").input(1);
+  float largest = 0;
+  for (const float value : n.values(weight)) largest = std::max(largest, std::abs(value));
+  n.producer("n").set_input(1, stored_as_int8(n, weight, largest / 127));
+  n.sort();
+  return n;
+}
+
+TEST(QuantizationLosses, OfFoldedWeights) {
+  const VerifyResult right = verified(normalized(), normalized_and_quantized(), meaning(DataType::int8));
+  const QuantizationLoss* const loss = find(right, "n");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  EXPECT_EQ(loss->fault, "");
+  ASSERT_TRUE(loss->expected);
+  EXPECT_NEAR(loss->snr, *loss->expected, 0.1);
+
+  Network without_bias = normalized_and_quantized();
+  without_bias.edit(without_bias.producer("n").input(2), [](auto& v) { std::ranges::fill(v, 0.0F); });
+  const VerifyResult wrong = verified(normalized(), without_bias, meaning(DataType::int8));
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_THAT(wrong.losses.front().fault, HasSubstr("another result"));
 }
 
 TEST(QuantizationLosses, ARangeThatIsTooSmallIsNamedWithItsShare) {

@@ -22,6 +22,7 @@
 #include "verify/compare.h"
 #include "verify/feeding.h"
 #include "verify/nodes/fed_runs.h"
+#include "verify/nodes/folded.h"
 #include "verify/nodes/layer_comparison.h"
 #include "verify/nodes/quantization_losses.h"
 #include "verify/nodes/spelled_out.h"
@@ -108,9 +109,13 @@ std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Refer
   spelled.model = with_quantization_spelled_out(*pair.b.model, pair.a.model->graph());
   spelled.name = pair.b.name;
   const Side& b = spelled.model ? spelled : pair.b;
-  QuantizationLosses losses(pair.a.model->graph(), b.model->graph());
+  Side folded;
+  folded.model = with_batch_norms_folded(*pair.a.model, b.model->graph());
+  folded.name = pair.a.name;
+  const Side& a = folded.model ? folded : pair.a;
+  QuantizationLosses losses(a.model->graph(), b.model->graph());
   const std::size_t samples = std::min<std::size_t>(rules::kLayerSamples, reference.samples().size());
-  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, pair.a, b, reference, s));
+  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, a, b, reference, s));
   std::vector<QuantizationLoss> out = losses.worst_first();
   if (spelled.model) name_as_written(out, pair.b.model->graph());
   return out;
