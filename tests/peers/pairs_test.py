@@ -80,6 +80,26 @@ class OneModel(unittest.TestCase):
         self.assertGreater(row.felt, 1e-3)
         self.assertTrue(row.caught and row.first, row)
 
+    def test_losses_of_nodes_are_those_of_onnx_runtime(self):
+        import losses
+        import truth
+        from judge import Judge
+        from ways import way
+
+        found = losses.row(Judge(PROGRAM), self.case, way("QDQ u8s8 per channel"), truth.samples(self.case.what.inputs, 2))
+        self.assertLess(abs(found.measured - found.snr), 0.5)
+        tried = [node for node in found.nodes if "truth" in node]
+        self.assertGreater(len(tried), len(found.nodes) // 2, found.nodes)
+        self.assertLess(table.median(abs(node["snr"] - node["truth"]) for node in tried), 0.5)
+
+    def test_fused_files_follow_from_the_original(self):
+        import proofs
+        from judge import Judge
+
+        (row,) = proofs.proved(Judge(PROGRAM), self.case, ["ORT extended"])
+        self.assertTrue(row["proved"], row)
+        self.assertEqual(row["unexplained"], 0)
+
     def test_distance(self):
         import numpy
         import truth

@@ -112,6 +112,9 @@ class Court:
     def steps(self, row: Row, way: Way):
         self.same_if(row, way, self.truth.loses_no_more(way.base, way.name))
 
+    def halves(self, row: Row, way: Way):
+        self.same_if(row, way, row.error < HALF)
+
     def same_if(self, row: Row, way: Way, same: bool):
         verdict = self.verify(row, way, *way.words)
         if verdict.code == 4 and for_one_processor(self.case.file(way.name)):

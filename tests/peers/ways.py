@@ -29,7 +29,7 @@ class Case:
 @dataclass(frozen=True)
 class Way:
     """`kind`: kept (the arithmetic is kept), fp16, lossy (8 bits and fewer), steps (of a lossy file: roundings may fall otherwise, but nothing is lost
-    besides). `base`: the way it begins with and is judged against. `words`: what a user who means it says to verify."""
+    besides), halves (the same of a file of 16 bits). `base`: the way it begins with and is judged against. `words`: what a user who means it says to verify."""
 
     name: str
     kind: str
@@ -320,8 +320,8 @@ WAYS = (
     Way("fp16, ORT transformers, f16 io", "fp16", transformers_half(False), words=HALF),
     Way("fp16, onnxslim", "fp16", edit(functools.partial(slim, dtype="fp16")), words=HALF),
     Way("fp16, half() exported", "fp16", "half", words=HALF),
-    Way("fp16, then ORT basic", "steps", runtime(BASIC), "fp16, ORT transformers", HALF),
-    Way("fp16, then ORT extended", "steps", runtime(EXTENDED), "fp16, ORT transformers", HALF),
+    Way("fp16, then ORT basic", "halves", runtime(BASIC), "fp16, ORT transformers", HALF),
+    Way("fp16, then ORT extended", "halves", runtime(EXTENDED), "fp16, ORT transformers", HALF),
     Way("int8 dynamic", "lossy", dynamic("QInt8")),
     Way("uint8 dynamic, per channel", "lossy", dynamic("QUInt8", per_channel=True, reduce_range=True)),
     Way("int8 dynamic, then ORT extended", "steps", runtime(EXTENDED), "int8 dynamic"),
