@@ -3,13 +3,14 @@ import logging
 import multiprocessing
 import os
 import pathlib
+import time
 import warnings
 
 import truth
 from models import Architecture, Exporter
 from ways import WAYS, Case, NotMade, Way
 
-PATIENCE = 300  # seconds for all files of one kind of maker
+PATIENCE = 300  # seconds for one file
 
 
 def cache() -> pathlib.Path:
@@ -72,13 +73,15 @@ def transform_all(case: Case, names: list[str]):
             note_of(case, way.name).unlink()
 
 
-def in_child(work, *arguments):
-    child = multiprocessing.get_context("fork").Process(target=work, args=arguments)
+def in_child(work, case: Case, *arguments):
+    """Ends where no file has come into the folder for too long."""
+    child = multiprocessing.get_context("fork").Process(target=work, args=(case, *arguments))
     child.start()
-    child.join(PATIENCE)
-    if child.is_alive():
-        child.kill()
-        child.join()
+    begun = time.time()
+    while child.is_alive():
+        child.join(1)
+        if time.time() - max(begun, case.folder.stat().st_mtime) > PATIENCE:
+            child.kill()
 
 
 def make(what: Architecture, ways: list[Way]) -> Case:
