@@ -48,9 +48,14 @@ def over_models(work, options, remarks) -> list[dict]:
     with ProcessPoolExecutor(options.jobs, max_tasks_per_child=1) as pool:
         futures = {pool.submit(work, name, options): name for name in names}
         for future in as_completed(futures):
-            done[futures[future]] = future.result()
-            print("".join(line + "\n" for line in remarks(future.result())), end="", flush=True)
-            print(f"{time.monotonic() - begun:6.0f} s  {futures[future]}", file=sys.stderr, flush=True)
+            name = futures[future]
+            try:
+                done[name] = future.result()
+            except Exception as error:  # of one model: the others go on
+                done[name] = []
+                print(f"failed: {name}: {error!r}", flush=True)
+            print("".join(line + "\n" for line in remarks(done[name])), end="", flush=True)
+            print(f"{time.monotonic() - begun:6.0f} s  {name}", file=sys.stderr, flush=True)
     return [row for name in names for row in done[name]]
 
 
