@@ -295,6 +295,8 @@ def shake(module):
                     uniform(getattr(layer, name), low, high)
         elif getattr(layer, "bias", None) is not None and hasattr(layer.bias, "data"):
             uniform(layer.bias, -0.1, 0.1)
+        if isinstance(layer, torch.nn.Linear) and not layer.weight.any():  # of heads, when training begins
+            torch.nn.init.normal_(layer.weight, 0, 0.1, generator=generator)
         if isinstance(getattr(layer, "gamma", None), torch.nn.Parameter):  # of a block's result, 1e-6 when training begins
             uniform(layer.gamma, 0.2, 0.8)
         if type(layer).__name__ in ("Conv1d", "Conv2d", "ConvTranspose2d"):

@@ -7,8 +7,8 @@ import onnx
 import truth
 from faults import FAULTS, Fault, Planted, planted
 from judge import Judge, Verdict
-from verdicts import DECIBEL, Truth
-from ways import WAYS, Case, Way, against, way
+from verdicts import DECIBEL, MOST, Truth
+from ways import Case, Way, against, way
 
 # Files that faults go into.
 HARMED = ("TorchScript folded", "dynamo optimized", "ORT basic", "ORT extended", "onnxsim", "onnxslim", "onnxoptimizer all", "transformers.optimizer 1",
@@ -113,10 +113,15 @@ class Field:
         self.name(row, harm, nodes_named(verdict))
         return row
 
+    def bounded(self, of: Way) -> list[str]:
+        """A bound that the unharmed file keeps."""
+        snr = min(self.truth.distance(against(of), of.name).snr, MOST)
+        return [*of.words, *self.inputs, f"--accept=snr={snr - DECIBEL:.2f}"]
+
     def by_losses(self, of: Way, harm: Planted, file: pathlib.Path, felt: float) -> Row:
         """Against the original, with the bound that the unharmed file keeps."""
         base = against(of)
-        words = [*of.words, *self.inputs, f"--accept=snr={self.truth.distance(base, of.name).snr - DECIBEL:.2f}"]
+        words = self.bounded(of)
         verdict = self.judge.verify(self.case.file(base), file, *words)
         row = self.row(of, harm, felt, base, verdict, self.judge.command(self.case.file(base), file, *words))
         row.caught = verdict.code == 1 or bool(nodes_at_fault(verdict))
@@ -126,7 +131,7 @@ class Field:
     def alarms(self, of: Way) -> list[Row]:
         """Nodes that the report calls at fault in the unharmed file."""
         base = against(of)
-        words = [*of.words, *self.inputs, f"--accept=snr={self.truth.distance(base, of.name).snr - DECIBEL:.2f}"]
+        words = self.bounded(of)
         verdict = self.judge.verify(self.case.file(base), self.case.file(of.name), *words)
         row = Row(self.case.what.name, of.name, of.kind, "none", base, cpu=verdict.cpu, verdict=verdict.word, why=verdict.reason[:200])
         accused = nodes_at_fault(verdict)

@@ -12,6 +12,7 @@ FLOORS = 30  # so many floors apart, two files of the same arithmetic may lie
 LEAST = 2e-6  # of the range, and this much in any case
 HALF = 3e-2  # so far apart, of the range, may lie what 16 bits compute
 DECIBEL = 1.0
+MOST = 100.0  # decibels: beyond that nothing is lost
 FOLDED = 3.0  # decibels that other roundings of the same file may cost
 
 
@@ -138,7 +139,7 @@ class Court:
         if plain.code != 1 or not plain.report.get("lossy"):
             return self.settle(row, False, plain)
         words = [*way.words, *self.inputs, f"--samples={len(self.case.feeds)}"]
-        meant = self.verify(row, way, *words, f"--accept=snr={row.snr - DECIBEL:.2f}")
+        meant = self.verify(row, way, *words, f"--accept=snr={min(row.snr, MOST) - DECIBEL:.2f}")
         row.measured = measured(meant)
         self.settle(row, meant.code == 0, meant)
 
