@@ -315,4 +315,4 @@ def planted(file, fault: Fault, seed: str) -> Planted | None:
     found = fault.plant(net, random.Random(seed))
     if not found:
         return None
-    return Planted(fault.name, net, found if isinstance(found, set) else net.region(*found))
+    return Planted(fault.name, net, found if isinstance(found, set) else net.region(*found, *net.sharers()))

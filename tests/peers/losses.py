@@ -10,7 +10,7 @@ from wiring import Net
 from ways import Case, Way, against, way
 
 LARGEST = 100.0  # dB: what is lost beyond that is nothing
-MODELS = ("resnet10", "mobilenet_v2", "squeezenet", "detector", "vit", "convnext", "bert", "llama")
+MODELS = ("unet", "detector", "segmenter", "resnet10", "encoder", "bert", "gpt2", "t5")
 COARSE = ("fp16, converter-common", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel", "QOperator u8s8", "int4 blocks of 32", "int4 blocks of 32, QDQ")
 SAMPLES = 64
 NODE_SAMPLES = 2  # the first, on which relayout measures node by node

@@ -2,7 +2,8 @@
 
   RELAYOUT_PYTHON=PYTHON cmake/dev bench pairs [--only KIND…] [--models NAME…] [--ways REGEX] [--json FILE] [--jobs N]
 
-KIND: ways (verdicts on files of other tools), faults (planted ones), proofs (what follows from the files, and its cost), losses (of coarser numbers).
+KIND: ways (verdicts on files of other tools), faults (planted ones), proofs (what follows from the files, and its cost), losses (of coarser numbers,
+on 64 samples).
 PYTHON needs the packages below; what else is missing costs the ways that need it, and is told. Files stay below XDG_CACHE_HOME/relayout/peers."""
 import argparse
 import importlib.util

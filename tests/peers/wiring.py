@@ -14,7 +14,7 @@ class Net:
     def __init__(self, file):
         self.model = onnx.load(file)
         self.graph = self.model.graph
-        self.constants = {tensor.name: tensor for tensor in self.graph.initializer}
+        self.constants, self.changed = {tensor.name: tensor for tensor in self.graph.initializer}, set()
         for node in self.graph.node:
             if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
                 self.constants[node.output[0]] = node.attribute[0].t
@@ -45,6 +45,11 @@ class Net:
         tensor = numpy_helper.from_array(numpy.ascontiguousarray(value), name)
         tensor.data_type = self.constants[name].data_type
         self.constants[name].CopyFrom(tensor)
+        self.changed.add(name)
+
+    def sharers(self):
+        """All nodes that read a constant that has been changed."""
+        return [node for node in self.nodes if any(self.source(value) in self.changed for value in node.input if value)]
 
     def own_copy(self, node, index):
         """Lets a node read a copy of a constant that others may read too; its name."""
