@@ -49,6 +49,7 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
 
 constexpr auto kWeightReaders = std::to_array<WeightReader>({
     {"ConvInteger", "Conv", 1},
+    {"DynamicQuantizeLSTM", "LSTM", 1, 2},
     {"DynamicQuantizeMatMul", "MatMul", 1},
     {"GatherBlockQuantized", "Gather", 0},
     {"MatMulBnb4", "MatMul", 1},
@@ -74,6 +75,14 @@ const Value* scale_behind(const Node& node) {
     if (input != nullptr && input->is_stored_constant()) return input;
   }
   return nullptr;
+}
+
+/// Scale and zero point of a weight; nullptr where there is none.
+std::pair<const Value*, const Value*> parameters_of(const Node& node, const WeightReader& reader, std::size_t weight) {
+  if (reader.op == "DynamicQuantizeLSTM") return {node.input(6 + 2 * weight), node.input(7 + 2 * weight)};
+  if (reader.op == "DynamicQuantizeMatMul") return {node.input(2), node.input(3)};
+  if (reader.op == "MatMulIntegerToFloat") return {node.input(3), node.input(5)};
+  return {scale_behind(node), node.input(3)};
 }
 
 /// Numbers of `bits` bits out of bytes, the low bits first; each row of `columns` begins with a byte of its own.
@@ -105,8 +114,8 @@ const WeightReader* weight_reader(const Node& node) {
 }
 
 bool is_rounded_dynamically(const Node& reader, std::size_t index) {
-  return index == 0 &&
-         (reader.is("DynamicQuantizeLinear") || (reader.op_type() == "DynamicQuantizeMatMul" && weight_reader(reader) != nullptr));
+  const bool is_dynamic = reader.op_type() == "DynamicQuantizeMatMul" || reader.op_type() == "DynamicQuantizeLSTM";
+  return index == 0 && (reader.is("DynamicQuantizeLinear") || (is_dynamic && weight_reader(reader) != nullptr));
 }
 
 bool Quantizer::is_sound() const {
@@ -144,21 +153,18 @@ std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
   return out;
 }
 
-std::optional<Quantizer> Quantizer::of_weight(const Node& node, Constants& constants, bool transposed) {
+std::optional<Quantizer> Quantizer::of_weight(const Node& node, std::size_t weight, Constants& constants, bool transposed) {
   const WeightReader* const reader = weight_reader(node);
-  if (reader == nullptr || node.input(reader->weight) == nullptr) return std::nullopt;
+  if (reader == nullptr || node.input(weight) == nullptr) return std::nullopt;
   std::optional<Quantizer> out;
   if (reader->op == "MatMulNBits" || reader->op == "GatherBlockQuantized") {
     out = of_blocks(node, constants);
   } else if (reader->op == "MatMulBnb4") {
     out = of_codes(node, constants);
   } else {
-    const DataType type = constants.type_of(*node.input(reader->weight));
-    const Value *scale = nullptr, *zero = node.input(reader->op == "MatMulIntegerToFloat" ? 5 : 3);
-    if (reader->op == "MatMulIntegerToFloat") scale = node.input(3);
-    if (reader->op == "DynamicQuantizeMatMul") scale = node.input(2);
-    if (scale == nullptr) scale = scale_behind(node);
-    out = of_integers(node, constants, type, scale, zero);
+    const auto [scale, zero] = parameters_of(node, *reader, weight);
+    out = of_integers(node, constants, constants.type_of(*node.input(weight)), scale, zero);
+    if (out && reader->op == "DynamicQuantizeLSTM") out->sharing_ = Sharing::leading;
     if (out) out->axis_ = reader->stands_for == "Conv" ? 0 : -1;
   }
   if (out) out->is_transposed_ = transposed;
@@ -251,6 +257,14 @@ Quantizer::Places Quantizer::places_along_axis(const Dims& dims) const {
   return [=](int64_t i) { return as_size((i / (inner * size) * blocks + i / inner % size / block) * inner + i % inner); };
 }
 
+Quantizer::Places Quantizer::places_in_rows(const Dims& dims) const {
+  int64_t elements = 1;
+  for (const int64_t dim : dims) elements *= dim;
+  const auto count = static_cast<int64_t>(scales_.size());
+  if (elements < count || elements % count != 0) return nullptr;
+  return [in_row = elements / count](int64_t i) { return as_size(i / in_row); };
+}
+
 Quantizer::Places Quantizer::places_in_matrix(const Dims& dims) const {
   if (dims.size() != 2) return nullptr;
   const int64_t rows = dims[0], columns = dims[1], block = block_, blocks = (rows + block - 1) / block;
@@ -264,6 +278,7 @@ Quantizer::Places Quantizer::places_in_matrix(const Dims& dims) const {
 }
 
 Quantizer::Places Quantizer::places(const Dims& dims) const {
+  if (sharing_ == Sharing::leading) return places_in_rows(dims);
   if (is_transposed_ && dims.size() != 2) return nullptr;
   const Dims read = is_transposed_ ? Dims{dims[1], dims[0]} : dims;
   const bool is_matrix = sharing_ == Sharing::rows || sharing_ == Sharing::column_major;

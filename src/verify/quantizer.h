@@ -23,8 +23,8 @@ class Quantizer {
  public:
   /// Of a QuantizeLinear or DequantizeLinear. Nothing where scale or zero point are no constants or the type is none of integers.
   [[nodiscard]] static std::optional<Quantizer> of(const Node& node, Constants& constants);
-  /// Of the weight of an operator that a WeightReader describes, as the operator that it stands for reads it, or transposed.
-  [[nodiscard]] static std::optional<Quantizer> of_weight(const Node& node, Constants& constants, bool transposed);
+  /// Of a weight of an operator that a WeightReader describes, as the operator that it stands for reads it, or transposed.
+  [[nodiscard]] static std::optional<Quantizer> of_weight(const Node& node, std::size_t weight, Constants& constants, bool transposed);
   /// A DynamicQuantizeLinear: 8 bits between the least and the largest of the elements.
   [[nodiscard]] static Quantizer dynamic();
 
@@ -47,12 +47,14 @@ class Quantizer {
     blocks,        ///< `block_` places along `axis_`
     rows,          ///< of a matrix [K, N], `block_` rows of a column; the scales of a column lie together
     column_major,  ///< `block_` elements of a matrix that is read column after column
+    leading,       ///< as many in a row as there are for each
   };
   /// The number of an element's scale, by the number of the element; nullptr where the dims do not suit.
   using Places = std::function<std::size_t(int64_t)>;
   [[nodiscard]] Places places(const Dims& dims) const;
   [[nodiscard]] Places places_along_axis(const Dims& dims) const;
   [[nodiscard]] Places places_in_matrix(const Dims& dims) const;
+  [[nodiscard]] Places places_in_rows(const Dims& dims) const;
   [[nodiscard]] static std::optional<Quantizer> of_integers(const Node& node, Constants& constants, DataType type, const Value* scale,
                                                             const Value* zero);
   static std::optional<Quantizer> of_blocks(const Node& node, Constants& constants);
@@ -72,11 +74,11 @@ class Quantizer {
   double lowest_ = 0, highest_ = 0;
 };
 
-/// An operator that computes with a weight of integers: the standard operator that it stands for, and the number of the weight among the
+/// An operator that computes with weights of integers: the standard operator that it stands for, and the numbers of the weights among the
 /// inputs of both.
 struct WeightReader {
   std::string_view op, stands_for;
-  std::size_t weight = 1;
+  std::size_t weight = 1, last = weight;
 };
 /// nullptr for any other node.
 [[nodiscard]] const WeightReader* weight_reader(const Node& node);

@@ -9,10 +9,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "pair.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -284,6 +286,130 @@ TEST(QuantizationLosses, OfWeightsRoundedInBlocks) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
+/// Weights as 8-bit integers of a scale for each column.
+std::string in_columns(const std::vector<float>& values, const std::vector<float>& scales) {
+  std::string integers;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    integers += static_cast<char>(std::clamp(std::nearbyint(values[i] / scales[i % scales.size()]), -127.0F, 127.0F));
+  }
+  return integers;
+}
+
+/// y = x · w + b. Quantized: x in 8 bits, w in 8 bits by a scale for each of its columns, the scales as `harm` leaves them.
+Network columns(bool quantized, const std::function<void(std::vector<float>& scales)>& harm = {}) {
+  constexpr std::size_t kCount = 24;
+  Network n(7);
+  n.input("x", {"64", "32"}).output("y", {"64", "24"});
+  n.normal("w", {32, kCount}, 0.3).normal("b", {kCount}, 0.2);
+  std::string x = "x", w = "w";
+  if (quantized) {
+    x = rounded_to_uint8(n, "x", 0.05F);
+    const std::vector<float> values = n.values("w");
+    std::vector<float> scales(kCount, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) scales[i % kCount] = std::max(scales[i % kCount], std::fabs(values[i]) / 127);
+    bytes(n, "w.q", onnx::TensorProto::INT8, {32, kCount}, in_columns(values, scales));
+    bytes(n, "w.zero", onnx::TensorProto::INT8, {kCount}, std::string(kCount, 0));
+    if (harm) harm(scales);
+    n.floats("w.scale", {kCount}, scales);
+    n.node("DequantizeLinear", {"w.q", "w.scale", "w.zero"}, {"w.d"}, {"axis=1"});
+    w = "w.d";
+  }
+  n.node("Gemm", {x, w, "b"}, {"y"});
+  return n;
+}
+
+TEST(QuantizationLosses, AFaultOfOneChannelIsNamedWithItsPlace) {
+  const VerifyOptions options = meaning(DataType::int8);
+  const VerifyResult right = verified(columns(false), columns(true), options);
+  ASSERT_NE(find(right, "y"), nullptr) << summary(right);
+  EXPECT_EQ(find(right, "y")->fault, "");
+  const auto expect_named = [&](const Network& b, const char* what) {
+    const VerifyResult result = verified(columns(false), b, options);
+    ASSERT_FALSE(result.losses.empty()) << what;
+    EXPECT_EQ(result.losses[0].tensor, "y") << what;
+    EXPECT_EQ(result.losses[0].fault, "another result than its steps give at place 5 of the last axis") << what;
+  };
+  expect_named(columns(true, [](auto& scales) { scales[5] *= 1.1F; }), "another scale");
+  Network bias = columns(true);
+  bias.edit("b", [](auto& v) { v[5] += 0.2F; });
+  expect_named(bias, "another bias");
+  Network saturated = columns(true);
+  for (int64_t row = 0; row < 32; ++row) {
+    char& integer = (*saturated.tensor("w.q").mutable_raw_data())[static_cast<std::size_t>(row * 24 + 5)];
+    integer = static_cast<char>(std::clamp<int>(static_cast<int8_t>(integer), -90, 90));
+  }
+  expect_named(saturated, "saturated integers");
+}
+
+TEST(QuantizationLosses, ChannelsThatLoseLessThanOthersAreNoFault) {
+  // A column of zeros loses nothing, and one of another magnitude than the rest as much as its own steps.
+  Network a = columns(false);
+  a.edit("w", [](auto& v) {
+    for (std::size_t row = 0; row < 32; ++row) v[row * 24 + 3] = 0, v[row * 24 + 4] *= 1e-3F;
+  });
+  Network b = columns(true);
+  const std::vector<float> values = a.values("w");
+  std::vector<float> scales = b.values("w.scale");
+  scales[4] *= 1e-3F;
+  b.set_values("w.scale", scales);
+  b.tensor("w.q").set_raw_data(in_columns(values, scales));
+  const VerifyResult result = verified(a, b, meaning(DataType::int8));
+  ASSERT_NE(find(result, "y"), nullptr) << summary(result);
+  EXPECT_EQ(find(result, "y")->fault, "");
+}
+
+/// f32 tensors of some names in f16.
+void in_half(Network& n, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::string halves;
+    for (const float value : n.values(name)) {
+      const uint16_t bits = double_to_half(static_cast<double>(value));
+      halves.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+    }
+    n.tensor(name).set_data_type(onnx::TensorProto::FLOAT16);
+    n.tensor(name).set_raw_data(halves);
+  }
+}
+
+/// y = softmax(x · w + b) · c, in f32, or with 4-bit blocks of w and everything else in f16, as converters write both.
+Network attended(bool quantized, float factor = 1) {
+  Network n = product(quantized, factor);
+  n.graph().mutable_output(0)->set_name("y");
+  n.producer("y").set_output(0, "p");
+  n.normal("b", {kColumns}, 0.3).floats("c", {}, {0.7071F});
+  n.node("Add", {"b", "p"}, {"s"}), n.node("Softmax", {"s"}, {"t"}), n.node("Mul", {"t", "c"}, {quantized ? "y.half" : "y"});
+  if (!quantized) return n;
+  in_half(n, {"w.scales", "b", "c"});
+  n.node("Cast", {"x"}, {"x.half"}, {"to=10"}), n.producer("p").set_input(0, "x.half");
+  n.node("Cast", {"y.half"}, {"y"}, {"to=1"});
+  n.sort();
+  return n;
+}
+
+TEST(QuantizationLosses, OfNodesIn16BitsAreThoseOfRoundingToThem) {
+  const VerifyOptions options = meaning(DataType::int4);
+  const VerifyResult right = verified(attended(false), attended(true), options);
+  for (const std::string tensor : {"p", "s", "t", "y"}) {
+    const QuantizationLoss* const loss = find(right, tensor);
+    ASSERT_NE(loss, nullptr) << tensor << "\n" << summary(right);
+    ASSERT_TRUE(loss->expected) << tensor;
+    EXPECT_EQ(loss->fault, "") << tensor;
+    EXPECT_NEAR(loss->snr, *loss->expected, 3) << tensor;
+    // One rounding to 11 bits loses 68 to 80 dB, a handful of them no more than 60.
+    EXPECT_GT(loss->snr, tensor == "p" ? 15 : 60) << tensor;
+  }
+  const VerifyResult wrong = verified(attended(false), attended(true, 1.2F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_EQ(wrong.losses[0].tensor, "p");
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+  Network constant = attended(true);
+  constant.tensor("c").set_raw_data(std::string("\xcd\x39", 2));  // 0.7251
+  const VerifyResult other = verified(attended(false), constant, options);
+  ASSERT_FALSE(other.losses.empty());
+  EXPECT_EQ(other.losses[0].tensor, "y");
+  EXPECT_THAT(other.losses[0].fault, HasSubstr("another result"));
+}
+
 /// MatMul, Relu, MatMul; or the same on 8-bit numbers, where the Relu is in the range of the first result.
 Network chain(bool quantized, float factor = 1) {
   Network n(6);
@@ -330,6 +456,193 @@ TEST(QuantizationLosses, OfOperatorsOnQuantizedNumbers) {
   EXPECT_EQ(wrong.losses[0].tensor, "y");
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
   EXPECT_EQ(std::ranges::count(wrong.losses, std::string(), &QuantizationLoss::fault), std::ssize(wrong.losses) - 1);
+}
+
+TEST(QuantizationLosses, OfOperatorsThatAnOptimizerNamed) {
+  // ONNX Runtime's optimizer gives integers names of its own; the nodes keep theirs, with a number at times.
+  Network a = chain(false), b = chain(true);
+  a.producer("h").set_name("first"), a.producer("r").set_name("relu"), a.producer("y").set_name("second");
+  b.producer("h_quantized").set_name("first_token_7");
+  b.producer("h_quantized").set_output(0, "qdq_s8_to_u8_quant_token_3");
+  b.replace_uses("h_quantized", "qdq_s8_to_u8_quant_token_3");
+  const VerifyResult result = verified(a, b, meaning(DataType::int8));
+  const QuantizationLoss* const loss = find(result, "qdq_s8_to_u8_quant_token_3");
+  ASSERT_NE(loss, nullptr) << summary(result);
+  ASSERT_TRUE(loss->expected);
+  EXPECT_NEAR(loss->snr, *loss->expected, 1);
+}
+
+/// y = (flat x) · w + b in other dims, as a product and a sum, or as optimizers join them: a Gemm of matrices, each value in 8 bits.
+Network joined(bool quantized, float factor = 1) {
+  Network n(8);
+  n.input("x", {"2", "8", "32"}).output("y", {"2", "8", "24"});
+  n.normal("w", {32, 24}, 0.3).normal("b", {24}, 0.2);
+  if (!quantized) {
+    n.node("Identity", {"x"}, {"i"}), n.node("MatMul", {"i", "w"}, {"p"}), n.node("Add", {"p", "b"}, {"y"});
+    return n;
+  }
+  const std::vector<float> values = n.values("w");
+  n.remove_initializer("w");
+  bytes(n, "w.q", onnx::TensorProto::INT8, {32, 24}, in_columns(values, {0.01F})), n.floats("w.scale", {}, {0.01F * factor});
+  zero_point(n, "w.zero", onnx::TensorProto::INT8);
+  n.node("DequantizeLinear", {"w.q", "w.scale", "w.zero"}, {"w.d"});
+  n.integers("flat", {2}, {16, 32}).integers("deep", {3}, {2, 8, 24});
+  n.node("Identity", {"x"}, {"i"}), n.node("Reshape", {"i", "flat"}, {"f"});
+  n.node("Gemm", {rounded_to_uint8(n, "f", 0.05F), "w.d", "b"}, {"g"});
+  n.node("Reshape", {rounded_to_uint8(n, "g", 0.06F), "deep"}, {"y"});
+  return n;
+}
+
+TEST(QuantizationLosses, OfAProductAndASumThatAreOneGemmOfMatrices) {
+  const VerifyOptions options = meaning(DataType::int8);
+  const VerifyResult right = verified(joined(false), joined(true), options);
+  const QuantizationLoss* const loss = find(right, "y");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  ASSERT_TRUE(loss->expected);
+  EXPECT_NEAR(loss->snr, *loss->expected, 1);
+  EXPECT_EQ(loss->fault, "");
+  const VerifyResult wrong = verified(joined(false), joined(true, 1.1F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_EQ(wrong.losses[0].tensor, "y");
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+}
+
+/// Convolution, pool, convolution of images: in f32, or on 8-bit numbers whose channels come last, as ONNX Runtime saves them for some
+/// processors.
+Network images(bool quantized, float factor = 1) {
+  Network n(6);
+  n.input("x", {"1", "3", "12", "12"}).output("y", {"1", "4", "6", "6"});
+  n.normal("v", {8, 3, 3, 3}, 0.25).normal("w", {4, 8, 1, 1}, 0.4);
+  if (!quantized) {
+    n.node("Conv", {"x", "v"}, {"h"}, {"pads=1,1,1,1"}).set_name("first");
+    n.node("MaxPool", {"h"}, {"m"}, {"kernel_shape=2,2", "strides=2,2"}).set_name("pool");
+    n.node("Conv", {"m", "w"}, {"y"}).set_name("second");
+    return n;
+  }
+  constexpr float kScale = 0.01F;
+  const auto scale = [&](const std::string& name, float value, onnx::TensorProto::DataType type, char zero) {
+    n.floats(name + ".scale", {}, {value}), bytes(n, name + ".zero", type, {}, std::string(1, zero));
+  };
+  for (const std::string name : {"v", "w"}) {
+    const std::string integers = in_columns(n.values(name), {kScale});
+    n.remove_initializer(name);
+    bytes(n, name + ".q", onnx::TensorProto::INT8, name == "v" ? std::vector<int64_t>{8, 3, 3, 3} : std::vector<int64_t>{4, 8, 1, 1},
+          integers);
+    scale(name, name == "w" ? kScale * factor : kScale, onnx::TensorProto::INT8, 0);
+  }
+  for (const std::string name : {"x", "h", "y"}) scale(name, name == "x" ? 0.05F : 0.06F, onnx::TensorProto::UINT8, '\x80');
+  n.node("QuantizeLinear", {"x", "x.scale", "x.zero"}, {"x.q"}), n.node("Transpose", {"x.q"}, {"x.last"}, {"perm=0,2,3,1"});
+  const auto microsoft = [&](const std::string& op, const std::vector<std::string>& inputs, const std::string& output,
+                             const std::vector<std::string>& attributes, const std::string& name) {
+    onnx::NodeProto& node = n.node(op, inputs, {output}, attributes);
+    node.set_domain("com.microsoft"), node.set_name(name);
+  };
+  microsoft("QLinearConv", {"x.last", "x.scale", "x.zero", "v.q", "v.scale", "v.zero", "h.scale", "h.zero"}, "one",
+            {"pads=1,1,1,1", "channels_last=1"}, "first_token_4");
+  microsoft("NhwcMaxPool", {"one"}, "two", {"kernel_shape=2,2", "strides=2,2"}, "pool");
+  microsoft("QLinearConv", {"two", "h.scale", "h.zero", "w.q", "w.scale", "w.zero", "y.scale", "y.zero"}, "three", {"channels_last=1"},
+            "second");
+  n.node("Transpose", {"three"}, {"y.q"}, {"perm=0,3,1,2"}), n.node("DequantizeLinear", {"y.q", "y.scale", "y.zero"}, {"y"});
+  import_microsoft(n);
+  return n;
+}
+
+TEST(QuantizationLosses, OfImagesWhoseChannelsComeLast) {
+  const VerifyOptions options = meaning(DataType::int8);
+  const VerifyResult right = verified(images(false), images(true), options);
+  for (const std::string tensor : {"one", "two", "y"}) {
+    const QuantizationLoss* const loss = find(right, tensor);
+    ASSERT_NE(loss, nullptr) << tensor << "\n" << summary(right);
+    ASSERT_TRUE(loss->expected) << tensor;
+    EXPECT_NEAR(loss->snr, *loss->expected, 1) << tensor;
+    EXPECT_EQ(loss->fault, "") << tensor;
+  }
+  const VerifyResult wrong = verified(images(false), images(true, 1.1F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_EQ(wrong.losses[0].tensor, "y");
+  EXPECT_EQ(wrong.losses[0].node, "second");
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+}
+
+TEST(QuantizationLosses, OfAMeanOfQuantizedNumbers) {
+  const auto mean = [](bool quantized, float factor, int64_t opset) {
+    Network n(5, opset);
+    n.input("x", {"16", "4", "8"}).output("y", {"16", "1", "1"});
+    if (!quantized) {
+      n.integers("axes", {2}, {1, 2});
+      opset < 18 ? n.node("ReduceMean", {"x"}, {"m"}, {"axes=1,2"}) : n.node("ReduceMean", {"x", "axes"}, {"m"});
+      n.node("Identity", {"m"}, {"y"});
+      return n;
+    }
+    n.floats("x.scale", {}, {0.05F}).floats("m.scale", {}, {0.01F * factor});
+    zero_point(n, "zero", onnx::TensorProto::UINT8);
+    n.node("QuantizeLinear", {"x", "x.scale", "zero"}, {"x_quantized"});
+    n.node("QLinearReduceMean", {"x_quantized", "x.scale", "zero", "m.scale", "zero"}, {"m_quantized"}, {"axes=1,2", "keepdims=1"})
+        .set_domain("com.microsoft");
+    n.node("DequantizeLinear", {"m_quantized", factor == 1 ? "m.scale" : "x.scale", "zero"}, {"y"});
+    import_microsoft(n);
+    return n;
+  };
+  for (const int64_t opset : {17, 18}) {
+    const VerifyResult right = verified(mean(false, 1, opset), mean(true, 1, opset), meaning(DataType::int8));
+    const QuantizationLoss* const loss = find(right, "m_quantized");
+    ASSERT_NE(loss, nullptr) << opset << summary(right);
+    ASSERT_TRUE(loss->expected) << opset;
+    EXPECT_NEAR(loss->snr, *loss->expected, 0.1) << opset;
+    EXPECT_EQ(loss->op_type, "QLinearReduceMean");
+    EXPECT_EQ(loss->fault, "");
+  }
+}
+
+/// An LSTM of both directions, in f32, or with its weights and what it reads in 8 bits.
+Network recurrent(bool quantized, float factor = 1) {
+  constexpr int64_t kBoth = 2, kWidth = 12, kHidden = 10;
+  Network n(9);
+  n.input("x", {"8", "2", "12"}).output("y", {"8", "2", "2", "10"});
+  n.normal("w", {kBoth, 4 * kHidden, kWidth}, 0.3).normal("r", {kBoth, 4 * kHidden, kHidden}, 0.3);
+  n.normal("b", {kBoth, 8 * kHidden}, 0.2);
+  if (!quantized) {
+    n.node("LSTM", {"x", "w", "r", "b"}, {"y"}, {"hidden_size=10", "direction='bidirectional'"});
+    return n;
+  }
+  for (const std::string name : {"w", "r"}) {
+    const int64_t inputs = name == "w" ? kWidth : kHidden;
+    const std::vector<float> values = n.values(name);
+    n.remove_initializer(name);
+    std::string integers;
+    for (int64_t direction = 0; direction < kBoth; ++direction) {
+      for (int64_t input = 0; input < inputs; ++input) {
+        for (int64_t gate = 0; gate < 4 * kHidden; ++gate) {
+          const float value = values[static_cast<std::size_t>((direction * 4 * kHidden + gate) * inputs + input)];
+          integers += static_cast<char>(std::clamp(std::nearbyint(value / 0.01F), -127.0F, 127.0F));
+        }
+      }
+    }
+    bytes(n, name + ".q", onnx::TensorProto::INT8, {kBoth, inputs, 4 * kHidden}, integers);
+    n.floats(name + ".scale", {kBoth}, {0.01F, name == "r" ? 0.01F * factor : 0.01F});
+    bytes(n, name + ".zero", onnx::TensorProto::INT8, {kBoth}, std::string(2, 0));
+  }
+  n.node("DynamicQuantizeLSTM", {"x", "w.q", "r.q", "b", "", "", "", "", "w.scale", "w.zero", "r.scale", "r.zero"}, {"y"},
+         {"hidden_size=10", "direction='bidirectional'"})
+      .set_domain("com.microsoft");
+  import_microsoft(n);
+  return n;
+}
+
+TEST(QuantizationLosses, OfRecurrentWeights) {
+  const VerifyOptions options = meaning(DataType::int8);
+  const VerifyResult right = verified(recurrent(false), recurrent(true), options);
+  const QuantizationLoss* const loss = find(right, "y");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  ASSERT_TRUE(loss->expected);
+  // The state is rounded at each step besides.
+  EXPECT_NEAR(loss->snr, *loss->expected, 2);
+  EXPECT_GT(loss->snr, 25);
+  EXPECT_EQ(loss->fault, "");
+  const VerifyResult wrong = verified(recurrent(false), recurrent(true, 1.3F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_EQ(wrong.losses[0].op_type, "DynamicQuantizeLSTM");
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
 TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {

@@ -374,13 +374,21 @@ void FedRuns::explain_steps() {
 
 void FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
   const bool is_a = &side == task_->a;
+  visited_.clear();
   const auto observer = [&](const Value& value, const Datum& datum) {
+    visited_[&value] = type_of(datum);
     const Layer* const layer = is_a ? captured(value) : fed(value);
     if (layer == nullptr || layer->apart || !is_measured(layer->type)) return;
     const Datum reference = reference_of(*layer, datum);
-    if (structural_difference(reference, datum).empty()) visitor(*layer, reference, datum);
+    const auto [x, y] = comparable(reference, datum);
+    if (structural_difference(x, y).empty()) visitor(*layer, reference, datum);
   };
   execute(side, observer, std::move(edit));
+}
+
+DataType FedRuns::visited_type(const Value& value) const {
+  const auto found = visited_.find(&value);
+  return found == visited_.end() ? DataType::undefined : found->second;
 }
 
 void FedRuns::run_unfed(bool by_depth) {

@@ -60,11 +60,13 @@ class FedRuns {
   void explain_steps();
   /// Runs b on its own values: how they go together with a's. `by_depth`: also how far a's values lie apart when its constants move.
   void run_unfed(bool by_depth);
-  /// Runs a side and hands over what its nodes make of values that are paired and compared by distance, beside a's. What the visitor
-  /// leaves in `datum` is what readers get.
+  /// Runs a side and hands over what its nodes make of values that are paired and compared by distance, beside a's; each in its own type.
+  /// What the visitor leaves in `datum` is what readers get.
   using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;
   void visit(const Side& side, const Visitor& visitor, Edit edit = {});
+  /// The element type of a value that a node made in the last such run.
+  [[nodiscard]] DataType visited_type(const Value& value) const;
   /// Same or different, by the metrics and the floor at hand.
   void decide(Layer& layer) const;
   /// The coarser of a value's own type and what b computes in.
@@ -96,6 +98,7 @@ class FedRuns {
   Layers* layers_;
   Spill spill_;
   double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
+  std::unordered_map<const Value*, DataType> visited_;
 };
 
 }  // namespace relayout

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "model/attributes.h"
+#include "base/positions.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -24,6 +24,8 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
+#include "verify/nodes/channel_losses.h"
+#include "verify/nodes/constant_grids.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layers.h"
@@ -35,13 +37,37 @@ namespace {
 
 constexpr const char* kAnother = "another result than its steps give";
 
-/// The QuantizeLinear behind which a value is dequantized, or that everything reads it through.
+/// Whether a node gives its first operand other dims.
+bool reshapes(const Node& node, const Value* operand) {
+  return has_trait(node, Trait::keeps_order) && operand != nullptr && node.input(0) == operand && node.output(0) != nullptr;
+}
+
+/// The QuantizeLinear behind which a value is dequantized, or that everything reads it through, in other dims perhaps.
 const Node* quantizer_of(const Value& value) {
   if (const Node* const reader = quantizer_behind(value); reader != nullptr) return reader;
-  const Node* const producer = value.producer();
+  const Node* const sole = value.uses().size() == 1 && !value.is_output() ? value.uses().front().node : nullptr;
+  if (sole != nullptr && reshapes(*sole, &value)) {
+    if (const Node* const reader = quantizer_behind(*sole->output(0)); reader != nullptr) return reader;
+  }
+  const Node* producer = value.producer();
+  while (producer != nullptr && reshapes(*producer, producer->input(0))) producer = producer->input(0)->producer();
   if (producer == nullptr || !producer->is("DequantizeLinear") || producer->input(0) == nullptr) return nullptr;
   const Node* const before = producer->input(0)->producer();
   return before != nullptr && before->is("QuantizeLinear") ? before : nullptr;
+}
+
+/// The node that makes the elements of a node's first operand, which others may have moved.
+const Node* maker_of_moved(const Node& node) {
+  const Node* maker = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
+  while (maker != nullptr && traits_of(*maker).moves_input(0)) maker = maker->input(0) == nullptr ? nullptr : maker->input(0)->producer();
+  return maker;
+}
+
+/// Whether what a QuantizeLinear rounds was dequantized from its own steps.
+bool is_on_grid(const Node& quantizer) {
+  const Node* const maker = maker_of_moved(quantizer);
+  return maker != nullptr && maker->is("DequantizeLinear") && maker->input(1) == quantizer.input(1) &&
+         maker->input(2) == quantizer.input(2);
 }
 
 /// The node that computes a value, in front of the quantizer that rounds it.
@@ -52,13 +78,14 @@ const Node& maker_of(const Value& value) {
   return before != nullptr ? *before : *value.producer();
 }
 
-/// The DequantizeLinear that alone reads what a node moves of stored integers, by one scale for all; nullptr where there is none.
-const Node* dequantizer_behind(const Node& node) {
-  const Value* const moved = node.output(0);
-  const bool moves = traits_of(node).moves_input(0) && node.input(0)->is_stored_constant();
-  if (!moves || moved == nullptr || moved->uses().size() != 1 || moved->is_output()) return nullptr;
-  const Node& reader = *moved->uses().front().node;
-  return reader.is("DequantizeLinear") && moved->uses().front().index == 0 ? &reader : nullptr;
+/// Whether a quantizer rounds a value, perhaps before its elements are moved and rounded to the same steps once more.
+bool is_rounded_by(const Value& value, const Node& quantizer) {
+  const Node* node = quantizer_of(value);
+  while (node != nullptr && node != &quantizer) {
+    node = is_on_grid(*node) ? maker_of_moved(*maker_of_moved(*node)) : nullptr;
+    if (node != nullptr && !node->is("QuantizeLinear")) return false;
+  }
+  return node != nullptr;
 }
 
 void round(const Datum& datum, const std::optional<Quantizer>& grid, Quantizer::Ends ends) {
@@ -69,6 +96,16 @@ Datum rounded(const Datum& datum, const std::optional<Quantizer>& grid, Quantize
   Datum copy = copy_of(datum);
   round(copy, grid, ends);
   return copy;
+}
+
+/// The elements as a floating-point type holds them that may be narrower than their own.
+Datum held_in(const Datum& datum, DataType type) {
+  return unit_roundoff(type) > unit_roundoff(type_of(datum)) ? through(datum, type) : datum;
+}
+
+/// A factor by which a value may be off on the whole: a constant that is rounded once multiplies all of it.
+double gain_of_rounding(DataType type) {
+  return rules::kGainRoundings * unit_roundoff(type);
 }
 
 /// Σ of squares of the part of b − a that is a times a factor: what rounds to nearest is as often above as below, and has next to none.
@@ -88,95 +125,51 @@ QuantizationLosses::QuantizationLosses(const Graph& a, const Graph& b) : layers_
   find_dynamic(b);
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     losses_[i].grid = grid_of(*layers_.all()[i].b);
-    pair_constants(layers_.all()[i]);
+    grids_.add(layers_, layers_.all()[i]);
   }
   for (std::size_t i = 0; i < losses_.size(); ++i) losses_[i].expected_is_known = is_covered(layers_.all()[i]);
 }
 
 std::optional<Quantizer> QuantizationLosses::grid_of(const Value& value_of_b) {
   const Node* const node = quantizer_of(value_of_b);
-  return node == nullptr ? std::nullopt : Quantizer::of(*node, constants_b_);
-}
-
-void QuantizationLosses::pair_constants(const Layer& layer) {
-  std::vector<const Node*> rest = layers_.region_in_a(layer);
-  for (const Node* const node : layers_.region_in_b(layer)) {
-    const WeightReader* const reader = weight_reader(*node);
-    const auto is_counterpart = [&](const Node* other) {
-      if (reader == nullptr) return other->op_type() == node->op_type() && other->domain() == node->domain();
-      return other->is(reader->stands_for) || (reader->stands_for == "MatMul" && other->is("Gemm"));
-    };
-    const auto found = std::ranges::find_if(rest, is_counterpart);
-    if (found == rest.end()) continue;
-    if (reader == nullptr) {
-      pair_constants(*node, **found);
-    } else {
-      pair_weight(*node, **found);
-    }
-    rest.erase(found);
-  }
-  // A constant that b still has was not folded into another one.
-  const auto is_gone = [&](const Value* operand) {
-    const auto reads = [&](const Node* node) {
-      return std::ranges::any_of(node->inputs(), [&](const Value* input) { return input != nullptr && input->name() == operand->name(); });
-    };
-    return operand != nullptr && operand->is_stored_constant() && std::ranges::none_of(layers_.region_in_b(layer), reads);
-  };
-  const auto goes_into_constants = [&](const Node* node) {
-    const bool may = has_trait(*node, Trait::affine) || has_trait(*node, Trait::multiplies);
-    return may && std::ranges::any_of(node->inputs(), is_gone);
-  };
-  if (std::ranges::any_of(rest, goes_into_constants)) restructured_.insert(layer.b);
-}
-
-void QuantizationLosses::pair_constants(const Node& node, const Node& original) {
-  const Node* const behind = node.input(0) == nullptr ? nullptr : dequantizer_behind(node);
-  if (behind != nullptr && original.input(0) != nullptr && original.input(0)->is_stored_constant()) {
-    auto grid = Quantizer::of(*behind, constants_b_);
-    if (grid && grid->is_one_for_all()) {
-      constants_.emplace(original.input(0)->name(), *std::move(grid));
-      paired_.insert(behind);
-    }
-  }
-  for (std::size_t i = 0; i < std::min(node.inputs().size(), original.inputs().size()); ++i) {
-    const Value *const constant = original.input(i), *const operand = node.input(i);
-    if (constant == nullptr || !constant->is_stored_constant() || operand == nullptr || operand->producer() == nullptr) continue;
-    const Node& dequantizer = *operand->producer();
-    if (!dequantizer.is("DequantizeLinear") || !dequantizer.input(0)->is_stored_constant()) continue;
-    const auto mine = constants_a_.find(*constant), integers = constants_b_.find(*dequantizer.input(0));
-    const bool suits = std::holds_alternative<Constant>(mine) && std::holds_alternative<Constant>(integers) &&
-                       std::get<Constant>(mine).dims == std::get<Constant>(integers).dims;
-    auto grid = suits ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
-    if (!grid) continue;
-    constants_.emplace(constant->name(), *std::move(grid));
-    paired_.insert(&dequantizer);
-  }
-}
-
-void QuantizationLosses::pair_weight(const Node& node, const Node& original) {
-  const Value* const constant = original.input(weight_reader(node)->weight);
-  if (constant == nullptr || !constant->is_stored_constant()) return;
-  const bool transposed = original.is("Gemm") && Attributes(original).integer("transB", 0) != 0;
-  auto grid = Quantizer::of_weight(node, constants_b_, transposed);
-  const auto known = constants_a_.find(*constant);
-  if (!grid || !std::holds_alternative<Constant>(known) || !grid->suits(std::get<Constant>(known).dims)) return;
-  constants_.emplace(constant->name(), *std::move(grid));
-  paired_.insert(&node);
+  auto grid = node == nullptr ? std::nullopt : Quantizer::of(*node, constants_b_);
+  // The axis of several scales is one of the dims that the quantizer sees.
+  const bool suits = grid && (grid->is_one_for_all() || node->input(0) == &value_of_b || value_of_b.producer()->is("DequantizeLinear"));
+  return suits ? std::move(grid) : std::nullopt;
 }
 
 void QuantizationLosses::find_dynamic(const Graph& b) {
   for (const Node& node : b.nodes()) {
-    if (is_rounded_dynamically(node, 0) && node.input(0) != nullptr) dynamic_.insert(node.input(0));
+    if (const Value* const value = rounded_by(node)) dynamic_.insert(value);
   }
   for (const Value* const value : dynamic_) {
     if (value->is_input()) dynamic_inputs_.insert(value->name());
     if (const Layer* const layer = layers_.of_b(*value)) loss_of(*layer).is_rounded_by_some = true;
   }
   for (const Layer& layer : layers_.all()) {
-    loss_of(layer).takes_rounded = std::ranges::any_of(layers_.region_in_b(layer), [&](const Node* node) {
-      return is_rounded_dynamically(*node, 0) && node->input(0) != nullptr && is_fed(*node->input(0));
-    });
+    loss_of(layer).takes_rounded =
+        std::ranges::any_of(layers_.region_in_b(layer), [&](const Node* node) { return rounded_by(*node) != nullptr; });
   }
+}
+
+const Value* QuantizationLosses::fed_source(const Value* value) {
+  while (value != nullptr && !is_fed(*value)) {
+    const Node* const producer = value->producer();
+    const bool has_all = producer != nullptr && (has_trait(*producer, Trait::permutes) || has_trait(*producer, Trait::keeps_order));
+    value = has_all ? producer->input(0) : nullptr;
+  }
+  return value;
+}
+
+const Value* QuantizationLosses::rounded_by(const Node& node) {
+  return is_rounded_dynamically(node, 0) ? fed_source(node.input(0)) : nullptr;
+}
+
+bool QuantizationLosses::hands_on_to_rounding(const Node& node) {
+  const Value* const made = node.output(0);
+  const bool one = made != nullptr && made->uses().size() == 1 && !made->is_output();
+  return one && (has_trait(node, Trait::permutes) || has_trait(node, Trait::keeps_order)) &&
+         is_rounded_dynamically(*made->uses().front().node, as_size(made->uses().front().index));
 }
 
 bool QuantizationLosses::is_fed(const Value& value_of_b) {
@@ -184,31 +177,34 @@ bool QuantizationLosses::is_fed(const Value& value_of_b) {
 }
 
 bool QuantizationLosses::is_known(const Node& node, const Layer& layer) {
-  const auto has_grid = [&](const Value& value) {
-    const Layer* const fed = layers_.of_b(value);
-    return fed != nullptr ? loss_of(*fed).grid.has_value() : value.is_input() && inputs_.contains(value.name());
+  const auto has_grid = [&](const Value& read) {
+    const Value* const value = fed_source(&read);
+    const Layer* const fed = value == nullptr ? nullptr : layers_.of_b(*value);
+    return fed != nullptr ? loss_of(*fed).grid.has_value() : value != nullptr && value->is_input() && inputs_.contains(value->name());
   };
   // Rounded for some readers and read as it is by others of the same layer: no run has both.
-  const auto is_read_as_is = [&](const Value* value) { return value != nullptr && dynamic_.contains(value); };
+  const auto is_read_as_is = [&](const Value* value) {
+    return value != nullptr && dynamic_.contains(value) && !hands_on_to_rounding(node);
+  };
   if (is_rounded_dynamically(node, 0)) {
-    const bool has_weight = weight_reader(node) == nullptr || paired_.contains(&node);
-    return has_weight && node.input(0) != nullptr && is_fed(*node.input(0));
+    const bool has_weight = weight_reader(node) == nullptr || grids_.is_paired(node);
+    return has_weight && rounded_by(node) != nullptr;
   }
   if (loss_of(layer).takes_rounded && std::ranges::any_of(node.inputs(), is_read_as_is)) return false;
-  if (weight_reader(node) != nullptr) return paired_.contains(&node);
-  if (node.is("QuantizeLinear")) return &node == quantizer_of(*layer.b) || has_grid(*node.input(0));
+  if (weight_reader(node) != nullptr) return grids_.is_paired(node);
+  if (node.is("QuantizeLinear")) return is_rounded_by(*layer.b, node) || has_grid(*node.input(0)) || is_on_grid(node);
   if (!node.is("DequantizeLinear")) return !has_trait(node, Trait::quantized) && !has_trait(node, Trait::quantizes);
-  const Node* const before = node.input(0)->producer();
-  return paired_.contains(&node) || (before != nullptr && before->is("QuantizeLinear"));
+  const Node* const before = maker_of_moved(node);
+  return grids_.is_paired(node) || (before != nullptr && before->is("QuantizeLinear"));
 }
 
 bool QuantizationLosses::is_covered(const Layer& layer) {
   const auto knows = [&](const Node* node) { return is_known(*node, layer); };
-  return !restructured_.contains(layer.b) && std::ranges::all_of(layers_.region_in_b(layer), knows);
+  return !grids_.is_restructured(layer) && std::ranges::all_of(layers_.region_in_b(layer), knows);
 }
 
 Datum QuantizationLosses::read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const {
-  return rounded(datum, rounds_dynamically_ && loss.is_rounded_by_some ? Quantizer::dynamic() : loss.grid, ends);
+  return rounded(held_in(datum, loss.read), rounds_dynamically_ && loss.is_rounded_by_some ? Quantizer::dynamic() : loss.grid, ends);
 }
 
 void QuantizationLosses::add(LayerTask task) {
@@ -231,18 +227,42 @@ void QuantizationLosses::add(LayerTask task) {
 void QuantizationLosses::measure_b(FedRuns& runs, const LayerTask& task) {
   runs.visit(*task.b, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
     NodeLoss& loss = loss_of(layer);
-    const Datum made = rounded(datum, loss.grid, Quantizer::Ends::saturate);
-    loss.measured += measure(reference, made, layer.yardstick).sums;
+    const auto [right, wide] = comparable(reference, datum);
+    const Datum made = rounded(wide, loss.grid, Quantizer::Ends::saturate);
+    loss.measured += measure(right, made, layer.yardstick).sums;
     if (loss.grid && reference.tensor) loss.beyond += loss.grid->count_beyond(contiguous(reference.tensor));
     made_by_b_.insert_or_assign(&layer, spill_.write(made));
-    overwrite(datum, reference);
+    // What reads dequantized numbers gets steps; where a QuantizeLinear follows, they stay as they are.
+    overwrite(datum, rounded(right, loss.grid, Quantizer::Ends::saturate));
   });
+  note_types(runs);
+}
+
+void QuantizationLosses::note_types(const FedRuns& runs) {
+  const auto coarser = [&](DataType type, const Value* value) {
+    const DataType other = value == nullptr ? DataType::undefined : runs.visited_type(*value);
+    return unit_roundoff(other) > unit_roundoff(type) ? other : type;
+  };
+  for (const Layer& layer : layers_.all()) {
+    NodeLoss& loss = loss_of(layer);
+    loss.made = loss.read = coarser(DataType::undefined, layer.b);
+    for (const Use& use : layer.b->uses()) {
+      if (use.node->is("Cast")) loss.read = coarser(loss.read, use.node->output(0));
+    }
+    for (const Node* node = layer.b->producer(); node != nullptr && (node->is("Cast") || traits_of(*node).moves_input(0));) {
+      const Value* const before = node->input(0);
+      if (before == nullptr || is_fed(*before)) break;
+      loss.made = coarser(loss.made, before);
+      node = before->producer();
+    }
+  }
 }
 
 void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
-  const auto round_constant = [this](const std::string& name, Tensor& tensor) {
-    const auto grid = constants_.find(name);
-    if (grid != constants_.end()) round(Datum(tensor), grid->second, Quantizer::Ends::open);
+  const auto round_constant = [&, this](const std::string& name, Tensor& tensor) {
+    if (const Quantizer* const grid = grids_.find(name)) return round(Datum(tensor), *grid, Quantizer::Ends::open);
+    const Value* const same = task.b->model->graph().find(name);
+    if (same != nullptr && same->is_stored_constant()) tensor = held_in(Datum(tensor), constants_b_.type_of(*same)).tensor;
   };
   const auto run = [&](Quantizer::Ends ends, const auto& look) {
     input_ends_ = ends;
@@ -257,15 +277,22 @@ void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
     rounds_dynamically_ = dynamically;
     run(Quantizer::Ends::open, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
       NodeLoss& loss = loss_of(layer);
-      loss.expected += measure(reference, rounded(datum, loss.grid, Quantizer::Ends::open), layer.yardstick).sums;
+      const Datum made = rounded(held_in(datum, loss.made), loss.grid, Quantizer::Ends::open);
+      loss.expected += measure(reference, made, layer.yardstick).sums;
+      if (!made.tensor) return;
+      for (ChannelLosses* const channels : {&loss.second, &loss.last}) channels->add_expected(reference.tensor, made.tensor);
     });
     run(Quantizer::Ends::saturate, [this](const Layer& layer, const Datum& /*reference*/, const Datum& datum) {
       NodeLoss& loss = loss_of(layer);
       const auto found = made_by_b_.find(&layer);
       if (found == made_by_b_.end()) return;
-      const Datum within = rounded(datum, loss.grid, Quantizer::Ends::saturate), open = rounded(datum, loss.grid, Quantizer::Ends::open);
-      loss.other += measure(within, spill_.read(found->second), layer.yardstick).sums;
+      const Datum held = held_in(datum, loss.made);
+      const Datum within = rounded(held, loss.grid, Quantizer::Ends::saturate), open = rounded(held, loss.grid, Quantizer::Ends::open);
+      const auto [right, made] = comparable(within, spill_.read(found->second));
+      loss.other += measure(right, made, layer.yardstick).sums;
       loss.squares_clipped += measure(open, within, layer.yardstick).sums.squares_error;
+      if (!right.tensor) return;
+      for (ChannelLosses* const channels : {&loss.second, &loss.last}) channels->add_result(right.tensor, made.tensor);
     });
   }
   rounds_dynamically_ = false;
@@ -287,24 +314,52 @@ bool QuantizationLosses::is_equal_unseen(const Layer& layer) {
   return !loss_of(layer).grid && std::ranges::none_of(layers_.region_in_b(layer), rounds) && was_fed(layer);
 }
 
-double QuantizationLosses::judge(const NodeLoss& loss, QuantizationLoss& one) {
-  if (!loss.expected_is_known || loss.expected.elements == 0) return 0;
+QuantizationLosses::Judgement QuantizationLosses::judge_channels(const NodeLoss& loss, QuantizationLoss& one) {
+  std::optional<ChannelLosses::Fault> worst;
+  std::string axis;
+  for (const bool last : {true, false}) {
+    const auto fault = (last ? loss.last : loss.second).worst(gain_of_rounding(loss.made));
+    if (!fault || (worst && worst->squares >= fault->squares)) continue;
+    worst = fault;
+    axis = last ? "the last axis" : "the second axis";
+  }
+  if (!worst) return {};
+  one.fault = kAnother;
+  one.fault += " at place " + std::to_string(worst->channel) + " of " + axis;
+  return {Verdict::other, worst->squares / loss.measured.squares_a};
+}
+
+QuantizationLosses::Judgement QuantizationLosses::judge(const NodeLoss& loss, QuantizationLoss& one) {
+  if (!loss.expected_is_known || loss.expected.elements == 0) return {};
   one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLoss);
   const double lost = loss.measured.squares_a * std::pow(10.0, -*one.expected / 10), other = loss.other.squares_error;
-  if (other > rules::kExcessLoss * lost || squares_by_gain(loss.other) > lost) {
+  const double by_gain = std::max(lost, loss.measured.squares_a * std::pow(gain_of_rounding(loss.made), 2));
+  if (other > rules::kExcessLoss * lost || squares_by_gain(loss.other) > by_gain) {
     one.fault = kAnother;
-    return other / loss.measured.squares_a;
+    return {Verdict::other, other / loss.measured.squares_a};
   }
-  if (!(loss.squares_clipped > rules::kExcessLoss * lost)) return 0;
+  if (const Judgement by_channel = judge_channels(loss, one); by_channel.verdict == Verdict::other) return by_channel;
+  if (!(loss.squares_clipped > rules::kExcessLoss * lost)) return {};
   one.fault = "the ends of its range cut off more than its steps";
-  return loss.squares_clipped / loss.measured.squares_a;
+  return {Verdict::clipped, loss.squares_clipped / loss.measured.squares_a};
+}
+
+const Node& QuantizationLosses::named_maker(const Value& value) {
+  const Node* node = &maker_of(value);
+  while (traits_of(*node).moves_input(0) && node->input(0) != nullptr && !is_fed(*node->input(0))) {
+    const Node* before = node->input(0)->producer();
+    const Node* const quantizer = before != nullptr && before->is("DequantizeLinear") ? maker_of_moved(*before) : nullptr;
+    if (quantizer != nullptr && quantizer->is("QuantizeLinear") && !is_fed(*quantizer->input(0))) before = quantizer->input(0)->producer();
+    if (before == nullptr || has_trait(*before, Trait::quantizes)) break;
+    node = before;
+  }
+  return *node;
 }
 
 std::vector<QuantizationLoss> QuantizationLosses::worst_first() {
   struct Ranked {
     QuantizationLoss loss;
-    int group = 0;      ///< another result, a range that is too small, neither
-    double excess = 0;  ///< energy of the fault, relative to the value
+    Judgement judgement;
   };
   std::vector<Ranked> ranked;
   for (std::size_t i = 0; i < losses_.size(); ++i) {
@@ -312,18 +367,18 @@ std::vector<QuantizationLoss> QuantizationLosses::worst_first() {
     const Layer& layer = layers_.all()[i];
     if (loss.measured.elements == 0 || !(loss.measured.squares_error > 0)) continue;
     QuantizationLoss one;
-    const Node& node = maker_of(*layer.b);
+    const Node& node = named_maker(*layer.b);
     one.node = node.name().empty() ? layer.b->name() : node.name();
     one.op_type = node.op_type();
     one.tensor = layer.b->name();
     one.snr = signal_to_noise(loss.measured);
     if (loss.grid) one.clipped = static_cast<double>(loss.beyond) / static_cast<double>(loss.measured.elements);
-    const double excess = was_fed(layer) ? judge(loss, one) : 0;
-    ranked.push_back({one, one.fault == kAnother ? 0 : one.fault.empty() ? 2 : 1, excess});
+    const Judgement judgement = was_fed(layer) ? judge(loss, one) : Judgement{};
+    ranked.push_back({std::move(one), judgement});
   }
   std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
-    if (a.group != b.group) return a.group < b.group;
-    return a.excess != b.excess ? a.excess > b.excess : a.loss.snr < b.loss.snr;
+    if (a.judgement.verdict != b.judgement.verdict) return a.judgement.verdict < b.judgement.verdict;
+    return a.judgement.excess != b.judgement.excess ? a.judgement.excess > b.judgement.excess : a.loss.snr < b.loss.snr;
   });
   std::vector<QuantizationLoss> out;
   for (Ranked& one : ranked) out.push_back(std::move(one.loss));

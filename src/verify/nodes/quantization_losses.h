@@ -11,6 +11,8 @@
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
+#include "verify/nodes/channel_losses.h"
+#include "verify/nodes/constant_grids.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layers.h"
 #include "verify/quantizer.h"
@@ -19,7 +21,8 @@
 namespace relayout {
 
 /// What the nodes of a quantized model lose, each fed the original's values. What rounding must cost them gives the original itself, its
-/// constants and operands rounded to the grids that the quantized model has for them, as if these had no ends. What its nodes make of
+/// constants and operands rounded to the grids that the quantized model has for them, as if these had no ends, and to its floating-point
+/// types where those are narrower. What its nodes make of
 /// operands that end where the grids do, b's nodes must make too: another scale than the integers were made with, or an operator that is
 /// gone, show as a difference between the two, and the ends themselves as what they cut off.
 class QuantizationLosses {
@@ -39,17 +42,21 @@ class QuantizationLosses {
     bool takes_rounded = false;       ///< it is made of such values as those readers have them
     bool expected_is_known = false;   ///< everything that b rounds on the way from the values in front is known
     LossSums measured, expected;
-    LossSums other;              ///< by which b's node is another than a's with the same operands, constants and ends
-    double squares_clipped = 0;  ///< Σ of squares that the ends of the grid cut off
-    int64_t beyond = 0;          ///< elements of a that the grid does not reach
+    LossSums other;                     ///< by which b's node is another than a's with the same operands, constants and ends
+    ChannelLosses second{1}, last{-1};  ///< the same by places along the second and along the last axis
+    DataType made = DataType::undefined, read = DataType::undefined;  ///< the coarsest types through which it goes in b
+    double squares_clipped = 0;                                       ///< Σ of squares that the ends of the grid cut off
+    int64_t beyond = 0;                                               ///< elements of a that the grid does not reach
   };
   [[nodiscard]] std::optional<Quantizer> grid_of(const Value& value_of_b);
-  /// Finds the grids of a's constants in the region of a layer, by the operands of b's node of the same operator.
-  void pair_constants(const Layer& layer);
-  void pair_constants(const Node& node, const Node& original);
-  void pair_weight(const Node& node, const Node& original);
   /// What b rounds for some readers, and which layers are made of that.
   void find_dynamic(const Graph& b);
+  /// The value that is fed, or nullptr, of which another one holds all elements in their own or another order.
+  [[nodiscard]] const Value* fed_source(const Value* value);
+  /// The value that a node rounds by its own elements, perhaps in other dims.
+  [[nodiscard]] const Value* rounded_by(const Node& node);
+  /// Whether a node only brings all elements of a value before one that rounds them so.
+  [[nodiscard]] static bool hands_on_to_rounding(const Node& node);
   /// A value that is fed: a layer's, or an input of both models.
   [[nodiscard]] bool is_fed(const Value& value_of_b);
   [[nodiscard]] bool is_covered(const Layer& layer);
@@ -57,24 +64,34 @@ class QuantizationLosses {
   /// A copy of a value as its readers get it in the run at hand.
   [[nodiscard]] Datum read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const;
   [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[as_size(&layer - layers_.all().data())]; }
+  /// The node that computes a value, in front of those that move its elements.
+  [[nodiscard]] const Node& named_maker(const Value& value);
   /// Whether all that a layer is made of was fed: a value that was evaluated before the run is not.
   [[nodiscard]] bool was_fed(const Layer& layer);
   /// Whether both models have the same in the place of a value that no run makes.
   [[nodiscard]] bool is_equal_unseen(const Layer& layer);
-  /// Sets what is expected of a node, and its fault; returns the energy of the fault, relative to the value.
-  static double judge(const NodeLoss& loss, QuantizationLoss& one);
+  /// In the order of the report: another result, a range that is too small, neither.
+  enum class Verdict : uint8_t { other, clipped, right };
+  struct Judgement {
+    Verdict verdict = Verdict::right;
+    double excess = 0;  ///< energy of the fault, relative to the value
+  };
+  /// Sets what is expected of a node, and its fault.
+  static Judgement judge(const NodeLoss& loss, QuantizationLoss& one);
+  /// A channel that computes something else.
+  static Judgement judge_channels(const NodeLoss& loss, QuantizationLoss& one);
   void measure_b(FedRuns& runs, const LayerTask& task);
+  /// Notes the types that values have in b's run.
+  void note_types(const FedRuns& runs);
   void measure_a(FedRuns& runs, const LayerTask& task);
 
   Layers layers_;
   Constants constants_a_, constants_b_;
   std::vector<NodeLoss> losses_;                    ///< by layer
-  std::map<std::string, Quantizer> constants_;      ///< grids of a's constants, by name
+  ConstantGrids grids_;                             ///< of a's constants
   std::map<std::string, Quantizer> inputs_;         ///< of a's inputs
   std::unordered_set<std::string> dynamic_inputs_;  ///< inputs that some readers in b round by their own elements
   std::unordered_set<const Value*> dynamic_;        ///< values of b that some readers round so
-  std::unordered_set<const Node*> paired_;          ///< b's readers of integers that stand for constants of a
-  std::unordered_set<const Value*> restructured_;   ///< values of b made otherwise than a's: a normalization went into the weights
   Spill spill_;
   std::map<const Layer*, Spill::Stored> made_by_b_;
   std::optional<Quantizer::Ends> input_ends_;  ///< how a's inputs are rounded in the run at hand; nothing: not at all

@@ -4,7 +4,8 @@
 //       →  r = Conv (DequantizeLinear (x, x_scale, x_zero), DequantizeLinear (w, …), DequantizeLinear (bias, x_scale · w_scale))
 //          q = QuantizeLinear (r, q_scale, q_zero)
 //
-// and nodes that only move such numbers, or choose the largest, likewise: by the scale of what they read.
+// and nodes that only move such numbers, or choose the largest, likewise: by the scale of what they read. Operators on images whose
+// channels come last compute on images whose channels come first, and a Transpose of the integers follows.
 #include "verify/nodes/spelled_out.h"
 
 #include <onnx/onnx_pb.h>
@@ -12,12 +13,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -56,6 +59,7 @@ const std::vector<Form>& forms() {
       {"QLinearLeakyRelu", "LeakyRelu", {0}, 3, kNone, kNone},
       {"QLinearMatMul", "MatMul", {0, 3}, 6, kNone, kNone},
       {"QLinearMul", "Mul", {0, 3}, 6, kNone, kNone},
+      {"QLinearReduceMean", "ReduceMean", {0}, 3, kNone, kNone},
       {"QLinearSigmoid", "Sigmoid", {0}, 3, kNone, kNone},
       {"QLinearSoftmax", "Softmax", {0}, 3, kNone, kNone},
       {"QLinearWhere", "Where", {1, 4}, 7, kNone, 0},
@@ -72,7 +76,10 @@ Form concat_of(const Node& node) {
 
 class Speller {
  public:
-  Speller(Model& model, const Graph& original) : model_(model), graph_(model.graph()), original_(original) {}
+  Speller(Model& model, const Graph& original) : model_(model), graph_(model.graph()), original_(original) {
+    for (const Node& node : original.nodes()) nodes_.emplace(node.name(), &node);
+    for (const Node& node : graph_.nodes()) names_.insert(node.name().substr(0, node.name().find("_token_")));
+  }
 
   void run() {
     std::vector<Node*> nodes;
@@ -96,12 +103,16 @@ class Speller {
   struct Grid {
     Value *scale = nullptr, *zero = nullptr;
   };
+  /// The same integers with their channels in front.
+  struct Images {
+    Value* integers = nullptr;
+    std::size_t rank = 0;
+  };
 
   [[nodiscard]] static std::optional<Form> form_of(const Node& node) {
     if (!node.domain().empty() && node.domain() != "com.microsoft") return std::nullopt;
     if (node.outputs().size() != 1 || node.output(0) == nullptr || node.output(0)->is_output()) return std::nullopt;
     const Attributes attributes(node);
-    if (attributes.integer("channels_last", 0) != 0) return std::nullopt;
     if (node.op_type() == "QLinearConcat") return is_whole(node, concat_of(node)) ? std::optional(concat_of(node)) : std::nullopt;
     const auto found = std::ranges::find(forms(), std::string_view(node.op_type()), &Form::op);
     if (found == forms().end() || !is_whole(node, *found)) return std::nullopt;
@@ -120,7 +131,49 @@ class Speller {
   /// Whether a node hands on elements of its first operand.
   [[nodiscard]] static bool moves(const Node& node) {
     const bool one = node.outputs().size() == 1 && node.output(0) != nullptr && !node.output(0)->is_output() && node.input(0) != nullptr;
-    return one && node.domain().empty() && has_trait(node, Trait::same_type) && (node.is("MaxPool") || traits_of(node).moves_input(0));
+    if (!one || is_image_pool(node)) return one;
+    return node.domain().empty() && has_trait(node, Trait::same_type) && (node.is("MaxPool") || traits_of(node).moves_input(0));
+  }
+
+  [[nodiscard]] static bool is_image_pool(const Node& node) { return node.op_type() == "NhwcMaxPool" && node.domain() == "com.microsoft"; }
+
+  /// Of an operator on images whose channels come last, how many dims these have; 0: not known, or no such operator.
+  [[nodiscard]] std::size_t rank_of_images(const Node& node) const {
+    if (!is_image_pool(node) && Attributes(node).integer("channels_last", 0) == 0) return 0;
+    if (const auto known = images_.find(node.input(0)); known != images_.end()) return known->second.rank;
+    if (const auto kernel = Attributes(node).integers("kernel_shape"); !kernel.empty()) return kernel.size() + 2;
+    const Value* const weight = node.op_type() == "QLinearConv" ? node.input(3) : nullptr;
+    const bool is_stored = weight != nullptr && weight->initializer() != nullptr && weight->initializer()->data != nullptr;
+    return is_stored ? weight->initializer()->data->dims().size() : 0;
+  }
+
+  /// Whether an operator does the same to images in either order, and has some.
+  [[nodiscard]] bool keeps_order_of_images(const Node& node, const Form& form) const {
+    if (form.real != "Add" && form.real != "Mul" && form.real != "Sigmoid" && form.real != "LeakyRelu") return false;
+    return std::ranges::all_of(form.operands, [&](std::size_t i) { return images_.contains(node.input(i)); });
+  }
+
+  onnx::NodeProto transposed(const Value& value, std::size_t rank, bool to_front) {
+    onnx::NodeProto message = made("Transpose", {&value}, value.name());
+    add_integers(message, "perm", images_order(rank, to_front));
+    return message;
+  }
+
+  [[nodiscard]] static std::vector<int64_t> images_order(std::size_t rank, bool to_front) {
+    const auto last = static_cast<int64_t>(rank) - 1;
+    std::vector<int64_t> order = {0};
+    if (to_front) order.push_back(last);
+    for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? last : last + 1); ++axis) order.push_back(axis);
+    if (!to_front) order.push_back(1);
+    return order;
+  }
+
+  /// Images by their real numbers, their channels in front.
+  Value& dequantized_images(Node& before, Value& integers, const Grid& grid, std::size_t rank) {
+    if (const auto known = images_.find(&integers); known != images_.end()) {
+      return dequantized(before, *known->second.integers, *grid.scale, grid.zero, 0);
+    }
+    return insert(before, transposed(dequantized(before, integers, *grid.scale, grid.zero, 0), rank, true));
   }
 
   void note_quantizer(const Node& node) {
@@ -133,6 +186,13 @@ class Speller {
   [[nodiscard]] static int64_t axis_of(const Node& node, std::string_view real, std::size_t operand) {
     if (operand == 0 || real == "Conv") return 0;
     return real == "Gemm" && Attributes(node).integer("transB", 0) != 0 ? 0 : 1;
+  }
+
+  static void add_integers(onnx::NodeProto& message, const std::string& name, const std::vector<int64_t>& values) {
+    onnx::AttributeProto& attribute = *message.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    for (const int64_t value : values) attribute.add_ints(value);
   }
 
   Value& insert(Node& before, const onnx::NodeProto& message) {
@@ -159,11 +219,14 @@ class Speller {
   }
 
   void spell(Node& node, const Form& form) {
+    const std::size_t rank = keeps_order_of_images(node, form) ? images_.at(node.input(form.operands[0])).rank : rank_of_images(node);
+    if (Attributes(node).integer("channels_last", 0) != 0 && rank == 0) return;
     std::vector<Value*> inputs;
     if (form.plain != kNone) inputs.push_back(node.input(form.plain));
     for (const std::size_t i : form.operands) {
-      const int64_t axis = axis_of(node, form.real, i);
-      inputs.push_back(&dequantized(node, *node.input(i), *node.input(i + 1), node.input(i + 2), axis));
+      const bool is_image = rank > 0 && (i == 0 || form.real != "Conv");
+      inputs.push_back(is_image ? &dequantized_images(node, *node.input(i), {node.input(i + 1), node.input(i + 2)}, rank)
+                                : &dequantized(node, *node.input(i), *node.input(i + 1), node.input(i + 2), axis_of(node, form.real, i)));
     }
     if (form.bias != kNone && node.input(form.bias) != nullptr) {
       const Value& scale =
@@ -171,23 +234,64 @@ class Speller {
       inputs.push_back(&dequantized(node, *node.input(form.bias), scale, nullptr, 0));
     }
     const Grid grid{node.input(form.result), node.input(form.result + 1)};
+    if (form.real == "ReduceMean") take_axes_as_operand(node, inputs);
+    become(node, form.real, {"channels_last", "opset"});
+    replace_inputs(node, inputs);
+    quantize_result(node, grid, rank);
+  }
+
+  /// Makes an operator of the default domain of a node, without some of its attributes.
+  void become(Node& node, std::string_view op, std::initializer_list<std::string_view> dropped) {
     onnx::NodeProto& message = graph_.edit(node);
-    message.set_op_type(std::string(form.real));
+    message.set_op_type(std::string(op));
     message.clear_domain();
     for (int i = message.attribute_size(); i-- > 0;) {
-      const std::string& name = message.attribute(i).name();
-      if (name == "channels_last" || name == "opset") message.mutable_attribute()->DeleteSubrange(i, 1);
+      if (std::ranges::find(dropped, message.attribute(i).name()) != dropped.end()) message.mutable_attribute()->DeleteSubrange(i, 1);
     }
-    replace_inputs(node, inputs);
-    quantize_result(node, grid);
+  }
+
+  /// The axes of ReduceMean are an operand from opset 18 on.
+  void take_axes_as_operand(Node& node, std::vector<Value*>& inputs) {
+    constexpr int64_t kAxesAreOperand = 18;
+    const std::vector<int64_t> axes = Attributes(node).integers("axes");
+    if (model_.opset("") < kAxesAreOperand || axes.empty()) return;
+    onnx::NodeProto constant = made("Constant", {}, node.output(0)->name());
+    add_integers(constant, "value_ints", axes);
+    inputs.push_back(&insert(node, constant));
+    become(node, "ReduceMean", {"axes"});
   }
 
   void spell_mover(Node& node) {
     const auto known = grids_.find(node.input(0));
     if (known == grids_.end()) return;
     const Grid grid = known->second;
-    graph_.set_input(node, 0, &dequantized(node, *node.input(0), *grid.scale, grid.zero, 0));
-    quantize_result(node, grid);
+    if (const std::size_t made = rank_of_reordered(node); made > 0) {
+      images_[node.output(0)] = {node.input(0), made};
+      grids_[node.output(0)] = grid;
+      return;
+    }
+    const std::size_t rank = rank_of_images(node);
+    if (is_image_pool(node)) become(node, "MaxPool", {});
+    graph_.set_input(node, 0, &(rank > 0 ? dequantized_images(node, *node.input(0), grid, rank) : moved_operand(node, grid)));
+    quantize_result(node, grid, rank);
+  }
+
+  /// Of a node that brings the channels of images to the back, how many dims these have; 0 of any other.
+  [[nodiscard]] static std::size_t rank_of_reordered(const Node& node) {
+    if (!node.is("Transpose")) return 0;
+    const std::vector<int64_t> order = Attributes(node).integers("perm");
+    return order.size() > 2 && order == images_order(order.size(), false) ? order.size() : 0;
+  }
+
+  /// What a node that moves elements reads. One that brings the channels of images to the front has nothing to do where they are there.
+  Value& moved_operand(Node& node, const Grid& grid) {
+    Value& integers = *node.input(0);
+    const auto images = images_.find(&integers);
+    const bool is_to_front =
+        images != images_.end() && node.is("Transpose") && Attributes(node).integers("perm") == images_order(images->second.rank, true);
+    if (!is_to_front) return dequantized(node, integers, *grid.scale, grid.zero, 0);
+    become(node, "Identity", {"perm"});
+    return dequantized(node, *images->second.integers, *grid.scale, grid.zero, 0);
   }
 
   void replace_inputs(Node& node, const std::vector<Value*>& inputs) {
@@ -195,13 +299,21 @@ class Speller {
     for (std::size_t i = count; i-- > 0;) graph_.set_input(node, i, i < inputs.size() ? inputs[i] : nullptr);
   }
 
-  /// The value of the original that integers stand for, by the name that ONNX Runtime's quantizer gives them; nullptr: not known. A Relu
-  /// behind it that is gone is in their range.
-  [[nodiscard]] const Value* original_of(const Value& integers) const {
-    constexpr std::string_view kSuffix = "_quantized";
-    const std::string& name = integers.name();
-    if (!name.ends_with(kSuffix)) return nullptr;
-    const Value* const same = original_.find(std::string_view(name).substr(0, name.size() - kSuffix.size()));
+  /// The value of the original that integers stand for, by the name that ONNX Runtime's quantizer gives them, or that of the node that
+  /// makes them: ONNX Runtime's optimizer keeps it, with a number behind it at times. nullptr: not known.
+  [[nodiscard]] const Value* namesake_of(const Node& node, const Value& integers) const {
+    for (const std::string_view suffix : {"_quantized", "_QuantizeLinear_Output"}) {
+      if (!integers.name().ends_with(suffix)) continue;
+      return original_.find(std::string_view(integers.name()).substr(0, integers.name().size() - suffix.size()));
+    }
+    const std::string_view name = std::string_view(node.name()).substr(0, node.name().find("_token_"));
+    const auto found = name.empty() ? nodes_.end() : nodes_.find(name);
+    return found != nodes_.end() && found->second->op_type() == node.op_type() ? found->second->output(0) : nullptr;
+  }
+
+  /// The same where a Relu behind it is gone, as it is in their range.
+  [[nodiscard]] const Value* original_of(const Node& node, const Value& integers) const {
+    const Value* const same = namesake_of(node, integers);
     if (same == nullptr || same->uses().size() != 1 || same->is_output()) return same;
     const Node& reader = *same->uses().front().node;
     const bool clips = reader.is("Relu") || reader.is("Clip");
@@ -210,29 +322,37 @@ class Speller {
     const Value* const made = graph_.find(behind);
     const bool is_dequantized = made != nullptr && made->producer() != nullptr && made->producer()->is("DequantizeLinear") &&
                                 made->producer()->input(0) == &integers;
-    const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(behind + std::string(kSuffix)) != nullptr;
+    const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(behind + "_quantized") != nullptr || is_node(reader.name());
     return is_there ? same : reader.output(0);
   }
 
-  void quantize_result(Node& node, const Grid& grid) {
+  /// Whether the model has a node of a name that there is in the original.
+  [[nodiscard]] bool is_node(const std::string& name) const { return !name.empty() && names_.contains(name); }
+
+  void quantize_result(Node& node, const Grid& grid, std::size_t rank) {
     Value& integers = *node.output(0);
-    const Value* const original = original_of(integers);
+    const Value* const original = original_of(node, integers);
     const bool is_free = original != nullptr && graph_.find(original->name()) == nullptr;
-    Value& real = graph_.detach(integers, is_free ? original->name() : model_.unique_name(integers.name() + "/real"));
-    onnx::NodeProto message;
-    message.set_op_type("QuantizeLinear");
-    for (const Value* const input :
-         {static_cast<const Value*>(&real), static_cast<const Value*>(grid.scale), static_cast<const Value*>(grid.zero)})
-      message.add_input(input->name());
-    message.add_output(integers.name());
-    graph_.insert_before(std::next(graph_.position_of(node)), message);
+    const Value& real = graph_.detach(integers, is_free ? original->name() : model_.unique_name(integers.name() + "/real"));
+    onnx::NodeProto message = made("QuantizeLinear", {&real, grid.scale, grid.zero}, integers.name());
+    if (rank == 0) message.set_output(0, integers.name());
+    Node& quantizer = graph_.insert_before(std::next(graph_.position_of(node)), message);
     grids_[&integers] = grid;
+    if (rank == 0) return;
+    Value& images = *quantizer.output(0);
+    onnx::NodeProto back = transposed(images, rank, false);
+    back.set_output(0, integers.name());
+    graph_.insert_before(std::next(graph_.position_of(quantizer)), back);
+    images_[&integers] = {&images, rank};
   }
 
   Model& model_;
   Graph& graph_;
   const Graph& original_;
+  std::unordered_map<std::string_view, const Node*> nodes_;  ///< of the original, by name
+  std::unordered_set<std::string> names_;                    ///< of nodes
   std::unordered_map<const Value*, Grid> grids_;
+  std::unordered_map<const Value*, Images> images_;  ///< by the integers whose channels come last
 };
 
 }  // namespace

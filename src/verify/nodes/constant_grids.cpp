@@ -1,0 +1,166 @@
+// Finds which constants of the original the integers of a quantized model stand for.
+#include "verify/nodes/constant_grids.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/attributes.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/graph.h"
+#include "verify/nodes/layers.h"
+#include "verify/quantizer.h"
+
+namespace relayout {
+namespace {
+
+/// The DequantizeLinear that alone reads what a node moves of stored integers, by one scale for all; nullptr where there is none.
+const Node* dequantizer_behind(const Node& node) {
+  const Value* const moved = node.output(0);
+  const bool moves = node.input(0) != nullptr && traits_of(node).moves_input(0) && node.input(0)->is_stored_constant();
+  if (!moves || moved == nullptr || moved->uses().size() != 1 || moved->is_output()) return nullptr;
+  const Node& reader = *moved->uses().front().node;
+  return reader.is("DequantizeLinear") && moved->uses().front().index == 0 ? &reader : nullptr;
+}
+
+/// Whether a Gemm is a product of its operands as they are, and a sum.
+bool is_plain_gemm(const Node& node) {
+  const Attributes attributes(node);
+  return node.is("Gemm") && attributes.integer("transA", 0) == 0 && attributes.integer("transB", 0) == 0 &&
+         attributes.real("alpha", 1) == 1 && attributes.real("beta", 1) == 1;
+}
+
+/// 0 where the dims are not known.
+int64_t elements_of(const Value& constant, Constants& constants) {
+  const auto dims = constants.dims(constant);
+  int64_t elements = dims ? 1 : 0;
+  for (std::size_t i = 0; dims && i < dims->size(); ++i) elements *= (*dims)[i];
+  return elements;
+}
+
+bool is_counterpart(const Node& node, const Node& original) {
+  const WeightReader* const reader = weight_reader(node);
+  if (reader != nullptr) return original.is(reader->stands_for) || (reader->stands_for == "MatMul" && original.is("Gemm"));
+  if (is_plain_gemm(node) && original.is("MatMul")) return true;
+  return original.op_type() == node.op_type() && original.domain() == node.domain();
+}
+
+}  // namespace
+
+const Quantizer* ConstantGrids::find(const std::string& constant) const {
+  const auto found = grids_.find(constant);
+  return found == grids_.end() ? nullptr : &found->second;
+}
+
+void ConstantGrids::add(const Layers& layers, const Layer& layer) {
+  std::vector<const Node*> rest = layers.region_in_a(layer);
+  const std::vector<const Node*> nodes = layers.region_in_b(layer);
+  for (const Node* const node : nodes) {
+    const auto found = std::ranges::find_if(rest, [&](const Node* other) { return is_counterpart(*node, *other); });
+    if (found == rest.end()) continue;
+    const Node& original = **found;
+    rest.erase(found);
+    if (weight_reader(*node) != nullptr) {
+      pair_weights(*node, original);
+    } else {
+      pair(*node, original);
+    }
+    if (node->op_type() != original.op_type() && node->is("Gemm")) std::erase(rest, pair_bias(*node, original, rest));
+  }
+  if (is_folded(layers.region_in_a(layer), nodes)) restructured_.insert(layer.b);
+}
+
+bool ConstantGrids::is_folded(const std::vector<const Node*>& originals, const std::vector<const Node*>& nodes) {
+  std::multiset<int64_t> others;  // elements of constants under another name
+  std::unordered_set<std::string_view> names;
+  for (const Node* const node : nodes) {
+    const bool has_scales = has_trait(*node, Trait::quantizes) || has_trait(*node, Trait::quantized) ||
+                            (node->output(0) != nullptr && constants_b_.is_constant(*node->output(0)));
+    for (const Value* const input : node->inputs()) {
+      if (input == nullptr) continue;
+      names.insert(input->name());
+      if (!has_scales && input->is_stored_constant() && kRealTypes.has(constants_b_.type_of(*input)))
+        others.insert(elements_of(*input, constants_b_));
+    }
+  }
+  for (const Node* const original : originals) {
+    if (!has_trait(*original, Trait::affine) && !has_trait(*original, Trait::multiplies)) continue;
+    for (const Value* const operand : original->inputs()) {
+      const bool is_constant = operand != nullptr && constants_a_.is_constant(*operand);
+      if (!is_constant || names.contains(operand->name()) || grids_.contains(operand->name()) || met_.contains(operand)) continue;
+      // Scales are scalars too.
+      const int64_t elements = elements_of(*operand, constants_a_);
+      const auto other = elements > 1 ? others.find(elements) : others.end();
+      if (other == others.end()) return true;
+      others.erase(other);
+    }
+  }
+  return false;
+}
+
+void ConstantGrids::note(const Value& constant, Quantizer grid, const Node& reader) {
+  grids_.emplace(constant.name(), std::move(grid));
+  paired_.insert(&reader);
+}
+
+void ConstantGrids::pair(const Node& node, const Node& original) {
+  const Node* const behind = dequantizer_behind(node);
+  if (behind != nullptr && original.input(0) != nullptr && original.input(0)->is_stored_constant()) {
+    auto grid = Quantizer::of(*behind, constants_b_);
+    if (grid && grid->is_one_for_all()) note(*original.input(0), *std::move(grid), *behind);
+  }
+  for (std::size_t i = 0; i < std::min(node.inputs().size(), original.inputs().size()); ++i) pair_operand(node.input(i), original.input(i));
+}
+
+void ConstantGrids::pair_operand(const Value* operand, const Value* constant) {
+  if (constant == nullptr || !constant->is_stored_constant() || operand == nullptr) return;
+  if (operand->is_stored_constant() && constants_a_.dims(*constant) == constants_b_.dims(*operand)) met_.insert(constant);
+  if (operand->producer() == nullptr) return;
+  const Node& dequantizer = *operand->producer();
+  if (!dequantizer.is("DequantizeLinear") || !dequantizer.input(0)->is_stored_constant()) return;
+  const auto mine = constants_a_.find(*constant), integers = constants_b_.find(*dequantizer.input(0));
+  const bool suits = std::holds_alternative<Constant>(mine) && std::holds_alternative<Constant>(integers) &&
+                     std::get<Constant>(mine).dims == std::get<Constant>(integers).dims;
+  auto grid = suits ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
+  if (grid) note(*constant, *std::move(grid), dequantizer);
+}
+
+const Node* ConstantGrids::pair_bias(const Node& gemm, const Node& product, const std::vector<const Node*>& rest) {
+  const auto adds = [&](const Node* node) {
+    return node->is("Add") && (node->input(0) == product.output(0) || node->input(1) == product.output(0));
+  };
+  const auto sum = std::ranges::find_if(rest, adds);
+  if (sum == rest.end()) return nullptr;
+  pair_operand(gemm.input(2), (*sum)->input((*sum)->input(0) == product.output(0) ? 1 : 0));
+  return *sum;
+}
+
+void ConstantGrids::pair_weights(const Node& node, const Node& original) {
+  const bool transposed = original.is("Gemm") && Attributes(original).integer("transB", 0) != 0;
+  const WeightReader& reader = *weight_reader(node);
+  std::map<std::string, Quantizer> grids;
+  for (std::size_t i = reader.weight; i <= reader.last; ++i) {
+    const Value* const constant = original.input(i);
+    if (constant == nullptr || !constant->is_stored_constant()) return;
+    auto grid = Quantizer::of_weight(node, i, constants_b_, transposed);
+    const auto known = constants_a_.find(*constant);
+    if (!grid || !std::holds_alternative<Constant>(known) || !grid->suits(std::get<Constant>(known).dims)) return;
+    grids.emplace(constant->name(), *std::move(grid));
+  }
+  grids_.merge(grids);
+  paired_.insert(&node);
+}
+
+}  // namespace relayout
