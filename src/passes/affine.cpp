@@ -17,6 +17,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
+#include "model/float_elements.h"
 #include "ops/axis.h"
 #include "ops/constants.h"
 #include "ops/op.h"

@@ -16,6 +16,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
+#include "model/float_elements.h"
 #include "model/tensor_data.h"
 #include "ops/axis.h"
 #include "ops/constants.h"

@@ -16,6 +16,7 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
+#include "model/float_elements.h"
 #include "model/tensor_data.h"
 #include "passes/linear_operator.h"
 #include "passes/match.h"
@@ -69,23 +70,6 @@ class Factors {
   std::vector<const Scale*> by_row_, by_column_, by_both_;
 };
 
-/// Largest finite |w| and |w · factor| of an output channel.
-struct Largest {
-  double magnitude = 0, product = 0;
-  bool has_factor = false;  ///< one that is not zero
-
-  void note(double found, double factor) {
-    magnitude = std::max(magnitude, found);
-    product = std::max(product, found * std::fabs(factor));
-    has_factor = has_factor || factor != 0;
-  }
-  void note(const Largest& other) {
-    magnitude = std::max(magnitude, other.magnitude);
-    product = std::max(product, other.product);
-    has_factor = has_factor || other.has_factor;
-  }
-};
-
 class Scanner {
  public:
   Scanner(const LinearOperator& target, const Scale& scale, std::span<const double> shifts)
@@ -120,7 +104,7 @@ class Scanner {
     const int64_t tasks = is_shared ? std::min<int64_t>(pieces, threads) : 1;
     parallel_for(tasks, threads, [&](int64_t task) {
       const auto buffer = std::make_unique_for_overwrite<std::byte[]>(as_size(std::min(piece, count) * size));
-      std::vector<Largest> found(largest_.size());
+      std::vector<ChannelRange> found(largest_.size());
       for (int64_t i = task * pieces / tasks; i < (task + 1) * pieces / tasks; ++i) {
         const int64_t first = i * piece;
         const int64_t here = std::min(piece, count - first);
@@ -136,21 +120,16 @@ class Scanner {
   [[nodiscard]] std::optional<Skip> verdict() const {
     const DataType type = data_.type();
     for (std::size_t c = 0; c < largest_.size(); ++c) {
-      if (std::isinf(rounded(type, largest_[c].product))) return Skip{Reason::overflow, "channel " + std::to_string(c)};
+      if (largest_[c].overflows(type)) return Skip{Reason::overflow, "channel " + std::to_string(c)};
     }
     for (std::size_t c = 0; c < largest_.size(); ++c) {
-      const auto& [magnitude, product, has_factor] = largest_[c];
-      if (magnitude >= smallest_normal(type) && has_factor && product_vanishes(product)) {
-        return Skip{Reason::underflow, "channel " + std::to_string(c)};
-      }
+      if (largest_[c].vanishes(type)) return Skip{Reason::underflow, "channel " + std::to_string(c)};
     }
     return std::nullopt;
   }
   [[nodiscard]] std::vector<double> sums() { return std::move(sums_); }
 
  private:
-  [[nodiscard]] bool product_vanishes(double product) const { return rounded(data_.type(), product) < smallest_normal(data_.type()); }
-
   [[nodiscard]] std::size_t stored_axis(std::size_t axis) const {
     const Dims& permutation = data_.permutation();
     return axis < permutation.size() ? as_size(permutation[axis]) : axis;
@@ -174,7 +153,7 @@ class Scanner {
     if (columns_matter) run_ = std::min(run_, column_step_);
   }
 
-  void look_at(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<Largest>& found) {
+  void look_at(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<ChannelRange>& found) {
     if (run_ == 1) return look_at_each(first, count, bytes, found);
     const std::size_t size = memory_size(data_.type());
     for (int64_t done = 0; done < count;) {
@@ -194,7 +173,7 @@ class Scanner {
   }
 
   /// The same where neighbours differ in row or column: without a division for each.
-  void look_at_each(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<Largest>& found) {
+  void look_at_each(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<ChannelRange>& found) {
     std::vector<double> values(as_size(count));
     widen(data_.type(), bytes, values);
     const bool by_column = column_step_ == 1;
@@ -230,7 +209,7 @@ class Scanner {
   Factors before_, after_;
   int64_t row_step_ = 1, column_step_ = 1, run_ = 1;
   std::mutex mutex_;
-  std::vector<Largest> largest_;
+  std::vector<ChannelRange> largest_;
   std::vector<double> sums_;
 };
 

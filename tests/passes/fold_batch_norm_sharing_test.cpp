@@ -208,6 +208,11 @@ TEST(FoldBatchNormNumbers, F63Overflow) {
   expect_skip(kFoldBatchNorm,
               conv_bn(kBody).set("W", all(108, 1000)).set("s", {1, 1, 1, 100}).set("var", all(4, 1)).cast(DataType::float16),
               Reason::overflow);
+  for (const DataType type : {DataType::float16, DataType::bfloat16, DataType::float32}) {
+    const double most = type == DataType::float16 ? 60000 : 3e38;
+    expect_skip(kFoldBatchNorm, conv_bn(kBody).set("W", all(108, -most)).set("s", {1, 1, 1, 2}).set("var", all(4, 1)).cast(type),
+                Reason::overflow);
+  }
   expect_skip(kFoldBatchNorm, conv_bn(kBody).set("W", all(108, 1e30)).set("s", {1, 1, 1e10, 1}).set("var", all(4, 1)), Reason::overflow);
   expect_skip(kFoldBatchNorm,
               conv_bn(kBody)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "model/float_elements.h"
 #include "model/save.h"
 #include "passes/numbers.h"
 #include "passes/pass.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "model/float_elements.h"
 #include "model/save.h"
 #include "passes/node_access.h"
 #include "passes/numbers.h"

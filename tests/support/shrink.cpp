@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/float_elements.h"
 #include "passes/numbers.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"

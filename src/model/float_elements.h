@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/half.h"
+#include "relayout/error.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+/// The floating-point types that factors can be applied to, as files store their elements: to double exactly, and back with one rounding.
+struct Single {
+  using Bits = float;
+  static double load(float value) { return static_cast<double>(value); }
+  static float store(double value) { return static_cast<float>(value); }
+};
+struct Double {
+  using Bits = double;
+  static double load(double value) { return value; }
+  static double store(double value) { return value; }
+};
+struct Half {
+  using Bits = uint16_t;
+  static double load(uint16_t bits) { return static_cast<double>(half_to_float(bits)); }
+  static uint16_t store(double value) { return double_to_half(value); }
+};
+struct BrainHalf {
+  using Bits = uint16_t;
+  static double load(uint16_t bits) { return static_cast<double>(bfloat16_to_float(bits)); }
+  static uint16_t store(double value) { return double_to_bfloat16(value); }
+};
+
+/// Calls f with the format of a scalable type.
+template <class F>
+auto with_format(DataType type, const F& f) {
+  switch (type) {
+    case DataType::float32:
+      return f(Single{});
+    case DataType::float64:
+      return f(Double{});
+    case DataType::float16:
+      return f(Half{});
+    case DataType::bfloat16:
+      return f(BrainHalf{});
+    default:
+      fail(ErrorKind::defect, "arithmetic on elements of type " + std::string(name_of(type)));
+  }
+}
+
+/// Whether factors can be applied to elements of this type: f32, f64, f16, bf16.
+[[nodiscard]] bool is_scalable(DataType type) noexcept;
+/// `value` rounded once to a scalable type, widened again; beyond the range: infinite.
+[[nodiscard]] double rounded(DataType type, double value) noexcept;
+/// Smallest normal number of a scalable type.
+[[nodiscard]] double smallest_normal(DataType type) noexcept;
+/// The largest finite |element| among `bytes` of elements as a file stores them; 0 when there is none.
+[[nodiscard]] double largest_magnitude(DataType type, std::span<const std::byte> bytes);
+/// The largest finite |w| and |w · factor| among weights that make one output channel. Exact products are meant: what their type makes
+/// of them is asked here.
+struct ChannelRange {
+  double magnitude = 0, product = 0;
+  bool has_factor = false;  ///< one that is not zero
+
+  void note(double found, double factor);
+  void note(const ChannelRange& other);
+  /// Whether a finite weight becomes infinite.
+  [[nodiscard]] bool overflows(DataType type) const noexcept;
+  /// Whether the largest weight was normal, and subnormal weights or zeros are left by factors that are not zero.
+  [[nodiscard]] bool vanishes(DataType type) const noexcept;
+};
+
+/// to[i] = from[i] · factor, computed in double and rounded once; `from` may be `to` when the types are the same.
+void multiply(DataType source, const std::byte* from, DataType type, std::byte* to, int64_t count, double factor);
+
+}  // namespace relayout
