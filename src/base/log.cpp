@@ -16,6 +16,7 @@ namespace relayout {
 namespace {
 
 LogLevel g_level = LogLevel::normal;
+thread_local int t_mutes = 0;
 
 spdlog::logger& logger() {
   static const auto instance = [] {
@@ -37,9 +38,17 @@ LogLevel log_level() {
 }
 
 void log_warning(const std::string& message) {
-  if (g_level == LogLevel::quiet) return;
+  if (g_level == LogLevel::quiet || t_mutes > 0) return;
   logger().set_pattern("relayout: warning: %v");
   logger().warn(in_locale(message));
+}
+
+MutedWarnings::MutedWarnings() {
+  ++t_mutes;
+}
+
+MutedWarnings::~MutedWarnings() {
+  --t_mutes;
 }
 
 void log_detail(const std::string& message) {

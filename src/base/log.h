@@ -11,7 +11,15 @@ enum class LogLevel { quiet, normal, verbose };
 void set_log_level(LogLevel level);
 [[nodiscard]] LogLevel log_level();
 void log_warning(const std::string& message);  ///< not with quiet
-void log_detail(const std::string& message);   ///< with verbose only
+/// As long as it lives warnings of this thread are not written: what is done again warns of the same.
+class MutedWarnings {
+ public:
+  MutedWarnings();
+  ~MutedWarnings();
+  MutedWarnings(const MutedWarnings&) = delete;
+  MutedWarnings& operator=(const MutedWarnings&) = delete;
+};
+void log_detail(const std::string& message);  ///< with verbose only
 /// "WHAT: 1.23 ms", with verbose only.
 void log_time(const std::string& what, std::chrono::duration<double, std::milli> time);
 

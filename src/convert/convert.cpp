@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "layout/sizes.h"
 #include "model/origin.h"
 #include "model/save.h"
+#include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/unknown.h"
 #include "passes/pass.h"
@@ -179,7 +181,13 @@ int exit_code(const ConvertResult& result, const ConvertOptions& options) noexce
   return result.verification ? exit_code(*result.verification, options.verification.allow_inconclusive) : 0;
 }
 
-ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options) {
+namespace {
+
+/// Whether folds are seen to stay in range while weights are written, or first; again: after it was assumed, and all warnings were given.
+enum class Ranges { assumed, looked_at, looked_at_again };
+
+ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options,
+                      Ranges ranges) {
   Stopwatch watch;
   ConvertResult result;
   result.input = input;
@@ -194,10 +202,13 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     fail(ErrorKind::usage, "--require-all-folded: 'fold-batch-norm' is not among the passes");
   }
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
-  const PassOptions passing = pass_options(options, threads);
+  PassOptions passing = pass_options(options, threads);
+  passing.assume_ranges = ranges == Ranges::assumed;
   const SaveOptions saving = save_options(options, threads);
   if (!options.make_folders) check_folder(output);
 
+  std::optional<MutedWarnings> said_already;
+  if (ranges == Ranges::looked_at_again) said_already.emplace();
   // From here on the model is valid, its nodes are in order, and payloads are references into the file: nothing large is in memory.
   auto model = Model::load(input, options.load);
   const Counts before = count(*model, passing);
@@ -217,6 +228,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     context.options = passing;
     run_passes(*model, passes, context);
     result.findings = std::move(context.findings);
+    said_already.reset();
     // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
   }
   check_named_ports(result, options);
@@ -245,6 +257,24 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   }
   result.seconds = watch.seconds();
   return result;
+}
+
+}  // namespace
+
+ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options) {
+  // A fold that leads out of the range of its type is rare, and reading all weights to see that there is none takes as long as writing
+  // them. So most are looked at while they are written; where one leads out of range nothing is written, and all is done again with a first
+  // look.
+  const bool can_begin_again = input != "-";
+  if (options.dry_run || !can_begin_again) return convert(input, output, options, Ranges::looked_at);
+  const Stopwatch watch;
+  try {
+    return convert(input, output, options, Ranges::assumed);
+  } catch (const OutOfRange&) {
+    ConvertResult result = convert(input, output, options, Ranges::looked_at_again);
+    result.seconds = watch.seconds();
+    return result;
+  }
 }
 
 std::string model_extension(const std::filesystem::path& path) {

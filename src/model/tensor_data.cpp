@@ -11,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/half.h"
 #include "base/positions.h"
-#include "base/unaligned.h"
 #include "model/bytes.h"
+#include "model/float_elements.h"
 #include "model/permute.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
@@ -24,6 +23,9 @@ namespace relayout {
 namespace {
 
 using Buffer = std::unique_ptr<std::byte[]>;
+
+/// Bytes of a row that is always read whole.
+constexpr int64_t kLargestAssumedRow = int64_t{1} << 20;
 
 [[noreturn]] void fail_defect(const std::string& what) {
   fail(ErrorKind::defect, "tensor data: " + what);
@@ -41,60 +43,6 @@ int64_t product(std::span<const int64_t> dims) {
   int64_t out = 1;
   for (const int64_t dim : dims) out *= dim;
   return out;
-}
-
-bool is_scalable(DataType type) {
-  return type == DataType::float32 || type == DataType::float64 || type == DataType::float16 || type == DataType::bfloat16;
-}
-
-/// Elements of a floating-point type in files, to and from the widest.
-struct Single {
-  using Bits = float;
-  static double load(float value) { return static_cast<double>(value); }
-  static float store(double value) { return static_cast<float>(value); }
-};
-struct Double {
-  using Bits = double;
-  static double load(double value) { return value; }
-  static double store(double value) { return value; }
-};
-struct Half {
-  using Bits = uint16_t;
-  static double load(uint16_t bits) { return static_cast<double>(half_to_float(bits)); }
-  static uint16_t store(double value) { return double_to_half(value); }
-};
-struct BrainHalf {
-  using Bits = uint16_t;
-  static double load(uint16_t bits) { return static_cast<double>(bfloat16_to_float(bits)); }
-  static uint16_t store(double value) { return double_to_bfloat16(value); }
-};
-
-/// Calls f with the format of a type.
-template <class F>
-void with_format(DataType type, const F& f) {
-  switch (type) {
-    case DataType::float32:
-      return f(Single{});
-    case DataType::float64:
-      return f(Double{});
-    case DataType::float16:
-      return f(Half{});
-    case DataType::bfloat16:
-      return f(BrainHalf{});
-    default:
-      fail_defect("factors for a type that is not a float");
-  }
-}
-
-/// to[i] = from[i] · factor, rounded once; `from` may be `to` when the types are the same.
-void multiply(DataType source, const std::byte* from, DataType type, std::byte* to, int64_t count, double factor) {
-  with_format(source, [&]<class Source>(Source) {
-    with_format(type, [&]<class Target>(Target) {
-      const auto* const in = reinterpret_cast<const Unaligned<typename Source::Bits>*>(from);
-      auto* const out = reinterpret_cast<Unaligned<typename Target::Bits>*>(to);
-      for (int64_t i = 0; i < count; ++i) out[i].value = Target::store(Source::load(in[i].value) * factor);
-    });
-  });
 }
 
 /// Elements of `bits` < 8 one to a byte, the first from the low bits.
@@ -200,49 +148,74 @@ std::optional<Scale> merged(const Scale& a, const Scale& b) {
   return out;
 }
 
+/// One more scale, as a part of one that is there where it may be.
+void add(Scale scale, std::vector<std::shared_ptr<const Scale>>& scales) {
+  for (auto& known : scales) {
+    if (auto both = merged(*known, scale)) {
+      known = std::make_shared<const Scale>(std::move(*both));
+      return;
+    }
+  }
+  scales.push_back(std::make_shared<const Scale>(std::move(scale)));
+}
+
 }  // namespace
 
-TensorData::TensorData(DataType type, Dims dims, Bytes source)
-    : type_(type), source_type_(type), dims_(std::move(dims)), source_dims_(dims_), source_(std::move(source)) {
+TensorData::TensorData(DataType type, Dims dims, Bytes source) : type_(type), dims_(std::move(dims)), source_(std::move(source)) {
   if (source_.size() != packed_byte_size(type_, element_count(dims_))) {
     fail_defect(std::to_string(source_.size()) + " bytes for " + std::string(name_of(type_)) + to_string(dims_));
   }
 }
 
+TensorData::Changes TensorData::changes() const {
+  return changes_ != nullptr ? *changes_ : Changes{type_, dims_, {}, {}, {}};
+}
+
+TensorData TensorData::with(DataType type, Dims dims, Changes changes) const {
+  TensorData out;
+  out.type_ = type;
+  out.dims_ = std::move(dims);
+  out.source_ = source_;
+  const bool changes_nothing = changes.scales.empty() && changes.permutation.empty() && changes.source_type == type;
+  if (!changes_nothing) out.changes_ = std::make_shared<const Changes>(std::move(changes));
+  return out;
+}
+
 int64_t TensorData::byte_size() const {
-  return type_ == source_type_ ? source_.size() : packed_byte_size(type_, element_count(dims_));
+  return type_ == source_type() ? source_.size() : packed_byte_size(type_, element_count(dims_));
 }
 
 TensorData TensorData::converted(DataType type) const {
-  if (!is_scalable(type) || !is_scalable(type_) || type_ != source_type_) {
+  if (!is_scalable(type) || !is_scalable(type_) || type_ != source_type()) {
     fail_defect("elements of type " + std::string(name_of(type_)) + " as " + std::string(name_of(type)));
   }
-  TensorData out = *this;
-  out.type_ = type;
-  return out;
+  return with(type, dims_, changes());
 }
 
 TensorData TensorData::scaled(Scale scale) const {
   check_scale(scale, type_, dims_);
-  Scale mapped = in_source_order(std::move(scale), permutation_);
-  TensorData out = *this;
-  for (auto& known : out.scales_) {
-    if (auto both = merged(*known, mapped)) {
-      known = std::make_shared<const Scale>(std::move(*both));
-      return out;
-    }
-  }
-  out.scales_.push_back(std::make_shared<const Scale>(std::move(mapped)));
-  return out;
+  const bool is_assumed = std::exchange(scale.is_assumed, false);
+  if (is_assumed && !can_assume(scale)) fail_defect("factors that cannot be assumed to fit");
+  Changes changed = changes();
+  add(in_source_order(std::move(scale), changed.permutation), changed.scales);
+  if (is_assumed) changed.assumed.push_back(changed.scales.front());
+  return with(type_, dims_, std::move(changed));
+}
+
+bool TensorData::can_assume(const Scale& scale) const {
+  const auto is_by_row = [](const Scale& one) { return one.columns == 1 && (one.rows == 1 || one.row_axis == 0); };
+  const bool is_plain_so_far = scales().empty() || (scales().size() == 1 && is_by_row(*scales().front()));
+  const bool has_small_rows = !dims_.empty() && dims_[0] > 0 && byte_size() / dims_[0] <= kLargestAssumedRow;
+  return is_by_row(scale) && is_plain_so_far && has_small_rows && permutation().empty() && type_ == source_type();
 }
 
 TensorData TensorData::permuted(std::span<const int64_t> permutation) const {
   check_permutation(permutation, dims_.size());
-  TensorData out = *this;
-  out.permutation_ = permutation_.empty() ? Dims(permutation.begin(), permutation.end()) : permuted_dims(permutation_, permutation);
-  out.dims_ = permuted_dims(dims_, permutation);
-  if (std::ranges::is_sorted(out.permutation_)) out.permutation_.clear();
-  return out;
+  Changes changed = changes();
+  changed.permutation =
+      changed.permutation.empty() ? Dims(permutation.begin(), permutation.end()) : permuted_dims(changed.permutation, permutation);
+  if (std::ranges::is_sorted(changed.permutation)) changed.permutation.clear();
+  return with(type_, permuted_dims(dims_, permutation), std::move(changed));
 }
 
 void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> out) const {
@@ -254,26 +227,27 @@ void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> ou
   if (static_cast<int64_t>(out.size()) != size) fail_defect("a buffer that does not fit the rows");
   // Read, scaled and converted, permuted: each step into `out` when it is the last, and in place where it may be.
   const int64_t source_size = source_.size() / rows * count;
-  const bool converts = type_ != source_type_, permutes = !permutation_.empty();
+  const bool converts = type_ != source_type(), permutes = !permutation().empty();
   const Buffer read = make_buffer(converts || permutes ? source_size : 0);
   std::byte* const source = converts || permutes ? read.get() : out.data();
   read_part(begin, count, {source, as_size(source_size)});
+  if (!assumed().empty()) check_assumed(begin, count, {source, as_size(source_size)});
   const Buffer computed = make_buffer(converts && permutes ? size : 0);
   std::byte* const target = !permutes ? out.data() : converts ? computed.get() : source;
   scale_part(begin, count, source, target);
-  if (permutes) permute(memory_size(type_), target, part_dims(count), permutation_, out.data());
+  if (permutes) permute(memory_size(type_), target, part_dims(count), permutation(), out.data());
 }
 
 Dims TensorData::part_dims(int64_t count) const {
-  Dims dims = source_dims_;
-  if (!dims.empty()) dims[permutation_.empty() ? 0 : as_size(permutation_[0])] = count;
+  Dims dims = source_dims();
+  if (!dims.empty()) dims[permutation().empty() ? 0 : as_size(permutation()[0])] = count;
   return dims;
 }
 
 void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> out) const {
-  const auto axis = as_size(permutation_.empty() ? 0 : permutation_[0]);
-  const std::span<const int64_t> dims = source_dims_;
-  const int64_t inner = dims.empty() ? source_.size() : product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(source_type_));
+  const auto axis = as_size(permutation().empty() ? 0 : permutation()[0]);
+  const std::span<const int64_t> dims = source_dims();
+  const int64_t inner = dims.empty() ? source_.size() : product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(source_type()));
   const auto run = as_size(inner * count);
   int64_t offset = begin * inner;
   while (!out.empty()) {
@@ -283,23 +257,37 @@ void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> ou
   }
 }
 
+void TensorData::check_assumed(int64_t begin, int64_t count, std::span<const std::byte> rows) const {
+  // Where another dim came first there are no whole rows to look at.
+  if (!permutation().empty() && permutation()[0] != 0) throw OutOfRange();
+  const std::size_t row = rows.size() / as_size(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const double largest = largest_magnitude(source_type(), rows.subspan(as_size(i) * row, row));
+    for (const auto& scale : assumed()) {
+      ChannelRange range;
+      range.note(largest, scale->at(begin + i, 0));
+      if (range.overflows(source_type()) || range.vanishes(source_type())) throw OutOfRange();
+    }
+  }
+}
+
 void TensorData::scale_part(int64_t begin, int64_t count, const std::byte* from, std::byte* to) const {
-  if (scales_.empty() && type_ == source_type_) return;
-  const std::span<const int64_t> dims = source_dims_;
+  if (scales().empty() && type_ == source_type()) return;
+  const std::span<const int64_t> dims = source_dims();
   if (dims.empty()) return scale_run(0, 1, from, to);
-  const auto axis = as_size(permutation_.empty() ? 0 : permutation_[0]);
+  const auto axis = as_size(permutation().empty() ? 0 : permutation()[0]);
   const int64_t inner = product(dims.subspan(axis + 1));
   const int64_t run = inner * count, runs = element_count(part_dims(count)) / std::max<int64_t>(run, 1);
   for (int64_t i = 0; i < runs; ++i) {
     scale_run((i * dims[axis] + begin) * inner, run, from, to);
-    from += run * static_cast<int64_t>(memory_size(source_type_));
+    from += run * static_cast<int64_t>(memory_size(source_type()));
     to += run * static_cast<int64_t>(memory_size(type_));
   }
 }
 
 void TensorData::scale_run(int64_t first_element, int64_t count, const std::byte* from, std::byte* to) const {
-  if (scales_.empty() && type_ == source_type_) return;
-  const std::span<const int64_t> dims = source_dims_;
+  if (scales().empty() && type_ == source_type()) return;
+  const std::span<const int64_t> dims = source_dims();
   // Elements from one index of the axis to the next; of an axis along which nothing varies: all.
   const int64_t all = product(dims);
   const auto step = [&](int64_t size, std::size_t axis) { return size != 1 ? product(dims.subspan(axis + 1)) : all; };
@@ -309,7 +297,7 @@ void TensorData::scale_run(int64_t first_element, int64_t count, const std::byte
   };
   std::vector<Steps> steps;
   int64_t run = all;
-  for (const auto& scale : scales_) {
+  for (const auto& scale : scales()) {
     steps.push_back({*scale, step(scale->rows, scale->row_axis), step(scale->columns, scale->column_axis)});
     run = std::min({run, steps.back().row, steps.back().column});
   }
@@ -319,8 +307,8 @@ void TensorData::scale_run(int64_t first_element, int64_t count, const std::byte
     double factor = 1;
     for (const auto& [scale, row, column] : steps) factor *= scale.at(at / row % scale.rows, at / column % scale.columns);
     // A factor of one leaves the bits as they are, signaling NaNs included.
-    if (factor != 1.0 || type_ != source_type_) {
-      multiply(source_type_, from + done * static_cast<int64_t>(memory_size(source_type_)), type_,
+    if (factor != 1.0 || type_ != source_type()) {
+      multiply(source_type(), from + done * static_cast<int64_t>(memory_size(source_type())), type_,
                to + done * static_cast<int64_t>(memory_size(type_)), length, factor);
     }
     done += length;
@@ -328,22 +316,23 @@ void TensorData::scale_run(int64_t first_element, int64_t count, const std::byte
 }
 
 void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
+  if (!assumed().empty()) throw OutOfRange();
   constexpr int64_t kPiece = int64_t{4} << 20;
   const int64_t rows = dims_.empty() ? 1 : dims_[0];
   const int64_t row_size = byte_size() / rows;
-  const std::optional<Exchange> exchange = permutation_.empty() ? std::nullopt : as_exchange(source_dims_, permutation_);
-  if (traits(type_).bits < 8 || (!permutation_.empty() && !exchange)) {
+  const std::optional<Exchange> exchange = permutation().empty() ? std::nullopt : as_exchange(source_dims(), permutation());
+  if (traits(type_).bits < 8 || (!permutation().empty() && !exchange)) {
     const Buffer buffer = make_buffer(row_size);
     read_rows(row, 1, view(buffer, row_size));
     return sink(0, view(buffer, row_size));
   }
-  const auto size = static_cast<int64_t>(memory_size(type_)), source_size = static_cast<int64_t>(memory_size(source_type_));
+  const auto size = static_cast<int64_t>(memory_size(type_)), source_size = static_cast<int64_t>(memory_size(source_type()));
   const int64_t elements = row_size / size;
   // Without a permutation the row is one column of elements, read in any portions.
   const int64_t leading = exchange ? exchange->leading : elements;
   const int64_t trailing = exchange ? exchange->trailing : 1;
   const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * source_size), 1, leading);
-  const bool converts = type_ != source_type_;
+  const bool converts = type_ != source_type();
   const Buffer source = make_buffer(portion * trailing * source_size);
   const Buffer computed = make_buffer(converts ? portion * trailing * size : 0);
   const Buffer target = make_buffer(exchange ? portion * trailing * size : 0);
@@ -369,18 +358,18 @@ void TensorData::read_packed_rows(int64_t begin, int64_t count, std::span<std::b
   const int64_t rows = dims_.empty() ? 1 : dims_[0];
   const int64_t row = elements / rows;
   const int bits = traits(type_).bits;
-  const bool rows_are_bytes = row * bits % 8 == 0 && (permutation_.empty() || permutation_[0] == 0);
+  const bool rows_are_bytes = row * bits % 8 == 0 && (permutation().empty() || permutation()[0] == 0);
   const bool whole = count == rows;
   if (!whole && !rows_are_bytes) fail_defect("rows of " + std::string(name_of(type_)) + " that are not whole bytes");
   if (static_cast<int64_t>(out.size()) != packed_byte_size(type_, row * count)) fail_defect("a buffer that does not fit the rows");
   const int64_t offset = row * bits / 8 * begin;
-  if (permutation_.empty()) return source_.read(offset, out);
+  if (permutation().empty()) return source_.read(offset, out);
   const Buffer packed = make_buffer(static_cast<int64_t>(out.size()));
   source_.read(offset, view(packed, static_cast<int64_t>(out.size())));
   const Buffer source = make_buffer(row * count);
   const Buffer target = make_buffer(row * count);
   unpack(view(packed, static_cast<int64_t>(out.size())), bits, view(source, row * count));
-  permute(1, source.get(), part_dims(count), permutation_, target.get());
+  permute(1, source.get(), part_dims(count), permutation(), target.get());
   pack(view(target, row * count), bits, out);
 }
 

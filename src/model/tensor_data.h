@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,7 +22,14 @@ struct Scale {
   std::vector<double> factors;  ///< rows × columns, row-major
   std::size_t row_axis = 0;
   std::size_t column_axis = 1;
+  bool is_assumed = false;  ///< to leave every channel in the range of its type: nobody has looked yet, see TensorData::can_assume
   [[nodiscard]] double at(int64_t i, int64_t j) const { return factors[as_size((rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j))]; }
+};
+
+/// Factors that were assumed to leave weights in the range of their type do not. What was decided so has to be decided again, by who looks
+/// at the weights first.
+struct OutOfRange final : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return "factors lead out of the range of their type"; }
 };
 
 /// The contents of a tensor that a pass has decided on but that are not computed yet: stored bytes, times factors (in double,
@@ -36,17 +44,23 @@ class TensorData {
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }  ///< after permutation
   [[nodiscard]] int64_t byte_size() const;
-  [[nodiscard]] bool is_plain() const noexcept { return scales_.empty() && permutation_.empty() && source_type_ == type_; }
+  [[nodiscard]] bool is_plain() const noexcept { return changes_ == nullptr; }
   [[nodiscard]] const Bytes& source() const noexcept { return source_; }
-  [[nodiscard]] const Dims& source_dims() const noexcept { return source_dims_; }
-  [[nodiscard]] DataType source_type() const noexcept { return source_type_; }
+  [[nodiscard]] const Dims& source_dims() const noexcept { return changes_ != nullptr ? changes_->source_dims : dims_; }
+  [[nodiscard]] DataType source_type() const noexcept { return changes_ != nullptr ? changes_->source_type : type_; }
   /// Over source_dims(); an element is multiplied by all of them. Each varies along other dims.
-  [[nodiscard]] std::span<const std::shared_ptr<const Scale>> scales() const noexcept { return scales_; }
-  [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< empty = identity
+  [[nodiscard]] std::span<const std::shared_ptr<const Scale>> scales() const noexcept {
+    return changes_ != nullptr ? std::span(changes_->scales) : std::span<const std::shared_ptr<const Scale>>();
+  }
+  /// Empty: identity.
+  [[nodiscard]] const Dims& permutation() const noexcept { return changes_ != nullptr ? changes_->permutation : kUnmoved; }
 
   /// The same with every element multiplied; factors compose in double with those already there. The type must be a float type and
   /// `scale` speaks of dims().
   [[nodiscard]] TensorData scaled(Scale scale) const;
+  /// Whether `scale` may be `is_assumed`: its factors are one for each row of dim 0, or one for all, like those already there, and rows lie
+  /// in the source as they are read. Reading rows of scaled(scale) then looks at them and throws OutOfRange.
+  [[nodiscard]] bool can_assume(const Scale& scale) const;
   /// The same with dims permuted: result dim i is dim permutation[i]. Inverse permutations cancel.
   [[nodiscard]] TensorData permuted(std::span<const int64_t> permutation) const;
 
@@ -65,20 +79,33 @@ class TensorData {
   [[nodiscard]] Tensor load() const;
 
  private:
+  /// What sets the contents apart from the stored bytes. Most tensors of a model have none.
+  struct Changes {
+    DataType source_type = DataType::undefined;
+    Dims source_dims;
+    std::vector<std::shared_ptr<const Scale>> scales;
+    std::vector<std::shared_ptr<const Scale>> assumed;  ///< what `scales` began with each time a scale was assumed
+    Dims permutation;
+  };
+  static inline const Dims kUnmoved;
+
+  [[nodiscard]] Changes changes() const;
+  [[nodiscard]] TensorData with(DataType type, Dims dims, Changes changes) const;
+  [[nodiscard]] std::span<const std::shared_ptr<const Scale>> assumed() const noexcept {
+    return changes_ != nullptr ? std::span(changes_->assumed) : std::span<const std::shared_ptr<const Scale>>();
+  }
   /// Dims of the source elements that make `count` rows.
   [[nodiscard]] Dims part_dims(int64_t count) const;
   void read_part(int64_t begin, int64_t count, std::span<std::byte> out) const;
+  void check_assumed(int64_t begin, int64_t count, std::span<const std::byte> rows) const;
   void scale_part(int64_t begin, int64_t count, const std::byte* from, std::byte* to) const;
   void scale_run(int64_t first_element, int64_t count, const std::byte* from, std::byte* to) const;
   void read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
 
   DataType type_ = DataType::undefined;
-  DataType source_type_ = DataType::undefined;
   Dims dims_;
-  Dims source_dims_;
   Bytes source_;
-  std::vector<std::shared_ptr<const Scale>> scales_;
-  Dims permutation_;
+  std::shared_ptr<const Changes> changes_;  ///< null: none
 };
 
 }  // namespace relayout

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/float_elements.h"
 #include "model/tensor_data.h"
 #include "ops/axis.h"
 #include "passes/affine.h"
@@ -137,10 +138,20 @@ std::optional<Skip> non_finite_factor(const std::vector<double>& factors) {
   return std::nullopt;
 }
 
+/// Whether it is left to who reads the weight to see that it stays in range, so that it is read once in all.
+bool is_assumed(const LinearOperator& target, const Scale& scale, const PassContext& context) {
+  return context.options.assume_ranges && target.outputs_in_rows && target.row_axis == 0 && target.weight.data.can_assume(scale);
+}
+
 /// Puts the scale into `out`; gives Σ W·t when there are shifts.
 std::variant<std::vector<double>, Skip> set_scale(Absorption& out, Scale scale, std::span<const double> shifts, PassContext& context) {
   const bool changes = !is_one(scale.factors);
   if (!changes && shifts.empty()) return std::vector<double>();
+  if (shifts.empty() && is_assumed(out.target, scale, context)) {
+    scale.is_assumed = true;
+    out.scale = std::move(scale);
+    return std::vector<double>();
+  }
   auto sums = scan_weight(out.target, scale, shifts, context.options.threads);
   if (changes && std::holds_alternative<std::vector<double>>(sums)) out.scale = std::move(scale);
   return sums;

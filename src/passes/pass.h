@@ -33,6 +33,8 @@ struct PassOptions {
   bool freeze = false;                            ///< overridable initializers become constants before the first pass
   std::vector<std::string> only, exclude;         ///< globs over node names (output names of nodes without one)
   int64_t stop_after = -1;                        ///< rewrites; -1: no limit
+  /// Folds take it that weights stay in the range of their type where who reads the weight can look instead: OutOfRange comes of reading.
+  bool assume_ranges = false;
   int threads = 2;
 };
 

@@ -24,5 +24,15 @@ TEST(Log, LevelsDecideWhatIsPrinted) {
   EXPECT_EQ(printed(LogLevel::verbose), "relayout: warning: weights {} 100 %\nrelayout: stage\nrelayout: load: 41.24 ms\n");
 }
 
+TEST(Log, MutedWarningsAreNotPrinted) {
+  testing::internal::CaptureStderr();
+  {
+    const MutedWarnings muted;
+    log_warning("again");
+  }
+  log_warning("new");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "relayout: warning: new\n");
+}
+
 }  // namespace
 }  // namespace relayout

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
 #include "relayout/error.h"
+#include "relayout/findings.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
 
@@ -65,6 +68,41 @@ TEST_F(ConvertTest, DryRunGivesTheSameFindingsAndNoFile) {
     EXPECT_EQ(dry.findings[i].verdict, wet.findings[i].verdict);
   }
   EXPECT_EQ(dry.nodes_after, wet.nodes_after);
+}
+
+/// Multiplies one element of a tensor.
+void multiply_element(onnx::TensorProto& tensor, std::size_t index, float factor) {
+  std::string& bytes = *tensor.mutable_raw_data();
+  float value = 0;
+  std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+  value *= factor;
+  std::memcpy(bytes.data() + index * sizeof value, &value, sizeof value);
+}
+
+// Weights are looked at while they are written: what was assumed of one is taken back, with all that follows from it.
+TEST_F(ConvertTest, AFoldThatLeavesTheRangeIsTakenBackWhenItsWeightIsWritten) {
+  onnx::ModelProto model = conv_batch_norm();
+  multiply_element(test::initializer(model, "W"), 30, 1e37F);
+  multiply_element(test::initializer(model, "scale"), 1, 1e10F);
+  model.add_opset_import()->set_version(1);
+  model.mutable_opset_import(1)->set_domain("com.example");
+  test::add_node(*model.mutable_graph(), "Thing", {"y"}, {"z"}).set_domain("com.example");
+  save_model(model, folder_ / "in.onnx");
+  testing::internal::CaptureStderr();
+  const ConvertResult result = run();
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(warnings.find("unknown operators"), warnings.rfind("unknown operators")) << warnings;
+  EXPECT_THAT(warnings, HasSubstr("unknown operators"));
+  EXPECT_FALSE(result.all_folded);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings[0].reason, Reason::overflow);
+  EXPECT_EQ(result.findings[0].detail, "channel 1");
+  const onnx::ModelProto written = test::load_model(folder_ / "out.onnx");
+  EXPECT_TRUE(
+      std::ranges::any_of(written.graph().node(), [](const onnx::NodeProto& node) { return node.op_type() == "BatchNormalization"; }));
+  fs::remove(folder_ / "out.onnx");
+  EXPECT_FALSE(run({.require_all_folded = true}).written);
+  EXPECT_THAT(folder_.entries(), ElementsAre("in.onnx"));
 }
 
 TEST_F(ConvertTest, ABatchNormalizationThatNobodyLookedAtIsNotFolded) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -111,6 +112,57 @@ TEST(ScaledData, FactorsAlongThreeDims) {
   const Scale both = factors_over(kDims, 0, 1, true, true);
   const Scale third = factors_over(kDims, 2, 3, true, false);
   EXPECT_EQ(whole(counting(kDims).scaled(both).scaled(third)), by_definition(kDims, {both, third}, {0, 1, 2, 3}));
+}
+
+/// [4, 2, 3] of ones but for row 2, which is `odd`.
+TensorData one_odd_row(float odd) {
+  std::string bytes;
+  for (int64_t i = 0; i < 24; ++i) {
+    const float value = i / 6 == 2 ? odd : 1.0F;
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return {DataType::float32, {4, 2, 3}, Bytes::owned(bytes)};
+}
+
+Scale assumed(std::vector<double> factors) {
+  Scale out{static_cast<int64_t>(factors.size()), 1, std::move(factors)};
+  out.is_assumed = true;
+  return out;
+}
+
+TEST(ScaledData, AssumedFactorsAreLookedAtRowByRow) {
+  for (const auto& [odd, factor] : {std::pair{3e38F, 2.0}, {1e30F, 1e10}, {1e-20F, 1e-20}, {2e-38F, 0.5}}) {
+    const TensorData data = one_odd_row(odd).scaled(assumed({1, 1, factor, 1}));
+    std::vector<float> rows(12);
+    data.read_rows(0, 2, std::as_writable_bytes(std::span(rows)));
+    EXPECT_THROW(data.read_rows(2, 2, std::as_writable_bytes(std::span(rows))), OutOfRange) << odd;
+    EXPECT_THROW(static_cast<void>(data.permuted(Dims{0, 2, 1}).load()), OutOfRange) << odd;
+    EXPECT_NO_THROW(static_cast<void>(one_odd_row(odd).scaled(assumed({factor, 1, 1, factor})).load())) << odd;
+  }
+}
+
+TEST(ScaledData, FactorsOfZeroAndElementsThatWereOutOfRangeAlready) {
+  EXPECT_NO_THROW(static_cast<void>(one_odd_row(1).scaled(assumed({1, 1, 0, 1})).load()));
+  EXPECT_NO_THROW(static_cast<void>(one_odd_row(std::numeric_limits<float>::infinity()).scaled(assumed({1, 1, 2, 1})).load()));
+  EXPECT_NO_THROW(static_cast<void>(one_odd_row(1e-39F).scaled(assumed({1, 1, 0.5, 1})).load()));
+}
+
+TEST(ScaledData, EachAssumptionHoldsByItself) {
+  // 3e38 · 2 is out of range, 3e38 · 2 · 0.25 is not: the first factor alone was assumed to fit.
+  const TensorData both = one_odd_row(3e38F).scaled(assumed({1, 1, 2, 1})).scaled(assumed({1, 1, 0.25, 1}));
+  EXPECT_THROW(static_cast<void>(both.load()), OutOfRange);
+  EXPECT_NO_THROW(static_cast<void>(one_odd_row(3e38F).scaled(assumed({1, 1, 0.25, 1})).scaled(assumed({1, 1, 2, 1})).load()));
+}
+
+TEST(ScaledData, WhatIsNotReadByRowsCannotBeAssumed) {
+  const TensorData data = one_odd_row(1);
+  EXPECT_TRUE(data.can_assume(Scale{4, 1, {1, 2, 3, 4}}));
+  EXPECT_TRUE(data.can_assume(Scale{1, 1, {2}}));
+  EXPECT_FALSE(data.can_assume(Scale{1, 2, {1, 2}}));
+  EXPECT_FALSE(data.permuted(Dims{0, 2, 1}).can_assume(Scale{4, 1, {1, 2, 3, 4}}));
+  EXPECT_FALSE(data.converted(DataType::float16).can_assume(Scale{4, 1, {1, 2, 3, 4}}));
+  // Rows come to stand in columns: nobody could look at a whole one.
+  EXPECT_THROW(static_cast<void>(data.scaled(assumed({1, 1, 1, 1})).permuted(Dims{1, 0, 2}).load()), OutOfRange);
 }
 
 TEST(ScaledData, FactorsThatDoNotFitAreRefused) {
