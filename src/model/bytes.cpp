@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,15 @@ Bytes Bytes::owned(std::string text) {
 Bytes Bytes::owned(std::vector<std::byte> data) {
   Bytes bytes;
   bytes.length_ = static_cast<int64_t>(data.size());
-  bytes.memory_ = std::make_shared<const std::vector<std::byte>>(std::move(data));
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(data));
+  bytes.memory_ = {owner, owner->data()};
+  return bytes;
+}
+
+Bytes Bytes::held(const std::shared_ptr<const void>& holder, std::string_view held) {
+  Bytes bytes;
+  bytes.length_ = static_cast<int64_t>(held.size());
+  bytes.memory_ = {holder, reinterpret_cast<const std::byte*>(held.data())};
   return bytes;
 }
 
@@ -41,6 +50,7 @@ Bytes Bytes::part(int64_t offset, int64_t length) const {
   if (offset < 0 || length < 0 || length > length_ || offset > length_ - length)
     fail(ErrorKind::defect, "a part beyond the end of its bytes");
   Bytes bytes = *this;
+  if (bytes.memory_) bytes.memory_ = {memory_, memory_.get() + offset};
   bytes.offset_ += offset;
   bytes.length_ = length;
   return bytes;
@@ -53,13 +63,12 @@ void Bytes::read(int64_t offset, std::span<std::byte> out) const {
   if (file_) {
     file_->read(offset_ + offset, out);
   } else {
-    std::memcpy(out.data(), memory_->data() + offset_ + offset, out.size());
+    std::memcpy(out.data(), memory_.get() + offset, out.size());
   }
 }
 
 std::span<const std::byte> Bytes::memory() const noexcept {
-  if (!memory_) return {};
-  return std::span(*memory_).subspan(as_size(offset_), as_size(length_));
+  return {memory_.get(), memory_ ? as_size(length_) : 0};
 }
 
 }  // namespace relayout

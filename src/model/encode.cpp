@@ -7,13 +7,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "base/positions.h"
 #include "model/wire.h"
+#include "model/wire_reader.h"
 
 namespace relayout::encode {
 
@@ -34,8 +32,8 @@ std::string header(uint32_t field, int64_t length) {
   return out;
 }
 
-std::string header_like(const File& file, const wire::Item& item, int64_t length) {
-  const std::string original = bytes(file, item.start, item.payload());
+std::string header_like(wire::Reader& file, const wire::Item& item, int64_t length) {
+  const std::string original = file.bytes(item.start, item.payload());
   std::size_t tag_size = 1;
   while ((static_cast<unsigned char>(original[tag_size - 1]) & 0x80U) != 0) ++tag_size;
   std::string needed;
@@ -43,12 +41,6 @@ std::string header_like(const File& file, const wire::Item& item, int64_t length
   const std::size_t width = original.size() - tag_size;
   std::string out = original.substr(0, tag_size);
   number(out, static_cast<uint64_t>(length), width > needed.size() ? width : 1);
-  return out;
-}
-
-std::string bytes(const File& file, int64_t begin, int64_t end) {
-  std::string out(as_size(end - begin), '\0');
-  file.read(begin, std::as_writable_bytes(std::span(out)));
   return out;
 }
 
@@ -80,7 +72,7 @@ std::string serialized_fields(const google::protobuf::Message& message, int firs
   return copy->SerializePartialAsString();
 }
 
-bool is_same(const File& file, const wire::Item& item, const google::protobuf::Message& message) {
+bool is_same(wire::Reader& file, const wire::Item& item, const google::protobuf::Message& message) {
   const std::string stored = item_bytes(file, item);
   const std::unique_ptr<google::protobuf::Message> original(message.New());
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(stored.data()) + item.header,

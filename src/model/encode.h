@@ -6,7 +6,8 @@
 #include <span>
 #include <string>
 
-#include "model/origin.h"
+#include "model/wire.h"
+#include "model/wire_reader.h"
 
 /// Pieces of protobuf's encoding for messages that are written anew.
 namespace relayout::encode {
@@ -19,13 +20,11 @@ void tag(std::string& out, uint32_t field, uint32_t wire_type);
 /// Header of a length-delimited field.
 [[nodiscard]] std::string header(uint32_t field, int64_t length);
 /// The same in the form of an item of the file: its tag, its width of the length where that was padded.
-[[nodiscard]] std::string header_like(const File& file, const wire::Item& item, int64_t length);
+[[nodiscard]] std::string header_like(wire::Reader& file, const wire::Item& item, int64_t length);
 
-/// Bytes [begin, end) of a file.
-[[nodiscard]] std::string bytes(const File& file, int64_t begin, int64_t end);
 /// The bytes of an item, header included.
-[[nodiscard]] inline std::string item_bytes(const File& file, const wire::Item& item) {
-  return bytes(file, item.start, item.end);
+[[nodiscard]] inline std::string item_bytes(wire::Reader& file, const wire::Item& item) {
+  return file.bytes(item.start, item.end);
 }
 /// Takes the walk's marks off a message (not off those inside).
 void unmark(google::protobuf::Message& message);
@@ -35,6 +34,6 @@ void unmark(google::protobuf::Message& message);
 inline constexpr int kLastField = 536870911;
 [[nodiscard]] std::string serialized_fields(const google::protobuf::Message& message, int first, int last);
 /// Whether the payload of a length-delimited item means what `message` says.
-[[nodiscard]] bool is_same(const File& file, const wire::Item& item, const google::protobuf::Message& message);
+[[nodiscard]] bool is_same(wire::Reader& file, const wire::Item& item, const google::protobuf::Message& message);
 
 }  // namespace relayout::encode

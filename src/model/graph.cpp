@@ -416,6 +416,7 @@ void Graph::erase_initializer(Initializer& initializer) {
   if (value.is_input_) drop_input_entry(value);
   remove_value(value);
   touch(nullptr);
+  initializer.data.reset();  // the object stays for those who point at it
   index_->erased_initializers.splice(index_->erased_initializers.end(), initializers_, initializer.self);
 }
 

@@ -83,7 +83,7 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
   impl.origin.directory = directory_of(*source);
   impl.origin.source = std::move(source);
   impl.origin.file = std::move(binary);
-  impl.message = read_messages(impl.origin, impl.arena);
+  impl.message = read_messages(impl.origin, *impl.arena);
   impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
     impl.functions.push_back(std::make_unique<Graph>(*model, function));

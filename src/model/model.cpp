@@ -69,11 +69,12 @@ void collect(const onnx::ModelProto& model, Names& names) {
 
 }  // namespace
 
-google::protobuf::ArenaOptions Model::Impl::arena_options() {
+Model::Impl::Impl() {
   google::protobuf::ArenaOptions options;
   options.start_block_size = std::size_t{64} << 10;
   options.max_block_size = std::size_t{1} << 20;
-  return options;
+  arena = std::make_shared<google::protobuf::Arena>(options);
+  origin.arena = arena;
 }
 
 Model::Model() : impl_(std::make_unique<Impl>()) {}

@@ -17,7 +17,7 @@ namespace relayout {
 
 struct Model::Impl {
   std::string name;
-  google::protobuf::Arena arena;
+  std::shared_ptr<google::protobuf::Arena> arena;  ///< of all messages of the file
   onnx::ModelProto* message = nullptr;
   ModelOrigin origin;
   std::unique_ptr<Graph> graph;
@@ -25,8 +25,7 @@ struct Model::Impl {
   HashSet names;                                         ///< of those taken; filled at the first unique_name()
   std::unordered_map<std::string, int64_t> next_number;  ///< by base: all lower ones are taken
 
-  Impl() : arena(arena_options()) {}
-  static google::protobuf::ArenaOptions arena_options();
+  Impl();
 };
 
 /// Makes a Model from an open file and its binary form, which is the same unless it is a textual model: walk, parse, index, check.

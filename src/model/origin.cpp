@@ -152,7 +152,9 @@ Bytes payload(const ModelOrigin& origin, const onnx::TensorProto& tensor, DataTy
     fail(ErrorKind::invalid, "raw_data has " + std::to_string(raw_size) + " bytes, " + std::string(name_of(type)) + to_string(dims) +
                                  " needs " + std::to_string(size));
   }
-  return elided_raw ? Bytes::of_file(origin.file, elided->offset, elided->length) : Bytes::owned(tensor.raw_data());
+  if (elided_raw) return Bytes::of_file(origin.file, elided->offset, elided->length);
+  const bool is_of_file = origin.arena != nullptr && tensor.GetArena() == origin.arena.get();
+  return is_of_file ? Bytes::held(origin.arena, tensor.raw_data()) : Bytes::owned(tensor.raw_data());
 }
 
 /// Runs `read` with the tensor's name in front of any error.

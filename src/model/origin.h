@@ -11,8 +11,9 @@
 #include "model/wire.h"
 
 namespace google::protobuf {
+class Arena;
 class Message;
-}
+}  // namespace google::protobuf
 namespace onnx {
 class ModelProto;
 class NodeProto;
@@ -39,6 +40,8 @@ struct ModelOrigin {
   std::shared_ptr<const File> source;  ///< what was opened: the same, or the text
   wire::Walk walk;                     ///< its skeleton is empty after parsing
   std::filesystem::path directory;     ///< external locations are relative to it
+  /// What the messages of the file lie in; their payloads stay where they are.
+  std::shared_ptr<const google::protobuf::Arena> arena;
 
   std::unordered_map<const google::protobuf::Message*, OriginalElements> elements;  ///< by GraphProto and FunctionProto
 

@@ -25,11 +25,11 @@ using onnx::ModelProto;
 /// The model's own fields (versions, producer, metadata) that were changed, by field number: their new encoding.
 class OwnFields {
  public:
-  OwnFields(const ModelOrigin& origin, std::span<const wire::Item> items, const ModelProto& now) {
+  OwnFields(wire::Reader& file, std::span<const wire::Item> items, const ModelProto& now) {
     std::string bytes;
     for (const wire::Item& item : items) {
       if (!is_own(item.field)) continue;
-      bytes += encode::item_bytes(*origin.file, item);
+      bytes += encode::item_bytes(file, item);
     }
     ModelProto original, current;
     original.ParsePartialFromString(bytes);
@@ -86,7 +86,7 @@ class OwnFields {
 
 Segments Splicer::model() {
   const Items items = items_of(model_.message());
-  OwnFields own(origin_, items, model_.message());
+  OwnFields own(window_, items, model_.message());
   Segments out;
   int next_function = 0;
   std::size_t kept = 0;
@@ -113,9 +113,9 @@ Splicer::Items Splicer::items_of(const google::protobuf::Message& message) const
   return record == nullptr ? Items{} : origin_.walk.items_of(*record);
 }
 
-void Splicer::put(Segments& out, int field, const Item* item, Segments&& body) const {
+void Splicer::put(Segments& out, int field, const Item* item, Segments&& body) {
   if (item != nullptr && body.is_copy(origin_.file, item->payload(), item->end)) return copy(out, *item);
-  out.literal(item != nullptr ? encode::header_like(*origin_.file, *item, body.size())
+  out.literal(item != nullptr ? encode::header_like(window_, *item, body.size())
                               : encode::header(static_cast<uint32_t>(field), body.size()));
   out.append(std::move(body));
 }

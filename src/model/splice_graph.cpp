@@ -203,7 +203,7 @@ Segments Splicer::function(const Graph& function) {
 
 void Splicer::port(Segments& out, const Graph& graph, int field, const onnx::ValueInfoProto& info, const Item* item) {
   // A change that was taken back leaves the original bytes.
-  if (item != nullptr && (!graph.is_modified(info) || encode::is_same(*origin_.file, *item, info))) return copy(out, *item);
+  if (item != nullptr && (!graph.is_modified(info) || encode::is_same(window_, *item, info))) return copy(out, *item);
   Segments body;
   body.literal(encode::serialized(info));
   put(out, field, item, std::move(body));
@@ -214,7 +214,8 @@ void Splicer::initializer(Segments& out, const Initializer& initializer, const I
   const onnx::TensorProto* const message = initializer.message;
   if (item != nullptr) {
     if (!initializer.modified && !moves_) return copy(out, *item);
-    return put(out, kField, item, tensors_.patched(items_of(*message), {.message = message, .data = initializer.data.get()}));
+    const std::vector<Item> items = wire::items_of_tensor(window_, item->payload(), item->end);
+    return put(out, kField, item, tensors_.patched(items, {.message = message, .data = initializer.data.get()}));
   }
   if (message != nullptr) {
     return put(out, kField, nullptr, tensors_.anew({.message = message, .data = initializer.data.get(), .is_new = true}));

@@ -48,12 +48,12 @@ void Splicer::node(Segments& out, int field, const Node& node, const Item* item)
   if (!node.modified() && items.empty()) return copy(out, *item);
   if (!items.empty() && owns_same_fields(node.message(), items)) return put(out, field, item, node_by_items(node, items));
   // A change that was taken back leaves the original bytes.
-  if (items.empty() && node.constant_data() == nullptr && encode::is_same(*origin_.file, *item, node.message())) return copy(out, *item);
+  if (items.empty() && node.constant_data() == nullptr && encode::is_same(window_, *item, node.message())) return copy(out, *item);
   put(out, field, item, node_anew(node));
 }
 
 /// Whether what the node itself says (all but the attributes that were recorded) is what its items say.
-bool Splicer::owns_same_fields(const NodeProto& message, Items items) const {
+bool Splicer::owns_same_fields(const NodeProto& message, Items items) {
   const auto is_recorded = [&](const AttributeProto& attribute) { return origin_.record_of(attribute) != nullptr; };
   std::string bytes;
   int attributes = 0;
@@ -63,7 +63,7 @@ bool Splicer::owns_same_fields(const NodeProto& message, Items items) const {
       const Items inner = items_of(message.attribute(attributes++));
       if (!inner.empty() && inner.front().start >= item.start && inner.back().end <= item.end) continue;
     }
-    bytes += encode::item_bytes(*origin_.file, item);
+    bytes += encode::item_bytes(window_, item);
   }
   NodeProto original, now = message;
   if (attributes != message.attribute_size() || !original.ParsePartialFromString(bytes)) return false;
@@ -173,7 +173,7 @@ Segments Splicer::tensor_of_attribute(const onnx::TensorProto& tensor, const Ite
   const TensorState state{.message = &tensor, .data = data, .in_attribute = true};
   const Items items = items_of(tensor);
   if (!items.empty()) return tensors_.patched(items, state);
-  if (data != nullptr || !encode::is_same(*origin_.file, item, tensor)) return tensors_.anew(state);
+  if (data != nullptr || !encode::is_same(window_, item, tensor)) return tensors_.anew(state);
   Segments out;
   out.copy(origin_.file, item.payload(), item.end);
   return out;

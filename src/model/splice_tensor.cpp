@@ -40,7 +40,7 @@ bool holds_payload(uint32_t field) {
 
 /// Whether `now` is what the file says, byte for byte.
 bool is_same_payload(const TensorData& now, const TensorData& stored) {
-  if (!now.is_plain() || now.type() != stored.type() || now.byte_size() != stored.byte_size()) return false;
+  if (now.type() != stored.type() || now.byte_size() != stored.byte_size()) return false;
   const Bytes &a = now.source(), &b = stored.source();
   if (a.file() != b.file()) return false;
   if (a.file() != nullptr) return a.file_offset() == b.file_offset();
@@ -91,8 +91,8 @@ std::string encoded_dims(const TensorProto& message, bool packed) {
 /// One tensor's items on their way to the output.
 class TensorSplicer::Patch {
  public:
-  Patch(const ModelOrigin& origin, PayloadStore& store, std::span<const wire::Item> items, const TensorState& tensor)
-      : origin_(origin), store_(store), items_(items), message_(*tensor.message) {
+  Patch(const ModelOrigin& origin, wire::Reader& window, PayloadStore& store, std::span<const wire::Item> items, const TensorState& tensor)
+      : origin_(origin), window_(window), store_(store), items_(items), message_(*tensor.message) {
     read_header();
     decide(tensor);
   }
@@ -121,7 +121,7 @@ class TensorSplicer::Patch {
       // Neighbours are read at once.
       auto last = at;
       while (last + 1 != items_.end() && wanted(*(last + 1)) && (last + 1)->start == last->end) ++last;
-      bytes += encode::bytes(*origin_.file, at->start, last->end);
+      bytes += window_.bytes(at->start, last->end);
       at = last + 1;
     }
     original_.ParsePartialFromString(bytes);
@@ -135,14 +135,14 @@ class TensorSplicer::Patch {
     // Strings have no payload that could change or move.
     if (message_.data_type() == TensorProto::STRING) return;
     if (tensor.data == nullptr && !store_.moves_unchanged()) return;
-    const TensorData stored = stored_data();
-    const TensorData& now = tensor.data != nullptr ? *tensor.data : stored;
-    const bool changed = !is_same_payload(now, stored);
+    const TensorData now = tensor.data != nullptr ? *tensor.data : stored_data();
+    const bool changed = tensor.data != nullptr && (!now.is_plain() || !is_same_payload(now, stored_data()));
     payload_.place = store_.place({now.byte_size(), external_, false, changed, tensor.in_attribute});
     if (payload_.place != PayloadStore::Place::as_is) payload_.data = now;
   }
 
   [[nodiscard]] TensorData stored_data() const {
+    if (!new_dims_ && !new_type_) return tensor_data(origin_, message_);
     TensorProto stored = message_;
     *stored.mutable_dims() = original_.dims();
     stored.set_data_type(original_.data_type());
@@ -215,6 +215,7 @@ class TensorSplicer::Patch {
   }
 
   const ModelOrigin& origin_;
+  wire::Reader& window_;
   PayloadStore& store_;
   std::span<const wire::Item> items_;
   const TensorProto& message_;
@@ -227,7 +228,7 @@ class TensorSplicer::Patch {
 };
 
 Segments TensorSplicer::patched(std::span<const wire::Item> items, const TensorState& tensor) const {
-  return Patch(origin_, store_, items, tensor).run();
+  return Patch(origin_, window_, store_, items, tensor).run();
 }
 
 Segments TensorSplicer::anew(const TensorState& tensor) const {

@@ -7,6 +7,7 @@
 
 #include "model/origin.h"
 #include "model/splice_tensor.h"
+#include "model/wire_reader.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
@@ -16,7 +17,11 @@ namespace relayout {
 class Splicer {
  public:
   Splicer(const Model& model, PayloadStore& store)
-      : model_(model), origin_(origin_of(model)), tensors_(origin_, store), moves_(store.moves_unchanged()) {}
+      : model_(model),
+        origin_(origin_of(model)),
+        window_(*origin_.file),
+        tensors_(origin_, window_, store),
+        moves_(store.moves_unchanged()) {}
 
   Segments model();
 
@@ -43,7 +48,7 @@ class Splicer {
 
   Segments node_by_items(const Node& node, Items items);
   Segments node_anew(const Node& node);
-  [[nodiscard]] bool owns_same_fields(const onnx::NodeProto& message, Items items) const;
+  [[nodiscard]] bool owns_same_fields(const onnx::NodeProto& message, Items items);
   Segments attribute_by_items(const onnx::AttributeProto& attribute, Items items, const Node* node);
   Segments attribute_anew(const onnx::AttributeProto& attribute, const Node& node);
   Segments tensor_of_attribute(const onnx::TensorProto& tensor, const Item& item, const TensorData* data);
@@ -53,10 +58,11 @@ class Splicer {
   [[nodiscard]] bool touched(const Graph& graph) const { return moves_ || graph.modified(); }
   void copy(Segments& out, const Item& item) const { out.copy(origin_.file, item.start, item.end); }
   /// A message in the place of `item`, whose header it gets and whose bytes it may be, or as a new one.
-  void put(Segments& out, int field, const Item* item, Segments&& body) const;
+  void put(Segments& out, int field, const Item* item, Segments&& body);
 
   const Model& model_;
   const ModelOrigin& origin_;
+  wire::Reader window_;  ///< headers and small messages as they stand in the file
   TensorSplicer tensors_;
   bool moves_;  ///< payloads of unchanged tensors
 };

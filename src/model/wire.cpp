@@ -113,7 +113,7 @@ struct TensorState {
 
 class Walker {
  public:
-  explicit Walker(const File& file) : in_(file), size_(file.size()) {}
+  Walker(Reader& in, int64_t size) : in_(in), size_(size) {}
 
   Walk run() {
     // Room that is not used is never touched.
@@ -122,6 +122,17 @@ class Walker {
     message(Kind::model, size_, {}, -1);
     for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[as_size(number)], items);
     return std::move(out_);
+  }
+
+  std::vector<Item> items_of_tensor(int64_t begin, int64_t end) {
+    TensorState state;
+    in_.seek(begin);
+    if (!tensor_fields(end, {}, true, state)) {
+      in_.seek(begin);
+      items_.clear();
+      tensor_fields(end, {}, false, state);
+    }
+    return std::move(items_);
   }
 
  private:
@@ -149,7 +160,7 @@ class Walker {
   /// Refuses a skeleton that `more` bytes would take beyond what protobuf parses.
   void check_skeleton(int64_t more) const;
 
-  Reader in_;
+  Reader& in_;
   int64_t size_;
   Walk out_;
   std::vector<Item> items_;                                  ///< of all messages that are open now, the outer ones first
@@ -311,7 +322,7 @@ Outcome Walker::tensor(int64_t end, Place place) {
     out_.elided.push_back(*elided);
     put_marker(kElidedField, out_.elided.size() - 1);
   }
-  if (place.record && (place.initializer || outcome.elided || state.external)) outcome.number = record(Kind::tensor, first, -1);
+  if (place.record && !place.initializer && (outcome.elided || state.external)) outcome.number = record(Kind::tensor, first, -1);
   items_.resize(first);
   return outcome;
 }
@@ -438,7 +449,12 @@ void Walker::copy_group(uint32_t field, int64_t start, int64_t end) {
 }  // namespace
 
 Walk walk(const File& file) {
-  return Walker(file).run();
+  Reader in(file);
+  return Walker(in, file.size()).run();
+}
+
+std::vector<Item> items_of_tensor(Reader& in, int64_t begin, int64_t end) {
+  return Walker(in, end).items_of_tensor(begin, end);
 }
 
 }  // namespace relayout::wire

@@ -29,8 +29,8 @@ struct Item {
 /// What an ONNX message is, so that the walk knows which fields to descend into.
 enum class Kind : uint8_t { model, graph, node, attribute, tensor, sparse_tensor, function, training_info, other };
 
-/// The items, in file order, of a message that may be written again piece by piece: the model, graphs, functions, initializers,
-/// tensors with an elided or external payload in attributes, and the nodes and attributes that hold such tensors or graphs.
+/// The items, in file order, of a message that may be written again piece by piece: the model, graphs, functions, tensors with an
+/// elided or external payload in attributes, and the nodes and attributes that hold such tensors or graphs.
 /// A graph that the file gives in several pieces (protobuf merges them) has the items of all pieces.
 struct Message {
   Kind kind = Kind::other;
@@ -68,8 +68,13 @@ inline constexpr int kMaxGroupLevels = 100;     ///< of unknown groups, named in
 /// What protobuf has to be allowed: three messages per subgraph level, what hangs below the last one, and the groups.
 inline constexpr int kRecursionLimit = 3 * kMaxSubgraphLevels + 20 + kMaxGroupLevels;
 
+class Reader;
+
 /// Walks a binary ONNX model through a small pread buffer. Throws Error{invalid} with the offset for bytes that are not
 /// protobuf or not an ONNX model, Error{io} when the file cannot be read, Error{unsupported} beyond a limit.
 [[nodiscard]] Walk walk(const File& file);
+/// The items of a tensor whose message is bytes [begin, end) of a file that was walked. Of initializers they are not recorded: there are
+/// many, and few are written again.
+[[nodiscard]] std::vector<Item> items_of_tensor(Reader& in, int64_t begin, int64_t end);
 
 }  // namespace relayout::wire

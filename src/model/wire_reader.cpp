@@ -79,6 +79,14 @@ void Reader::skip(int64_t count, int64_t end) {
   position_ += count;
 }
 
+std::string Reader::bytes(int64_t begin, int64_t end) {
+  std::string out;
+  out.reserve(as_size(end - begin));
+  position_ = end;
+  copy_since(begin, out);
+  return out;
+}
+
 void Reader::copy_since(int64_t begin, std::string& out) {
   const int64_t end = position_;
   position_ = begin;

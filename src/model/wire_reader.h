@@ -33,6 +33,8 @@ class Reader {
   void skip(int64_t count, int64_t end);
   /// Appends the bytes from `begin` to the position to `out`.
   void copy_since(int64_t begin, std::string& out);
+  /// Bytes [begin, end); the position then is behind them.
+  [[nodiscard]] std::string bytes(int64_t begin, int64_t end);
 
   [[noreturn]] void malformed(int64_t offset, const std::string& what) const;
 
