@@ -3,7 +3,6 @@
 #include <google/protobuf/message.h>
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "model/wire.h"

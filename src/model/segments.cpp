@@ -3,15 +3,25 @@
 
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "model/bytes.h"
+#include "model/tensor_data.h"
+#include "relayout/types.h"
 
 namespace relayout {
+namespace {
+
+/// Bytes up to which a tensor is computed at once: its bytes are fewer than what would have to be kept of it.
+constexpr int64_t kSmallTensor = 256;
+
+}  // namespace
 
 int64_t Segment::size() const {
   if (const auto* literal = std::get_if<std::string>(&content)) return static_cast<int64_t>(literal->size());
@@ -54,6 +64,11 @@ void Segments::bytes(const Bytes& bytes) {
 void Segments::tensor(const TensorData& data) {
   if (data.is_plain()) return bytes(data.source());
   if (data.byte_size() == 0) return;
+  if (data.byte_size() <= kSmallTensor && traits(data.type()).bits >= 8) {
+    std::string bytes(as_size(data.byte_size()), '\0');
+    data.read_rows(0, data.dims().empty() ? 1 : data.dims()[0], std::as_writable_bytes(std::span(bytes)));
+    return literal(bytes);
+  }
   size_ += data.byte_size();
   list_.emplace_back().content = std::make_unique<TensorData>(data);
 }

@@ -15,6 +15,7 @@
 #include "model/segments.h"
 #include "model/splicer.h"
 #include "model/wire.h"
+#include "model/wire_reader.h"
 #include "relayout/graph.h"
 
 namespace relayout {

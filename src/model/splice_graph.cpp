@@ -14,6 +14,7 @@
 #include "model/origin.h"
 #include "model/segments.h"
 #include "model/splicer.h"
+#include "model/wire.h"
 #include "relayout/graph.h"
 
 namespace relayout {

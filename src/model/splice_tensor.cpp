@@ -16,6 +16,7 @@
 #include "model/segments.h"
 #include "model/tensor_data.h"
 #include "model/wire.h"
+#include "model/wire_reader.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -179,7 +180,13 @@ class TensorSplicer::Patch {
     }
   }
 
-  void copy(const wire::Item& item) { out_.copy(origin_.file, item.start, item.end); }
+  /// Of a tensor that changes, the few bytes of an item become part of what is written around them.
+  void copy(const wire::Item& item) {
+    constexpr int64_t kFewBytes = 64;
+    const bool changes = payload_.place != PayloadStore::Place::as_is || new_dims_ || new_type_ || new_name_;
+    if (!changes || item.end - item.start > kFewBytes) return out_.copy(origin_.file, item.start, item.end);
+    out_.literal(window_.bytes(item.start, item.end));
+  }
 
   void put_name() {
     const std::string& name = message_.name();

@@ -121,6 +121,7 @@ class Walker {
     out_.skeleton.reserve(as_size(std::min(size_, kMostReserved)));
     message(Kind::model, size_, {}, -1);
     for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[as_size(number)], items);
+    out_.items.shrink_to_fit();
     return std::move(out_);
   }
 

@@ -2,6 +2,7 @@
 
 #include "passes/rewrite.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
 #include "passes/match.h"
@@ -39,6 +41,8 @@ class Driver {
       again_.pop_front();
       look_at(next);
     }
+    const auto found = std::ranges::count(candidates_, true, &Candidate::has_finding);
+    context_.findings.reserve(context_.findings.size() + as_size(found) + beside_.size());
     for (Candidate& candidate : candidates_) {
       if (candidate.has_finding) context_.findings.push_back(std::move(candidate.finding));
     }
