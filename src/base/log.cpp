@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <ratio>
 #include <string>
 
 #include "base/locale.h"

@@ -23,7 +23,6 @@ namespace relayout::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 const char* const kBody = "c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)";
 
