@@ -10,6 +10,7 @@
 #include <memory>
 #include <ratio>
 #include <string>
+#include <vector>
 
 #include "base/locale.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 LogLevel g_level = LogLevel::normal;
 thread_local int t_mutes = 0;
+thread_local std::vector<std::string>* t_held = nullptr;
 
 spdlog::logger& logger() {
   static const auto instance = [] {
@@ -40,6 +42,7 @@ LogLevel log_level() {
 
 void log_warning(const std::string& message) {
   if (g_level == LogLevel::quiet || t_mutes > 0) return;
+  if (t_held != nullptr) return t_held->push_back(message);
   logger().set_pattern("relayout: warning: %v");
   logger().warn(in_locale(message));
 }
@@ -50,6 +53,14 @@ MutedWarnings::MutedWarnings() {
 
 MutedWarnings::~MutedWarnings() {
   --t_mutes;
+}
+
+HeldWarnings::HeldWarnings() {
+  t_held = &messages_;
+}
+
+HeldWarnings::~HeldWarnings() {
+  t_held = nullptr;
 }
 
 void log_detail(const std::string& message) {

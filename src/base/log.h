@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace relayout {
 
@@ -18,6 +20,18 @@ class MutedWarnings {
   ~MutedWarnings();
   MutedWarnings(const MutedWarnings&) = delete;
   MutedWarnings& operator=(const MutedWarnings&) = delete;
+};
+/// As long as it lives warnings of this thread are kept instead of written, for one who works beside others and says all in order.
+class HeldWarnings {
+ public:
+  HeldWarnings();
+  ~HeldWarnings();
+  HeldWarnings(const HeldWarnings&) = delete;
+  HeldWarnings& operator=(const HeldWarnings&) = delete;
+  [[nodiscard]] std::vector<std::string> take() { return std::move(messages_); }
+
+ private:
+  std::vector<std::string> messages_;
 };
 void log_detail(const std::string& message);  ///< with verbose only
 /// "WHAT: 1.23 ms", with verbose only.

@@ -2,19 +2,29 @@
 #include "relayout/convert.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/cpus.h"
 #include "base/interrupt.h"
 #include "base/locale.h"
+#include "base/log.h"
+#include "base/positions.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "cli/command.h"
 #include "cli/conversion_cache.h"
 #include "cli/conversion_words.h"
@@ -213,38 +223,112 @@ int report_known(const Common& common, const Job& job, Json report, Json& docume
   return 0;
 }
 
-/// One model; the exit code of its result.
-int convert_one(const Request& request, const Common& common, const Job& job, ConversionCache* cache, Json& documents) {
-  const std::optional<std::string> key = cache == nullptr ? std::nullopt : cache->key_of(job.input, job.output);
-  std::optional<Json> known = key ? cache->find(*key, job.output) : std::nullopt;
-  if (known) return report_known(common, job, std::move(*known), documents);
-  ConvertResult result;
-  {
-    Progress progress(true);
-    ConvertOptions options = request.options;
-    options.make_folders = !request.cases.tree.empty();
-    options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
-    options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
-    result = convert(job.input, job.output, options);
-  }
-  const int code = exit_code(result, request.options);
+/// What became of one model, before anything is said of it.
+struct Outcome {
+  std::optional<std::string> key;       ///< of the cache
+  std::optional<Json> known;            ///< the report of an earlier conversion that still holds
+  std::optional<ConvertResult> result;  ///< else
+  std::exception_ptr error;             ///< or this
+  bool is_kept = false;                 ///< in the cache
+  std::vector<std::string> warnings;    ///< that are not said yet
+};
+
+void convert_one(const Request& request, const Job& job, const ConversionCache* cache, const ConvertOptions& options, Outcome& out) {
+  out.key = cache == nullptr ? std::nullopt : cache->key_of(job.input, job.output);
+  out.known = out.key ? cache->find(*out.key, job.output) : std::nullopt;
+  if (out.known) return;
+  out.result = convert(job.input, job.output, options);
+  const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
   // A result belongs to the files that were read, not to those that took their place meanwhile.
-  const bool is_kept = key && code == 0 && result.written && cache->key_of(job.input, job.output) == key;
-  Json report = common.json || is_kept ? convert_json(result) : Json();
-  if (is_kept) cache->store(*key, result, report);
+  out.is_kept = out.key && is_good && cache->key_of(job.input, job.output) == out.key;
+}
+
+/// Says what became of a model; its exit code. Throws what stopped it.
+int report_one(const Request& request, const Common& common, const Job& job, Outcome& outcome, ConversionCache* cache, Json& documents) {
+  for (const std::string& warning : outcome.warnings) log_warning(warning);
+  if (outcome.error) std::rethrow_exception(outcome.error);
+  if (outcome.known) return report_known(common, job, std::move(*outcome.known), documents);
+  const ConvertResult& result = *outcome.result;
+  Json report = common.json || outcome.is_kept ? convert_json(result) : Json();
+  if (outcome.is_kept) cache->store(*outcome.key, result, report);
   if (common.json) {
     documents.add(std::move(report));
   } else {
     print_result(request, common, job, result);
   }
   print_refusal(request, job, result, common.verbose);
-  return code;
+  return exit_code(result, request.options);
+}
+
+/// Several models side by side, a thread each: most are too small for two threads to gain anything within one.
+std::vector<Outcome> convert_together(const Request& request, std::span<const Job> jobs, const ConversionCache* cache, int threads) {
+  Progress progress(true);
+  std::atomic<int64_t> done{0};
+  std::vector<Outcome> outcomes(jobs.size());
+  ConvertOptions options = request.options;
+  options.threads = 1;
+  parallel_for(std::ssize(jobs), threads, [&](int64_t i) {
+    Outcome& out = outcomes[as_size(i)];
+    HeldWarnings warnings;
+    try {
+      convert_one(request, jobs[as_size(i)], cache, options, out);
+    } catch (...) {
+      out.error = std::current_exception();
+    }
+    out.warnings = warnings.take();
+    progress.steps("converting", ++done, std::ssize(jobs));
+  });
+  return outcomes;
+}
+
+/// One model alone, with all threads.
+std::vector<Outcome> convert_alone(const Request& request, const Job& job, const ConversionCache* cache) {
+  Progress progress(true);
+  std::vector<Outcome> outcomes(1);
+  ConvertOptions options = request.options;
+  options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
+  options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
+  try {
+    convert_one(request, job, cache, options, outcomes[0]);
+  } catch (...) {
+    outcomes[0].error = std::current_exception();
+  }
+  return outcomes;
 }
 
 Json failure_json(const Job& job, const Failure& failure) {
   Json out = Json::object();
   out.set("input", job.input).set("written", false).set("error", error_json(failure));
   return out;
+}
+
+/// All models, each reported in order; the worst exit code.
+int convert_all(const Request& request, const Common& common, std::span<const Job> jobs, ConversionCache* cache, Json& documents) {
+  // Results wait for each other in the order of reports: not more of them than this for each thread. Verifying uses all threads by itself,
+  // and the times that -v shows are of one model.
+  constexpr int kTogether = 16;
+  const int threads = common.threads > 0 ? common.threads : std::min(2, available_cpus());
+  const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && !common.verbose;
+  const std::size_t together = is_shared ? as_size(threads * kTogether) : 1;
+  int worst = 0;
+  for (std::size_t begin = 0; begin < jobs.size(); begin += together) {
+    const std::span part = jobs.subspan(begin, std::min(together, jobs.size() - begin));
+    std::vector<Outcome> outcomes =
+        is_shared ? convert_together(request, part, cache, threads) : convert_alone(request, part.front(), cache);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      try {
+        worst = worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, documents));
+      } catch (...) {
+        // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
+        const Failure failure = current_failure();
+        if (is_pipe_closed() || failure.is_interruption()) throw;
+        print_failure(failure, common.verbose);
+        documents.add(failure_json(part[i], failure));
+        worst = worse_code(worst, failure.code);
+      }
+    }
+  }
+  return worst;
 }
 
 Json document_of(Json models, int code) {
@@ -264,6 +348,7 @@ int run(Request& request, const Common& common) {
   }
   check(request, common);
   request.options.threads = common.threads;
+  request.options.make_folders = !request.cases.tree.empty();
   request.options.verification.dims = dims_of(request.dims);
   request.options.verification.shapes = shapes_of(request.shapes);
   request.options.sizes = {request.options.verification.dims, request.options.verification.shapes};
@@ -283,19 +368,7 @@ int run(Request& request, const Common& common) {
   std::optional<ConversionCache> cache;
   if (!request.cache.empty()) cache.emplace(request.cache, request.facts);
   Json documents = Json::array();
-  int worst = 0;
-  for (const Job& job : jobs) {
-    try {
-      worst = worse_code(worst, convert_one(request, common, job, cache ? &*cache : nullptr, documents));
-    } catch (...) {
-      // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
-      const Failure failure = current_failure();
-      if (is_pipe_closed() || failure.is_interruption()) throw;
-      print_failure(failure, common.verbose);
-      documents.add(failure_json(job, failure));
-      worst = worse_code(worst, failure.code);
-    }
-  }
+  const int worst = convert_all(request, common, jobs, cache ? &*cache : nullptr, documents);
   if (common.json) write_output(document_of(std::move(documents), worst).dump() + "\n");
   return worst;
 }

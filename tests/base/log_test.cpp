@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace relayout {
 namespace {
@@ -22,6 +23,20 @@ TEST(Log, LevelsDecideWhatIsPrinted) {
   EXPECT_EQ(printed(LogLevel::quiet), "");
   EXPECT_EQ(printed(LogLevel::normal), "relayout: warning: weights {} 100 %\n");
   EXPECT_EQ(printed(LogLevel::verbose), "relayout: warning: weights {} 100 %\nrelayout: stage\nrelayout: load: 41.24 ms\n");
+}
+
+TEST(Log, HeldWarningsAreKept) {
+  testing::internal::CaptureStderr();
+  std::vector<std::string> held;
+  {
+    HeldWarnings warnings;
+    log_warning("first");
+    log_warning("second");
+    held = warnings.take();
+  }
+  log_warning("third");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "relayout: warning: third\n");
+  EXPECT_EQ(held, (std::vector<std::string>{"first", "second"}));
 }
 
 TEST(Log, MutedWarningsAreNotPrinted) {

@@ -73,6 +73,31 @@ TEST_F(ConvertTree, OneThatFailsDoesNotStopTheRest) {
   EXPECT_THAT(outputs(), ElementsAre("a.cl.onnx", "v/deep/a.cl.onnx"));
 }
 
+// More than are converted before the first reports.
+TEST_F(ConvertTree, SeveralAtOnceAreReportedInOrder) {
+  fs::remove_all(folder_ / "in");
+  fs::create_directory(folder_ / "in");
+  std::vector<std::string> names;
+  for (int i = 10; i < 50; ++i) {
+    names.push_back("in/m" + std::to_string(i) + ".onnx");
+    onnx::ModelProto model = conv_batch_norm();
+    if (i % 15 == 0) add_node(*model.mutable_graph(), "Thing" + std::to_string(i), {"y"}, {"z"});
+    save_model(model, folder_ / names.back());
+  }
+  write_file(folder_ / names[7], "no model");
+  const auto converted = [&](const char* threads) {
+    const ProcessResult result = run({"convert", "--suite", "in", "--out-dir", "out", "--json", "--threads", threads});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(outputs().size(), 39U);
+    const Json models = *Json::parse(result.out, "report").find("models");
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(models.at(i)->find("input")->text(), names[i]);
+    return result.err;
+  };
+  const std::string messages = converted("1");
+  EXPECT_THAT(messages, HasSubstr("Thing15"));
+  EXPECT_EQ(converted("2"), messages);
+}
+
 TEST_F(ConvertTree, ResultsAreNoOriginals) {
   fs::create_directory(folder_ / "in/out");
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run({"convert", "--suite", "in", "--out-dir", "in/out"}).code, 0);
