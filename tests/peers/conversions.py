@@ -9,11 +9,15 @@ import os
 import pathlib
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 
-import numpy
-from onnx import TensorProto, helper
+# The peak of a child begins with that of the process that starts it: models are made by another one, which alone needs these.
+if sys.argv[1:2] == ["make"]:
+    import numpy
+    from onnx import TensorProto, helper
 
 MODELS = pathlib.Path(os.environ.get("RELAYOUT_MODELS", pathlib.Path.home() / ".cache/relayout/models"))
 
@@ -66,7 +70,12 @@ def convolution(random, i, value, size, kernel, folds):
     return nodes, constants
 
 
-def chain(kind, count, size=4, kernel=1):
+def write(graph, path):
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    pathlib.Path(path).write_bytes(model.SerializeToString())
+
+
+def make_chain(path, kind, count, size, kernel):
     random = numpy.random.default_rng(1)
     nodes, constants, value = [], [], "x"
     for i in range(count):
@@ -79,8 +88,26 @@ def chain(kind, count, size=4, kernel=1):
                          helper.make_node("Relu", [value], [f"e{i}"], f"relu{i}"))
         value = nodes[-1].output[0]
     ports = [helper.make_tensor_value_info(one, TensorProto.FLOAT, [1, size, 8, 8]) for one in ("x", value)]
-    graph = helper.make_graph(nodes, "chain", ports[:1], ports[1:], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    write(helper.make_graph(nodes, "chain", ports[:1], ports[1:], constants), path)
+
+
+def make_sparse(path):
+    """64 GB of initializers in a sparse data file beside the model, and a pair that is folded."""
+    random = numpy.random.default_rng(1)
+    nodes, constants = convolution(random, 0, "x", 64, 3, True)
+    data = pathlib.Path(path).with_suffix(".data")
+    with open(data, "wb") as file:
+        file.truncate(64 << 30)
+    for i in range(64):
+        large = TensorProto(name=f"large{i}", data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL, dims=[1 << 28])
+        for key, value in (("location", data.name), ("offset", i << 30), ("length", 1 << 30)):
+            large.external_data.add(key=key, value=str(value))
+        constants.append(large)
+        nodes.append(helper.make_node("Size", [large.name], [f"size{i}"]))
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64, 8, 8])]
+    outs = [helper.make_tensor_value_info("n0", TensorProto.FLOAT, [1, 64, 8, 8]),
+            *(helper.make_tensor_value_info(f"size{i}", TensorProto.INT64, []) for i in range(64))]
+    write(helper.make_graph(nodes, "sparse", ports, outs, constants), path)
 
 
 class Rows:
@@ -95,9 +122,9 @@ class Rows:
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         (self.folder / "out").mkdir()
 
-    def model(self, kind, count, **sizes):
-        path = self.folder / f"{kind}-{count}.onnx"
-        path.write_bytes(chain(kind, count, **sizes))
+    def model(self, kind, count=0, size=4, kernel=1):
+        path = self.folder / f"{kind}-{count}-{size}.onnx"
+        subprocess.run([sys.executable, "-B", __file__, "make", path, kind, str(count), str(size), str(kernel)], check=True)
         return path
 
     def start(self):
@@ -116,10 +143,10 @@ class Rows:
                     self.fresh)
 
     def many(self):
-        model = chain("pairs", 7, size=64, kernel=3)
+        model = self.model("pairs", 7, size=64, kernel=3)
         paths = [self.folder / f"many-{i:03}.onnx" for i in range(500)]
         for path in paths:
-            path.write_bytes(model)
+            shutil.copy(model, path)
         both = [one for threads in (1, 2)
                 for one in self.contestants("convert", *paths, "--out-dir", self.folder / "out", "--threads", threads,
                                             note=f", threads {threads}")]
@@ -143,25 +170,14 @@ class Rows:
                       flush=True)
 
     def sparse(self):
-        """64 GB that are read nowhere but where a fold needs them, and not written: the data file is shared."""
-        random = numpy.random.default_rng(1)
-        nodes, constants = convolution(random, 0, "x", 64, 3, True)
-        with open(self.folder / "sparse.data", "wb") as file:
-            file.truncate(64 << 30)
-        for i in range(64):
-            large = TensorProto(name=f"large{i}", data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL, dims=[1 << 28])
-            for key, value in (("location", "sparse.data"), ("offset", i << 30), ("length", 1 << 30)):
-                large.external_data.add(key=key, value=str(value))
-            constants.append(large)
-            nodes.append(helper.make_node("Size", [large.name], [f"size{i}"]))
-        ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64, 8, 8])]
-        outs = [helper.make_tensor_value_info("n0", TensorProto.FLOAT, [1, 64, 8, 8]),
-                *(helper.make_tensor_value_info(f"size{i}", TensorProto.INT64, []) for i in range(64))]
-        graph = helper.make_graph(nodes, "sparse", ports, outs, constants)
-        model = self.folder / "sparse.onnx"
-        model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+        """Read nowhere but where a fold needs it, and not written: the data file is shared."""
+        model = self.model("sparse")
         measure(self.contestants("convert", model, "-o", self.folder / "shared.onnx", "--share-data"), 3,
                 lambda: (self.folder / "shared.onnx").unlink(missing_ok=True))
+
+
+def make(path, kind, count, size, kernel):
+    make_sparse(path) if kind == "sparse" else make_chain(path, kind, int(count), int(size), int(kernel))
 
 
 def main():
@@ -180,4 +196,4 @@ def main():
             getattr(rows, name)()
 
 
-main()
+make(*sys.argv[2:]) if sys.argv[1:2] == ["make"] else main()
