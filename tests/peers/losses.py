@@ -11,7 +11,7 @@ from ways import Case, Way, against, way
 
 LARGEST = 100.0  # dB: what is lost beyond that is nothing
 MODELS = ("unet", "detector", "segmenter", "resnet10", "encoder", "bert", "gpt2", "t5")
-COARSE = ("fp16, converter-common", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel", "QOperator u8s8", "int4 blocks of 32", "int4 blocks of 32, QDQ")
+COARSE = ("fp16, ORT transformers", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel", "QOperator u8s8", "int4 blocks of 32", "int4 blocks of 32, QDQ")
 SAMPLES = 64
 NODE_SAMPLES = 2  # the first, on which relayout measures node by node
 
@@ -51,6 +51,7 @@ class Values:
 
 
 QUANTIZED = "_quantized"  # how ONNX Runtime's quantizer ends the names of integers
+FED = "/fed"  # the original's value, where integers are made of it
 
 
 class Part:
@@ -64,7 +65,7 @@ class Part:
         self.seen, new = set(), [last]
         while new:
             new += self.behind(new.pop())
-        if last.endswith(QUANTIZED):
+        if net.maker(last).op_type == "QuantizeLinear" or last.endswith(QUANTIZED):
             last = self.beside(last, net.readers(last), "DequantizeLinear", last, last + "/floating")
         self.last = last
 
@@ -76,8 +77,8 @@ class Part:
         maker = self.net.maker(value)
         is_integer = value.endswith(QUANTIZED) and maker is not None and maker.op_type not in ("QuantizeLinear", "DynamicQuantizeLinear")
         if is_integer and value not in self.own and value.removesuffix(QUANTIZED) in self.known:
-            self.inputs.append(value.removesuffix(QUANTIZED))
-            self.beside(value, self.nodes, "QuantizeLinear", value.removesuffix(QUANTIZED), value)
+            self.inputs.append(value.removesuffix(QUANTIZED) + FED)
+            self.beside(value, self.nodes, "QuantizeLinear", self.inputs[-1], value)
             return []
         is_restored = maker is not None and maker.op_type == "DequantizeLinear"
         if maker is None or (value not in self.own and value in self.known and not is_restored):
@@ -109,7 +110,8 @@ def behind_quantizer(net: Net, value: str) -> str:
     """Where the node's own quantizer has ended."""
     readers = net.readers(value)
     if len(readers) == 1 and readers[0].op_type == "QuantizeLinear":
-        readers = net.readers(readers[0].output[0])
+        value = readers[0].output[0]
+        readers = net.readers(value)
         if readers and readers[0].op_type == "DequantizeLinear":
             return readers[0].output[0]
     return value
@@ -119,6 +121,7 @@ def alone(net: Net, values: Values, loss: dict, references: dict[str, str]) -> f
     """What one node loses that is fed the original's values."""
 
     def reference(name):
+        name = name.removesuffix(FED)
         return references.get(name) or values.clipped(name.removesuffix(QUANTIZED), net)
 
     def type_of(name):

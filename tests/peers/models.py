@@ -253,7 +253,7 @@ ARCHITECTURES = (
     Architecture("vit", vision_transformer, image(), "vit", 4, 64),
     Architecture("vit_timm", timm("vit_tiny_patch16_224", img_size=64, depth=2, embed_dim=64, num_heads=4, num_classes=100), image(), "vit", 4, 64),
     Architecture("mixer", mixer, image()),
-    Architecture("encoder", encoder, (Input("sequence", "image", ("batch", "sequence", 64)),), "bert", 4, 64),
+    Architecture("encoder", encoder, (Input("sequence", "image", ("batch", 16, 64)),), "bert", 4, 64),
     Architecture("bert", hugging_face("BertModel", "BertConfig", **SMALL), tokens(200), "bert", 4, 64),
     Architecture("distilbert", hugging_face("DistilBertModel", "DistilBertConfig", vocab_size=200, dim=64, n_layers=2, n_heads=4, hidden_dim=128,
                                             max_position_embeddings=64), tokens(200), "bert", 4, 64),

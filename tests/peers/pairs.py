@@ -238,7 +238,11 @@ def losses(options):
 
     options.models = options.models or losses.MODELS
     rows = over_models(lose_model, options, lambda rows: ())
-    lines = [[row["model"], row["way"], row["snr"], row["measured"], len(row["nodes"]), *apart(row["nodes"], "snr"), *apart(row["nodes"], "expected_snr")]
+    def unclipped(row):
+        """What is expected is the loss of rounding alone."""
+        return [node for node in row["nodes"] if not node["clipped"]]
+
+    lines = [[row["model"], row["way"], row["snr"], row["measured"], len(row["nodes"]), *apart(row["nodes"], "snr"), *apart(unclipped(row), "expected_snr")]
              for row in rows]
     head = ["model", "way", "ORT dB", "measured", "nodes", "alone", "median dB off", "worst", "expected", "median dB off", "worst"]
     print("\n".join(table.lines(head, lines)))

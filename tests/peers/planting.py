@@ -146,7 +146,7 @@ def harmed(judge: Judge, case: Case, names, count: int, wrong: pathlib.Path) -> 
     wrong.mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(names):
         of = way(name)
-        if not case.file(name).exists():
+        if not case.file(name).exists() or field.truth.refusal(name) or field.truth.refusal(against(of)):
             continue
         if of.kind == "lossy":
             rows += field.alarms(of)

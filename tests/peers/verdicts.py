@@ -43,6 +43,14 @@ class Truth:
             self.kept[way] = truth.answers(self.case.file(way), self.case.feeds)
         return self.kept[way]
 
+    def refusal(self, way: str) -> str:
+        """Why ONNX Runtime does not run a file; empty where it does."""
+        try:
+            self.answers(way)
+            return ""
+        except Exception as error:
+            return str(error).strip().splitlines()[0][:200]
+
     def distance(self, a: str, b: str) -> truth.Distance:
         return truth.distance(self.answers(a), self.answers(b))
 
@@ -79,10 +87,11 @@ class Court:
         if row.why:
             row.outcome = "not made"
             return row
-        try:
-            self.truth.answers(way.name)
-        except Exception as error:  # ONNX Runtime does not take the file: nobody need
-            self.invalid(row, way, str(error))
+        if refusal := self.truth.refusal(against(way)):
+            row.outcome, row.why = "not made", "ONNX Runtime does not run what it is judged against: " + refusal
+            return row
+        if refusal := self.truth.refusal(way.name):
+            self.invalid(row, way, refusal)
             return row
         distance = self.truth.distance(against(way), way.name)
         row.error, row.snr = distance.error, distance.snr
@@ -104,8 +113,9 @@ class Court:
         row.why = "" if right else verdict.reason[:300]
 
     def invalid(self, row: Row, way: Way, why: str):
+        """What ONNX Runtime does not run must not be the same."""
         verdict = self.verify(row, way, *way.words)
-        row.outcome, row.why = "wrong" if verdict.code == 0 else "invalid", why.strip().splitlines()[0][:200]
+        row.outcome, row.why = "wrong" if verdict.code == 0 else "invalid", why
 
     def kept(self, row: Row, way: Way):
         self.same_if(row, way, self.truth.same(way.base, way.name))
