@@ -166,7 +166,7 @@ def detector():
             out = []
             for head, feature, stride in zip(self.heads, (low, high), (8.0, 16.0)):
                 raw = head(feature).flatten(2).transpose(1, 2)
-                place, size, scores = raw[..., :2].sigmoid() * stride, raw[..., 2:4].exp() * stride, raw[..., 4:].sigmoid()
+                place, size, scores = raw[..., :2].sigmoid() * stride, (raw[..., 2:4].sigmoid() * 2) ** 2 * stride, raw[..., 4:].sigmoid()
                 out.append(torch.cat([place - size / 2, place + size / 2, scores], -1))
             return torch.cat(out, 1)
 

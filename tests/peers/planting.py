@@ -36,21 +36,21 @@ class Row:
     command: str = ""
 
 
-def nodes_named(verdict: Verdict) -> list[set[str]]:
-    """What the report accuses, in its order: of each its names."""
+def nodes_named(verdict: Verdict) -> list[list[str]]:
+    """What the report accuses, in its order: of each its names, the node's own first."""
     report, out = verdict.report, []
     first = report.get("first_divergence") or {}
     if first:
         # "it does what these do in a: '/x' (Conv), …"
-        out.append({first["node"], first["tensor"], *(name for text in first["replaces"] for name in re.findall(r"'(.*?)' \(", text))})
+        out.append([first["node"], first["tensor"], *(name for text in first["replaces"] for name in re.findall(r"'(.*?)' \(", text))])
     checks = [check for check in report.get("unexplained", []) if check["verdict"] == "different"]
     # A model that does not run to its end names the node in the reason alone.
-    return out + [{check["node"], check["name"]} for check in checks] + [{name} for name in re.findall("'(.*?)'", verdict.reason)]
+    return out + [[check["node"], check["name"]] for check in checks] + [[name] for name in re.findall("'(.*?)'", verdict.reason)]
 
 
-def nodes_losing(verdict: Verdict) -> list[set[str]]:
+def nodes_losing(verdict: Verdict) -> list[list[str]]:
     """As the table of losses has them: first those at fault, then all others, the largest loss first."""
-    return [{loss["node"], loss["tensor"]} for loss in verdict.report.get("losses", [])]
+    return [[loss["node"], loss["tensor"]] for loss in verdict.report.get("losses", [])]
 
 
 def nodes_at_fault(verdict: Verdict) -> list[str]:
@@ -99,9 +99,9 @@ class Field:
         return Row(self.case.what.name, of.name, of.kind, harm.fault, asked, felt, right=", ".join(sorted(harm.names)[:3]), cpu=verdict.cpu,
                    verdict=verdict.word, why=verdict.reason[:200], command=command)
 
-    def name(self, row: Row, harm: Planted, accused: list[set[str]]):
-        row.first = bool(accused) and bool(accused[0] & harm.names)
-        row.named = sorted(accused[0])[0] if accused else ""
+    def name(self, row: Row, harm: Planted, accused: list[list[str]]):
+        row.first = bool(accused) and not harm.names.isdisjoint(accused[0])
+        row.named = accused[0][0] if accused else ""
 
     def plain(self, of: Way, harm: Planted, file: pathlib.Path, felt: float) -> Row:
         """Of what keeps the arithmetic or its floors, against the original; of what is lossy, against the unharmed file."""
