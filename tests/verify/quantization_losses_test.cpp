@@ -645,6 +645,28 @@ TEST(QuantizationLosses, OfRecurrentWeights) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
+TEST(QuantizationLosses, ValuesOfAnotherTypeAreLookedAtOnce) {
+  // Each is made of the one before, read twice: 2⁴⁸ ways lead to the first. None of them can be fed, as b computes them in f64.
+  const auto scaled = [](bool quantized) {
+    Network n = product(quantized);
+    n.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+    n.graph().mutable_output(0)->set_name("z");
+    n.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+    n.producer("y").set_output(0, quantized ? "p" : "y");
+    n.node("Shape", {"x"}, {"dims"}), n.node("Cast", {"dims"}, {"c"}, {quantized ? "to=11" : "to=1"});
+    n.node("ReduceMax", {"c"}, {"m0"}, {"keepdims=0"});
+    for (int i = 0; i < 48; ++i) {
+      const std::string before = "m" + std::to_string(i);
+      n.node("Min", {before, before}, {"m" + std::to_string(i + 1)});
+    }
+    n.node("Cast", {"m48"}, {"f"}, {"to=1"}), n.node("Mul", {quantized ? "p" : "y", "f"}, {"z"});
+    return n;
+  };
+  const VerifyResult result = verified(scaled(false), scaled(true), meaning(DataType::int4));
+  ASSERT_NE(find(result, "z"), nullptr) << summary(result);
+  EXPECT_EQ(find(result, "z")->fault, "");
+}
+
 TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
   // The second sample reaches to 16, the grid of x to 7.7: beyond it every node would be cut off.
   VerifyOptions options;

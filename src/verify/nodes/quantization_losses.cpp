@@ -299,11 +299,15 @@ void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
 }
 
 bool QuantizationLosses::was_fed(const Layer& layer) {
-  return std::ranges::all_of(layers_.upstream(layer), [&](std::size_t i) {
+  NodeLoss& loss = loss_of(layer);
+  if (loss.was_fed) return *loss.was_fed;
+  const std::vector<std::size_t> upstream = layers_.upstream(layer);
+  loss.was_fed = std::ranges::all_of(upstream, [&](std::size_t i) {
     const Layer& fed = layers_.all()[i];
     const bool is_exact = fed.type != DataType::undefined && !is_measured(fed.type);
     return fed.before_jump || fed.told_by_readers() || is_exact || losses_[i].measured.elements > 0 || is_equal_unseen(fed);
   });
+  return *loss.was_fed;
 }
 
 /// A constant of a is one of b too, and its own grid loses little: it is there when ranges are chosen, unlike values that follow from dims,
@@ -362,6 +366,7 @@ std::vector<QuantizationLoss> QuantizationLosses::worst_first() {
     Judgement judgement;
   };
   std::vector<Ranked> ranked;
+  for (NodeLoss& loss : losses_) loss.was_fed.reset();
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     const NodeLoss& loss = losses_[i];
     const Layer& layer = layers_.all()[i];

@@ -47,6 +47,7 @@ class QuantizationLosses {
     DataType made = DataType::undefined, read = DataType::undefined;  ///< the coarsest types through which it goes in b
     double squares_clipped = 0;                                       ///< Σ of squares that the ends of the grid cut off
     int64_t beyond = 0;                                               ///< elements of a that the grid does not reach
+    std::optional<bool> was_fed;                                      ///< as was_fed() found it
   };
   [[nodiscard]] std::optional<Quantizer> grid_of(const Value& value_of_b);
   /// What b rounds for some readers, and which layers are made of that.
