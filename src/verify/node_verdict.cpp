@@ -67,9 +67,12 @@ bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof) {
          entry.largest > rules::kRoundedConstant;
 }
 
+std::string unreached(const Unexplained& entry) {
+  return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
+}
+
 std::string unreached(const UnexplainedCheck& check, const ProofResult& proof) {
-  return "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
-         ", and no sample reaches that (--samples N makes more, --input gives your own)";
+  return "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + unreached(proof.unexplained[check.entry]);
 }
 
 /// A constant further off than rounding to the narrow numbers of b takes it, and whose nodes stay within their floors: there every node
@@ -223,6 +226,14 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
       return;
     }
   }
+}
+
+void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
+  const Unexplained* const entry = find_unentered(pair, reference, *result.proof);
+  if (entry == nullptr) return;
+  result.outcome = Outcome::inconclusive;
+  result.reason = unreached(*entry);
 }
 
 void trust_nodes(const Reference& reference, VerifyResult& result) {

@@ -31,6 +31,8 @@ void judge_rounded(const Pair& pair, VerifyResult& result);
 /// Judges operators that differ, and whose nodes make the same bits over all samples, with values that the samples do not have: where those
 /// show the difference, the verdict is "inconclusive", as inputs that reach them may exist or not.
 void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result);
+/// Differences within an If, Loop or Scan whose graph no sample enters make the verdict "inconclusive".
+void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result);
 /// Outputs whose values show nothing (a head that starts at zero) are the same where node by node everything unexplained is.
 void trust_nodes(const Reference& reference, VerifyResult& result);
 

@@ -396,6 +396,7 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_hidden(pair, reference, result);
       judge_rounded(pair, result);
       judge_unreached(pair, reference, result);
+      judge_unentered(pair, reference, result);
     }
     doubt_ill_conditioned(vouched || pair.proved, result);
     if (vouched) trust_nodes(reference, result);

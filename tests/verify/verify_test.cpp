@@ -329,6 +329,42 @@ Network bent(float shift, double scale, const std::string& op_type, const std::v
   return n;
 }
 
+/// An If whose condition no sample of numbers around zero makes true; `op_type` and another operator stand in its branches.
+Network branching(const std::string& op_type, const std::string& condition = "rare") {
+  Network n(4);
+  n.input("x", {"1", "4"}).output("y", {"1", "4"}).floats("many", {}, {1e9F}).floats("few", {}, {-1e9F});
+  n.node("ReduceSum", {"x"}, {"sum"}, {"keepdims=0"});
+  n.node("Greater", {"sum", "many"}, {"rare"}), n.node("Greater", {"sum", "few"}, {"usual"});
+  auto& node = n.node("If", {condition}, {"y"});
+  node.set_name("choice");
+  const auto branch = [&](const std::string& name, const std::string& op) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    auto& graph = *attribute.mutable_g();
+    graph.set_name(name);
+    auto& inner = *graph.add_node();
+    inner.set_op_type(op);
+    inner.set_name(name + ".op");
+    inner.add_input("x");
+    inner.add_output(name + ".y");
+    graph.add_output()->set_name(name + ".y");
+  };
+  branch("then_branch", op_type), branch("else_branch", "Cos");
+  return n;
+}
+
+TEST(Verify, AnOperatorInABranchThatNoSampleEntersIsInconclusive) {
+  for (const char* const op_type : {"Sigmoid", "Neg", "Identity"}) {
+    const VerifyResult result = verified(branching("Tanh"), branching(op_type));
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << op_type << ": " << summary(result);
+    EXPECT_THAT(result.reason, AllOf(HasSubstr("Tanh"), HasSubstr("no sample reaches that"))) << op_type;
+  }
+  // Each sample enters the branch that differs, or the one that does not differ decides alone.
+  EXPECT_EQ(verified(branching("Tanh", "usual"), branching("Neg", "usual")).outcome, Outcome::different);
+  EXPECT_EQ(verified(branching("Tanh"), branching("Tanh")).outcome, Outcome::same);
+}
+
 TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
   const auto outcome = [](const Network& a, const Network& b) { return verified(a, b).outcome; };
   const VerifyResult unreached = verified(bent(1e6F, 1, "Relu"), bent(1e6F, 1, "Identity"));

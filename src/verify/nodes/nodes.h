@@ -31,6 +31,10 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Whether an entry says that a constant has other elements, or a number among the attributes of a node another value.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
 
+/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may; nullptr where there is
+/// none.
+[[nodiscard]] const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof);
+
 /// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too. Not
 /// where the floor of something unexplained is too large to tell.
 [[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
