@@ -115,6 +115,20 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
   return step;
 }
 
+std::optional<Step> read_any(Side& side, Ref output, bool rounded) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr) return std::nullopt;
+  if (node->is("BatchNormalization")) return read_batch_norm(side, output);
+  if (node->is("Neg") && node->input(0) != nullptr)
+    return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false, 0};
+  return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
+}
+
+/// NaN and infinities (a variance below −ε) can be held against nothing: such operators are compared as they stand.
+bool is_finite(const Lane& lane) {
+  return std::isfinite(lane.factor) && std::isfinite(lane.shift);
+}
+
 }  // namespace
 
 Lane compose(const Lane& outer, const Lane& inner) {
@@ -129,12 +143,8 @@ bool same_lanes(const Step& a, const Step& b) {
 }
 
 std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
-  const Node* const node = output.value->producer();
-  if (node == nullptr) return std::nullopt;
-  if (node->is("BatchNormalization")) return read_batch_norm(side, output);
-  if (node->is("Neg") && node->input(0) != nullptr)
-    return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false, 0};
-  return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
+  auto step = read_any(side, output, rounded);
+  return step && std::ranges::all_of(step->lanes, is_finite) ? std::move(step) : std::nullopt;
 }
 
 std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank) {

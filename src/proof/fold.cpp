@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,7 +63,10 @@ struct Chain {
   }
 };
 
-Chain chain_in_front(Side& side, Ref data, bool rounded) {
+/// Whether two Transposes that undo each other are one link, so that nothing meets between the two, or a link each.
+enum class Transposes : uint8_t { paired, single };
+
+Chain chain_in_front(Side& side, Ref data, bool rounded, Transposes transposes) {
   Chain out;
   out.values.push_back(data);
   std::size_t lanes = 0;
@@ -72,8 +76,7 @@ Chain chain_in_front(Side& side, Ref data, bool rounded) {
     if (node == nullptr) break;
     Link link{read_step(side, at, rounded), node, at, is_identity(side, at), false, {}};
     const auto inside = side.entered(at);
-    // A pair of Transposes is one link: nothing meets between the two.
-    const Ref behind_pair = behind_transposes(side, at, link.others);
+    const Ref behind_pair = transposes == Transposes::paired ? behind_transposes(side, at, link.others) : Ref();
     link.is_call = inside.has_value();
     link.is_identity = link.is_identity || link.is_call || behind_pair;
     if (!link.step && !link.is_identity && !is_passable(*node)) break;
@@ -404,31 +407,30 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   std::erase_if(look.equal_nodes, [&](const auto& nodes) { return nodes.second == pair.b.node; });
 }
 
-bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
-  bool is_same_operator = false;
-  if (claim.is_plain() && !pair.is_product) {
-    is_same_operator = keeps_constants(sides, pair);  // the usual case
-  }
-  if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
+/// Reads what stands in front of both operators.
+void read_fronts(Sides& sides, const Claim& claim, Transposes transposes, Pair& pair) {
+  pair.front_a = pair.front_b = {};
   if (claim.is_flat) {
     pair.front_a.values.push_back(pair.a.data);
     pair.front_b.values.push_back(pair.b.data);
   } else {
-    pair.front_a = chain_in_front(sides.a, pair.a.data, false);
-    pair.front_b = chain_in_front(sides.b, pair.b.data, true);
+    pair.front_a = chain_in_front(sides.a, pair.a.data, false, transposes);
+    pair.front_b = chain_in_front(sides.b, pair.b.data, true, transposes);
   }
-  // What went may have changed nothing: factors of 1.
-  if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
   for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
     // Counted only: what is too much shows with the next claim.
     for (const Link& link : chain->links) (void)sides.spend(link.step ? link.step->lanes.size() : 0);
   }
-  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
-  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
-  if (!behind_a || !behind_b) return false;
-  pair.behind_a = *behind_a;
-  pair.behind_b = *behind_b;
-  const std::vector<Candidate> tried = candidates(sides, pair);
+}
+
+bool has_paired_transposes(const Pair& pair) {
+  const auto stands_for_more = [](const Link& link) { return !link.others.empty(); };
+  return std::ranges::any_of(pair.front_a.links, stands_for_more) || std::ranges::any_of(pair.front_b.links, stands_for_more);
+}
+
+/// Tries where the two chains may meet, and accepts the fold that the weights show.
+bool accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::vector<Candidate>& tried, bool is_same_operator,
+                Look& look) {
   std::vector<Candidate> exact, near;
   std::vector<double> distances;  // of the near ones
   for (const Candidate& candidate : tried) {
@@ -442,10 +444,33 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
     accept_fold(sides, claim, pair, most_likely(sides, pair, std::move(exact)), 0, look);
     return true;
   }
-  if (!near.empty()) {
-    const Candidate best = most_likely(sides, pair, near);
-    accept_fold(sides, claim, pair, best, distances[as_size(std::ranges::find(near, best) - near.begin())], look);
-    return true;
+  if (near.empty()) return false;
+  const Candidate best = most_likely(sides, pair, near);
+  accept_fold(sides, claim, pair, best, distances[as_size(std::ranges::find(near, best) - near.begin())], look);
+  return true;
+}
+
+bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
+  bool is_same_operator = false;
+  if (claim.is_plain() && !pair.is_product) {
+    is_same_operator = keeps_constants(sides, pair);  // the usual case
+  }
+  if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
+  read_fronts(sides, claim, Transposes::paired, pair);
+  // What went may have changed nothing: factors of 1.
+  if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
+  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
+  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
+  if (!behind_a || !behind_b) return false;
+  pair.behind_a = *behind_a;
+  pair.behind_b = *behind_b;
+  const std::vector<Candidate> tried = candidates(sides, pair);
+  if (accept_any(sides, claim, pair, tried, is_same_operator, look)) return true;
+  if (has_paired_transposes(pair)) {
+    // What went from between two Transposes leaves them side by side.
+    Pair apart = pair;
+    read_fronts(sides, claim, Transposes::single, apart);
+    if (accept_any(sides, claim, apart, candidates(sides, apart), is_same_operator, look)) return true;
   }
   if (claim.is_plain()) return false;
   reject_fold(sides, claim, pair, tried.empty() ? Candidate() : tried.front(), look);

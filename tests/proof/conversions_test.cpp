@@ -121,6 +121,28 @@ TEST(ProofOfConversions, PairsOfTransposesWhereAnAffineWas) {
                    .proved);
 }
 
+TEST(ProofOfConversions, TransposesSideBySideThatAnAffineStoodBetween) {
+  EXPECT_TRUE(is_proved_conversion(Example("g (float[2,4,6,6] x) => (float[2,5,6,6] y) { centred = Sub (x, mean)"
+                                           " t = Transpose <perm = [0, 1, 3, 2]> (centred) shifted = Sub (t, offset)"
+                                           " u = Transpose <perm = [0, 1, 3, 2]> (shifted) y = Conv (u, k, b) }")
+                                       .add("mean", normal("mean", {1, 4, 1, 1}))
+                                       .add("offset", normal("offset", {1}))
+                                       .add("k", normal("k", {5, 4, 1, 1}))
+                                       .add("b", normal("b", {5})),
+                                   1));
+}
+
+TEST(ProofOfConversions, BatchNormalizationOfANegativeVarianceStays) {
+  const Example before =
+      Example("g (float[2,4,6,6] x) => (float[2,5,4,4] y) { n = BatchNormalization (x, scale, bias, mean, variance) y = Conv (n, k) }")
+          .add("scale", uniform("scale", {4}, 0.5, 2))
+          .add("bias", normal("bias", {4}))
+          .add("mean", normal("mean", {4}))
+          .add("variance", Array{DataType::float32, {4}, {1, -1, 1, 1}})
+          .add("k", normal("k", {5, 4, 3, 3}));
+  EXPECT_TRUE(is_proved_conversion(before, 0));
+}
+
 TEST(ProofOfConversions, ReshapesBetweenConvolutionAndBatchNormalization) {
   const auto with = [](const std::string& request) {
     return Example(
