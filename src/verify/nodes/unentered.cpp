@@ -16,7 +16,6 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
-#include "relayout/verify.h"
 #include "verify/nodes/nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
