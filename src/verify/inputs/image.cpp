@@ -6,6 +6,7 @@
 #include <climits>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -73,6 +74,32 @@ Axes axes_of(const Port& port) {
 /// Values that one byte of a file can stand for at most: LZW (GIF) writes strings of up to 4,096 in 12 bits, deflate (PNG) 258 in 2 bits.
 constexpr int64_t kDensest = 4096;
 
+/// Bytes of a file as the decoders of stb take them. They read zeros behind its end and go on; the source remembers that they did.
+class ByteSource {
+ public:
+  explicit ByteSource(std::span<const std::byte> file) : rest_(file) {}
+  int read(char* to, int size) {
+    was_read_beyond_ = was_read_beyond_ || rest_.empty();
+    const std::size_t count = std::min(as_size(size), rest_.size());
+    if (count > 0) std::memcpy(to, rest_.data(), count);
+    rest_ = rest_.subspan(count);
+    return static_cast<int>(count);
+  }
+  void skip(int size) { rest_ = rest_.subspan(std::min(as_size(size), rest_.size())); }
+  [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
+  [[nodiscard]] bool was_read_beyond() const { return was_read_beyond_; }
+
+ private:
+  std::span<const std::byte> rest_;
+  bool was_read_beyond_ = false;
+};
+
+constexpr stbi_io_callbacks kCallbacks = {
+    [](void* source, char* to, int size) { return static_cast<ByteSource*>(source)->read(to, size); },
+    [](void* source, int size) { static_cast<ByteSource*>(source)->skip(size); },
+    [](void* source) { return static_cast<ByteSource*>(source)->is_at_end() ? 1 : 0; },
+};
+
 Pixels decode(std::span<const std::byte> file, int64_t channels) {
   if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "images of 2 GiB and more are not read");
   const auto* data = reinterpret_cast<const stbi_uc*>(file.data());
@@ -85,9 +112,11 @@ Pixels decode(std::span<const std::byte> file, int64_t channels) {
     fail(ErrorKind::invalid, "not an image that can be read: " + std::to_string(size) + " bytes cannot hold " + std::to_string(width) +
                                  " x " + std::to_string(height) + " pixels");
   }
+  ByteSource source(file);
   const std::unique_ptr<stbi_uc, void (*)(void*)> bytes(
-      stbi_load_from_memory(data, size, &width, &height, &held, static_cast<int>(channels)), stbi_image_free);
+      stbi_load_from_callbacks(&kCallbacks, &source, &width, &height, &held, static_cast<int>(channels)), stbi_image_free);
   if (!bytes) refuse();
+  if (source.was_read_beyond()) fail(ErrorKind::invalid, "not an image that can be read: the file ends before the image does");
   Pixels pixels{height, width, channels, {}};
   pixels.values.assign(bytes.get(), bytes.get() + static_cast<std::ptrdiff_t>(pixels.height * pixels.width * channels));
   return pixels;
