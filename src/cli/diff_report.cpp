@@ -33,6 +33,8 @@ namespace {
 
 constexpr std::array kClasses = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased,
                                  CountClass::unchanged};
+/// Those that a summary names.
+constexpr std::array kTimeClasses = {TimeClass::faster, TimeClass::slower, TimeClass::inconclusive};
 
 bool matches(const std::vector<std::string>& patterns, const std::string& name) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return glob_match(pattern, name); });
@@ -85,11 +87,21 @@ void add_sum(TextTable& table, const std::string& name, const Sum& sum, Style lo
              right(signed_microseconds_text(sum.test_us - sum.control_us))});
 }
 
-/// "removed", "increased, slower", "faster"; "same" of times that are, "inconclusive" of times that may be, and nothing without intervals.
+/// "removed", and nothing where both sides have as many.
+std::string count_change_text(const OperationDifference& row) {
+  return row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
+}
+
+/// "faster"; "same" of times that are, "inconclusive" of times that may be, and nothing without intervals.
+std::string time_change_text(const OperationDifference& row) {
+  return row.time == TimeClass::unknown ? "" : std::string(to_string(row.time));
+}
+
+/// "removed", "increased, slower", "faster". That times are the same is told of equal counts only.
 std::string change_text(const OperationDifference& row) {
-  std::string out = row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
-  if (row.time == TimeClass::unknown || (row.time == TimeClass::same && !out.empty())) return out;
-  return out + (out.empty() ? "" : ", ") + std::string(to_string(row.time));
+  const std::string counts = count_change_text(row), times = time_change_text(row);
+  if (counts.empty() || times.empty()) return counts + times;
+  return row.time == TimeClass::same ? counts : counts + ", " + times;
 }
 
 Style style_of(const OperationDifference& row) {
@@ -97,18 +109,19 @@ Style style_of(const OperationDifference& row) {
   return row.time == TimeClass::slower ? Style::bad : Style::plain;
 }
 
-/// "2 added · 1 removed · 30 unchanged; 3 faster"
+/// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation is of one class of counts, and of one of times where there are.
 std::string counts_text(const TracePair& pair) {
-  std::string out;
-  for (const CountClass kind : kClasses) {
-    const auto count = std::ranges::count(pair.rows, kind, &OperationDifference::counts);
-    if (count > 0) out += (out.empty() ? "" : " · ") + format_count(count) + " " + std::string(to_string(kind));
-  }
-  for (const TimeClass kind : {TimeClass::faster, TimeClass::slower, TimeClass::inconclusive}) {
-    const auto count = std::ranges::count(pair.rows, kind, &OperationDifference::time);
-    if (count > 0) out += " · " + format_count(count) + " " + std::string(to_string(kind));
-  }
-  return out.empty() ? "nothing" : out;
+  const auto list = [&](const auto& kinds, auto OperationDifference::* of) {
+    std::string out;
+    for (const auto kind : kinds) {
+      const auto count = std::ranges::count(pair.rows, kind, of);
+      if (count > 0) out += (out.empty() ? "" : " · ") + format_count(count) + " " + std::string(to_string(kind));
+    }
+    return out;
+  };
+  const std::string counts = list(kClasses, &OperationDifference::counts);
+  const std::string times = list(kTimeClasses, &OperationDifference::time);
+  return (counts.empty() ? "nothing" : counts) + (times.empty() ? "" : "; times: " + times);
 }
 
 std::string side_text(const Trace& trace) {
@@ -128,10 +141,13 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
   const auto head = [](const char* text) { return Cell(text, Style::faint, Align::right); };
   table.row({{"operation", Style::faint}, head("A"), head("B"), head("A µs"), head("B µs"), head("difference"), {"change", Style::faint}});
   const auto right = [](std::string text, Style look = Style::plain) { return Cell(std::move(text), look, Align::right); };
-  Sum all, rest;
+  Sum all, rest, excluded;
+  for (const OperationDifference& row : pair.left_out) excluded.add(row);
+  for (const auto* rows : {&pair.rows, &pair.left_out}) {
+    for (const OperationDifference& row : *rows) all.add(row);
+  }
   std::size_t shown = 0;
   for (const OperationDifference& row : pair.rows) {
-    all.add(row);
     if (choice.top > 0 && shown == choice.top) {
       rest.add(row);
       continue;
@@ -142,18 +158,15 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
                right(signed_microseconds_text(row.difference_us()), style_of(row)), change_text(row)});
   }
   if (shown < pair.rows.size()) add_sum(table, "(others)", rest, Style::faint);
-  if (!pair.left_out.empty()) {
-    Sum sum;
-    for (const OperationDifference& row : pair.left_out) sum.add(row);
-    add_sum(table, "(excluded)", sum, Style::faint);
-  }
+  if (!pair.left_out.empty()) add_sum(table, "(excluded)", excluded, Style::faint);
   if (adds_up(*pair.control) && adds_up(*pair.test)) add_sum(table, "all", all, Style::strong);
   return table.text();
 }
 
-/// One of TraceDiff's charts as a table: a bar for each side of each operation, and one of the difference.
+/// One of TraceDiff's charts as a table: a bar for each side of each operation, one of the difference, and what `change` says of it.
 template <class Number>
-std::string chart(const TracePair& pair, const std::array<Number OperationDifference::*, 2>& sides) {
+std::string chart(const TracePair& pair, const std::array<Number OperationDifference::*, 2>& sides,
+                  std::string (*change)(const OperationDifference&)) {
   constexpr std::size_t kMostRows = 2000;
   const auto value = [&](const OperationDifference& row, std::size_t side) { return static_cast<double>(row.*sides[side]); };
   const auto text = [](double number) {
@@ -178,7 +191,7 @@ std::string chart(const TracePair& pair, const std::array<Number OperationDiffer
                      : b > a ? "+ "
                              : "") +
                         text_bar(std::abs(b - a), most),
-                    change_text(*row)});
+                    change(*row)});
   }
   return html_table({"operation", right("A"), "", right("B"), "", right("difference"), "", "change"}, rows);
 }
@@ -342,10 +355,10 @@ std::string diff_html(const std::vector<TracePair>& pairs, const DiffGate& gate)
   for (const TracePair& pair : pairs) {
     page.subject += " → " + pair.test->path;
     const std::string where = pairs.size() > 1 ? ": " + pair.test->path : "";
-    page.sections.push_back(
-        {"Counts" + where, chart<int64_t>(pair, {&OperationDifference::control_count, &OperationDifference::test_count})});
-    page.sections.push_back(
-        {"Durations in µs" + where, chart<double>(pair, {&OperationDifference::control_us, &OperationDifference::test_us})});
+    page.sections.push_back({"Counts" + where, chart<int64_t>(pair, {&OperationDifference::control_count, &OperationDifference::test_count},
+                                                              count_change_text)});
+    page.sections.push_back({"Durations in µs" + where,
+                             chart<double>(pair, {&OperationDifference::control_us, &OperationDifference::test_us}, time_change_text)});
     page.data.add(diff_json(pair, gate));
   }
   return html_page(page);

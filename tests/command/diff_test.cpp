@@ -20,6 +20,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 
 class DiffCommand : public CommandTest {
@@ -203,6 +204,41 @@ TEST_F(DiffCommand, WideIntervalsAreInconclusive) {
   EXPECT_EQ(slow.find("exit_code")->number(), 1);
   EXPECT_EQ(slow.find("comparisons")->at(0)->find("undecided")->size(), 0U);
   expect_refusal(run({"diff", "even.json", "wild.json", "--fail-on", "added", "--strict"}), 2, "--strict has an effect");
+}
+
+/// An operation has a class of counts and one of times: each list adds up by itself.
+TEST_F(DiffCommand, CountsAndTimesAreToldApart) {
+  const auto write = [&](const char* name, const std::vector<double>& times) {
+    std::string body;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const auto begin = static_cast<double>(1000 * i);
+      body += (i == 0 ? "" : ",") + span(static_cast<int>(i), begin, 1000) + "," + event("Conv", begin + 1, times[i]) + "," +
+              event("Relu", begin + 100, 2);
+    }
+    write_file(folder_ / name, trace_object(body));
+  };
+  write("even.json", {10, 10, 10, 10, 10, 10, 10, 10});
+  write("wild.json", {1, 63, 1, 63, 1, 63, 1, 63});
+  EXPECT_THAT(run({"diff", "even.json", "wild.json", "--html", "d.html"}).out, HasSubstr("\n2 unchanged; times: 1 inconclusive\n"));
+  const std::string page = read_file(folder_ / "d.html");
+  const std::size_t counts = page.find("Counts"), durations = page.find("Durations in");
+  ASSERT_TRUE(counts < durations && durations < page.size());
+  EXPECT_THAT(page.substr(counts, durations - counts), Not(HasSubstr("inconclusive"))) << "equal counts are certain";
+  EXPECT_THAT(page.substr(durations), HasSubstr("inconclusive"));
+}
+
+TEST_F(DiffCommand, AllIsAllWhateverIsShown) {
+  write_file(folder_ / "layers.json", R"([{"count": 1}, {"name": "conv", "averageMs": 0.010}, {"name": "relu", "averageMs": 0.0075}])");
+  const std::string whole = run({"diff", "layers.json", "layers.json"}).out;
+  const std::string part = run({"diff", "layers.json", "layers.json", "--only", "relu"}).out;
+  EXPECT_THAT(whole, Not(HasSubstr("(excluded)")));
+  EXPECT_THAT(part, HasSubstr("(excluded)"));
+  const auto last = [](const std::string& text) {
+    const std::size_t at = text.find("\nall ");
+    return at == std::string::npos ? "no such line" : text.substr(at, text.find('\n', at + 1) - at);
+  };
+  EXPECT_THAT(last(whole), MatchesRegex("\nall +2 +2 +17\\.5 +17\\.5 +0\\.0 *"));
+  EXPECT_THAT(last(part), MatchesRegex("\nall +2 +2 +17\\.5 +17\\.5 +0\\.0 *"));
 }
 
 /// Times of two models' profiles, carried over what changed: parts add up to the difference of the totals.
