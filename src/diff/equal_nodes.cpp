@@ -11,6 +11,7 @@
 
 #include "base/positions.h"
 #include "proof/account.h"
+#include "proof/claim.h"
 #include "proof/nodes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -33,7 +34,11 @@ const Value* first_output(const Node& node) {
 
 class EqualNodes {
  public:
-  EqualNodes(Sides& sides, const Account& account) : sides_(sides), account_(account) {}
+  EqualNodes(Sides& sides, const Account& account) : sides_(sides), account_(account) {
+    for (const proof::Issue& issue : account.issues()) {
+      if (issue.a && issue.b) told_[issue.a.value].insert(issue.b.value);
+    }
+  }
 
   std::vector<std::pair<const Node*, const Node*>> run() {
     for (const Node* node : sides_.b.nodes()) {
@@ -82,6 +87,7 @@ class EqualNodes {
   bool is_same(const Value* a, const Value* b) {
     if (a == nullptr || b == nullptr) return a == b;
     if (twin_of(*a) == b) return true;
+    if (const auto told = told_.find(a); told != told_.end() && told->second.contains(b)) return true;
     const auto difference = sides_.tensor_difference({a}, {b});
     return difference && difference->values == 0;
   }
@@ -126,7 +132,8 @@ class EqualNodes {
 
   Sides& sides_;
   const Account& account_;
-  std::unordered_set<const Node*> open_;  ///< of the second model
+  std::unordered_map<const Value*, std::unordered_set<const Value*>> told_;  ///< constants that differ, which is told of them
+  std::unordered_set<const Node*> open_;                                     ///< of the second model
   std::unordered_map<const Node*, const Node*> twins_;
   std::vector<std::pair<const Node*, const Node*>> pairs_;
 };

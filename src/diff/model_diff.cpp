@@ -24,6 +24,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "diff/attribute_text.h"
+#include "diff/changed_nodes.h"
 #include "diff/equal_nodes.h"
 #include "diff/matching.h"
 #include "diff/model_header.h"
@@ -81,7 +82,7 @@ std::string figure(double value, const char* format = "%.2g") {
 }
 
 std::string shape_text(const Constant& constant) {
-  return std::string(relayout::name_of(constant.type)) + " " + to_string(constant.dims);
+  return std::string(relayout::name_of(constant.type)) + (constant.dims.empty() ? "" : " " + to_string(constant.dims));
 }
 
 /// What reads a constant of the second model through a Transpose alone, or nullptr.
@@ -110,8 +111,9 @@ struct Place {
 
 class Listing {
  public:
-  Listing(Sides& sides, const Account& account, const std::vector<std::pair<const Node*, const Node*>>& more_pairs)
-      : sides_(&sides), account_(&account) {
+  Listing(Sides& sides, const Account& account, const std::vector<std::pair<const Node*, const Node*>>& more_pairs,
+          const std::vector<ChangedNode>& changed_nodes)
+      : sides_(&sides), account_(&account), changed_nodes_(&changed_nodes) {
     place_nodes_of_a();
     for (const auto& [a, b] : more_pairs) {
       told_a_.insert(a);
@@ -121,6 +123,7 @@ class Listing {
 
   [[nodiscard]] std::vector<ModelChange> run() {
     list_issues();
+    for (const ChangedNode& node : *changed_nodes_) list_changed_node(node);
     list_nodes_of_b();
     list_nodes_of_a();
     list_constants();
@@ -204,6 +207,22 @@ class Listing {
     if (issue.what.kind == Kind::attribute && a != nullptr && b != nullptr) describe_attribute(*a, *b, issue, change);
   }
 
+  void list_changed_node(const ChangedNode& node) {
+    ModelChange& change = add_node(ChangeKind::changed, std::string(to_string(Unexplained::Kind::node_changed)), node.a, node.b);
+    change.text += " has other constants";
+    told_a_.insert(node.a);
+    told_b_.insert(node.b);
+    for (const Node* gone : node.gone) {
+      told_a_.insert(gone);
+      change.absorbed.push_back(name_of(*gone));
+      change.text += ", " + gone->label() + " next to it is gone";
+    }
+    for (const Node* added : node.added) {
+      told_b_.insert(added);
+      change.text += ", " + added->label() + " next to it was not there";
+    }
+  }
+
   [[nodiscard]] const Node* partner_of(const Issue& issue) const {
     return issue.partner != nullptr ? issue.partner : account_->partner_of_b(*issue.node);
   }
@@ -238,8 +257,9 @@ class Listing {
       if (!std::isnan(found->absolute)) change.max_absolute = found->absolute;
       if (!std::isnan(found->largest)) change.max_relative = found->largest;
     }
-    change.text = what_is(issue) + quote(change.b) + (same_type ? "" : " is " + shape_text(*after) + ", was " + shape_text(*before)) +
-                  (same_type || !change.max_absolute ? "" : ":") + values_text(change, element_count(after->dims));
+    const std::string types = same_type ? "" : " is " + shape_text(*after) + ", was " + shape_text(*before);
+    const std::string values = values_text(change, element_count(after->dims));
+    change.text = what_is(issue) + quote(change.b) + types + (types.empty() || values.empty() ? "" : ":") + values;
   }
 
   [[nodiscard]] static std::string what_is(const Issue& issue) {
@@ -365,6 +385,8 @@ class Listing {
   }
 
   void list_constants() {
+    std::unordered_set<std::string_view> told;
+    for (const Issue& issue : account_->issues()) told.insert(issue.what.name);
     for (const Value* constant : account_->permuted_tensors()) {
       const Node* const transpose = transpose_behind(*constant);
       const Value* const read = transpose != nullptr ? transpose->output(0) : constant;
@@ -377,12 +399,15 @@ class Listing {
       const bool is_recomputed = reader != nullptr && account_->folds().contains(reader);
       change.text = (reader != nullptr && proof::is_linear(*reader) ? "weight " : "constant ") + quote(change.a) + " is stored " +
                     (is_last ? "channels-last" : "in another order") + (change.a == change.b ? "" : " as " + quote(change.b)) +
-                    (is_recomputed ? ": the same permutation of what was recomputed" : ": byte permutation");
+                    (told.contains(change.a) ? ", with other values"
+                     : is_recomputed         ? ": the same permutation of what was recomputed"
+                                             : ": byte permutation");
     }
   }
 
   Sides* sides_;
   const Account* account_;
+  const std::vector<ChangedNode>* changed_nodes_;
   std::vector<double> order_of_a_;  ///< by place in Side::nodes()
   std::unordered_set<const Node*> told_a_, told_b_;
   std::vector<ModelChange> changes_;
@@ -401,8 +426,8 @@ int64_t unexplained(const std::vector<ModelChange>& changes) {
   return std::ranges::count_if(changes, [](const ModelChange& change) { return change.kind != ChangeKind::explained; });
 }
 
-ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
-  prover.find();
+/// Of what the prover has found.
+ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover, const Matching* matching) {
   Sides& sides = prover.sides();
   const Account& account = prover.account();
   ModelDiff out;
@@ -411,7 +436,8 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover) {
   out.changes = diff_interfaces(a, b);
   std::ranges::move(diff_headers(a, b, is_proved(account)), std::back_inserter(out.changes));
   const auto equal_nodes = pair_equal_nodes(sides, account);
-  std::ranges::move(Listing(sides, account, equal_nodes).run(), std::back_inserter(out.changes));
+  const auto changed_nodes = matching != nullptr ? pair_changed_nodes(sides, account, *matching, equal_nodes) : std::vector<ChangedNode>();
+  std::ranges::move(Listing(sides, account, equal_nodes, changed_nodes).run(), std::back_inserter(out.changes));
   const auto take_pair = [&](const Node& of_a, const Node& of_b) {
     ++out.nodes_equal;
     out.nodes_renamed += of_a.name() != of_b.name() ? 1 : 0;
@@ -489,16 +515,18 @@ double ModelDiff::share_in_common() const noexcept {
 
 ModelDiff diff_models(const Model& a, const Model& b) {
   auto plain = std::make_unique<proof::Prover>(a, b);
-  ModelDiff out = list_changes(a, b, *plain);
-  plain.reset();
-  if (out.is_proved) return out;
+  plain->find();
+  if (is_proved(plain->account())) return list_changes(a, b, *plain, nullptr);
   // Once more, with what the matching knows of nodes that have no counterpart.
-  proof::Prover hinted(a, b);
-  const Matching matching(hinted.sides().a, hinted.sides().b);
-  hinted.take_hints(
+  const auto hinted = std::make_unique<proof::Prover>(a, b);
+  const Matching matching(hinted->sides().a, hinted->sides().b);
+  ModelDiff out = list_changes(a, b, *plain, &matching);
+  plain.reset();
+  hinted->take_hints(
       {[&](Sides& sides, const proof::Claim& claim, const proof::Look& found) { return realign(sides, matching, claim, found); },
        [&](const Node& node) { return matching.partner_of_b(node); }});
-  ModelDiff other = list_changes(a, b, hinted);
+  hinted->find();
+  ModelDiff other = list_changes(a, b, *hinted, &matching);
   return unexplained(other.changes) <= unexplained(out.changes) ? other : out;
 }
 

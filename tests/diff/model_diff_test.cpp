@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,12 +13,15 @@
 #include "relayout/convert.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
 namespace relayout::test {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -188,6 +192,51 @@ TEST(ModelDiff, AnotherTypeIsToldWithWhatItCost) {
     EXPECT_NEAR(change.max_absolute.value_or(0), 1.0 / 3 - 0.333251953125, 1e-7);
   }
   EXPECT_TRUE(is_told);
+}
+
+TEST(ModelDiff, AScalarOfAnotherTypeHasNoDims) {
+  TextModel a("g (float[4] x) => (float[4] y) <float c = {0}> { y = Min (x, c) }");
+  TextModel b("g (float16[4] x) => (float16[4] y) <float16 c = {0}> { y = Min (x, c) }");
+  const ModelDiff changed = diff(a, b);
+  const auto constant = std::ranges::find(changed.changes, ChangeSubject::initializer, &ModelChange::subject);
+  ASSERT_NE(constant, changed.changes.end());
+  EXPECT_EQ(constant->text, "constant 'c' is f16, was f32");
+}
+
+/// Where the proof looks through a convolution for the affine behind it, the node stands for itself all the same.
+TEST(ModelDiff, AConvolutionOfOtherWeightsStandsForItself) {
+  TextModel other = network();
+  other.set("w", std::vector<double>(108, 0.5)).set("b", {4, 3, 2, 1}).set("mean", {1, 2, 3, 4});
+  const ModelDiff changed = diff(network(), other);
+  EXPECT_EQ(changed.nodes_equal, 4) << testing::PrintToString(told(changed));
+  for (const ModelChange& change : changed.changes) {
+    EXPECT_EQ(change.kind, ChangeKind::changed) << change.text;
+    EXPECT_EQ(change.subject, ChangeSubject::initializer) << change.text;
+  }
+  other.rename("c", "other.c").rename("w", "other.w");
+  const ModelDiff renamed = diff(network(), other);
+  EXPECT_EQ(renamed.nodes_equal, 4) << testing::PrintToString(told(renamed));
+  EXPECT_EQ(renamed.count(ChangeKind::explained), 0) << testing::PrintToString(told(renamed));
+}
+
+/// A fold in another type is no fold that was recomputed: the convolution has changed, and took the BatchNormalization with it.
+TEST(ModelDiff, AFoldInAnotherTypeIsToldAtItsConvolution) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.onnx", network().bytes());
+  ConvertOptions options;
+  options.precision = DataType::float16;
+  (void)convert(folder / "a.onnx", folder / "b.onnx", options);
+  const std::unique_ptr<Model> a = Model::load(folder / "a.onnx"), b = Model::load(folder / "b.onnx");
+  const ModelDiff changed = diff_models(*a, *b);
+  EXPECT_THAT(told(changed), AllOf(Contains("changed node node-changed Conv_0 > Conv_0"), Contains(HasSubstr("added node node-added")),
+                                   Not(Contains(HasSubstr("accounted")))));
+  const auto convolution = std::ranges::find(changed.changes, std::string("node-changed"), &ModelChange::reason);
+  ASSERT_NE(convolution, changed.changes.end());
+  EXPECT_THAT(convolution->absorbed, ElementsAre("BatchNormalization_1"));
+  EXPECT_EQ(convolution->text, "'Conv_0' (Conv) has other constants, 'BatchNormalization_1' (BatchNormalization) next to it is gone");
+  const auto permuted = std::ranges::find(changed.changes, std::string("permuted"), &ModelChange::reason);
+  ASSERT_NE(permuted, changed.changes.end());
+  EXPECT_THAT(permuted->text, AllOf(HasSubstr("channels-last"), HasSubstr("other values"), Not(HasSubstr("byte"))));
 }
 
 TEST(ModelDiff, NodesThatComeAndGo) {

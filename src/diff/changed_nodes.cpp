@@ -1,0 +1,119 @@
+// Pairs nodes whose constants differ where the proof looks through them for an affine, as a convolution that took up a BatchNormalization
+// in another type.
+#include "diff/changed_nodes.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "diff/fingerprints.h"
+#include "diff/matching.h"
+#include "proof/account.h"
+#include "proof/claim.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+
+namespace relayout {
+namespace {
+
+using proof::Account;
+using proof::Issue;
+using proof::Sides;
+
+class ChangedNodes {
+ public:
+  ChangedNodes(const Sides& sides, const Account& account, const Matching& matching,
+               const std::vector<std::pair<const Node*, const Node*>>& equal)
+      : sides_(sides), account_(account), matching_(matching) {
+    for (const auto& [a, b] : equal) {
+      taken_.insert(a);
+      taken_.insert(b);
+    }
+    using Kind = Unexplained::Kind;
+    for (const Issue& issue : account.issues()) {
+      if (issue.node != nullptr) taken_.insert(issue.node);
+      const Kind kind = issue.what.kind;
+      if (!issue.what.in_first && (kind == Kind::weight || kind == Kind::bias || kind == Kind::tensor)) told_.insert(issue.what.name);
+    }
+  }
+
+  std::vector<ChangedNode> run() {
+    std::vector<ChangedNode> out;
+    for (const Node* b : sides_.b.nodes()) {
+      const Node* const a = is_single_of_b(*b) && is_told(*b) ? matching_.partner_of_b(*b) : nullptr;
+      if (a == nullptr || !is_single_of_a(*a)) continue;
+      taken_.insert(a);
+      taken_.insert(b);
+      out.push_back({a, b, {}, {}});
+    }
+    for (ChangedNode& pair : out) {
+      pair.gone = neighbours(*pair.a, [&](const Node& node) { return is_single_of_a(node) && matching_.partner_of_a(node) == nullptr; });
+      pair.added = neighbours(*pair.b, [&](const Node& node) { return is_single_of_b(node) && matching_.partner_of_b(node) == nullptr; });
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool is_single_of_a(const Node& node) const {
+    return account_.has_accounted_for_first(node) && account_.partner_of_a(node) == nullptr && account_.folded_into(node) == nullptr &&
+           !account_.is_bypassed(node) && !account_.is_evaluated(node) && !account_.is_dead(node) && !taken_.contains(&node);
+  }
+
+  [[nodiscard]] bool is_single_of_b(const Node& node) const {
+    return account_.has_accounted_for(node) && account_.partner_of_b(node) == nullptr && !account_.folds().contains(&node) &&
+           !taken_.contains(&node);
+  }
+
+  /// Whether one of its constants is told to be another. A bias that is missing goes by the name of the node.
+  [[nodiscard]] bool is_told(const Node& node) const {
+    const auto is_told_value = [&](const Value* value) { return value != nullptr && told_.contains(value->name()); };
+    return told_.contains(node.name()) || std::ranges::any_of(node.inputs(), is_told_value);
+  }
+
+  /// Affines that only this node is between, behind it and in front of it.
+  template <class IsSingle>
+  std::vector<const Node*> neighbours(const Node& node, const IsSingle& is_single) {
+    std::vector<const Node*> out;
+    const auto take = [&](const Node* next) {
+      if (next == nullptr || !is_single(*next)) return false;
+      taken_.insert(next);
+      out.push_back(next);
+      return true;
+    };
+    for (const Node* at = &node; take(only_affine_behind(*at));) at = out.back();
+    for (const Value* input : node.inputs()) {
+      while (input != nullptr && input->uses().size() == 1 && input->producer() != nullptr) {
+        const Value* const below = transparent_operand(*input->producer());
+        if (below == nullptr || !take(input->producer())) break;
+        input = below;
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] static const Node* only_affine_behind(const Node& node) {
+    const Value* const output = node.output(0);
+    if (output == nullptr || output->uses().size() != 1) return nullptr;
+    const Node* const reader = output->uses().front().node;
+    return transparent_operand(*reader) == output ? reader : nullptr;
+  }
+
+  const Sides& sides_;
+  const Account& account_;
+  const Matching& matching_;
+  std::unordered_set<std::string_view> told_;  ///< constants of the second model
+  std::unordered_set<const Node*> taken_;      ///< of both, told otherwise
+};
+
+}  // namespace
+
+std::vector<ChangedNode> pair_changed_nodes(const Sides& sides, const Account& account, const Matching& matching,
+                                            const std::vector<std::pair<const Node*, const Node*>>& equal) {
+  return ChangedNodes(sides, account, matching, equal).run();
+}
+
+}  // namespace relayout

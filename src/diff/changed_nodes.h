@@ -1,0 +1,26 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "diff/matching.h"
+#include "proof/account.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// A node of both models whose constants are others, and nodes next to it that only one model has and that a fold may have taken up.
+struct ChangedNode {
+  const Node* a = nullptr;
+  const Node* b = nullptr;
+  std::vector<const Node*> gone;   ///< of the first model
+  std::vector<const Node*> added;  ///< of the second
+};
+
+/// Pairs of nodes that the proof reached and pairs with none, because a constant of theirs is not what it should be. `equal` are known.
+[[nodiscard]] std::vector<ChangedNode> pair_changed_nodes(const proof::Sides& sides, const proof::Account& account,
+                                                          const Matching& matching,
+                                                          const std::vector<std::pair<const Node*, const Node*>>& equal);
+
+}  // namespace relayout
