@@ -3,7 +3,6 @@
 #include "diff/changed_nodes.h"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
