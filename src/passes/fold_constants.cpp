@@ -6,7 +6,7 @@
 //
 // A chain goes as a whole: only what others read is stored; a Constant alone becomes an initializer. The evaluator decides what is
 // constant: no random values, no quantized ones, nothing that a caller or the training may replace. So that a model does not grow, a
-// result is stored when it is small, or no larger than what goes with it.
+// result is stored when it is no larger than what goes with it: the node, and the constants that nothing else reads.
 
 #include <onnx/onnx_pb.h>
 
@@ -38,7 +38,7 @@
 namespace relayout {
 namespace {
 
-constexpr int64_t kSmall = int64_t{64} << 10;  ///< bytes of a result that may be stored in any case
+constexpr int64_t kOfNode = 64;  ///< bytes of a file that a node takes at least, with its names
 // What is evaluated stays in memory until it is written.
 constexpr Constants::Options kLimits{.budget = int64_t{1} << 20};  ///< operands and results of one node
 constexpr int64_t kMostInAll = int64_t{64} << 20;                  ///< bytes of results
@@ -120,7 +120,7 @@ class ConstantFolding {
     if (!has_output) return Reason::not_constant;
     const bool is_evaluated = !is_given && !node.is("Transpose") && !node.is("Identity");
     if (is_evaluated) made_ += bytes;
-    if (!is_given && bytes > kSmall && bytes > owned_bytes(node)) return Reason::too_large;
+    if (!is_given && bytes > kOfNode && bytes > owned_bytes(node) + kOfNode) return Reason::too_large;
     return Yes{};
   }
 

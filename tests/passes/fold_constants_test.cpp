@@ -195,6 +195,20 @@ TEST(FoldConstants, LargeResultsOfAsMuchAreStored) {
   EXPECT_THAT(shared.reasons(), Each(Reason::too_large));
 }
 
+/// Each reader of a shared weight would store a copy of its own.
+TEST(FoldConstants, SmallOperandsThatSeveralReadAreNotMultiplied) {
+  const TextModel shared(
+      "g (float[16,16] x) => (float[16,16] y, float[16,16] z) <float[16,16] w> { a = Transpose (w)  y = MatMul (x, a) "
+      " b = Transpose (w)  z = MatMul (y, b) }");
+  const auto result = run({kPass}, shared);
+  EXPECT_EQ(result.count("Transpose"), 2);
+  EXPECT_THAT(result.reasons(), Each(Reason::too_large));
+  EXPECT_TRUE(result.bytes == shared.bytes());
+  const TextModel grows(
+      "g (float[50,50] x) => (float[50,50] y) <float[50] w, int64[2] s = {50, 50}> { a = Expand (w, s)  y = Mul (x, a) }");
+  EXPECT_TRUE(run({kPass}, grows).bytes == grows.bytes());
+}
+
 TEST(FoldConstants, ExcludedNodesStay) {
   PassOptions options;
   options.exclude = {"a*"};
