@@ -12,9 +12,9 @@
 #include "cli/layout_report.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
-#include "report/fit.h"
 #include "report/markup.h"
 #include "report/page.h"
+#include "report/short_names.h"
 
 namespace relayout::cli {
 namespace {
@@ -222,6 +222,9 @@ std::string html_rows(const LayoutReport& report) {
   std::string out;
   const std::size_t count = std::min(kMostRows, report.operators.size());
   Lanes lanes(report, lane_width(report, count));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(report.operators[i].node);
+  names = shortened_apart(names, kLongestName);
   for (std::size_t i = 0; i < count; ++i) {
     const OperatorLayout& op = report.operators[i];
     const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[as_size(op.outputs.front())];
@@ -229,8 +232,8 @@ std::string html_rows(const LayoutReport& report) {
                              return std::ranges::find(reorder.readers, op.node) != reorder.readers.end();
                            });
     out += (is_marked ? "<tr class=\"hit\"><td>" : "<tr><td>") + lanes.row(static_cast<int>(i)) + "</td><td title=\"" +
-           escape_markup(op.node) + "\">" + escape_markup(shortened(op.node, kLongestName)) + "</td><td data-head=\"type\">" +
-           escape_markup(op.op_type) + "</td><td data-head=\"runs in\">" + escape_markup(op.layout) + "</td><td data-head=\"makes\">" +
+           escape_markup(op.node) + "\">" + escape_markup(names[i]) + "</td><td data-head=\"type\">" + escape_markup(op.op_type) +
+           "</td><td data-head=\"runs in\">" + escape_markup(op.layout) + "</td><td data-head=\"makes\">" +
            (made == nullptr ? "" : escape_markup(dims_text(*made))) + "</td><td data-head=\"layout\">" +
            (made == nullptr ? "" : escape_markup(made->layout)) + "</td><td data-head=\"why contiguous\"" +
            (op.loses ? " class=\"bad\">" : " class=\"faint\">") + escape_markup(op.reason) + "</td></tr>\n";

@@ -22,7 +22,7 @@
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"
-#include "report/fit.h"
+#include "report/short_names.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "report/short_names.h"
 #include "report/table.h"
 
 namespace relayout {
 namespace {
 
 constexpr std::string_view kClause = " · ";
-constexpr std::string_view kCut = "…";
 
 /// Bytes of the SGR sequence at `text[0]`, 0 when there is none.
 std::size_t sequence_length(std::string_view text) {
@@ -135,38 +135,7 @@ std::string fit_line(std::string_view line, std::size_t width) {
   return breaker.text();
 }
 
-/// The first or last `count` columns of a name.
-std::string part(std::string_view name, std::size_t count, bool is_last) {
-  std::vector<std::string_view> characters;
-  while (!name.empty()) {
-    std::size_t length = 1;
-    while (length < name.size() && (static_cast<unsigned char>(name[length]) & 0xC0U) == 0x80U) ++length;
-    characters.push_back(name.substr(0, length));
-    name.remove_prefix(length);
-  }
-  if (is_last) std::ranges::reverse(characters);
-  std::vector<std::string_view> taken;
-  std::size_t width = 0;
-  for (const std::string_view character : characters) {
-    width += display_width(character);
-    if (width > count) break;
-    taken.push_back(character);
-  }
-  if (is_last) std::ranges::reverse(taken);
-  std::string out;
-  for (const std::string_view character : taken) out += character;
-  return out;
-}
-
 }  // namespace
-
-std::string shortened(std::string_view name, std::size_t width) {
-  if (display_width(name) <= width) return std::string(name);
-  if (width < 2) return std::string(kCut);
-  // The end tells more than the beginning: it has the larger half.
-  const std::size_t before = (width - 1) / 2;
-  return part(name, before, false) + std::string(kCut) + part(name, width - 1 - before, true);
-}
 
 std::string fit_lines(std::string_view text, std::size_t width) {
   if (width == 0) return std::string(text);

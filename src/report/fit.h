@@ -6,9 +6,6 @@
 
 namespace relayout {
 
-/// `name` in at most `width` columns: the middle of a longer one gives way to "…", because names of one scope differ at their ends.
-[[nodiscard]] std::string shortened(std::string_view name, std::size_t width);
-
 /// Every line in at most `width` columns (0: as it is). Lines break between cells (two or more blanks), before " · ", else between words,
 /// never inside a word; a word that is longer than a line is shortened(). Colours take no room.
 [[nodiscard]] std::string fit_lines(std::string_view text, std::size_t width);

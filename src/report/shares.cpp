@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "report/fit.h"
 #include "report/markup.h"
+#include "report/short_names.h"
 
 namespace relayout {
 namespace {

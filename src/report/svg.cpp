@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/fit.h"
 #include "report/markup.h"
+#include "report/short_names.h"
 
 namespace relayout {
 namespace {
@@ -66,6 +66,13 @@ std::string open(double width, double height, const std::string& says) {
   return "<svg viewBox='0 0 " + number(width) + " " + number(height) + "' role='img' aria-label='" + escape_markup(says) + "'>\n";
 }
 
+std::vector<std::string> labels_of(const std::vector<SvgBar>& bars) {
+  constexpr std::size_t kLongest = 26;
+  std::vector<std::string> out;
+  for (const SvgBar& bar : bars) out.push_back(bar.label);
+  return shortened_apart(out, kLongest);
+}
+
 }  // namespace
 
 std::string svg_bars(const std::vector<SvgBar>& bars) {
@@ -85,8 +92,10 @@ std::string svg_bars(const std::vector<SvgBar>& bars) {
     out += line(at, kTop, at, bottom, "grid") + label(at, bottom + 18, "1e" + std::to_string(power), "label middle");
   }
   double y = kTop;
-  for (const SvgBar& bar : bars) {
-    out += label(kLeft - 8, y + 17, shortened(bar.label, 26), "label end");
+  const std::vector<std::string> labels = labels_of(bars);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const SvgBar& bar = bars[i];
+    out += label(kLeft - 8, y + 17, labels[i], "label end");
     out += element("rect", "x='" + number(kLeft) + "' y='" + number(y + 6) + "' width='" + number(std::max(x(bar.value) - kLeft, 1.0)) +
                                "' height='14' class='" + (bar.bad ? "bad" : "good") + "'");
     if (bar.floor) out += line(x(*bar.floor), y + 3, x(*bar.floor), y + 23, "floor");

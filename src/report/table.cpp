@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "report/fit.h"
+#include "report/short_names.h"
 
 namespace relayout {
 namespace {
@@ -99,6 +99,21 @@ bool TextTable::has_names_only(std::size_t column) const {
   });
 }
 
+std::vector<std::string> TextTable::column(std::size_t number, std::size_t width) const {
+  std::vector<std::string> out, names;
+  std::vector<std::size_t> places;
+  for (const Row& row : rows_) {
+    const auto* const cells = std::get_if<std::vector<Cell>>(&row);
+    out.push_back(cells == nullptr || number >= cells->size() ? "" : (*cells)[number].text);
+    if (!is_name(out.back())) continue;
+    places.push_back(out.size() - 1);
+    names.push_back(out.back());
+  }
+  const std::vector<std::string> apart = shortened_apart(names, width);
+  for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = apart[i];
+  return out;
+}
+
 std::string TextTable::text() const {
   std::vector<std::size_t> widths;
   for (const Row& row : rows_) {
@@ -109,9 +124,13 @@ std::string TextTable::text() const {
   }
 
   shrink(widths);
+  std::vector<std::vector<std::string>> columns;
+  for (std::size_t i = 0; i < widths.size(); ++i) columns.push_back(column(i, widths[i]));
 
   std::string out;
+  std::size_t row_number = 0;
   for (const Row& row : rows_) {
+    const std::size_t at = row_number++;
     if (const auto* const line = std::get_if<Line>(&row)) {
       out += paint(line->text, line->style, options_.color) + "\n";
       continue;
@@ -120,7 +139,7 @@ std::string TextTable::text() const {
     // Blanks are owed until something is printed behind them, so that no row ends in blanks.
     std::size_t owed = options_.indent;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string text = is_name(cells[i].text) ? shortened(cells[i].text, widths[i]) : cells[i].text;
+      const std::string& text = columns[i][at];
       const std::size_t width = display_width(text), pad = width < widths[i] ? widths[i] - width : 0;
       if (cells[i].align == Align::right) owed += pad;
       if (!text.empty()) {

@@ -59,6 +59,8 @@ class TextTable {
   /// Narrows the widest columns of names until a row fits, or no name can get shorter.
   void shrink(std::vector<std::size_t>& widths) const;
   [[nodiscard]] bool has_names_only(std::size_t column) const;
+  /// The texts of a column, by row: names no wider than `width` and still told apart, sentences as they are.
+  [[nodiscard]] std::vector<std::string> column(std::size_t number, std::size_t width) const;
   Options options_;
   std::vector<Row> rows_;
 };

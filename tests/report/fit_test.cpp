@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "report/short_names.h"
 #include "report/table.h"
 
 namespace relayout {
@@ -16,6 +19,38 @@ TEST(Shortened, TheMiddleGivesWay) {
   EXPECT_EQ(shortened("größere", 4), "g…re");
   EXPECT_EQ(shortened("層層層層", 5), "層…層");  // two columns each
   EXPECT_EQ(display_width(shortened(std::string(500, 'x'), 21)), 21U);
+}
+
+TEST(ShortenedApart, NamesOfOneTableStayApart) {
+  std::vector<std::string> names;
+  for (int block = 1; block <= 4; ++block) {
+    for (int layer = 1; layer <= 24; ++layer) {
+      names.push_back("/features/denseblock" + std::to_string(block) + "/denselayer" + std::to_string(layer) + "/conv2/Conv");
+    }
+  }
+  for (const std::size_t width : {20U, 24U, 28U, 36U, 60U}) {
+    const std::vector<std::string> shown = shortened_apart(names, width);
+    EXPECT_EQ(std::set<std::string>(shown.begin(), shown.end()).size(), names.size()) << width;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      EXPECT_LE(display_width(shown[i]), width);
+      EXPECT_EQ(shown[i].find('#'), std::string::npos) << shown[i];
+    }
+  }
+  EXPECT_EQ(shortened_apart({names[0], names[0]}, 20), std::vector(2, shortened(names[0], 20)));
+}
+
+TEST(ShortenedApart, WhatTheNamesShareGoesFirst) {
+  using Names = std::vector<std::string>;
+  // The common beginning, as far as it must.
+  EXPECT_EQ(shortened_apart({"/net/block1/expand3x3/Conv", "/net/block2/expand3x3/Conv"}, 18),
+            (Names{"/…1/expand3x3/Conv", "/…2/expand3x3/Conv"}));
+  // What differs, where it is too far from the end.
+  EXPECT_EQ(shortened_apart({"/net/block1/expand3x3/squeeze/Conv", "/net/block2/expand3x3/squeeze/Conv"}, 18),
+            (Names{"…block1…ueeze/Conv", "…block2…ueeze/Conv"}));
+  EXPECT_EQ(shortened_apart({"/größe/ä" + std::string(40, 'x'), "/größe/ö" + std::string(40, 'x')}, 8), (Names{"…ä…xxxxx", "…ö…xxxxx"}));
+  // No window of six columns shows both differences.
+  const Names grid = shortened_apart({"aaaaaaaa1aaaaaaaa1aaaaaaaa", "aaaaaaaa1aaaaaaaa2aaaaaaaa", "aaaaaaaa2aaaaaaaa1aaaaaaaa"}, 6);
+  EXPECT_EQ(grid, (Names{"a…aa#1", "a…aa#2", "a…aa#3"}));
 }
 
 TEST(FitLines, BreaksBetweenCellsThenClausesThenWords) {
