@@ -17,7 +17,7 @@ help(main)
 literal("${main}" text)
 set(COMMANDS ".SH COMMANDS\n${text}")
 foreach(command IN ITEMS convert verify inspect profile diff report)
-  if(main MATCHES "\n *${command} ")
+  if(main MATCHES "\n *${command}[ \n]")  # a long summary stands below the name
     help(text ${command})
     literal("${text}" text)
     string(TOUPPER ${command} title)

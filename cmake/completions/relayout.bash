@@ -6,6 +6,11 @@ _relayout_placeholder() {
     sed -nE -e "s/^ +(-[a-zA-Z], )?$2 ([^ ]+)( .*)?\$/\2/p" -e "s/^ +$2, --[a-z0-9-]+ ([^ ]+)( .*)?\$/\1/p" | head -n 1
 }
 
+# Words that may stand behind command $1 before its files: "merge", "show".
+_relayout_actions() {
+  COLUMNS=80 relayout "$1" --help 2>/dev/null | sed -nE -e "/^Usage/,/^$/s/^  relayout $1 ([a-z]+) .*/\1/p"
+}
+
 # Folders and the files that end like models.
 _relayout_models() {
   compopt -o filenames
@@ -54,7 +59,13 @@ _relayout() {
     ((COMP_CWORD != 1)) || words="--help --version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
   else
-    _relayout_models "$word"
+    words=
+    ((COMP_CWORD != 2)) || words=$(_relayout_actions "${COMP_WORDS[1]}")
+    if [[ -n $words ]]; then
+      mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    else
+      _relayout_models "$word"
+    fi
   fi
 }
 complete -F _relayout relayout

@@ -38,7 +38,16 @@ function __relayout_values
     end
 end
 
+# Words that may stand behind a command before its files: "merge", "show".
+function __relayout_actions
+    set -l words (commandline -opc)
+    test (count $words) -eq 2; or return 1
+    set -l found (__relayout_help | sed -nE -e "/^Usage/,/^\$/s/^  relayout $words[2] ([a-z]+) .*/\1/p")
+    test -n "$found[1]"; and string join \n $found
+end
+
 function __relayout_models
+    __relayout_actions; and return
     __fish_complete_path (commandline -ct) | string replace -r '\t.*' '' | string match -r '.*/$|.*\.(?:onnx|onnxtxt|onnxtext|textproto|pbtxt|prototxt|json|pb)$'
 end
 

@@ -99,6 +99,8 @@ TEST_F(Completion, Bash) {
   EXPECT_THAT(bash("relayout convert "), UnorderedElementsAre("net.onnx", "net.json", "models"));
   EXPECT_THAT(bash("relayout convert --simplify net.o"), ElementsAre("net.onnx"));
   EXPECT_THAT(bash("relayout verify --sam"), ElementsAre("--samples"));
+  EXPECT_THAT(bash("relayout report "), UnorderedElementsAre("merge", "show"));
+  EXPECT_THAT(bash("relayout report merge "), Contains("net.json"));
 }
 
 TEST_F(Completion, Fish) {
@@ -111,6 +113,8 @@ TEST_F(Completion, Fish) {
   EXPECT_THAT(fish("relayout convert --out-dir "), ElementsAre("models/"));
   EXPECT_THAT(fish("relayout convert "), UnorderedElementsAre("net.onnx", "net.json", "models/"));
   EXPECT_THAT(fish("relayout convert net.onnx -o "), Contains("notes.txt"));
+  EXPECT_THAT(fish("relayout report "), UnorderedElementsAre("merge", "show"));
+  EXPECT_THAT(fish("relayout report merge "), Contains("net.json"));
 }
 
 TEST_F(Completion, Zsh) {
@@ -118,6 +122,7 @@ TEST_F(Completion, Zsh) {
   EXPECT_THAT(zsh("relayout convert --layout "), IsSupersetOf({"channels-last", "contiguous", "keep"}));
   EXPECT_THAT(zsh("relayout convert --pass fold-b"), Contains("fold-batch-norm"));
   EXPECT_THAT(zsh("relayout convert --lay"), Contains("--layout"));
+  EXPECT_THAT(zsh("relayout report "), IsSupersetOf({"merge", "show"}));
   const std::vector<std::string> models = zsh("relayout convert n");
   EXPECT_THAT(models, IsSupersetOf({"net.onnx", "net.json"}));
   EXPECT_THAT(models, Not(Contains("notes.txt")));
