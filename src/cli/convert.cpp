@@ -191,7 +191,7 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
   };
   const bool newer = request.options.load.allow_newer_opset;
   if (result.layout == WeightsLayout::channels_last && is_done("conv-weights-layout") && request.inputs.size() == 1) {
-    next.undo = undo_command(job.output, newer);
+    next.undo = undo_command(job.output, {.keeps_io = request.options.export_io, .newer_opset = newer});
   }
   if (result.verification) return next;
   VerifyNeeds needs{.images_last = is_done("export-io"), .newer_opset = newer};

@@ -92,13 +92,14 @@ CommandWords verify_command(const std::string& a, const std::string& b, const Ve
   return words;
 }
 
-CommandWords undo_command(const std::string& converted, bool newer_opset) {
+CommandWords undo_command(const std::string& converted, const UndoNeeds& needs) {
   const std::string extension = model_extension(converted);
   std::string base = converted.substr(0, converted.size() - extension.size());
   constexpr std::string_view kConverted = ".cl";
   if (base.ends_with(kConverted)) base.resize(base.size() - kConverted.size());
   CommandWords words{"relayout", "convert", "--layout", "contiguous"};
-  if (newer_opset) words.emplace_back("--allow-newer-opset");
+  if (needs.keeps_io) words.insert(words.end(), {"--skip", "export-io"});
+  if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
   words.insert(words.end(), {file_word(converted), "-o", file_word(base + ".contiguous" + (extension.empty() ? ".onnx" : extension))});
   return words;
 }

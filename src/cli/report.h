@@ -35,6 +35,12 @@ struct VerifyNeeds {
   bool images_last = false, other_types = false, newer_opset = false;
 };
 
+/// What a way back to contiguous weights must not take back.
+struct UndoNeeds {
+  bool keeps_io = false;  ///< images stay channels-last
+  bool newer_opset = false;
+};
+
 /// What there is to say about passes beyond their findings.
 struct PassReport {
   std::vector<std::string> passes;       ///< that ran, in order
@@ -53,7 +59,7 @@ struct PassReport {
 /// "relayout verify A B", with what these two files need.
 [[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
 /// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
-[[nodiscard]] CommandWords undo_command(const std::string& converted, bool newer_opset);
+[[nodiscard]] CommandWords undo_command(const std::string& converted, const UndoNeeds& needs);
 [[nodiscard]] Json convert_json(const ConvertResult& result);
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);

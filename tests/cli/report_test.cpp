@@ -78,8 +78,7 @@ TEST(ConvertReport, NamesTheDataFiles) {
 }
 
 TEST(NextSteps, CommandsAreBrokenSoThatAShellJoinsThem) {
-  const NextSteps next{.verify = verify_command("-a model.onnx", "b.onnx", {.images_last = true}),
-                       .undo = undo_command("x.cl.onnx", false)};
+  const NextSteps next{.verify = verify_command("-a model.onnx", "b.onnx", {.images_last = true}), .undo = undo_command("x.cl.onnx", {})};
   EXPECT_EQ(next_text(next, {}),
             "Channels-last weights are for runtimes that map weights as they are stored; others run as before.\n"
             "Before quantizing or pruning: relayout convert --layout contiguous x.cl.onnx -o x.contiguous.onnx\n"

@@ -61,6 +61,8 @@ TEST_F(Hints, NamedInputsThatCannotBeHandedOverAreRefused) {
 
 TEST_F(Hints, OfChangedInterfacesAndBack) {
   EXPECT_THAT(follow({"convert", "net.onnx", "--io", "nhwc", "-o", "io.onnx"}), HasSubstr("verify --io nhwc net.onnx io.onnx\n"));
+  // What is to be quantized takes the same images.
+  EXPECT_EQ(run({"verify", "io.onnx", "io.contiguous.onnx"}).code, 0);
   EXPECT_THAT(follow({"convert", "io.onnx", "--layout", "contiguous", "-o", "back.onnx"}),
               HasSubstr("verify --io nhwc io.onnx back.onnx\n"));
   EXPECT_THAT(follow({"convert", "net.onnx", "--emit", "transposes", "-o", "emitted.onnx"}), HasSubstr("verify net.onnx emitted.onnx\n"));
