@@ -67,6 +67,11 @@ std::size_t equals_before_file(const std::string& value) {
   return value.rfind('=');
 }
 
+/// What is wrong for one command may be right for another.
+std::string belongs_below(const ConfigEntry& given) {
+  return given.section.empty() ? " (options of one command belong below its section, like [convert])" : "";
+}
+
 }  // namespace
 
 double parse_real(const std::string& what, std::string_view text) {
@@ -301,9 +306,10 @@ void OptionSet::hide_last() {
 
 void OptionSet::finish(std::vector<std::string> commands) {
   impl_->sections = std::move(commands);
-  Declared& config =
-      declare("--config", "FILE",
-              "read options from a TOML file: layout = \"keep\"; below [COMMAND] those of one command; the command line overrides it");
+  Declared& config = declare(
+      "--config", "FILE",
+      "read options from a TOML file: below [convert] those of one command (layout = \"keep\"), above all sections those of every command; "
+      "the command line overrides it");
   impl_->config = &impl_->add_valued(config);
   Declared& help = declare("-h, --help", "", "print this");
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");
@@ -359,7 +365,7 @@ void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
   const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
   const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
   usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
-        (has_dashes ? "; options stand here without dashes: " + quote(key) : did_you_mean(key, known)));
+        (has_dashes ? "; options stand here without dashes: " + quote(key) : did_you_mean(key, known)) + belongs_below(given));
 }
 
 void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
@@ -369,7 +375,8 @@ void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
     // The command line wins. The section of the command stands behind what is for all commands, and wins over that.
     if (entry->is_given) return;
     if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
-      usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false"));
+      usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false") +
+            belongs_below(given));
     }
     if (!entry->repeatable && given.values.size() != 1) {
       usage(given.place + ": " + quote(given.key) + " takes one value, not " + std::to_string(given.values.size()));

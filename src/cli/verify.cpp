@@ -390,7 +390,7 @@ const Command kVerify = {
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
     "relayout verify a.onnx int8.onnx --precision int8 --accept snr=25,top1=0.99\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
-    "relayout verify --original '{stem}.onnx' models/*.cl.onnx --markdown summary.md\n"
+    "relayout verify --original '{stem}.onnx' models/*.cl.onnx --github\n"
     "relayout verify --suite onnx/backend/test/data --shard 1/4 --json\n"
     "relayout verify --suite originals --against converted",
     prepare,

@@ -265,6 +265,10 @@ TEST_F(Contract, ConfigurationFile) {
   EXPECT_TRUE(fs::exists(folder_ / "from_config.onnx"));
   EXPECT_EQ(run({"inspect", "net.onnx", "--config", "relayout.toml"}).code, 0);
   expect_refusal(run({"inspect", "net.onnx", "--config", "none.toml"}), 5, "none.toml");
+  // What stands above all sections is for every command.
+  write_file(folder_ / "top.toml", "layout = \"keep\"\n");
+  expect_refusal(run({"verify", "net.onnx", "net.onnx", "--config", "top.toml"}), 2, "belong below its section, like [convert]");
+  expect_refusal(run({"inspect", "net.onnx", "--config", "top.toml"}), 2, "belong below its section, like [convert]");
   write_file(folder_ / "wrong.toml", "[convert]\nlayuot = 3\n");
   expect_refusal(run({"convert", "net.onnx", "--config", "wrong.toml"}), 2,
                  "wrong.toml:2: unknown option 'layuot' of convert; did you mean 'layout'?");
