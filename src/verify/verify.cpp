@@ -96,6 +96,13 @@ void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResu
   if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
 }
 
+/// Names, sizes and files that the caller gave are refused where they do not fit, whether or not anything runs.
+void check_inputs(const Side& a, const VerifyOptions& options) {
+  if (options.inputs.empty() && options.dims.empty() && options.shapes.empty()) return;
+  InputMaker inputs(a.model->graph(), options);
+  inputs.prepare(std::max(inputs.given().in_folders(), 1));
+}
+
 /// Whether nothing has to run, with the reason.
 bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
   const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
@@ -429,7 +436,11 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
   read_files(a, b, options, result);
   Pair pair{std::move(a), std::move(b), &options, std::move(open), &steps};
   pair.proved = result.proof && result.proof->proved;
-  if (!is_decided(pair.a, options, result)) execute(pair, result);
+  if (is_decided(pair.a, options, result)) {
+    check_inputs(pair.a, options);
+  } else {
+    execute(pair, result);
+  }
   conclude(pair, result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -78,6 +78,14 @@ TEST_F(VerifyReports, DataIsAFolderOfSetsOrOneOfThem) {
   EXPECT_THAT(half.out, AllOf(HasSubstr("outputs: the model has 1, the folder has 0"), HasSubstr("2 of 4 passed")));
 }
 
+TEST_F(VerifyReports, WhatIsGivenForIdenticalFilesIsLookedAt) {
+  EXPECT_EQ(run({"verify", "a.onnx", "a.onnx"}).code, 0);
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--dim", "N=3"}), 2, "--dim N: no input has a free dimension of this name");
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "nope=none.npy"}), 2, "nope");
+  const std::string input = load_model(folder_ / "a.onnx").graph().input(0).name();
+  expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", input + "=none.npy"}), 5, "none.npy: No such file or directory");
+}
+
 TEST_F(VerifyReports, LayersAreATable) {
   const ProcessResult result = run({"verify", "a.onnx", "wrong.onnx", "--layers"});
   EXPECT_EQ(result.code, 1);
