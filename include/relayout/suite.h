@@ -75,6 +75,7 @@ struct SuiteCase {
   std::optional<std::string> expected;  ///< the status that the list of exceptions gives it
   std::string reason;                   ///< and why
   std::string source = {};              ///< "cache" when the verdict was known; empty when the case was run
+  std::string file = {};                ///< the model that was judged; empty where it is not known
   /// Passed and not listed, or ended as listed.
   [[nodiscard]] bool is_as_expected() const { return expected ? status == *expected : status == "passed"; }
 };

@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/report_files.h"
+#include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/json.h"
@@ -54,6 +55,7 @@ Json case_json(const SuiteCase& one) {
   out.set("name", one.name).set("status", one.status).set("seconds", to_microseconds(one.seconds)).set("message", one.message);
   if (one.expected) out.set("expected", *one.expected).set("reason", one.reason);
   if (!one.source.empty()) out.set("source", one.source);
+  if (!one.file.empty()) out.set("file", one.file);
   return out;
 }
 
@@ -132,6 +134,7 @@ class Reader {
     if (one.find("expected")) out.expected = text(one, "expected");
     if (out.expected) out.reason = text(one, "reason");
     if (one.find("source")) out.source = text(one, "source");
+    if (one.find("file")) out.file = text(one, "file");
     return out;
   }
 
@@ -163,9 +166,9 @@ std::string suite_summary(const SuiteResult& result) {
 }
 
 std::string case_remark(const SuiteCase& one) {
-  if (one.expected && one.status == "passed") return "listed as " + *one.expected + ": " + escape(one.reason);
-  if (one.expected && !one.is_as_expected()) return escape(one.message) + "; listed as " + *one.expected;
-  return one.expected ? escape(one.reason) : escape(one.message);
+  if (one.expected && one.status == "passed") return "listed as " + *one.expected + ": " + printable(one.reason);
+  if (one.expected && !one.is_as_expected()) return printable(one.message) + "; listed as " + *one.expected;
+  return one.expected ? printable(one.reason) : printable(one.message);
 }
 
 std::string suite_part(const SuiteResult& result) {
@@ -256,6 +259,7 @@ JunitSuite junit_suite(const SuiteResult& result) {
     std::ranges::replace(one.class_name, '/', '.');
     one.name = done.name.substr(slash == std::string::npos ? 0 : slash + 1);
     one.seconds = done.seconds;
+    one.file = done.file;
     one.message = done.status == "passed" && !done.expected ? "" : done.status + ": " + case_remark(done);
     const bool ended = done.status == "failed" || done.status == "pass-loose" || done.status == "passed";
     if (!done.is_as_expected()) {

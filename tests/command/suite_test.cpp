@@ -20,6 +20,7 @@ namespace relayout::test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -141,9 +142,16 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
   onnx::ModelProto model = load_model(folder_ / "c/bad.cl.onnx");
   model.mutable_graph()->mutable_initializer(0)->mutable_raw_data()->at(3) ^= 1;
   save_model(model, folder_ / "c/bad.cl.onnx");
-  const ProcessResult result = run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--junit", "r.xml"});
+  const ProcessResult result = run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--junit", "r.xml", "--markdown", "r.md",
+                                    "--html", "r.html", "--github"});
   EXPECT_EQ(result.code, 1) << result.err;
   EXPECT_THAT(result.out, HasSubstr("bad.onnx   failed"));
+  // Every form says what differs, in the files and at which output.
+  EXPECT_THAT(result.out, AllOf(HasSubstr("weight 'W' "), HasSubstr("node 'conv0' (Conv)"), HasSubstr("output 'y': ")));
+  for (const char* const file : {"r.xml", "r.md", "r.html"}) {
+    EXPECT_THAT(read_file(folder_ / file), AllOf(HasSubstr("conv0"), HasSubstr("output "))) << file;
+  }
+  EXPECT_THAT(result.err, AllOf(HasSubstr("::error file=c/bad.cl.onnx,"), HasSubstr("conv0")));
   EXPECT_THAT(result.out, HasSubstr("2 of 3 cases passed · 1 failed"));
   EXPECT_THAT(read_file(folder_ / "r.xml"), HasSubstr("--suite o --against c"));
   // A loss that the options take, and one that they do not.
