@@ -234,13 +234,13 @@ struct Outcome {
 };
 
 void convert_one(const Request& request, const Job& job, const ConversionCache* cache, const ConvertOptions& options, Outcome& out) {
-  out.key = cache == nullptr ? std::nullopt : cache->key_of(job.input, job.output);
-  out.known = out.key ? cache->find(*out.key, job.output) : std::nullopt;
+  if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
+  if (cache != nullptr && out.key) out.known = cache->find(*out.key, job.output);
   if (out.known) return;
   out.result = convert(job.input, job.output, options);
   const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
   // A result belongs to the files that were read, not to those that took their place meanwhile.
-  out.is_kept = out.key && is_good && cache->key_of(job.input, job.output) == out.key;
+  out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
 }
 
 /// Says what became of a model; its exit code. Throws what stopped it.

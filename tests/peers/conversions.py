@@ -1,7 +1,7 @@
 """What `relayout convert` promises, measured, one line per row; programs run in turns, medians of processor and wall time, peak memory.
     cmake/dev bench conversions [--runs 15] [--before PROGRAM] [ROW…]
 Rows: start (--version), copy (resnet50 against cp), nodes (100,000 of three kinds), many (500 models of 1 MB at one thread and two),
-growth (the exponent of nodes, of bytes and of threads, four sizes each), sparse (64 GB of external data). Without rows: all.
+growth (the exponent of nodes and of bytes, four sizes each), sparse (64 GB of external data). Without rows: all.
 --before is another program, measured in the same turns."""
 import argparse
 import math
