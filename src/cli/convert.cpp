@@ -202,10 +202,9 @@ NextSteps next_steps(const Request& request, const Job& job, const ConvertResult
 }
 
 void print_result(const Request& request, const Common& common, const Job& job, const ConvertResult& result) {
-  // --require-all-folded lists what was not folded.
-  const bool lists_all = common.verbose || (request.options.require_all_folded && !result.all_folded);
   const bool to_error = job.output == kStream;
-  ReportStyle style{.verbose = lists_all, .color = !to_error && output_has_colors(), .quiet = common.quiet};
+  ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet};
+  style.refusals = request.options.require_all_folded && !result.all_folded;
   style.width = to_error ? 0 : output_width();
   const std::string text = convert_text(result, style);
   if (to_error) return write_error(text);

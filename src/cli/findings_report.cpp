@@ -140,7 +140,7 @@ void add_refusals(TextTable& table, Reason reason, const std::string& detail, co
                   const ReportStyle& style) {
   table.line("      " + format_count(static_cast<int64_t>(findings.size())) + (findings.size() == 1 ? " stays: " : " stay: ") +
              paint(to_string(reason), Style::strong, style.color) + "   " + (detail.empty() ? std::string(text(reason)) : escape(detail)));
-  if (style.verbose) {
+  if (style.verbose || style.refusals) {
     for (const Finding* finding : findings) {
       const bool says_more = !finding->detail.empty() && finding->detail != detail;
       table.line("        " + escape(finding->node) + (says_more ? ": " + finding->detail : ""));

@@ -17,6 +17,7 @@ struct ReportStyle {
   bool color = false;
   bool layers = false;    ///< verify: the table of errors against depth
   bool quiet = false;     ///< the verdict alone
+  bool refusals = false;  ///< convert: every node that stays
   std::size_t width = 0;  ///< columns; 0: any
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,7 +25,7 @@ namespace relayout::cli {
 namespace {
 
 /// Pages stay readable: of more outputs or layers than this, the first and the worst.
-constexpr std::size_t kMostOutputs = 40, kMostHistograms = 4;
+constexpr std::size_t kMostOutputs = 40, kMostHistograms = 4, kMostUnexplained = 10;
 
 Cell right(std::string text, Style style = Style::plain) {
   return {std::move(text), style, Align::right};
@@ -42,17 +43,14 @@ VerdictPage::Section answers(const VerifyResult& result) {
   if (!result.defect.empty()) lines.emplace_back("defect in relayout: " + result.defect, Style::bad);
   if (!result.reason.empty()) lines.emplace_back(result.reason);
   for (const LayerResult& layer : result.layers) {
-    if (layer.outcome != Outcome::different) continue;
+    // Every node of a quantized model differs: its losses tell which one is at fault.
+    if (layer.outcome != Outcome::different || !result.losses.empty()) continue;
     lines.emplace_back("First wrong node: " + layer_label(layer) + ". Its inputs agree, its output does not: " + layer.reason,
                        Style::strong);
     break;
   }
-  if (result.proof) {
-    if (result.proof->proved)
-      lines.emplace_back("Proved from the files alone: " + proof_counts(*result.proof) + ", nothing unexplained", Style::good);
-    for (const Unexplained& entry : result.proof->unexplained) {
-      if (entry.kind != Unexplained::Kind::interface) lines.emplace_back("Unexplained: " + entry.text, Style::warning);
-    }
+  if (result.proof && result.proof->proved) {
+    lines.emplace_back("Proved from the files alone: " + proof_counts(*result.proof) + ", nothing unexplained", Style::good);
   }
   for (const std::string& remark : result.remarks) lines.emplace_back(remark, Style::faint);
   return {"", html_lines(lines)};
@@ -161,6 +159,18 @@ VerdictPage::Section losses(const VerifyResult& result) {
           rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
 }
 
+/// What the files alone do not explain; many lines are folded away.
+VerdictPage::Section unexplained(const VerifyResult& result) {
+  std::vector<Cell> lines;
+  for (const Unexplained& entry : result.proof ? result.proof->unexplained : std::vector<Unexplained>()) {
+    if (entry.kind != Unexplained::Kind::interface) lines.emplace_back(entry.text, Style::warning);
+  }
+  if (lines.empty()) return {};
+  const std::string all = html_lines(lines);
+  const std::string summary = "<summary>" + counted(static_cast<int64_t>(lines.size()), "difference") + "</summary>";
+  return {"Unexplained by the files alone", lines.size() > kMostUnexplained ? "<details>" + summary + all + "</details>" : all};
+}
+
 }  // namespace
 
 std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
@@ -171,7 +181,8 @@ std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
   page.title = page.verdict + ": " + result.b;
   page.subject = result.a + " → " + result.b;
   page.footer = circumstances(result) + " · exit " + std::to_string(exit_code(result, allow_inconclusive));
-  page.sections = {answers(result), bars(result), depth(result), histograms(result), table(result), losses(result), layers(result)};
+  page.sections = {answers(result), bars(result),   depth(result),       histograms(result),
+                   table(result),   losses(result), unexplained(result), layers(result)};
   page.data = verify_json(result, allow_inconclusive);
   return html_page(page);
 }

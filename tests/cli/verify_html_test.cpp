@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "relayout/proof.h"
 #include "relayout/verify.h"
 
 namespace relayout::cli {
@@ -56,6 +57,22 @@ TEST(VerifyHtml, ShowsVerdictBarsHistogramAndDepth) {
   EXPECT_THAT(html, HasSubstr("logits&lt;1&gt;"));
   EXPECT_THAT(html, Not(HasSubstr("logits<1>")));
   EXPECT_THAT(html, HasSubstr("relayout.verify/1"));
+}
+
+TEST(VerifyHtml, TellsLossesOfAQuantizedModelBeforeWhatTheFilesDoNotExplain) {
+  VerifyResult result = wrong();
+  QuantizationLoss& loss = result.losses.emplace_back();
+  loss.node = "conv2";
+  loss.op_type = "Conv";
+  loss.snr = 20;
+  result.proof.emplace();
+  for (int i = 0; i < 20; ++i) {
+    result.proof->unexplained.push_back({Unexplained::Kind::node_added, "q", "'q' (QuantizeLinear) was not there"});
+  }
+  const std::string html = verify_html(result, false);
+  EXPECT_THAT(html, Not(HasSubstr("First wrong node")));
+  EXPECT_THAT(html, HasSubstr("<details><summary>20 differences</summary>"));
+  EXPECT_LT(html.find("Loss by node"), html.find("<details>"));
 }
 
 TEST(VerifyHtml, LeavesOutWhatThereIsNot) {
