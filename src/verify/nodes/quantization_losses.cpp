@@ -260,7 +260,10 @@ void QuantizationLosses::note_types(const FedRuns& runs) {
 
 void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
   const auto round_constant = [&, this](const std::string& name, Tensor& tensor) {
-    if (const Quantizer* const grid = grids_.find(name)) return round(Datum(tensor), *grid, Quantizer::Ends::open);
+    if (const Quantizer* const grid = grids_.find(name)) {
+      if (grid->count_beyond(contiguous(tensor)) > 0) cut_constants_.insert(name);
+      return round(Datum(tensor), *grid, Quantizer::Ends::open);
+    }
     const Value* const same = task.b->model->graph().find(name);
     if (same != nullptr && same->is_stored_constant()) tensor = held_in(Datum(tensor), constants_b_.type_of(*same)).tensor;
   };
@@ -333,7 +336,8 @@ QuantizationLosses::Judgement QuantizationLosses::judge_channels(const NodeLoss&
   return {Verdict::other, worst->squares / loss.measured.squares_a};
 }
 
-QuantizationLosses::Judgement QuantizationLosses::judge(const NodeLoss& loss, QuantizationLoss& one) {
+QuantizationLosses::Judgement QuantizationLosses::judge(const Layer& layer, QuantizationLoss& one) {
+  const NodeLoss& loss = loss_of(layer);
   if (!loss.expected_is_known || loss.expected.elements == 0) return {};
   one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLoss);
   const double lost = loss.measured.squares_a * std::pow(10.0, -*one.expected / 10), other = loss.other.squares_error;
@@ -342,10 +346,16 @@ QuantizationLosses::Judgement QuantizationLosses::judge(const NodeLoss& loss, Qu
     one.fault = kAnother;
     return {Verdict::other, other / loss.measured.squares_a};
   }
-  if (const Judgement by_channel = judge_channels(loss, one); by_channel.verdict == Verdict::other) return by_channel;
+  const Judgement by_channel = has_cut_constant(layer) ? Judgement{} : judge_channels(loss, one);
+  if (by_channel.verdict == Verdict::other) return by_channel;
   if (!(loss.squares_clipped > rules::kExcessLoss * lost)) return {};
   one.fault = "the ends of its range cut off more than its steps";
   return {Verdict::clipped, loss.squares_clipped / loss.measured.squares_a};
+}
+
+bool QuantizationLosses::has_cut_constant(const Layer& layer) const {
+  const auto is_cut = [this](const Value* operand) { return operand != nullptr && cut_constants_.contains(operand->name()); };
+  return std::ranges::any_of(layers_.region_in_a(layer), [&](const Node* node) { return std::ranges::any_of(node->inputs(), is_cut); });
 }
 
 const Node& QuantizationLosses::named_maker(const Value& value) {
@@ -378,7 +388,7 @@ std::vector<QuantizationLoss> QuantizationLosses::worst_first() {
     one.tensor = layer.b->name();
     one.snr = signal_to_noise(loss.measured);
     if (loss.grid) one.clipped = static_cast<double>(loss.beyond) / static_cast<double>(loss.measured.elements);
-    const Judgement judgement = was_fed(layer) ? judge(loss, one) : Judgement{};
+    const Judgement judgement = was_fed(layer) ? judge(layer, one) : Judgement{};
     ranked.push_back({std::move(one), judgement});
   }
   std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {

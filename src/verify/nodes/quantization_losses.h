@@ -67,6 +67,8 @@ class QuantizationLosses {
   [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[as_size(&layer - layers_.all().data())]; }
   /// The node that computes a value, in front of those that move its elements.
   [[nodiscard]] const Node& named_maker(const Value& value);
+  /// Whether a constant that a layer is made of goes beyond the ends of its grid: a single one may be most of what a channel loses.
+  [[nodiscard]] bool has_cut_constant(const Layer& layer) const;
   /// Whether all that a layer is made of was fed: a value that was evaluated before the run is not.
   [[nodiscard]] bool was_fed(const Layer& layer);
   /// Whether both models have the same in the place of a value that no run makes.
@@ -78,7 +80,7 @@ class QuantizationLosses {
     double excess = 0;  ///< energy of the fault, relative to the value
   };
   /// Sets what is expected of a node, and its fault.
-  static Judgement judge(const NodeLoss& loss, QuantizationLoss& one);
+  Judgement judge(const Layer& layer, QuantizationLoss& one);
   /// A channel that computes something else.
   static Judgement judge_channels(const NodeLoss& loss, QuantizationLoss& one);
   void measure_b(FedRuns& runs, const LayerTask& task);
@@ -90,6 +92,7 @@ class QuantizationLosses {
   Constants constants_a_, constants_b_;
   std::vector<NodeLoss> losses_;                    ///< by layer
   ConstantGrids grids_;                             ///< of a's constants
+  std::unordered_set<std::string> cut_constants_;   ///< of those, beyond the ends of their grids
   std::map<std::string, Quantizer> inputs_;         ///< of a's inputs
   std::unordered_set<std::string> dynamic_inputs_;  ///< inputs that some readers in b round by their own elements
   std::unordered_set<const Value*> dynamic_;        ///< values of b that some readers round so
