@@ -115,18 +115,9 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
   return step;
 }
 
-std::optional<Step> read_any(Side& side, Ref output, bool rounded) {
-  const Node* const node = output.value->producer();
-  if (node == nullptr) return std::nullopt;
-  if (node->is("BatchNormalization")) return read_batch_norm(side, output);
-  if (node->is("Neg") && node->input(0) != nullptr)
-    return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false, 0};
-  return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
-}
-
-/// NaN and infinities (a variance below −ε) can be held against nothing: such operators are compared as they stand.
-bool is_finite(const Lane& lane) {
-  return std::isfinite(lane.factor) && std::isfinite(lane.shift);
+/// NaN (of a variance below −ε) is the same as NaN.
+bool same_number(long double x, long double y) {
+  return x == y || (std::isnan(x) && std::isnan(y));
 }
 
 }  // namespace
@@ -139,12 +130,17 @@ Lane compose(const Lane& outer, const Lane& inner) {
 bool same_lanes(const Step& a, const Step& b) {
   const bool same_axis = a.lanes.size() == 1 || (a.axis.index == b.axis.index && a.axis.from_back == b.axis.from_back);
   return same_axis && a.constant_rank == b.constant_rank && a.broadcasts == b.broadcasts &&
-         std::ranges::equal(a.lanes, b.lanes, [](const Lane& x, const Lane& y) { return x.factor == y.factor && x.shift == y.shift; });
+         std::ranges::equal(a.lanes, b.lanes,
+                            [](const Lane& x, const Lane& y) { return same_number(x.factor, y.factor) && same_number(x.shift, y.shift); });
 }
 
 std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
-  auto step = read_any(side, output, rounded);
-  return step && std::ranges::all_of(step->lanes, is_finite) ? std::move(step) : std::nullopt;
+  const Node* const node = output.value->producer();
+  if (node == nullptr) return std::nullopt;
+  if (node->is("BatchNormalization")) return read_batch_norm(side, output);
+  if (node->is("Neg") && node->input(0) != nullptr)
+    return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false, 0};
+  return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
 }
 
 std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank) {
