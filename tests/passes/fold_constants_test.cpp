@@ -20,7 +20,6 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 const std::string kPass = "fold-constants";
 

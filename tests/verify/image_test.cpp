@@ -87,7 +87,9 @@ std::string filtered(const std::vector<int>& pixels, int width, int channels) {
     out += static_cast<char>(filter);
     for (int i = 0; i < stride; ++i) {
       const auto at = [&](int row, int column) {
-        return row < 0 || column < 0 ? 0 : pixels[static_cast<std::size_t>(row * stride + column)];
+        return row < 0 || column < 0
+                   ? 0
+                   : pixels.at(static_cast<std::size_t>(row) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(column));
       };
       const int left = at(y, i - channels), above = at(y - 1, i), corner = i < channels ? 0 : at(y - 1, i - channels);
       const int guesses[] = {0, left, above, (left + above) / 2, paeth(left, above, corner)};
