@@ -13,7 +13,7 @@ enum class LogLevel { quiet, normal, verbose };
 void set_log_level(LogLevel level);
 [[nodiscard]] LogLevel log_level();
 void log_warning(const std::string& message);  ///< not with quiet
-/// As long as it lives warnings of this thread are not written: what is done again warns of the same.
+/// As long as it lives warnings of this thread are not written: a second run of the same work would repeat them.
 class MutedWarnings {
  public:
   MutedWarnings();

@@ -467,7 +467,7 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   const std::vector<Candidate> tried = candidates(sides, pair);
   if (accept_any(sides, claim, pair, tried, is_same_operator, look)) return true;
   if (has_paired_transposes(pair)) {
-    // What went from between two Transposes leaves them side by side.
+    // An affine that is gone leaves the two Transposes around it side by side.
     Pair apart = pair;
     read_fronts(sides, claim, Transposes::single, apart);
     if (accept_any(sides, claim, apart, candidates(sides, apart), is_same_operator, look)) return true;

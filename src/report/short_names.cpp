@@ -126,8 +126,7 @@ std::string shortened(std::string_view name, std::size_t width) {
   if (display_width(name) <= width) return std::string(name);
   if (width < 2) return std::string(kCut);
   // The end tells more than the beginning: it has the larger half.
-  const std::size_t before = (width - 1) / 2;
-  return part(name, before, false) + std::string(kCut) + part(name, width - 1 - before, true);
+  return cut_once(name, width, (width - 1) / 2);
 }
 
 std::vector<std::string> shortened_apart(const std::vector<std::string>& names, std::size_t width) {
