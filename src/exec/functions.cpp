@@ -7,21 +7,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
+#include "model/functions.h"
 #include "ops/composed.h"
 #include "relayout/graph.h"
-#include "relayout/model.h"
 
 namespace relayout {
 namespace {
 
 using GivenAttributes = std::unordered_map<std::string, const onnx::AttributeProto*>;
-
-std::string_view normal(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
 
 void fill_in(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const GivenAttributes& given);
 
@@ -49,18 +44,10 @@ void fill_in(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const G
 
 }  // namespace
 
-FunctionTable::FunctionTable(const Model& model) {
-  for (const auto& graph : model.functions()) {
-    const onnx::FunctionProto& function = *graph->function();
-    functions_.try_emplace({std::string(normal(function.domain())), function.name(), function.overload()}, &function);
-  }
-}
-
-std::optional<FunctionDefinition> FunctionTable::find(const Node& node) const {
-  if (functions_.empty()) return std::nullopt;
-  const auto found = functions_.find({std::string(node.domain()), node.op_type(), node.message().overload()});
-  if (found == functions_.end()) return std::nullopt;
-  const onnx::FunctionProto& function = *found->second;
+std::optional<FunctionDefinition> find_function(const Functions& functions, const Node& node) {
+  const Graph* const graph = functions.called_by(node);
+  if (graph == nullptr) return std::nullopt;
+  const onnx::FunctionProto& function = *graph->function();
   return FunctionDefinition{&function, {function.attribute_proto().begin(), function.attribute_proto().end()}};
 }
 

@@ -2,12 +2,10 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <map>
 #include <optional>
-#include <string>
-#include <tuple>
 #include <vector>
 
+#include "model/functions.h"
 #include "ops/composed.h"
 #include "relayout/graph.h"
 
@@ -20,17 +18,8 @@ struct FunctionDefinition {
   std::vector<onnx::AttributeProto> defaults;
 };
 
-/// The functions of a model, as loaded or synced.
-class FunctionTable {
- public:
-  explicit FunctionTable(const Model& model);
-  /// The one that a node calls, or nothing.
-  [[nodiscard]] std::optional<FunctionDefinition> find(const Node& node) const;
-
- private:
-  using Key = std::tuple<std::string, std::string, std::string>;  ///< domain, name, overload
-  std::map<Key, const onnx::FunctionProto*> functions_;
-};
+/// The function that a node calls, or nothing.
+[[nodiscard]] std::optional<FunctionDefinition> find_function(const Functions& functions, const Node& node);
 /// ONNX's own body of a default-domain operator, where there is one that does not depend on types; or nothing.
 [[nodiscard]] std::optional<FunctionDefinition> find_operator_body(const Node& node);
 

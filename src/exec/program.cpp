@@ -103,7 +103,7 @@ class Survey {
 
  private:
   void visit(const Node& node) {
-    if (const auto function = functions_.find(node)) return visit_function(*function, node);
+    if (const auto function = find_function(functions_, node)) return visit_function(*function, node);
     if (is_control_flow(node)) {
       for (const auto& nested : node.subgraphs()) visit(*nested);
       return;
@@ -126,7 +126,7 @@ class Survey {
     --level_;
   }
 
-  FunctionTable functions_;
+  Functions functions_;
   OperandFacts facts_;
   std::unordered_set<const onnx::FunctionProto*> seen_;
   int level_ = 0;
@@ -153,7 +153,7 @@ std::vector<Unsupported> unsupported_nodes(const Graph& graph) {
 /// Fills a program: nodes in order, values as they are met.
 class Program::Builder {
  public:
-  Builder(Program& program, const FunctionTable& functions, int threads, uint64_t seed)
+  Builder(Program& program, const Functions& functions, int threads, uint64_t seed)
       : program_(program), functions_(functions), threads_(threads), seed_(seed) {}
 
   void build(const Graph& graph) {
@@ -172,7 +172,7 @@ class Program::Builder {
     for (const Node* node : needed_nodes(graph)) {
       if (program_.nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
       const Op* const op = find_op(*node);
-      if (const auto function = functions_.find(*node)) {
+      if (const auto function = find_function(functions_, *node)) {
         add_call(*node, instantiate(*function, *node));
       } else if (op == nullptr) {
         add_call(*node, instantiate(find_operator_body(*node).value(), *node));
@@ -263,7 +263,7 @@ class Program::Builder {
   }
 
   Program& program_;
-  const FunctionTable& functions_;
+  const Functions& functions_;
   int threads_;
   uint64_t seed_;
   OperandFacts facts_;
@@ -272,7 +272,7 @@ class Program::Builder {
   int depth_ = 0;
 };
 
-Program::Program(const Graph& graph, const FunctionTable& functions, int threads, uint64_t seed) : graph_(&graph) {
+Program::Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed) : graph_(&graph) {
   Builder(*this, functions, threads, seed).build(graph);
 }
 

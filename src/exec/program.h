@@ -9,6 +9,7 @@
 #include "base/indexed.h"
 #include "exec/functions.h"
 #include "exec/ids.h"
+#include "model/functions.h"
 #include "ops/op.h"
 #include "relayout/execute.h"
 
@@ -52,7 +53,7 @@ struct ProgramNode {
 class Program {
  public:
   /// Every node that something needs must have a kernel (see unsupported_nodes).
-  Program(const Graph& graph, const FunctionTable& functions, int threads, uint64_t seed);
+  Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed);
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
   [[nodiscard]] const IdVector<NodeId, ProgramNode>& nodes() const noexcept { return nodes_; }

@@ -16,6 +16,7 @@
 #include "exec/program.h"
 #include "exec/recycler.h"
 #include "layout/cost.h"
+#include "model/functions.h"
 #include "relayout/execute.h"
 
 namespace relayout {
@@ -23,7 +24,7 @@ namespace relayout {
 /// What all routines of an executor share.
 struct RoutineContext {
   RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given);
-  FunctionTable functions;
+  Functions functions;
   ExecuteOptions options;
   const CostModel* costs;  ///< of the layout plan; nullptr: those of this machine
   int threads;

@@ -10,12 +10,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "model/functions.h"
 #include "model/origin.h"
 #include "model/walk.h"
 #include "relayout/error.h"
@@ -72,42 +73,34 @@ void check_reviewed(const Imports& imports, const std::string& place, const Load
        "to try it all the same, say --allow-newer-opset");
 }
 
-/// A function by domain, name and overload, the three that make its identity.
-using FunctionKey = std::tuple<std::string, std::string, std::string>;
-
-template <class Message>
-FunctionKey key_of(const Message& message, const std::string& name) {
-  return {std::string(canonical(message.domain())), name, message.overload()};
-}
-
-using FunctionIndex = std::map<FunctionKey, std::size_t>;
-
-FunctionIndex index_functions(const Model& model) {
-  FunctionIndex index;
-  for (const auto& function : model.functions()) {
-    const onnx::FunctionProto& message = *function->function();
-    if (message.name().empty()) invalid("a function without name");
-    if (!index.emplace(key_of(message, message.name()), index.size()).second) {
-      invalid("function " + quote(message.name()) + " of " + domain_name(canonical(message.domain())) + " is there twice");
-    }
+void check_identity(const Graph& function, const Functions& functions) {
+  const onnx::FunctionProto& message = *function.function();
+  if (message.name().empty()) invalid("a function without name");
+  if (functions.like(message) != &function) {
+    invalid("function " + quote(message.name()) + " of " + domain_name(canonical(message.domain())) + " is there twice");
   }
-  return index;
 }
 
-std::vector<std::size_t> calls_of(const Graph& function, const FunctionIndex& index) {
+/// The functions that a function calls, by their places in the model.
+std::vector<std::size_t> calls_of(const Graph& function, const Functions& functions,
+                                  const std::unordered_map<const Graph*, std::size_t>& places) {
   std::set<std::size_t> calls;
   for_each_node(function, [&](const Node& node) {
-    const auto found = index.find(key_of(node.message(), node.op_type()));
-    if (found != index.end()) calls.insert(found->second);
+    if (const Graph* const called = functions.called_by(node)) calls.insert(places.at(called));
   });
   return {calls.begin(), calls.end()};
 }
 
 void check_recursion(const Model& model) {
   if (model.functions().empty()) return;
-  const FunctionIndex index = index_functions(model);
+  const Functions functions(model);
+  std::unordered_map<const Graph*, std::size_t> places;
+  for (const auto& function : model.functions()) {
+    check_identity(*function, functions);
+    places.emplace(function.get(), places.size());
+  }
   std::vector<std::vector<std::size_t>> calls;
-  for (const auto& function : model.functions()) calls.push_back(calls_of(*function, index));
+  for (const auto& function : model.functions()) calls.push_back(calls_of(*function, functions, places));
   enum class State : uint8_t { untouched, open, done };
   std::vector<State> states(calls.size(), State::untouched);
   struct Step {

@@ -4,24 +4,36 @@
 #include <onnx/onnx_pb.h>
 
 #include <memory>
-#include <string>
+#include <string_view>
+#include <tuple>
 
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {
+namespace {
+
+using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+Key key_of(const onnx::FunctionProto& function) {
+  const std::string_view domain = function.domain();
+  return {domain == "ai.onnx" ? std::string_view() : domain, function.name(), function.overload()};
+}
+
+}  // namespace
 
 Functions::Functions(const Model& model) {
-  for (const std::unique_ptr<Graph>& function : model.functions()) {
-    const onnx::FunctionProto& message = *function->function();
-    const std::string domain = message.domain() == "ai.onnx" ? "" : message.domain();
-    functions_.try_emplace({domain, message.name(), message.overload()}, function.get());
-  }
+  for (const std::unique_ptr<Graph>& function : model.functions()) functions_.emplace(key_of(*function->function()), function.get());
 }
 
 const Graph* Functions::called_by(const Node& node) const {
   if (functions_.empty()) return nullptr;
-  const auto found = functions_.find({std::string(node.domain()), node.op_type(), node.message().overload()});
+  const auto found = functions_.find(Key(node.domain(), node.op_type(), node.message().overload()));
+  return found != functions_.end() ? found->second : nullptr;
+}
+
+const Graph* Functions::like(const onnx::FunctionProto& function) const {
+  const auto found = functions_.find(key_of(function));
   return found != functions_.end() ? found->second : nullptr;
 }
 

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
 
 #include "relayout/graph.h"
 #include "relayout/model.h"
+
+namespace onnx {
+class FunctionProto;
+}
 
 namespace relayout {
 
@@ -15,9 +20,11 @@ class Functions {
   explicit Functions(const Model& model);
   /// The function that a node calls, or nullptr.
   [[nodiscard]] const Graph* called_by(const Node& node) const;
+  /// The first function that has domain, name and overload of this one, or nullptr.
+  [[nodiscard]] const Graph* like(const onnx::FunctionProto& function) const;
 
  private:
-  std::map<std::tuple<std::string, std::string, std::string>, const Graph*> functions_;
+  std::map<std::tuple<std::string, std::string, std::string>, const Graph*, std::less<>> functions_;
 };
 
 }  // namespace relayout

@@ -46,19 +46,11 @@ class BodyOperands : public PartialOperands {
   const Node& node_;
 };
 
-std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
-  std::string key(domain == "ai.onnx" ? std::string_view() : domain);
-  key.append(1, '\0').append(name).append(1, '\0').append(overload);
-  return key;
-}
-
 }  // namespace
 
-Side::Side(const Model& model) : model_(model) {
+Side::Side(const Model& model) : model_(model), functions_(model) {
   index(model.graph());
   for (const auto& function : model.functions()) {
-    const onnx::FunctionProto& message = *function->function();
-    functions_.emplace(function_key(message.domain(), message.name(), message.overload()), function.get());
     index_inputs(*function);
     index(*function);
   }
@@ -89,12 +81,6 @@ Ref Side::resolve(Ref ref) const {
 
 Ref Side::operand(Ref of, std::size_t index) const {
   return resolve({of.value->producer()->input(index), of.call});
-}
-
-const Graph* Side::function_of(const Node& node) const {
-  if (functions_.empty()) return nullptr;
-  const auto found = functions_.find(function_key(node.domain(), node.op_type(), node.message().overload()));
-  return found == functions_.end() ? nullptr : found->second;
 }
 
 std::optional<Ref> Side::entered(Ref output) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/functions.h"
 #include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/partial_dims.h"
@@ -69,7 +70,7 @@ class Side {
   /// Operand `index` of the node that makes `of`, resolved.
   [[nodiscard]] Ref operand(Ref of, std::size_t index) const;
   /// The model-local function that a node calls, or nullptr.
-  [[nodiscard]] const Graph* function_of(const Node& node) const;
+  [[nodiscard]] const Graph* function_of(const Node& node) const { return functions_.called_by(node); }
   /// What a function or an operator's body makes of a call's output, or nothing when `output` is none or calls are nested too deeply.
   [[nodiscard]] std::optional<Ref> entered(Ref output);
 
@@ -103,7 +104,7 @@ class Side {
   std::unordered_set<const Value*> frozen_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, int64_t> order_;
-  std::map<std::string, const Graph*, std::less<>> functions_;
+  Functions functions_;
   std::unordered_map<const Value*, std::size_t> parameters_;  ///< inputs of functions, by place
   std::map<std::pair<const Node*, const Call*>, Call> calls_;
   std::unordered_map<Ref, DataType, RefHash> types_;

@@ -17,6 +17,7 @@
 
 #include "base/positions.h"
 #include "model/attributes.h"
+#include "model/functions.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
@@ -282,7 +283,7 @@ std::map<int64_t, int64_t> demanded_dims(Operands& operands, const Node& node, i
 /// The search from one input through movers, subgraphs and functions.
 class Search {
  public:
-  explicit Search(const Value& input) : input_(&input) {
+  explicit Search(const Value& input) : functions_(input.graph().model()), input_(&input) {
     const auto declared = input.declared();
     type_ = declared ? declared->type : DataType::undefined;
     rank_ = declared ? declared->dims.size() : 0;
@@ -366,13 +367,10 @@ class Search {
       if (as_size(index) < inputs.size()) visit(*inputs[as_size(index)], inner);
       return true;
     }
-    for (const auto& function : node.graph().model().functions()) {
-      if (function->function()->name() != node.op_type() || function->function()->domain() != node.message().domain()) continue;
-      const auto& inputs = function->inputs();
-      if (as_size(index) < inputs.size()) visit(*inputs[as_size(index)], path);
-      return true;
-    }
-    return false;
+    const Graph* const function = functions_.called_by(node);
+    if (function == nullptr) return false;
+    if (as_size(index) < function->inputs().size()) visit(*function->inputs()[as_size(index)], path);
+    return true;
   }
 
   void note(const Node& node, InputRole role, const Path& path) {
@@ -437,6 +435,7 @@ class Search {
 
   [[nodiscard]] bool is_integer() const { return traits(type_).is_integer; }
 
+  Functions functions_;
   Operands operands_;
   const Value* input_;
   DataType type_;
