@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -10,7 +10,7 @@
 
 #include "ops/element_types.h"
 #include "ops/op_signature.h"
-#include "passes/magnitudes.h"
+#include "passes/constant_numbers.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/rounding.h"
@@ -19,6 +19,15 @@
 #include "relayout/types.h"
 
 namespace relayout {
+
+/// From which types to which.
+struct TypeChange {
+  DataType target;  ///< float16, bfloat16, or float32 instead of both
+  [[nodiscard]] bool narrows() const noexcept { return target != DataType::float32; }
+  [[nodiscard]] bool is_source(DataType type) const noexcept {
+    return narrows() ? type == DataType::float32 : type == DataType::float16 || type == DataType::bfloat16;
+  }
+};
 
 /// Which operands and results change their floating-point type, and why others do not. Only reads.
 ///
@@ -43,42 +52,30 @@ class PrecisionPlan {
   [[nodiscard]] const Rounding* rounding(const Value& value) const;
   /// Nodes in order: what each is done, or why not.
   [[nodiscard]] const std::vector<std::pair<const Node*, std::optional<Skip>>>& nodes() const noexcept { return nodes_; }
-  [[nodiscard]] DataType target() const noexcept { return target_; }
+  [[nodiscard]] DataType target() const noexcept { return change_.target; }
 
  private:
   /// Changes the node, keeps it, or leaves it until its readers are known.
   void decide(Node& node);
-  [[nodiscard]] bool depends_on_run(const Node& node) const;
-  void note_constants(const Node& node);
   void settle_constants();
   void settle_leaves(Graph& graph);
-  [[nodiscard]] bool is_source(DataType type) const;
-  [[nodiscard]] bool narrows() const { return target_ != DataType::float32; }
-  /// A bit for each type variable that would change; 0 with a reason where none may.
-  [[nodiscard]] uint64_t changeable(const Node& node, std::optional<Skip>& skip);
-  /// A constant among the operands that change which would leave the target's range or vanish.
-  [[nodiscard]] std::optional<Skip> harm_of_constants(const Node& node, uint64_t variables);
-  /// An operand that changes and holds, or would bring into a sum, what leaves the target's range.
-  [[nodiscard]] std::optional<Skip> harm_of_magnitudes(const Node& node, uint64_t variables) const;
-  [[nodiscard]] bool is_constant(const Value& value) const;
+  /// The operands of the node that these type variables change.
+  [[nodiscard]] std::vector<const Value*> changing_operands(const Node& node, uint64_t variables) const;
+  /// Why a node keeps its type when the target is narrower.
+  [[nodiscard]] std::optional<Skip> reason_to_keep(const Node& node, std::span<const Value* const> operands);
   [[nodiscard]] bool carries_on(const Node& node) const;
-  [[nodiscard]] bool is_fixed_leaf(const Value& value);
   /// All readers take the target, one at least asks for it, and nothing else reads the value.
   [[nodiscard]] bool only_target_is_wanted(const Value& value) const;
-  [[nodiscard]] std::optional<Rounding> scan(const Value& value);
 
   PassContext& context_;
   mutable OpSignatures signatures_;  ///< remembers what it was asked
   ElementTypes types_;
-  DataType target_;
-  Magnitudes magnitudes_;
+  TypeChange change_;
+  ConstantNumbers numbers_;
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;
-  std::unordered_set<const Value*> constants_;  ///< whose numbers come from constants alone, through nodes
-  std::unordered_set<const Value*> chosen_;     ///< of these, where operands of other types decide which numbers
   std::vector<std::pair<Node*, uint64_t>> waiting_;
-  std::unordered_map<const Value*, Rounding> roundings_;
-  std::unordered_map<const Value*, std::optional<Rounding>> scanned_;
+  std::unordered_map<const Value*, Rounding> roundings_;  ///< of what is retyped
   std::vector<std::pair<const Node*, std::optional<Skip>>> nodes_;
 };
 
