@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "profile/kept_runs.h"
 #include "profile/recorder.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
@@ -119,24 +120,24 @@ std::vector<Gathered> gather(const PlanInfo& plan, const std::vector<InnerTime>&
 }
 
 /// The time of one row in each kept run, in microseconds.
-std::vector<double> times_of(const Recorder& recorder, const Gathered& row) {
+std::vector<double> times_of(const KeptRuns& kept, const Gathered& row) {
   std::vector<double> out;
-  for (std::size_t run = 0; run < recorder.kept(); ++run) {
+  for (std::size_t run = 0; run < kept.size(); ++run) {
     int64_t sum = 0;
-    for (const std::size_t step : row.steps) sum += recorder.step(run, step);
-    for (const std::size_t number : row.inner) sum += recorder.inner(run, number);
-    for (const std::size_t number : row.within) sum -= recorder.inner(run, number);
+    for (const std::size_t step : row.steps) sum += kept.step(run, step);
+    for (const std::size_t number : row.inner) sum += kept.inner(run, number);
+    for (const std::size_t number : row.within) sum -= kept.inner(run, number);
     out.push_back(static_cast<double>(sum) / kNanosecondsPerMicrosecond);
   }
   return out;
 }
 
 /// The same of what no step accounts for: binding memory, handing over results, between steps.
-std::vector<double> times_outside(const Recorder& recorder) {
+std::vector<double> times_outside(const KeptRuns& kept) {
   std::vector<double> out;
-  for (std::size_t run = 0; run < recorder.kept(); ++run) {
-    int64_t rest = recorder.wall(run);
-    for (std::size_t step = 0; step < recorder.steps(); ++step) rest -= recorder.step(run, step);
+  for (std::size_t run = 0; run < kept.size(); ++run) {
+    int64_t rest = kept.wall(run);
+    for (std::size_t step = 0; step < kept.steps(); ++step) rest -= kept.step(run, step);
     out.push_back(static_cast<double>(rest) / kNanosecondsPerMicrosecond);
   }
   return out;
@@ -192,7 +193,7 @@ void count_plan(Profile& profile, const PlanInfo& plan, const std::vector<InnerT
 
 void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   profile.traced = recorder.take_traced();
-  profile.untraced_steps = (recorder.runs() - static_cast<int64_t>(profile.traced.size())) * static_cast<int64_t>(recorder.steps());
+  profile.untraced_steps = (recorder.runs() - static_cast<int64_t>(profile.traced.size())) * static_cast<int64_t>(recorder.kept().steps());
   if (profile.traced.empty()) return;
   for (const StepInfo& step : plan.steps) {
     if (step.kind != StepKind::view) profile.timed_steps.push_back(step);
@@ -214,16 +215,16 @@ void scale_rows(Profile& profile, double total_us) {
 
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   fill_latency(profile.latency, recorder);
-  for (Gathered& gathered : gather(plan, recorder.latest_inner())) {
-    measure(gathered.row, times_of(recorder, gathered));
+  for (Gathered& gathered : gather(plan, recorder.kept().latest_inner())) {
+    measure(gathered.row, times_of(recorder.kept(), gathered));
     profile.rows.push_back(std::move(gathered.row));
   }
   ProfileRow executor;
   executor.node = "(executor)";
-  measure(executor, times_outside(recorder));
+  measure(executor, times_outside(recorder.kept()));
   profile.rows.push_back(std::move(executor));
   balance(profile);
-  count_plan(profile, plan, recorder.latest_inner());
+  count_plan(profile, plan, recorder.kept().latest_inner());
   take_traces(profile, plan, recorder);
 }
 

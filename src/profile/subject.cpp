@@ -163,7 +163,7 @@ Subject::Time Subject::measure(Noting noting) {
   const int64_t end = wall_clock();
   const Time time{end - begin, processor_clock() - processor};
   if (noting == Noting::nothing) return time;
-  if (times_.begins.size() != recorder_->steps()) fail_of_random_values();
+  if (times_.begins.size() != recorder_->kept().steps()) fail_of_random_values();
   recorder_->add(begin, end, time.processor, times_);
   return time;
 }

@@ -1,0 +1,60 @@
+// The selection of runs whose steps are kept: when there is no more room, every second one goes, and from then on every second is taken.
+#include "profile/kept_runs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "relayout/execute.h"
+
+namespace relayout {
+namespace {
+
+/// 32 MiB of durations, but at least 64 runs (an interval of ±12 % of ranks), and no more than serve an interval.
+constexpr std::size_t kMostDurations = std::size_t{1} << 22, kLeastRuns = 64, kMostRuns = 512;
+
+}  // namespace
+
+KeptRuns::KeptRuns(std::size_t steps)
+    : steps_(steps), width_(steps), most_(std::clamp(kMostDurations / std::max<std::size_t>(steps, 1), kLeastRuns, kMostRuns)) {}
+
+void KeptRuns::add(int64_t wall, const StepTimes& times) {
+  const std::size_t number = count_++;
+  if (number % stride_ == 0 && size() == most_) thin_out();
+  if (number % stride_ != 0) return;
+  latest_inner_ = times.inner;
+  widen(steps_ + times.inner.size());
+  for (std::size_t i = 0; i < steps_; ++i) durations_.push_back(times.ends[i] - times.begins[i]);
+  for (const InnerTime& time : times.inner) durations_.push_back(time.nanoseconds);
+  walls_.push_back(wall);
+  durations_.resize(size() * width_);
+}
+
+/// Makes room for inner steps that no run before has met.
+void KeptRuns::widen(std::size_t width) {
+  if (width <= width_) return;
+  std::vector<int64_t> wider(size() * width);
+  for (std::size_t run = 0; run < size(); ++run) {
+    const auto from = durations_.begin() + static_cast<std::ptrdiff_t>(run * width_);
+    std::copy_n(from, width_, wider.begin() + static_cast<std::ptrdiff_t>(run * width));
+  }
+  durations_ = std::move(wider);
+  width_ = width;
+}
+
+/// Every second of the kept runs goes.
+void KeptRuns::thin_out() {
+  std::size_t to = 0;
+  for (std::size_t run = 0; run < size(); run += 2, ++to) {
+    const auto from = durations_.begin() + static_cast<std::ptrdiff_t>(run * width_);
+    std::copy_n(from, width_, durations_.begin() + static_cast<std::ptrdiff_t>(to * width_));
+    walls_[to] = walls_[run];
+  }
+  walls_.resize(to);
+  durations_.resize(to * width_);
+  stride_ *= 2;
+}
+
+}  // namespace relayout
