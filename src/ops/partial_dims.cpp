@@ -73,81 +73,29 @@ void broadcast_into(Dims& out, const Dims& dims, std::size_t kept) {
   }
 }
 
-/// The rules for one node.
-class Rules {
- public:
-  Rules(const OpCall& call, const Op& op, PartialOperands& operands) : call_(call), op_(op), operands_(operands) {}
+/// One node of which some operands are known in part.
+struct Question {
+  const OpCall& call;
+  const Op& op;
+  PartialOperands& operands;
 
-  [[nodiscard]] PartialDims find(std::size_t output) {
-    if (auto dims = inferred(output, std::nullopt)) return dims;
-    if (op_.body != nullptr) return of_body(output);
-    if (is("Split") || is("Slice")) return axis_by_axis(output);
-    if (output != 0) return std::nullopt;
-    if (op_.traits.has(Trait::same_dims)) return operands_.dims(0);
-    if (op_.traits.has(Trait::broadcasts)) return broadcast();
-    if (op_.name.starts_with("Reduce")) return reduce();
-    struct Entry {
-      std::string_view op_type;
-      PartialDims (Rules::*rule)();
-    };
-    static constexpr auto kEntries = std::to_array<Entry>({
-        {"Attention", &Rules::attention},
-        {"AveragePool", &Rules::by_axis},
-        {"Concat", &Rules::concat},
-        {"ConstantOfShape", &Rules::constant_of_shape},
-        {"Conv", &Rules::by_axis},
-        {"ConvTranspose", &Rules::by_axis},
-        {"Expand", &Rules::expand},
-        {"Flatten", &Rules::flatten},
-        {"Gather", &Rules::gather},
-        {"GatherElements", &Rules::indices},
-        {"Gemm", &Rules::gemm},
-        {"GlobalAveragePool", &Rules::by_axis},
-        {"GlobalLpPool", &Rules::by_axis},
-        {"GlobalMaxPool", &Rules::by_axis},
-        {"LpPool", &Rules::by_axis},
-        {"MatMul", &Rules::matmul},
-        {"MaxPool", &Rules::by_axis},
-        {"Pad", &Rules::by_axis},
-        {"Reshape", &Rules::reshape},
-        {"Resize", &Rules::same_rank},
-        {"Shape", &Rules::shape},
-        {"Squeeze", &Rules::squeeze},
-        {"Transpose", &Rules::transpose},
-        {"Unsqueeze", &Rules::unsqueeze},
-        {"Upsample", &Rules::same_rank},
-    });
-    static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
-    const auto* const entry = std::ranges::lower_bound(kEntries, op_.name, {}, &Entry::op_type);
-    return entry != kEntries.end() && entry->op_type == op_.name ? (this->*entry->rule)() : std::nullopt;
-  }
-
- private:
-  /// What is certain about the value that the operator's body makes of such operands.
-  [[nodiscard]] PartialDims of_body(std::size_t output) {
-    const FunctionInstance body = compose(op_, call_.node, operands_);
-    CertainShapes shapes;
-    Constants constants;
-    for (std::size_t i = 0; i < body.graph->inputs().size(); ++i) shapes.assume(*body.graph->inputs()[i], operands_.dims(i));
-    return output < body.graph->outputs().size() ? shapes.of(*body.graph->outputs()[output], constants) : std::nullopt;
-  }
-
-  [[nodiscard]] bool is(std::string_view name) const { return op_.name == name; }
+  [[nodiscard]] bool is(std::string_view name) const { return op.name == name; }
+  [[nodiscard]] PartialDims dims(std::size_t input) const { return operands.dims(input); }
 
   /// What the operator's own rule says of dims that are all certain, `first` for those of input 0 where it is given.
-  [[nodiscard]] PartialDims inferred(std::size_t output, const PartialDims& first) {
-    const std::size_t count = call_.node.inputs().size();
+  [[nodiscard]] PartialDims inferred(std::size_t output, const PartialDims& first) const {
+    const std::size_t count = call.node.inputs().size();
     KnownInfos infos(count);
     std::vector<Tensor> contents(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (!operands_.has(i)) continue;
-      PartialDims dims = i == 0 && first ? first : operands_.dims(i);
+      if (!operands.has(i)) continue;
+      PartialDims dims = i == 0 && first ? first : operands.dims(i);
       if (!dims || !is_certain(*dims)) return std::nullopt;
       if (element_count(*dims) <= kMostContents) contents[i] = whole_contents(i).value_or(Tensor());
-      infos.set(i, {Datum::Kind::tensor, operands_.type(i), std::move(*dims), {}, contents[i] ? &contents[i] : nullptr});
+      infos.set(i, {Datum::Kind::tensor, operands.type(i), std::move(*dims), {}, contents[i] ? &contents[i] : nullptr});
     }
     try {
-      const auto found = op_.infer(call_, infos.get());
+      const auto found = op.infer(call, infos.get());
       if (!found || found->size() <= output || (*found)[output].kind != Datum::Kind::tensor) return std::nullopt;
       return (*found)[output].dims;
     } catch (const Error&) {
@@ -156,16 +104,16 @@ class Rules {
   }
 
   /// Contents that are certain to the last element.
-  [[nodiscard]] std::optional<Tensor> whole_contents(std::size_t input) {
-    const auto contents = operands_.contents(input);
+  [[nodiscard]] std::optional<Tensor> whole_contents(std::size_t input) const {
+    const auto contents = operands.contents(input);
     return contents && contents->is_complete() ? std::optional(contents->values) : std::nullopt;
   }
 
   /// Integers as far as they are certain.
-  [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> partial_integers(std::size_t input) {
-    const PartialDims dims = operands_.has(input) ? operands_.dims(input) : std::nullopt;
+  [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> partial_integers(std::size_t input) const {
+    const PartialDims dims = operands.has(input) ? operands.dims(input) : std::nullopt;
     if (!dims || !is_certain(*dims) || element_count(*dims) > kMostContents) return std::nullopt;
-    const auto contents = operands_.contents(input);
+    const auto contents = operands.contents(input);
     if (!contents || !kIndexTypes.has(contents->values.type()) || contents->values.rank() > 1) return std::nullopt;
     const std::vector<int64_t> integers = truncated_integers_of(contents->values);
     std::vector<std::optional<int64_t>> out;
@@ -173,7 +121,7 @@ class Rules {
     return out;
   }
 
-  [[nodiscard]] std::optional<std::vector<int64_t>> integers(std::size_t input) {
+  [[nodiscard]] std::optional<std::vector<int64_t>> integers(std::size_t input) const {
     const auto partial = partial_integers(input);
     if (!partial) return std::nullopt;
     std::vector<int64_t> out;
@@ -185,282 +133,340 @@ class Rules {
   }
 
   /// Of a request for dims: −1 for each that is not certain.
-  [[nodiscard]] PartialDims requested(std::size_t input) {
+  [[nodiscard]] PartialDims requested(std::size_t input) const {
     const auto wanted = partial_integers(input);
     if (!wanted) return std::nullopt;
     Dims out;
     for (const auto& dim : *wanted) out.push_back(std::max<int64_t>(dim.value_or(-1), -1));
     return out;
   }
+};
 
-  [[nodiscard]] PartialDims broadcast() {
-    if (call_.opset < kNumpyOpset) return operands_.dims(0);
-    Dims out;
-    for (std::size_t i = 0; i < call_.node.inputs().size(); ++i) {
-      const PartialDims dims = operands_.dims(i);
-      if (!dims) return std::nullopt;
-      broadcast_into(out, *dims, 0);
-    }
-    return out;
+/// What is certain about the value that the operator's body makes of such operands.
+PartialDims of_body(const Question& node, std::size_t output) {
+  const FunctionInstance body = compose(node.op, node.call.node, node.operands);
+  CertainShapes shapes;
+  Constants constants;
+  for (std::size_t i = 0; i < body.graph->inputs().size(); ++i) shapes.assume(*body.graph->inputs()[i], node.dims(i));
+  return output < body.graph->outputs().size() ? shapes.of(*body.graph->outputs()[output], constants) : std::nullopt;
+}
+
+/// Of dims that a vector of that length requests.
+PartialDims as_many_as(const PartialDims& request) {
+  constexpr int64_t kMostDims = 64;
+  if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
+  return Dims(as_size((*request)[0]), -1);
+}
+
+/// The rank is that of the request, whatever it says.
+PartialDims as_many_as_requested(const Question& node) {
+  return node.operands.has(1) ? as_many_as(node.dims(1)) : std::nullopt;
+}
+
+/// The size of axis `rest` when all elements of `dims` are to fit; −1 when it is not certain.
+int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
+  int64_t whole = 1, others = 1;
+  for (const int64_t dim : dims) whole = times(whole, dim);
+  for (std::size_t i = 0; i < out.size(); ++i) others = i == rest ? others : times(others, out[i]);
+  return whole > 0 && others > 0 && whole % others == 0 ? whole / others : -1;
+}
+
+/// Of each axis of a tensor of that rank whether attribute or input `axes` names it; nothing when that is not known.
+std::optional<std::vector<bool>> named_axes(std::optional<std::vector<int64_t>> axes, std::size_t rank) {
+  if (!axes) return std::nullopt;
+  std::vector<bool> named(rank, false);
+  for (int64_t axis : *axes) {
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+    element_at(named, axis) = true;
   }
+  return named;
+}
 
-  [[nodiscard]] PartialDims same_rank() { return all_unknown(operands_.dims(0)); }
+std::optional<std::vector<int64_t>> axes(const Question& node) {
+  if (node.call.opset < kAxesInputOpset) return node.call.attributes.integers("axes");
+  return node.operands.has(1) ? node.integers(1) : std::optional(std::vector<int64_t>());
+}
 
-  /// Convolutions, pools and Pad: each axis of the result depends on the same axis of the data, but for a convolution's channels, which its
-  /// weight tells. Unknown axes are tried with some size, so that the others follow from the operator's own rule.
-  [[nodiscard]] PartialDims by_axis() {
-    const PartialDims data = operands_.dims(0);
-    const bool has_weight = is("Conv") || is("ConvTranspose");
-    const PartialDims weight = has_weight ? operands_.dims(1) : data;
-    if (!weight || weight->size() < (has_weight ? 3U : 2U)) return all_unknown(data);
-    Dims out(weight->size(), -1);
-    const int64_t grouped = has_weight ? times((*weight)[1], call_.attributes.integer("group", 1)) : -1;
-    const bool fits = data && data->size() == out.size();
-    if (fits) {
-      Dims tried = *data;
-      for (int64_t& dim : tried) dim = dim < 0 ? kAnySize : dim;
-      if (has_weight && (*data)[1] < 0) tried[1] = is("Conv") ? grouped : (*weight)[0];
-      if (tried[0] == kAnySize) tried[0] = 1;
-      const PartialDims found = inferred(0, tried);
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = found && (*data)[i] >= 0 ? (*found)[i] : -1;
-      // Batch and channels of convolutions and pools are certain when the window is not.
-      if (!found && !is("Pad")) std::copy_n(data->begin(), 2, out.begin());
-    }
-    if (op_.name.starts_with("Global")) std::fill(out.begin() + 2, out.end(), 1);
-    if (has_weight) out[1] = is("Conv") ? (*weight)[0] : grouped;
-    return out;
+PartialDims broadcast(const Question& node) {
+  if (node.call.opset < kNumpyOpset) return node.dims(0);
+  Dims out;
+  for (std::size_t i = 0; i < node.call.node.inputs().size(); ++i) {
+    const PartialDims dims = node.dims(i);
+    if (!dims) return std::nullopt;
+    broadcast_into(out, *dims, 0);
   }
+  return out;
+}
 
-  /// Slice and Split: the same, and nothing is said where the operator's own rule says nothing.
-  [[nodiscard]] PartialDims axis_by_axis(std::size_t output) {
-    const PartialDims data = operands_.dims(0);
-    if (!data) return std::nullopt;
+PartialDims same_rank(const Question& node) {
+  return all_unknown(node.dims(0));
+}
+
+/// Convolutions, pools and Pad: each axis of the result depends on the same axis of the data, but for a convolution's channels, which its
+/// weight tells. Unknown axes are tried with some size, so that the others follow from the operator's own rule.
+PartialDims by_axis(const Question& node) {
+  const PartialDims data = node.dims(0);
+  const bool has_weight = node.is("Conv") || node.is("ConvTranspose");
+  const PartialDims weight = has_weight ? node.dims(1) : data;
+  if (!weight || weight->size() < (has_weight ? 3U : 2U)) return all_unknown(data);
+  Dims out(weight->size(), -1);
+  const int64_t grouped = has_weight ? times((*weight)[1], node.call.attributes.integer("group", 1)) : -1;
+  const bool fits = data && data->size() == out.size();
+  if (fits) {
     Dims tried = *data;
     for (int64_t& dim : tried) dim = dim < 0 ? kAnySize : dim;
-    const PartialDims found = inferred(output, tried);
-    Dims out(data->size(), -1);
-    for (std::size_t i = 0; found && found->size() == out.size() && i < out.size(); ++i) out[i] = (*data)[i] >= 0 ? (*found)[i] : -1;
-    return out;
+    if (has_weight && (*data)[1] < 0) tried[1] = node.is("Conv") ? grouped : (*weight)[0];
+    if (tried[0] == kAnySize) tried[0] = 1;
+    const PartialDims found = node.inferred(0, tried);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = found && (*data)[i] >= 0 ? (*found)[i] : -1;
+    // Batch and channels of convolutions and pools are certain when the window is not.
+    if (!found && !node.is("Pad")) std::copy_n(data->begin(), 2, out.begin());
   }
+  if (node.op.name.starts_with("Global")) std::fill(out.begin() + 2, out.end(), 1);
+  if (has_weight) out[1] = node.is("Conv") ? (*weight)[0] : grouped;
+  return out;
+}
 
-  [[nodiscard]] PartialDims gemm() {
-    const PartialDims a = operands_.dims(0), b = operands_.dims(1);
-    const bool is_turned_a = call_.attributes.integer("transA", 0) != 0, is_turned_b = call_.attributes.integer("transB", 0) != 0;
-    return Dims{size_at(a, is_turned_a ? 1 : 0), size_at(b, is_turned_b ? 0 : 1)};
+/// Slice and Split: the same, and nothing is said where the operator's own rule says nothing.
+PartialDims axis_by_axis(const Question& node, std::size_t output) {
+  const PartialDims data = node.dims(0);
+  if (!data) return std::nullopt;
+  Dims tried = *data;
+  for (int64_t& dim : tried) dim = dim < 0 ? kAnySize : dim;
+  const PartialDims found = node.inferred(output, tried);
+  Dims out(data->size(), -1);
+  for (std::size_t i = 0; found && found->size() == out.size() && i < out.size(); ++i) out[i] = (*data)[i] >= 0 ? (*found)[i] : -1;
+  return out;
+}
+
+PartialDims gemm(const Question& node) {
+  const PartialDims a = node.dims(0), b = node.dims(1);
+  const bool is_turned_a = node.call.attributes.integer("transA", 0) != 0, is_turned_b = node.call.attributes.integer("transB", 0) != 0;
+  return Dims{size_at(a, is_turned_a ? 1 : 0), size_at(b, is_turned_b ? 0 : 1)};
+}
+
+PartialDims matmul(const Question& node) {
+  const PartialDims a = node.dims(0), b = node.dims(1);
+  if (!a || !b || a->size() < 2 || b->size() < 2) return std::nullopt;
+  Dims out(std::max(a->size(), b->size()), 1);
+  broadcast_into(out, *a, 2);
+  broadcast_into(out, *b, 2);
+  out[out.size() - 2] = (*a)[a->size() - 2];
+  out[out.size() - 1] = b->back();
+  return out;
+}
+
+PartialDims flatten(const Question& node) {
+  const PartialDims dims = node.dims(0);
+  if (!dims) return Dims{-1, -1};
+  const auto rank = static_cast<int64_t>(dims->size());
+  int64_t axis = node.call.attributes.integer("axis", 1);
+  if (axis < 0) axis += rank;
+  Dims out = {1, 1};
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t& part = out[i < axis ? 0 : 1];
+    part = times(part, element_at(*dims, i));
   }
+  return out;
+}
 
-  [[nodiscard]] PartialDims matmul() {
-    const PartialDims a = operands_.dims(0), b = operands_.dims(1);
-    if (!a || !b || a->size() < 2 || b->size() < 2) return std::nullopt;
-    Dims out(std::max(a->size(), b->size()), 1);
-    broadcast_into(out, *a, 2);
-    broadcast_into(out, *b, 2);
-    out[out.size() - 2] = (*a)[a->size() - 2];
-    out[out.size() - 1] = b->back();
-    return out;
+PartialDims reshape(const Question& node) {
+  std::optional<std::vector<std::optional<int64_t>>> wanted;
+  if (node.call.opset < kShapeInputOpset) {
+    const std::vector<int64_t> given = node.call.attributes.integers("shape");
+    wanted.emplace(given.begin(), given.end());
+  } else {
+    wanted = node.partial_integers(1);
   }
-
-  [[nodiscard]] PartialDims flatten() {
-    const PartialDims dims = operands_.dims(0);
-    if (!dims) return Dims{-1, -1};
-    const auto rank = static_cast<int64_t>(dims->size());
-    int64_t axis = call_.attributes.integer("axis", 1);
-    if (axis < 0) axis += rank;
-    Dims out = {1, 1};
-    for (int64_t i = 0; i < rank; ++i) {
-      int64_t& part = out[i < axis ? 0 : 1];
-      part = times(part, element_at(*dims, i));
-    }
-    return out;
+  if (!wanted) return as_many_as_requested(node);
+  const PartialDims dims = node.dims(0);
+  const bool zero_is_zero = node.call.attributes.integer("allowzero", 0) != 0;
+  Dims out;
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    const bool keeps = (*wanted)[i] == 0 && !zero_is_zero;
+    out.push_back(keeps ? size_at(dims, i) : std::max<int64_t>((*wanted)[i].value_or(-1), -1));
   }
+  const auto rest = find_position(*wanted, std::optional<int64_t>(-1));
+  if (dims && rest < out.size()) out[rest] = remaining(*dims, out, rest);
+  return out;
+}
 
-  [[nodiscard]] PartialDims reshape() {
-    std::optional<std::vector<std::optional<int64_t>>> wanted;
-    if (call_.opset < kShapeInputOpset) {
-      const std::vector<int64_t> given = call_.attributes.integers("shape");
-      wanted.emplace(given.begin(), given.end());
-    } else {
-      wanted = partial_integers(1);
-    }
-    if (!wanted) return as_many_as_requested();
-    const PartialDims dims = operands_.dims(0);
-    const bool zero_is_zero = call_.attributes.integer("allowzero", 0) != 0;
-    Dims out;
-    for (std::size_t i = 0; i < wanted->size(); ++i) {
-      const bool keeps = (*wanted)[i] == 0 && !zero_is_zero;
-      out.push_back(keeps ? size_at(dims, i) : std::max<int64_t>((*wanted)[i].value_or(-1), -1));
-    }
-    const auto rest = find_position(*wanted, std::optional<int64_t>(-1));
-    if (dims && rest < out.size()) out[rest] = remaining(*dims, out, rest);
-    return out;
+PartialDims constant_of_shape(const Question& node) {
+  const PartialDims wanted = node.requested(0);
+  return wanted ? wanted : as_many_as(node.dims(0));
+}
+
+PartialDims expand(const Question& node) {
+  const PartialDims dims = node.dims(0);
+  PartialDims wanted = node.requested(1);
+  if (!wanted) wanted = as_many_as_requested(node);
+  if (!dims || !wanted) return std::nullopt;
+  Dims out = *dims;
+  broadcast_into(out, *wanted, 0);
+  return out;
+}
+
+/// Of the queries, as long in the last dim as a value is.
+PartialDims attention(const Question& node) {
+  const PartialDims query = node.dims(0), value = node.dims(2);
+  if (!query || query->size() != 4) return all_unknown(query);
+  Dims out = *query;
+  out.back() = size_at(value, 3);
+  return out;
+}
+
+PartialDims indices(const Question& node) {
+  return node.dims(1);
+}
+
+/// The dims of the indices in place of the axis.
+PartialDims gather(const Question& node) {
+  const PartialDims dims = node.dims(0), indices = node.dims(1);
+  const int64_t axis = node.call.attributes.integer("axis", 0);
+  if (!dims || !indices) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims->size()), place = axis < 0 ? axis + rank : axis;
+  if (place < 0 || place >= rank) return std::nullopt;
+  Dims out(dims->begin(), dims->begin() + place);
+  out.insert(out.end(), indices->begin(), indices->end());
+  out.insert(out.end(), dims->begin() + place + 1, dims->end());
+  return out;
+}
+
+/// Named axes are 1, or gone; without any, all are.
+PartialDims reduce(const Question& node) {
+  PartialDims dims = node.dims(0);
+  const bool keeps = node.call.attributes.integer("keepdims", 1) != 0;
+  std::optional<Dims> given = node.call.attributes.integers("axes");
+  if (given->empty() && node.operands.has(1)) given = node.integers(1);
+  if (!dims || !given) return keeps ? all_unknown(dims) : std::nullopt;
+  if (given->empty() && node.call.attributes.integer("noop_with_empty_axes", 0) != 0) return dims;
+  const auto named = named_axes(given, dims->size());
+  if (!named) return std::nullopt;
+  Dims out;
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    const bool goes = given->empty() || (*named)[i];
+    if (!goes || keeps) out.push_back(goes ? 1 : (*dims)[i]);
   }
+  return out;
+}
 
-  [[nodiscard]] PartialDims constant_of_shape() {
-    const PartialDims wanted = requested(0);
-    return wanted ? wanted : as_many_as(operands_.dims(0));
+/// As many as the operand has dims, from `start` to `end`.
+PartialDims shape(const Question& node) {
+  const PartialDims dims = node.dims(0);
+  if (!dims) return Dims{-1};
+  const auto rank = static_cast<int64_t>(dims->size());
+  const auto bound = [&](const char* name, int64_t otherwise) {
+    const int64_t given = node.call.attributes.integer(name, otherwise);
+    return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
+  };
+  return Dims{std::max<int64_t>(bound("end", rank) - bound("start", 0), 0)};
+}
+
+PartialDims squeeze(const Question& node) {
+  const PartialDims dims = node.dims(0);
+  const auto given = axes(node);
+  // Without axes, those that are 1 go.
+  if (!dims || !given || (given->empty() && !is_certain(*dims))) return std::nullopt;
+  const auto named = named_axes(given, dims->size());
+  if (!named) return std::nullopt;
+  Dims out;
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    const bool goes = given->empty() ? (*dims)[i] == 1 : (*named)[i];
+    if (!goes) out.push_back((*dims)[i]);
   }
+  return out;
+}
 
-  [[nodiscard]] PartialDims expand() {
-    const PartialDims dims = operands_.dims(0);
-    PartialDims wanted = requested(1);
-    if (!wanted) wanted = as_many_as_requested();
-    if (!dims || !wanted) return std::nullopt;
-    Dims out = *dims;
-    broadcast_into(out, *wanted, 0);
-    return out;
+PartialDims unsqueeze(const Question& node) {
+  const PartialDims dims = node.dims(0);
+  const auto given = axes(node);
+  if (!dims || !given) return std::nullopt;
+  const auto named = named_axes(given, dims->size() + given->size());
+  // An axis that is named twice leaves one too few.
+  if (!named || std::ranges::count(*named, true) != std::ssize(*given)) return std::nullopt;
+  Dims out;
+  auto next = dims->begin();
+  for (const bool is_new : *named) out.push_back(is_new ? 1 : *next++);
+  return out;
+}
+
+PartialDims transpose(const Question& node) {
+  const PartialDims dims = node.dims(0);
+  const Dims permutation = node.call.attributes.integers("perm");
+  if (permutation.empty()) return dims ? PartialDims(Dims(dims->rbegin(), dims->rend())) : std::nullopt;
+  Dims out;
+  for (const int64_t from : permutation) out.push_back(from >= 0 ? size_at(dims, as_size(from)) : -1);
+  return out;
+}
+
+PartialDims concat(const Question& node) {
+  std::vector<PartialDims> parts;
+  for (std::size_t i = 0; i < node.call.node.inputs().size(); ++i) parts.push_back(node.dims(i));
+  const auto known = std::ranges::find_if(parts, [](const PartialDims& part) { return part.has_value(); });
+  if (known == parts.end()) return std::nullopt;
+  const auto rank = static_cast<int64_t>((*known)->size());
+  int64_t axis = node.call.attributes.integer("axis", 1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  Dims out = **known;
+  int64_t sum = 0;
+  for (const PartialDims& part : parts) {
+    const bool fits = part && std::ssize(*part) == rank;
+    const int64_t size = fits ? element_at(*part, axis) : -1;
+    sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
+    // What one operand leaves open another may tell.
+    for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
   }
+  element_at(out, axis) = sum;
+  return out;
+}
 
-  /// The rank is that of the request, whatever it says.
-  [[nodiscard]] PartialDims as_many_as_requested() { return operands_.has(1) ? as_many_as(operands_.dims(1)) : std::nullopt; }
-
-  static PartialDims as_many_as(const PartialDims& request) {
-    constexpr int64_t kMostDims = 64;
-    if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
-    return Dims(as_size((*request)[0]), -1);
-  }
-
-  /// The size of axis `rest` when all elements of `dims` are to fit; −1 when it is not certain.
-  static int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
-    int64_t whole = 1, others = 1;
-    for (const int64_t dim : dims) whole = times(whole, dim);
-    for (std::size_t i = 0; i < out.size(); ++i) others = i == rest ? others : times(others, out[i]);
-    return whole > 0 && others > 0 && whole % others == 0 ? whole / others : -1;
-  }
-
-  /// Of each axis of a tensor of that rank whether attribute or input `axes` names it; nothing when that is not known.
-  [[nodiscard]] std::optional<std::vector<bool>> named_axes(std::optional<std::vector<int64_t>> axes, std::size_t rank) const {
-    if (!axes) return std::nullopt;
-    std::vector<bool> named(rank, false);
-    for (int64_t axis : *axes) {
-      if (axis < 0) axis += static_cast<int64_t>(rank);
-      if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-      element_at(named, axis) = true;
-    }
-    return named;
-  }
-
-  [[nodiscard]] std::optional<std::vector<int64_t>> axes() {
-    if (call_.opset < kAxesInputOpset) return call_.attributes.integers("axes");
-    return operands_.has(1) ? integers(1) : std::optional(std::vector<int64_t>());
-  }
-
-  /// Of the queries, as long in the last dim as a value is.
-  [[nodiscard]] PartialDims attention() {
-    const PartialDims query = operands_.dims(0), value = operands_.dims(2);
-    if (!query || query->size() != 4) return all_unknown(query);
-    Dims out = *query;
-    out.back() = size_at(value, 3);
-    return out;
-  }
-
-  [[nodiscard]] PartialDims indices() { return operands_.dims(1); }
-
-  /// The dims of the indices in place of the axis.
-  [[nodiscard]] PartialDims gather() {
-    const PartialDims dims = operands_.dims(0), indices = operands_.dims(1);
-    const int64_t axis = call_.attributes.integer("axis", 0);
-    if (!dims || !indices) return std::nullopt;
-    const auto rank = static_cast<int64_t>(dims->size()), place = axis < 0 ? axis + rank : axis;
-    if (place < 0 || place >= rank) return std::nullopt;
-    Dims out(dims->begin(), dims->begin() + place);
-    out.insert(out.end(), indices->begin(), indices->end());
-    out.insert(out.end(), dims->begin() + place + 1, dims->end());
-    return out;
-  }
-
-  /// Named axes are 1, or gone; without any, all are.
-  [[nodiscard]] PartialDims reduce() {
-    PartialDims dims = operands_.dims(0);
-    const bool keeps = call_.attributes.integer("keepdims", 1) != 0;
-    std::optional<Dims> given = call_.attributes.integers("axes");
-    if (given->empty() && operands_.has(1)) given = integers(1);
-    if (!dims || !given) return keeps ? all_unknown(dims) : std::nullopt;
-    if (given->empty() && call_.attributes.integer("noop_with_empty_axes", 0) != 0) return dims;
-    const auto named = named_axes(given, dims->size());
-    if (!named) return std::nullopt;
-    Dims out;
-    for (std::size_t i = 0; i < dims->size(); ++i) {
-      const bool goes = given->empty() || (*named)[i];
-      if (!goes || keeps) out.push_back(goes ? 1 : (*dims)[i]);
-    }
-    return out;
-  }
-
-  /// As many as the operand has dims, from `start` to `end`.
-  [[nodiscard]] PartialDims shape() {
-    const PartialDims dims = operands_.dims(0);
-    if (!dims) return Dims{-1};
-    const auto rank = static_cast<int64_t>(dims->size());
-    const auto bound = [&](const char* name, int64_t otherwise) {
-      const int64_t given = call_.attributes.integer(name, otherwise);
-      return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
-    };
-    return Dims{std::max<int64_t>(bound("end", rank) - bound("start", 0), 0)};
-  }
-
-  [[nodiscard]] PartialDims squeeze() {
-    const PartialDims dims = operands_.dims(0);
-    const auto given = axes();
-    // Without axes, those that are 1 go.
-    if (!dims || !given || (given->empty() && !is_certain(*dims))) return std::nullopt;
-    const auto named = named_axes(given, dims->size());
-    if (!named) return std::nullopt;
-    Dims out;
-    for (std::size_t i = 0; i < dims->size(); ++i) {
-      const bool goes = given->empty() ? (*dims)[i] == 1 : (*named)[i];
-      if (!goes) out.push_back((*dims)[i]);
-    }
-    return out;
-  }
-
-  [[nodiscard]] PartialDims unsqueeze() {
-    const PartialDims dims = operands_.dims(0);
-    const auto given = axes();
-    if (!dims || !given) return std::nullopt;
-    const auto named = named_axes(given, dims->size() + given->size());
-    // An axis that is named twice leaves one too few.
-    if (!named || std::ranges::count(*named, true) != std::ssize(*given)) return std::nullopt;
-    Dims out;
-    auto next = dims->begin();
-    for (const bool is_new : *named) out.push_back(is_new ? 1 : *next++);
-    return out;
-  }
-
-  [[nodiscard]] PartialDims transpose() {
-    const PartialDims dims = operands_.dims(0);
-    const Dims permutation = call_.attributes.integers("perm");
-    if (permutation.empty()) return dims ? PartialDims(Dims(dims->rbegin(), dims->rend())) : std::nullopt;
-    Dims out;
-    for (const int64_t from : permutation) out.push_back(from >= 0 ? size_at(dims, as_size(from)) : -1);
-    return out;
-  }
-
-  [[nodiscard]] PartialDims concat() {
-    std::vector<PartialDims> parts;
-    for (std::size_t i = 0; i < call_.node.inputs().size(); ++i) parts.push_back(operands_.dims(i));
-    const auto known = std::ranges::find_if(parts, [](const PartialDims& part) { return part.has_value(); });
-    if (known == parts.end()) return std::nullopt;
-    const auto rank = static_cast<int64_t>((*known)->size());
-    int64_t axis = call_.attributes.integer("axis", 1);
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) return std::nullopt;
-    Dims out = **known;
-    int64_t sum = 0;
-    for (const PartialDims& part : parts) {
-      const bool fits = part && std::ssize(*part) == rank;
-      const int64_t size = fits ? element_at(*part, axis) : -1;
-      sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
-      // What one operand leaves open another may tell.
-      for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
-    }
-    element_at(out, axis) = sum;
-    return out;
-  }
-
-  const OpCall& call_;
-  const Op& op_;
-  PartialOperands& operands_;
+/// Of the first result, sorted by name; beside the operators whose traits tell.
+struct Entry {
+  std::string_view op_type;
+  PartialDims (*rule)(const Question& node);
 };
+constexpr auto kEntries = std::to_array<Entry>({
+    {"Attention", attention},
+    {"AveragePool", by_axis},
+    {"Concat", concat},
+    {"ConstantOfShape", constant_of_shape},
+    {"Conv", by_axis},
+    {"ConvTranspose", by_axis},
+    {"Expand", expand},
+    {"Flatten", flatten},
+    {"Gather", gather},
+    {"GatherElements", indices},
+    {"Gemm", gemm},
+    {"GlobalAveragePool", by_axis},
+    {"GlobalLpPool", by_axis},
+    {"GlobalMaxPool", by_axis},
+    {"LpPool", by_axis},
+    {"MatMul", matmul},
+    {"MaxPool", by_axis},
+    {"Pad", by_axis},
+    {"Reshape", reshape},
+    {"Resize", same_rank},
+    {"Shape", shape},
+    {"Squeeze", squeeze},
+    {"Transpose", transpose},
+    {"Unsqueeze", unsqueeze},
+    {"Upsample", same_rank},
+});
+static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
+
+PartialDims answer(const Question& node, std::size_t output) {
+  if (auto dims = node.inferred(output, std::nullopt)) return dims;
+  if (node.op.body != nullptr) return of_body(node, output);
+  if (node.is("Split") || node.is("Slice")) return axis_by_axis(node, output);
+  if (output != 0) return std::nullopt;
+  if (node.op.traits.has(Trait::same_dims)) return node.dims(0);
+  if (node.op.traits.has(Trait::broadcasts)) return broadcast(node);
+  if (node.op.name.starts_with("Reduce")) return reduce(node);
+  const auto* const entry = std::ranges::lower_bound(kEntries, node.op.name, {}, &Entry::op_type);
+  return entry != kEntries.end() && entry->op_type == node.op.name ? entry->rule(node) : std::nullopt;
+}
 
 }  // namespace
 
@@ -468,7 +474,7 @@ PartialDims partial_dims(const OpCall& call, std::size_t output, PartialOperands
   const Op* const op = find_kernel(call.node);
   if (op == nullptr || call.opset <= 0 || call.attributes.has_reference()) return std::nullopt;
   try {
-    return Rules(call, *op, operands).find(output);
+    return answer({call, *op, operands}, output);
   } catch (const Error&) {
     return std::nullopt;  // attributes of another type are not for this question to report
   }
