@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proof/account.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+#include "relayout/model_diff.h"
+
+namespace relayout {
+
+/// Changes between two models in the order of the second one's nodes; nodes of the first alone stand behind what they followed there.
+class ChangeList {
+ public:
+  ChangeList(const proof::Sides& sides, const proof::Account& account);
+
+  /// `order`: the place of its node in the second model. The result is valid until the next is added.
+  ModelChange& add(ChangeKind kind, ChangeSubject subject, std::string reason, double order);
+  /// Of a node of the first model, of the second, or of both; the other is null.
+  ModelChange& add_node(ChangeKind kind, std::string reason, const Node* a, const Node* b);
+  /// All of them, in order.
+  [[nodiscard]] std::vector<ModelChange> take();
+
+ private:
+  /// Where a change belongs.
+  struct Place {
+    double order = 0;
+    int64_t order_a = 0;     ///< of nodes of the first model alone, among each other
+    std::size_t number = 0;  ///< of the change
+  };
+
+  const proof::Sides* sides_;
+  std::vector<double> order_of_a_;  ///< by place in Side::nodes()
+  std::vector<ModelChange> changes_;
+  std::vector<Place> places_;  ///< of each change
+};
+
+/// The name of a node, or of its first output.
+[[nodiscard]] std::string name_in_diff(const Node& node);
+/// The first output that a node has; of none, nothing.
+[[nodiscard]] proof::Ref first_output(const Node& node);
+/// A number with two significant digits.
+[[nodiscard]] std::string figure(double value);
+
+}  // namespace relayout

@@ -1,0 +1,181 @@
+// Tells why the proof of two models accounts for what changed: which nodes were folded, evaluated, inlined, or moved no element.
+#include "diff/explained_changes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/positions.h"
+#include "base/text.h"
+#include "diff/change_list.h"
+#include "diff/unexplained_changes.h"
+#include "proof/account.h"
+#include "proof/linear.h"
+#include "proof/nodes.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+#include "relayout/model_diff.h"
+
+namespace relayout {
+namespace {
+
+using proof::Account;
+using proof::Issue;
+using proof::Ref;
+using proof::Sides;
+
+const Graph& top_of(const Graph& graph) {
+  const Graph* out = &graph;
+  while (out->outer() != nullptr) out = out->outer();
+  return *out;
+}
+
+/// What reads a constant of the second model through a Transpose alone, or nullptr.
+const Node* transpose_behind(const Value& constant) {
+  const auto uses = constant.uses();
+  return uses.size() == 1 && uses.front().node->is("Transpose") ? uses.front().node : nullptr;
+}
+
+/// Whether a constant is what a Transpose makes [O, I, k…] of: [O, k…, I].
+bool is_channels_last(const Node& transpose) {
+  const std::vector<int64_t> perm = proof::written_permutation(transpose, nullptr);
+  const auto rank = static_cast<int64_t>(perm.size());
+  if (rank < 3 || perm[0] != 0 || perm[1] != rank - 1) return false;
+  for (int64_t i = 2; i < rank; ++i) {
+    if (perm[as_size(i)] != i - 1) return false;
+  }
+  return true;
+}
+
+class AccountListing {
+ public:
+  AccountListing(Sides& sides, const Account& account, const ToldNodes& told, ChangeList& changes)
+      : sides_(&sides), account_(&account), told_(&told), changes_(&changes) {}
+
+  void list_nodes_of_b() {
+    std::unordered_map<const Node*, std::vector<const Node*>> absorbed;
+    for (const Node* node : sides_->a.nodes()) {
+      if (const Node* const owner = account_->folded_into(*node)) absorbed[owner].push_back(node);
+    }
+    for (const Node* node : sides_->b.nodes()) {
+      const auto fold = account_->folds().find(node);
+      if (fold != account_->folds().end()) {
+        list_fold(*node, absorbed[node], fold->second);
+      } else if (account_->partner_of_b(*node) == nullptr && !told_->b.contains(node)) {
+        list_single_of_b(*node);
+      }
+    }
+  }
+
+  void list_nodes_of_a() {
+    const auto paired = sides_->paired_graphs();
+    for (const Node* node : sides_->a.nodes()) {
+      if (account_->partner_of_a(*node) != nullptr || account_->folded_into(*node) != nullptr || told_->a.contains(node)) continue;
+      if (paired.contains(&top_of(node->graph()))) list_single_of_a(*node);
+    }
+  }
+
+  void list_constants() {
+    std::unordered_set<std::string_view> told;
+    for (const Issue& issue : account_->issues()) told.insert(issue.what.name);
+    for (const Value* constant : account_->permuted_tensors()) {
+      const Node* const transpose = transpose_behind(*constant);
+      const Value* const read = transpose != nullptr ? transpose->output(0) : constant;
+      const Node* const reader = read->uses().empty() ? nullptr : read->uses().front().node;
+      const double order = reader != nullptr ? static_cast<double>(sides_->b.order_of(*reader)) : std::numeric_limits<double>::infinity();
+      ModelChange& change = changes_->add(ChangeKind::explained, ChangeSubject::initializer, "permuted", order);
+      change.b = constant->name();
+      change.a = read->name();  // behind the Transpose it goes on under the old name
+      const bool is_last = transpose != nullptr && is_channels_last(*transpose);
+      const bool is_recomputed = reader != nullptr && account_->folds().contains(reader);
+      change.text = (reader != nullptr && proof::is_linear(*reader) ? "weight " : "constant ") + quote(change.a) + " is stored " +
+                    (is_last ? "channels-last" : "in another order") + (change.a == change.b ? "" : " as " + quote(change.b)) +
+                    (told.contains(change.a) ? ", with other values"
+                     : is_recomputed         ? ": the same permutation of what was recomputed"
+                                             : ": byte permutation");
+    }
+  }
+
+ private:
+  void list_fold(const Node& node, const std::vector<const Node*>& absorbed, double near) {
+    ModelChange& change = changes_->add_node(ChangeKind::explained, "folded", account_->partner_of_b(node), &node);
+    for (const Node* each : absorbed) change.absorbed.push_back(name_in_diff(*each));
+    std::string names;
+    constexpr std::size_t kMostNames = 3;
+    for (std::size_t i = 0; i < absorbed.size() && i < kMostNames; ++i) names += (i > 0 ? ", " : "") + absorbed[i]->label();
+    if (absorbed.size() > kMostNames) names += " and " + std::to_string(absorbed.size() - kMostNames) + " more";
+    change.ulp = near > 0 ? near : 1;
+    change.text += (names.empty() ? " holds what other nodes hold now" : " absorbed " + names) + ": recomputed, within " +
+                   (near > 0 ? figure(near) + " ULP, as a fold in single precision is" : "1 ULP");
+  }
+
+  void list_single_of_b(const Node& node) {
+    if (sides_->graph_of_first(top_of(node.graph())) == nullptr) return;  // of a function that is told with its calls
+    if (!account_->has_accounted_for(node)) {
+      changes_->add_node(ChangeKind::added, "node-added", nullptr, &node).text += " was not there";
+      return;
+    }
+    const Ref output = first_output(node);
+    if (output && is_moved_weight(node)) return;  // told with the constant
+    ModelChange& change = changes_->add_node(ChangeKind::explained, "accounted", nullptr, &node);
+    if (output && sides_->b.constant(output)) {
+      change.reason = "constant";
+      change.text += " makes a constant that is as it was";
+    } else if (output && proof::is_identity(sides_->b, output)) {
+      change.reason = "identity";
+      change.text += " was not there, and hands on what it reads";
+    } else if (sides_->b.function_of(node) != nullptr) {
+      change.reason = "inlined";
+      change.text += " calls a function that does what stood here";
+    } else {
+      change.text += " was not there; what it does was part of another node, or is undone by one";
+    }
+  }
+
+  [[nodiscard]] bool is_moved_weight(const Node& node) const {
+    return node.is("Transpose") && node.input(0) != nullptr && account_->permuted_tensors().contains(node.input(0));
+  }
+
+  void list_single_of_a(const Node& node) {
+    const Ref output = first_output(node);
+    if (account_->is_bypassed(node)) {
+      changes_->add_node(ChangeKind::explained, "identity", &node, nullptr).text += " is gone: it handed on what it read";
+    } else if (account_->is_evaluated(node)) {
+      changes_->add_node(ChangeKind::explained, "evaluated", &node, nullptr).text += " is gone: its result is a constant that is stored";
+    } else if (account_->is_dead(node)) {
+      changes_->add_node(ChangeKind::explained, "dead", &node, nullptr).text += " is gone: no output needed it";
+    } else if (!account_->has_accounted_for_first(node)) {
+      changes_->add_node(ChangeKind::removed, "node-removed", &node, nullptr).text += " is gone";
+    } else if (output && sides_->a.constant(output)) {
+      changes_->add_node(ChangeKind::explained, "constant", &node, nullptr).text += " is gone: the constant that it made is as it was";
+    } else if (sides_->a.function_of(node) != nullptr) {
+      changes_->add_node(ChangeKind::explained, "inlined", &node, nullptr).text += " is gone: its function stands in its place";
+    } else {
+      changes_->add_node(ChangeKind::explained, "accounted", &node, nullptr).text +=
+          " is gone; another node does it now, or it was undone by one";
+    }
+  }
+
+  Sides* sides_;
+  const Account* account_;
+  const ToldNodes* told_;
+  ChangeList* changes_;
+};
+
+}  // namespace
+
+void list_explained(Sides& sides, const Account& account, const ToldNodes& told, ChangeList& changes) {
+  AccountListing listing(sides, account, told, changes);
+  listing.list_nodes_of_b();
+  listing.list_nodes_of_a();
+  listing.list_constants();
+}
+
+}  // namespace relayout

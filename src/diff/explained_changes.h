@@ -1,0 +1,14 @@
+#pragma once
+
+#include "diff/change_list.h"
+#include "diff/unexplained_changes.h"
+#include "proof/account.h"
+#include "proof/sides.h"
+
+namespace relayout {
+
+/// Lists what the proof accounts for, with its reason: folds, nodes that only one model has and that are not in `told`, constants in
+/// another order. A node of the second model without an account is listed as added, one of the first as removed.
+void list_explained(proof::Sides& sides, const proof::Account& account, const ToldNodes& told, ChangeList& changes);
+
+}  // namespace relayout
