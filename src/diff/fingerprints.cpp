@@ -17,6 +17,8 @@
 
 #include "base/positions.h"
 #include "model/tensor_data.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/side.h"
@@ -79,10 +81,6 @@ uint64_t hash_of_sample(const TensorData& data) {
 /// Stored, or looked at through a chain of nodes.
 bool is_constant(const Value& value) noexcept {
   return value.is_stored_constant() || (value.producer() != nullptr && is_constant_node(*value.producer()));
-}
-
-bool is_affine_operator(const Node& node) noexcept {
-  return node.is("Mul") || node.is("Add") || node.is("Sub") || node.is("Div");
 }
 
 /// Of one of the two kinds of fingerprints.
@@ -225,7 +223,8 @@ const Value* transparent_operand(const Node& node) noexcept {
   if (node.is("Identity") || node.is("Dropout") || node.is("Cast")) return first;
   if (node.is("BatchNormalization")) return is_constant(*first) ? nullptr : first;
   const Value* const second = node.input(1);
-  if (!is_affine_operator(node) || second == nullptr || is_constant(*first) == is_constant(*second)) return nullptr;
+  if (!has_trait(node, Trait::affine) || node.inputs().size() != 2 || second == nullptr || is_constant(*first) == is_constant(*second))
+    return nullptr;
   return is_constant(*first) ? second : first;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "diff/fingerprints.h"
+#include "relayout/graph.h"
 #include "relayout/model_diff.h"
 #include "support/text_model.h"
 
@@ -15,6 +17,20 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+
+TEST(Fingerprints, AffinesWithOneConstantAreTransparent) {
+  const auto model =
+      TextModel(
+          "g (float[1,2,4,4] x, float[1,2,4,4] z) => (a, b, c, d, e, f, h) <float[1,2,1,1] s> { a = Sum (x, s)  b = Sum (x, z)"
+          "  c = Sum (x, s, s)  d = Mul (s, x)  e = Neg (x)  f = Sub (s, x)  h = Max (x, s) }")
+          .load();
+  std::string out;
+  for (const Node& node : model->graph().nodes()) {
+    const Value* const operand = transparent_operand(node);
+    out += operand != nullptr ? operand->name() : "-";
+  }
+  EXPECT_EQ(out, "x--x-x-");
+}
 
 /// Layers of equal operators and dims, so that each could stand for each.
 struct Chain {
