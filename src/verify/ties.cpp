@@ -21,6 +21,8 @@
 #include "model/attributes.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -35,11 +37,9 @@
 namespace relayout {
 namespace {
 
-constexpr auto kOrderKeepers = std::to_array<std::string_view>({"Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"});
-constexpr auto kComparisons = std::to_array<std::string_view>({"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"});
-
-bool is_one_of(const Node& node, std::span<const std::string_view> names) {
-  return node.domain().empty() && std::ranges::find(names, node.op_type()) != names.end();
+/// Of two numbers, or of anything that may be equal.
+bool is_comparison(const Node& node) {
+  return has_trait(node, Trait::makes_boolean) && has_trait(node, Trait::jumps);
 }
 
 std::vector<double> doubles_of(const Tensor& tensor) {
@@ -371,7 +371,7 @@ class Explanation {
 bool is_decider(const Node& node) {
   if (!node.domain().empty()) return false;
   return node.is("ArgMax") || node.is("ArgMin") || node.is("TopK") || node.is("NonMaxSuppression") || node.is("QuantizeLinear") ||
-         is_one_of(node, kComparisons);
+         is_comparison(node);
 }
 
 bool may_be_float(const Value* value) {
@@ -412,10 +412,11 @@ std::optional<Decider> decider_of(const Value& output) {
     if (node.is("Cast")) {
       // From a float it decides itself; from an exact type it only carries on.
       const Value* const from = node.input(0);
-      const bool carries = from != nullptr && from->producer() != nullptr &&
-                           (is_decider(*from->producer()) || is_one_of(*from->producer(), kOrderKeepers) || from->producer()->is("Cast"));
+      const bool carries =
+          from != nullptr && from->producer() != nullptr &&
+          (is_decider(*from->producer()) || has_trait(*from->producer(), Trait::keeps_order) || from->producer()->is("Cast"));
       if (!carries) return may_be_float(from) ? std::optional(Decider{&node, 0}) : std::nullopt;
-    } else if (!is_one_of(node, kOrderKeepers)) {
+    } else if (!has_trait(node, Trait::keeps_order)) {
       return std::nullopt;
     }
     if (node.input(0) == nullptr) return std::nullopt;
