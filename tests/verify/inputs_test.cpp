@@ -324,6 +324,21 @@ TEST(Inputs, NothingVariesWithoutInputs) {
   EXPECT_TRUE(InputMaker(model->graph(), {}).is_always_the_same());
 }
 
+TEST(Inputs, IdsAreSoughtBehindWhateverMovesElements) {
+  const std::string nodes[] = {"k = GatherElements(i, at)",     "k = GatherND(i, places)", "k = Compress(i, mask)",
+                               "k = ScatterElements(z, at, i)", "k = Pad(two, pads, i)",   "k = Identity(i)"};
+  std::vector<bool> are_ids;
+  for (const std::string& node : nodes) {
+    const std::string shape = node.find("Pad") != std::string::npos ? "" : "[2]";
+    const auto model = parse("g (int64" + shape + " i) => (float[N] y) <float[7] t = {0, 1, 2, 3, 4, 5, 6}, int64[2] at = {0, 1}," +
+                             "int64[2, 1] places = {0, 1}, bool[2] mask = {1, 1}, int64[2] z = {0, 0}, int64[2] two = {1, 2}," +
+                             "int64[2] pads = {0, 1}> { " + node + " y = Gather(t, k) }");
+    are_ids.push_back(use_of(*model->graph().inputs()[0]).role == InputRole::ids);
+  }
+  // What ScatterElements puts in may be added up.
+  EXPECT_EQ(are_ids, (std::vector<bool>{true, true, true, false, true, true}));
+}
+
 TEST(Inputs, ManyReadersAreFoundInLinearTime) {
   std::string nodes;
   for (int i = 0; i < 20000; ++i) nodes += "t" + std::to_string(i) + " = Identity(" + (i == 0 ? "x" : "t" + std::to_string(i - 1)) + ")\n";

@@ -21,6 +21,8 @@
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
@@ -35,8 +37,6 @@ struct Rule {
   int first, last;
   InputRole role;
 };
-
-constexpr int kAll = 1000;
 
 constexpr auto kRules = std::to_array<Rule>({
     {"Reshape", 1, 1, InputRole::shape},
@@ -140,37 +140,6 @@ constexpr auto kRules = std::to_array<Rule>({
     {"RoiAlign", 0, 0, InputRole::image},
 });
 
-/// Ops whose outputs hold elements of the named inputs unchanged or cast: the search goes on behind them.
-constexpr auto kMovers = std::to_array<Rule>({
-    {"Identity", 0, 0, {}},
-    {"Reshape", 0, 0, {}},
-    {"Squeeze", 0, 0, {}},
-    {"Unsqueeze", 0, 0, {}},
-    {"Transpose", 0, 0, {}},
-    {"Flatten", 0, 0, {}},
-    {"Cast", 0, 0, {}},
-    {"CastLike", 0, 0, {}},
-    {"Split", 0, 0, {}},
-    {"Slice", 0, 0, {}},
-    {"Concat", 0, kAll, {}},
-    {"Expand", 0, 0, {}},
-    {"Tile", 0, 0, {}},
-    {"Pad", 0, 0, {}},
-    {"Dropout", 0, 0, {}},
-    {"SequenceConstruct", 0, kAll, {}},
-    {"SequenceAt", 0, 0, {}},
-    {"SequenceInsert", 0, 1, {}},
-    {"SplitToSequence", 0, 0, {}},
-    {"ConcatFromSequence", 0, 0, {}},
-    {"Optional", 0, 0, {}},
-    {"OptionalGetElement", 0, 0, {}},
-    {"DepthToSpace", 0, 0, {}},
-    {"SpaceToDepth", 0, 0, {}},
-    {"ReverseSequence", 0, 0, {}},
-    {"Gather", 0, 0, {}},
-    {"Where", 1, 2, {}},
-});
-
 /// Arithmetic behind which an integer is still an id or a size, and a float still an image.
 constexpr auto kArithmetic =
     std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Abs", "Neg", "Clip", "Sum", "Floor", "Ceil"});
@@ -178,11 +147,10 @@ constexpr auto kArithmetic =
 /// Readers that tell a mask from a number, when an integer was cast before.
 constexpr auto kMaskReaders = std::to_array<std::string_view>({"Mul", "Where", "Sub", "And", "Or", "Not", "Xor"});
 
-template <class Table>
-const Rule* find_rule(const Table& table, std::string_view op, int index) {
+const Rule* find_rule(std::string_view op, int index) {
   const auto found =
-      std::ranges::find_if(table, [&](const Rule& rule) { return rule.op == op && index >= rule.first && index <= rule.last; });
-  return found == table.end() ? nullptr : &*found;
+      std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.op == op && index >= rule.first && index <= rule.last; });
+  return found == kRules.end() ? nullptr : &*found;
 }
 
 /// What operands are constant, defaults of inputs included: verification runs with them.
@@ -315,7 +283,7 @@ class Search {
   void read(const Node& node, int index, const Path& path) {
     if (enter(node, index, path)) return;
     if (node.domain().empty()) {
-      const Rule* const rule = find_rule(kRules, node.op_type(), index);
+      const Rule* const rule = find_rule(node.op_type(), index);
       if (rule != nullptr && !is_whole_power(node)) note(node, rule->role, path);
       note_demands(node, index, path);
       note_bytes(node, index);
@@ -329,8 +297,9 @@ class Search {
 
   /// Goes on behind a mover or simple arithmetic.
   void follow(const Node& node, int index, Path path) {
-    if (find_rule(kMovers, node.op_type(), index) != nullptr) {
-      const bool casts = node.is("Cast") || node.is("CastLike");
+    const Traits traits = traits_of(node);
+    const bool casts = traits.has(Trait::casts) && index == 0;
+    if (casts || traits.moves_input(as_size(index))) {
       path.moved = path.moved || !(casts || node.is("Identity") || node.is("Dropout"));
       path.cast = path.cast || casts;
     } else if (std::ranges::find(kArithmetic, node.op_type()) != kArithmetic.end() && (is_integer() || reads_constant(node, index))) {
