@@ -232,7 +232,7 @@ struct Outcome {
   std::vector<std::string> warnings;    ///< that are not said yet
 };
 
-void convert_one(const Request& request, const Job& job, const ConversionCache* cache, const ConvertOptions& options, Outcome& out) {
+void try_to_convert(const Request& request, const Job& job, const ConversionCache* cache, const ConvertOptions& options, Outcome& out) {
   if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
   if (cache != nullptr && out.key) out.known = cache->find(*out.key, job.output);
   if (out.known) return;
@@ -240,6 +240,17 @@ void convert_one(const Request& request, const Job& job, const ConversionCache* 
   const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
   // A result belongs to the files that were read, not to those that took their place meanwhile.
   out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
+}
+
+/// What stops it is part of the outcome.
+Outcome convert_one(const Request& request, const Job& job, const ConversionCache* cache, const ConvertOptions& options) {
+  Outcome out;
+  try {
+    try_to_convert(request, job, cache, options, out);
+  } catch (...) {
+    out.error = std::current_exception();
+  }
+  return out;
 }
 
 /// Says what became of a model; its exit code. Throws what stopped it.
@@ -267,32 +278,21 @@ std::vector<Outcome> convert_together(const Request& request, std::span<const Jo
   ConvertOptions options = request.options;
   options.threads = 1;
   parallel_for(std::ssize(jobs), threads, [&](int64_t i) {
-    Outcome& out = outcomes[as_size(i)];
     HeldWarnings warnings;
-    try {
-      convert_one(request, jobs[as_size(i)], cache, options, out);
-    } catch (...) {
-      out.error = std::current_exception();
-    }
-    out.warnings = warnings.take();
+    outcomes[as_size(i)] = convert_one(request, jobs[as_size(i)], cache, options);
+    outcomes[as_size(i)].warnings = warnings.take();
     progress.steps("converting", ++done, std::ssize(jobs));
   });
   return outcomes;
 }
 
 /// One model alone, with all threads.
-std::vector<Outcome> convert_alone(const Request& request, const Job& job, const ConversionCache* cache) {
+Outcome convert_alone(const Request& request, const Job& job, const ConversionCache* cache) {
   Progress progress(true);
-  std::vector<Outcome> outcomes(1);
   ConvertOptions options = request.options;
   options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
   options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
-  try {
-    convert_one(request, job, cache, options, outcomes[0]);
-  } catch (...) {
-    outcomes[0].error = std::current_exception();
-  }
-  return outcomes;
+  return convert_one(request, job, cache, options);
 }
 
 Json failure_json(const Job& job, const Failure& failure) {
@@ -312,8 +312,8 @@ int convert_all(const Request& request, const Common& common, std::span<const Jo
   int worst = 0;
   for (std::size_t begin = 0; begin < jobs.size(); begin += together) {
     const std::span part = jobs.subspan(begin, std::min(together, jobs.size() - begin));
-    std::vector<Outcome> outcomes =
-        is_shared ? convert_together(request, part, cache, threads) : convert_alone(request, part.front(), cache);
+    std::vector<Outcome> outcomes = is_shared ? convert_together(request, part, cache, threads)
+                                              : std::vector<Outcome>{convert_alone(request, part.front(), cache)};
     for (std::size_t i = 0; i < part.size(); ++i) {
       try {
         worst = worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, documents));
