@@ -312,8 +312,8 @@ int convert_all(const Request& request, const Common& common, std::span<const Jo
   int worst = 0;
   for (std::size_t begin = 0; begin < jobs.size(); begin += together) {
     const std::span part = jobs.subspan(begin, std::min(together, jobs.size() - begin));
-    std::vector<Outcome> outcomes = is_shared ? convert_together(request, part, cache, threads)
-                                              : std::vector<Outcome>{convert_alone(request, part.front(), cache)};
+    std::vector<Outcome> outcomes =
+        is_shared ? convert_together(request, part, cache, threads) : std::vector<Outcome>{convert_alone(request, part.front(), cache)};
     for (std::size_t i = 0; i < part.size(); ++i) {
       try {
         worst = worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, documents));

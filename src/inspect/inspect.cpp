@@ -18,7 +18,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "exec/measured_costs.h"
-#include "inspect/macs.h"
+#include "inspect/model_macs.h"
 #include "layout/cost.h"
 #include "layout/permutation.h"
 #include "layout/shapes.h"

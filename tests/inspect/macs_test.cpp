@@ -1,5 +1,3 @@
-#include "inspect/macs.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "inspect/model_macs.h"
 #include "layout/shapes.h"
 #include "relayout/model.h"
 

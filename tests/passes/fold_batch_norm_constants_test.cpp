@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/save.h"
-#include "passes/numbers.h"
+#include "passes/doubles.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "model/float_elements.h"
 #include "model/save.h"
-#include "passes/numbers.h"
+#include "passes/doubles.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

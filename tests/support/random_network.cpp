@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/numbers.h"
+#include "passes/doubles.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -1,6 +1,6 @@
 // Constant operands of nodes, replaced by what a pass has computed. Results that are the same bytes are stored once: tied weights stay
 // tied.
-#include "passes/operands.h"
+#include "passes/constant_inputs.h"
 
 #include <onnx/onnx_pb.h>
 

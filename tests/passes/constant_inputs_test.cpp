@@ -1,11 +1,11 @@
-#include "passes/operands.h"
+#include "passes/constant_inputs.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
-#include "passes/numbers.h"
+#include "passes/doubles.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "support/text_model.h"

@@ -1,5 +1,5 @@
 // Multiply-accumulates of a whole graph, and the operators whose products they leave out.
-#include "inspect/macs.h"
+#include "inspect/model_macs.h"
 
 #include <algorithm>
 #include <cstdint>
