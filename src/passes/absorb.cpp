@@ -157,41 +157,26 @@ std::variant<std::vector<double>, Skip> set_scale(Absorption& out, Scale scale, 
   return sums;
 }
 
-/// What is wrong with the operator itself; the two Skips of a branch are told apart by nothing else.
-std::variant<Absorption, Skip> open_target(const Branch& branch, PassContext& context) {
-  auto target = linear_operator(*branch.target, context);
-  if (auto* const skip = std::get_if<Skip>(&target)) return std::move(*skip);
-  return Absorption{std::get<LinearOperator>(std::move(target)), {}, {}, {}};
-}
-
-}  // namespace
-
-std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& context) {
-  auto opened = open_target(branch, context);
-  if (std::holds_alternative<Skip>(opened)) return opened;
-  Absorption& out = std::get<Absorption>(opened);
+/// Upstream of the affines: weight and bias make what they made of its result.
+std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
   const LinearOperator& target = out.target;
-  std::vector<AffineNode> affines = branch.affines;
-  if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return std::move(*skip);
+  if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return skip;
 
   const std::vector<double> factors = composed_scale(affines, target.outputs);
   std::vector<double> bias = target.bias_values;
   for (const AffineNode& affine : affines) {
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = affine.affine->apply(i % as_size(target.outputs), bias[i]);
   }
-  if (auto skip = non_finite_factor(factors)) return std::move(*skip);
-  if (auto skip = set_bias(out, std::move(bias))) return std::move(*skip);
+  if (auto skip = non_finite_factor(factors)) return skip;
+  if (auto skip = set_bias(out, std::move(bias))) return skip;
   auto scanned = set_scale(out, target.over_outputs(factors), {}, context);
   if (auto* const skip = std::get_if<Skip>(&scanned)) return std::move(*skip);
-  return opened;
+  return std::nullopt;
 }
 
-std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext& context) {
-  auto opened = open_target(branch, context);
-  if (std::holds_alternative<Skip>(opened)) return opened;
-  Absorption& out = std::get<Absorption>(opened);
+/// Downstream of the affines: the weight takes their factors, the bias what it makes of their shifts.
+std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
   const LinearOperator& target = out.target;
-  std::vector<AffineNode> affines = branch.affines;
   Obstacles obstacles;
   for (const AffineNode& affine : affines) {
     if (affine.axis && !affine.is_sized) obstacles.note(Reason::broadcast_grows, affine.node->label());
@@ -200,7 +185,7 @@ std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext
   if (obstacles.any()) return obstacles.first();
 
   const std::vector<double> factors = composed_scale(affines, target.inputs);
-  if (auto skip = non_finite_factor(factors)) return std::move(*skip);
+  if (auto skip = non_finite_factor(factors)) return skip;
   const bool varies = std::ranges::any_of(affines, [](const AffineNode& affine) { return affine.affine->length() != 1; });
   std::vector<double> shifts;
   bool is_shifted = false;
@@ -215,11 +200,31 @@ std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext
   if (!is_shifted) shifts.clear();
   auto sums = set_scale(out, target.over_inputs(factors), shifts, context);
   if (auto* const skip = std::get_if<Skip>(&sums)) return std::move(*skip);
-  if (!is_shifted) return opened;
+  if (!is_shifted) return std::nullopt;
   std::vector<double> bias = target.bias_values;
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += target.alpha * std::get<0>(sums)[i % as_size(target.outputs)];
-  if (auto skip = set_bias(out, std::move(bias))) return std::move(*skip);
-  return opened;
+  return set_bias(out, std::move(bias));
+}
+
+using Take = std::optional<Skip> (*)(Absorption& out, std::vector<AffineNode> affines, PassContext& context);
+
+/// What is wrong with the operator itself comes first; the two Skips of a branch are told apart by nothing else.
+std::variant<Absorption, Skip> absorb(const Branch& branch, PassContext& context, Take take) {
+  auto target = linear_operator(*branch.target, context);
+  if (auto* const skip = std::get_if<Skip>(&target)) return std::move(*skip);
+  Absorption out{std::get<LinearOperator>(std::move(target)), {}, {}, {}};
+  if (auto skip = take(out, branch.affines, context)) return std::move(*skip);
+  return out;
+}
+
+}  // namespace
+
+std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& context) {
+  return absorb(branch, context, take_from_behind);
+}
+
+std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext& context) {
+  return absorb(branch, context, take_from_in_front);
 }
 
 }  // namespace relayout
