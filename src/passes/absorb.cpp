@@ -124,8 +124,8 @@ std::optional<Skip> set_bias(Absorption& out, std::vector<double> bias) {
     if (std::isinf(rounded(target.weight.type, bias[i]))) obstacles.note(Reason::overflow, channel_text("bias of channel ", i, target));
   }
   if (obstacles.any()) return obstacles.first();
-  const bool is_needed = target.bias || std::ranges::any_of(bias, [](double b) { return b != 0; });
-  if (!is_needed || bias == target.bias_values) return std::nullopt;
+  const bool is_needed = target.bias.stored || std::ranges::any_of(bias, [](double b) { return b != 0; });
+  if (!is_needed || bias == target.bias.values) return std::nullopt;
   out.bias = from_doubles(target.weight.type, target.bias_dims(), bias);
   out.exact = std::move(bias);
   return std::nullopt;
@@ -163,7 +163,7 @@ std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> af
   if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return skip;
 
   const std::vector<double> factors = composed_scale(affines, target.outputs);
-  std::vector<double> bias = target.bias_values;
+  std::vector<double> bias = target.bias.values;
   for (const AffineNode& affine : affines) {
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = affine.affine->apply(i % as_size(target.outputs), bias[i]);
   }
@@ -201,7 +201,7 @@ std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> 
   auto sums = set_scale(out, target.over_inputs(factors), shifts, context);
   if (auto* const skip = std::get_if<Skip>(&sums)) return std::move(*skip);
   if (!is_shifted) return std::nullopt;
-  std::vector<double> bias = target.bias_values;
+  std::vector<double> bias = target.bias.values;
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += target.alpha * std::get<0>(sums)[i % as_size(target.outputs)];
   return set_bias(out, std::move(bias));
 }

@@ -199,8 +199,8 @@ void apply(Absorption& part, PassContext& context) {
   if (part.adds_node()) {
     add_bias_node(part, name, context);
   } else if (part.bias) {
-    set_constant_input(writable(*target.bias_node), target.bias_input, std::move(*part.bias), name, context);
-    context.folds.exact_biases[target.node] = {target.bias_node->input(target.bias_input), std::move(part.exact)};
+    set_constant_input(writable(*target.bias.node), target.bias.input, std::move(*part.bias), name, context);
+    context.folds.exact_biases[target.node] = {target.bias.node->input(target.bias.input), std::move(part.exact)};
     if (target.node->is("Gemm") && target.beta != 1) set_beta(writable(*target.node));
   }
   if (part.scale) scale_constant_input(writable(*target.node), target.weight_input, target.weight.data, *part.scale, context);

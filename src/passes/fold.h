@@ -17,7 +17,7 @@ struct Absorption {
   std::optional<Scale> scale;      ///< of the weight
   std::optional<TensorData> bias;  ///< new one
   std::vector<double> exact;       ///< the same before rounding
-  [[nodiscard]] bool adds_node() const { return bias && target.is_bias_missing; }
+  [[nodiscard]] bool adds_node() const { return bias && target.bias.is_missing; }
 };
 
 /// Chains of affines on one side of linear operators, composed: everything that absorbing them needs.

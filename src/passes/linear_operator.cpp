@@ -153,7 +153,7 @@ const Node* bias_add(const Node& matmul, PassContext& context) {
 }
 
 void find_matmul_bias(LinearOperator& out, PassContext& context) {
-  out.is_bias_missing = true;
+  out.bias.is_missing = true;
   const Node* const add = bias_add(*out.node, context);
   if (add == nullptr) return;
   const auto& read = read_affine(*add, context);
@@ -161,49 +161,49 @@ void find_matmul_bias(LinearOperator& out, PassContext& context) {
   if (affine == nullptr) return;
   const bool fits = !affine->axis || (is_same(*affine->axis, out.output_axis, out.rank) && affine->affine->length() == out.outputs);
   if (!fits || affine->affine->length() == 0) return;
-  out.bias = std::get<Constant>(context.constants.find(*add->input(1 - affine->data)));
+  out.bias.stored = std::get<Constant>(context.constants.find(*add->input(1 - affine->data)));
   // Where the operand says on which axes it lies, it stays as long as it is.
-  if (add->opset() < 7 && element_count(out.bias->dims) != out.outputs) {
-    out.bias.reset();
+  if (add->opset() < 7 && element_count(out.bias.stored->dims) != out.outputs) {
+    out.bias.stored.reset();
     return;
   }
-  out.bias_node = add;
-  out.bias_input = 1 - affine->data;
-  out.is_bias_missing = false;
+  out.bias.node = add;
+  out.bias.input = 1 - affine->data;
+  out.bias.is_missing = false;
 }
 
 void check_bias(const LinearOperator& out) {
-  if (!out.bias) return;
-  const Dims& dims = out.bias->dims;
-  bool fits = is_scalable(out.bias->type);
+  if (!out.bias.stored) return;
+  const Dims& dims = out.bias.stored->dims;
+  bool fits = is_scalable(out.bias.stored->type);
   if (out.node->is("Gemm")) {
     fits = fits && dims.size() <= 2 && (dims.empty() || dims.back() == 1 || dims.back() == out.outputs);
   } else if (!out.node->is("MatMul")) {
     fits = fits && dims == Dims{out.outputs};
   }
   if (fits) return;
-  invalid("bias " + label_of(*out.bias_node, out.bias_input) + " has dims " + to_string(dims) + " for " + std::to_string(out.outputs) +
+  invalid("bias " + label_of(*out.bias.node, out.bias.input) + " has dims " + to_string(dims) + " for " + std::to_string(out.outputs) +
           " channels");
 }
 
-/// The bias spread over [bias_rows, outputs]. What an earlier fold has computed is more exact than what it stored.
+/// The bias spread over [bias.rows, outputs]. What an earlier fold has computed is more exact than what it stored.
 void load_bias(LinearOperator& out, PassContext& context) {
-  if (out.node->is("Gemm") && out.bias && out.bias->dims.size() == 2) out.bias_rows = out.bias->dims[0];
-  const auto count = checked_mul(out.bias_rows, out.outputs);
+  if (out.node->is("Gemm") && out.bias.stored && out.bias.stored->dims.size() == 2) out.bias.rows = out.bias.stored->dims[0];
+  const auto count = checked_mul(out.bias.rows, out.outputs);
   if (!count) invalid(out.node->label() + " has a bias that is too large");
   const auto exact = context.folds.exact_biases.find(out.node);
-  if (out.bias && exact != context.folds.exact_biases.end() && exact->second.value == out.bias_node->input(out.bias_input)) {
-    out.bias_values = exact->second.values;
+  if (out.bias.stored && exact != context.folds.exact_biases.end() && exact->second.value == out.bias.node->input(out.bias.input)) {
+    out.bias.values = exact->second.values;
     return;
   }
-  out.bias_values.assign(as_size(*count), 0.0);
-  if (!out.bias || out.beta == 0 || *count == 0) return;
-  const std::vector<double> stored = to_doubles(out.bias->load());
-  const Dims& dims = out.bias->dims;
+  out.bias.values.assign(as_size(*count), 0.0);
+  if (!out.bias.stored || out.beta == 0 || *count == 0) return;
+  const std::vector<double> stored = to_doubles(out.bias.stored->load());
+  const Dims& dims = out.bias.stored->dims;
   const std::size_t columns = out.node->is("Gemm") ? (dims.empty() ? 1 : as_size(dims.back())) : stored.size();
-  for (std::size_t i = 0; i < out.bias_values.size(); ++i) {
+  for (std::size_t i = 0; i < out.bias.values.size(); ++i) {
     const std::size_t row = i / as_size(out.outputs);
-    out.bias_values[i] = out.beta * stored[row * columns + (columns == 1 ? 0 : i % as_size(out.outputs))];
+    out.bias.values[i] = out.beta * stored[row * columns + (columns == 1 ? 0 : i % as_size(out.outputs))];
   }
 }
 
@@ -237,10 +237,11 @@ Scale LinearOperator::over_inputs(std::span<const double> factors) const {
 
 Dims LinearOperator::bias_dims() const {
   if (node->is("MatMul")) {
-    if (bias && std::ranges::count(bias->dims, outputs) == 1 && element_count(bias->dims) == outputs) return bias->dims;
+    if (bias.stored && std::ranges::count(bias.stored->dims, outputs) == 1 && element_count(bias.stored->dims) == outputs)
+      return bias.stored->dims;
     return outputs_in_rows && node->opset() >= 7 ? Dims{outputs, 1} : Dims{outputs};
   }
-  return bias && bias->dims.size() == 2 ? Dims{bias_rows, outputs} : Dims{outputs};
+  return bias.stored && bias.stored->dims.size() == 2 ? Dims{bias.rows, outputs} : Dims{outputs};
 }
 
 bool is_linear(const Node& node) {
@@ -258,10 +259,10 @@ std::variant<LinearOperator, Skip> linear_operator(const Node& node, PassContext
   if (node.is("MatMul") && !context.constants.is_constant(*node.input(1))) {
     if (context.constants.is_constant(*node.input(0))) std::swap(out.weight_input, out.data_input);
   } else if (!node.is("MatMul")) {
-    out.bias_node = &node;
+    out.bias.node = &node;
   }
   auto weight = constant_operand(node, out.weight_input, "weight", context, obstacles);
-  if (!node.is("MatMul") && node.input(2) != nullptr) out.bias = constant_operand(node, 2, "bias", context, obstacles);
+  if (!node.is("MatMul") && node.input(2) != nullptr) out.bias.stored = constant_operand(node, 2, "bias", context, obstacles);
   if (weight && !is_scalable(weight->type))
     obstacles.note(Reason::quantized,
                    "weight " + quote(node.input(out.weight_input)->name()) + " is of type " + std::string(name_of(weight->type)));
@@ -287,7 +288,7 @@ const Node* biased_matmul(const Node& add, PassContext& context) {
     if (matmul == nullptr || !matmul->is("MatMul") || bias_add(*matmul, context) != &add) continue;
     const auto target = linear_operator(*matmul, context);
     const auto* const found = std::get_if<LinearOperator>(&target);
-    if (found != nullptr && found->bias_node == &add) return matmul;
+    if (found != nullptr && found->bias.node == &add) return matmul;
   }
   return nullptr;
 }

@@ -12,6 +12,16 @@
 
 namespace relayout {
 
+/// What a linear operator adds to its products.
+struct LinearBias {
+  bool is_missing = false;         ///< MatMul: it would be another node
+  const Node* node = nullptr;      ///< has it among its operands; null without a place for one
+  std::size_t input = 2;           ///< of that node
+  std::optional<Constant> stored;  ///< none: 0
+  int64_t rows = 1;                ///< Gemm: 1 or the rows of the result
+  std::vector<double> values;      ///< row-major over [rows, outputs], in full precision; with β applied
+};
+
 /// Conv, ConvTranspose, Gemm or MatMul with a constant weight: the seam between operators and the one arithmetic of a fold. An Add of
 /// one constant per channel right behind a MatMul is its bias.
 ///
@@ -37,12 +47,7 @@ struct LinearOperator {
   int64_t data_rank = -1;           ///< of the data
   double alpha = 1, beta = 1;       ///< Gemm
   bool takes_shift = true;          ///< every output element sums all taps: a shift of the data is a shift of the result
-  bool is_bias_missing = false;     ///< MatMul: a bias would be another node
-  const Node* bias_node = nullptr;  ///< has the bias among its operands; null without a place for one
-  std::size_t bias_input = 2;       ///< of that node
-  std::optional<Constant> bias;     ///< none: 0
-  std::vector<double> bias_values;  ///< row-major over [bias_rows, outputs], in full precision; with β applied
-  int64_t bias_rows = 1;            ///< Gemm: 1 or the rows of the result
+  LinearBias bias;
 
   [[nodiscard]] int64_t rows() const { return weight.dims[row_axis]; }
   [[nodiscard]] int64_t columns() const { return weight.dims[column_axis]; }
