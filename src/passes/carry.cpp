@@ -60,7 +60,8 @@ int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
 }
 
 /// Where an axis of one side of a Transpose lies on the other.
-std::optional<Axis> transposed(const Node& node, Axis axis, bool is_up) {
+std::optional<Axis> transposed(const Node& node, AffineNode& affine, bool is_up, PassContext& /*context*/) {
+  const Axis axis = *affine.axis;
   const Dims permutation = Attributes(node).integers("perm");
   if (permutation.empty()) return Axis{axis.index, !axis.from_back};  // all axes in reverse order
   const int64_t at = from_front(axis, static_cast<int64_t>(permutation.size()));
@@ -72,7 +73,7 @@ std::optional<Axis> transposed(const Node& node, Axis axis, bool is_up) {
 }
 
 /// Where an axis of one side of a Squeeze or Unsqueeze lies on the other.
-std::optional<Axis> squeezed(const Node& node, Axis axis, bool is_up, PassContext& context) {
+std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   const bool longer_is_input = node.is("Squeeze");
   const auto longer = shape_of(longer_is_input ? node.input(0) : node.output(0), context);
   if (!longer) return std::nullopt;
@@ -100,7 +101,7 @@ std::optional<Axis> squeezed(const Node& node, Axis axis, bool is_up, PassContex
   }
   const auto shorter = static_cast<int64_t>(std::ranges::count(is_kept, 1));
   const bool from_longer = is_up != longer_is_input;
-  const int64_t at = from_front(axis, from_longer ? rank : shorter);
+  const int64_t at = from_front(*affine.axis, from_longer ? rank : shorter);
   int64_t place = 0;
   for (int64_t i = 0; i < rank; ++i) {
     const bool kept = is_kept[as_size(i)] != 0;
@@ -166,26 +167,23 @@ std::optional<int64_t> whole_axis(const Reshaping& shapes, const Dims& from, con
   return std::nullopt;
 }
 
-bool reshape(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
+/// Where an axis of one side of a Reshape or Flatten lies on the other; an affine may become merged.
+std::optional<Axis> reshaped(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   const auto shapes = reshaping(node, context);
-  if (!shapes || affine.is_merged) return false;
+  if (!shapes || affine.is_merged) return std::nullopt;
   const Dims& from = is_up ? shapes->after : shapes->before;
   const Dims& to = is_up ? shapes->before : shapes->after;
   const int64_t length = affine.affine->length();
   const int64_t at = from_front(*affine.axis, static_cast<int64_t>(from.size()));
-  if (at < 0 || at >= static_cast<int64_t>(from.size()) || length < 2) return false;
+  if (at < 0 || at >= static_cast<int64_t>(from.size()) || length < 2) return std::nullopt;
   const auto place = as_size(at);
   // What the affine is as long as: its own axis. A constant that could make it grow is not carried.
-  if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return false;
-  if (const auto whole = whole_axis(*shapes, from, to, place, length)) {
-    affine.axis = Axis{*whole, false};
-    return true;
-  }
+  if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return std::nullopt;
+  if (const auto whole = whole_axis(*shapes, from, to, place, length)) return Axis{*whole, false};
   // Down only: channels and everything behind them become the last axis.
-  if (is_up || !shapes->keeps_in_front_of(place) || place + 1 != to.size()) return false;
-  affine.axis = Axis{at, false};
+  if (is_up || !shapes->keeps_in_front_of(place) || place + 1 != to.size()) return std::nullopt;
   affine.is_merged = true;
-  return true;
+  return Axis{at, false};
 }
 
 /// Paddings per axis, beginnings and then ends; nothing when they are not constant.
@@ -223,7 +221,7 @@ std::optional<double> pad_value(const Node& node, PassContext& context) {
   }
 }
 
-std::optional<Skip> through_pad(const Node& node, const AffineNode& affine, PassContext& context) {
+std::optional<Skip> through_pad(const Node& node, AffineNode& affine, bool /*is_up*/, PassContext& context) {
   const auto dims = shape_of(node.input(0), context);
   const auto pads = dims ? paddings(node, dims->size(), context) : std::nullopt;
   if (affine.axis) {
@@ -247,7 +245,7 @@ bool is_mean(const Attributes& attributes) {
   return is_zero(attributes.integers("pads")) && (padding == "NOTSET" || padding == "VALID") && attributes.integer("ceil_mode", 0) == 0;
 }
 
-std::optional<Skip> through_average(const Node& node, const AffineNode& affine, PassContext& context) {
+std::optional<Skip> through_average(const Node& node, AffineNode& affine, bool /*is_up*/, PassContext& context) {
   if (affine.axis) {
     const auto dims = shape_of(node.input(0), context);
     const int64_t at = from_front(*affine.axis, dims ? static_cast<int64_t>(dims->size()) : -1);
@@ -257,29 +255,50 @@ std::optional<Skip> through_average(const Node& node, const AffineNode& affine, 
   return Skip{Reason::pads_with_shift, node.label()};
 }
 
-std::optional<Skip> carry_one(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
-  if (node.is("Pad")) return through_pad(node, affine, context);
-  if (node.is("AveragePool") || node.is("GlobalAveragePool")) return through_average(node, affine, context);
+using MovedAxis = std::optional<Axis> (*)(const Node& node, AffineNode& affine, bool is_up, PassContext& context);
+
+/// Affines go along with their axis; the only channel is everything and stays where it is.
+template <MovedAxis kMoved>
+std::optional<Skip> with_axis(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   affine.misplaced = Reason::channel_axis_moved;
-  // The only channel is everything.
   if (affine.affine->length() == 1) affine.axis.reset();
   if (!affine.axis) return std::nullopt;
-  std::optional<Axis> moved;
-  if (node.is("Transpose")) moved = transposed(node, *affine.axis, is_up);
-  if (node.is("Squeeze") || node.is("Unsqueeze")) moved = squeezed(node, *affine.axis, is_up, context);
-  if (node.is("Reshape") || node.is("Flatten")) {
-    if (reshape(node, affine, is_up, context)) moved = affine.axis;
-  }
+  const std::optional<Axis> moved = kMoved(node, affine, is_up, context);
   if (!moved) return Skip{Reason::channel_axis_moved, node.label()};
   affine.axis = moved;
   return std::nullopt;
 }
 
+/// An operator that affines may pass, and how one of them becomes one of the node's other side; or why it does not.
+struct Carrier {
+  std::string_view op_type;
+  std::optional<Skip> (*carry)(const Node& node, AffineNode& affine, bool is_up, PassContext& context);
+};
+constexpr auto kCarriers = std::to_array<Carrier>({
+    {"AveragePool", through_average},
+    {"Flatten", with_axis<reshaped>},
+    {"GlobalAveragePool", through_average},
+    {"Pad", through_pad},
+    {"Reshape", with_axis<reshaped>},
+    {"Squeeze", with_axis<squeezed>},
+    {"Transpose", with_axis<transposed>},
+    {"Unsqueeze", with_axis<squeezed>},
+});
+static_assert(std::ranges::is_sorted(kCarriers, {}, &Carrier::op_type));
+
+/// nullptr for an operator that no affine passes.
+const Carrier* carrier_of(const Node& node) {
+  if (!node.domain().empty() || node.input(0) == nullptr || node.output(0) == nullptr) return nullptr;
+  const auto* const found = std::ranges::lower_bound(kCarriers, std::string_view(node.op_type()), {}, &Carrier::op_type);
+  return found != kCarriers.end() && found->op_type == node.op_type() ? found : nullptr;
+}
+
 std::optional<Skip> carry(const Node& node, std::vector<AffineNode>& affines, bool is_up, PassContext& context) {
   if (passes_through(node, context)) return std::nullopt;
-  if (!may_carry(node) || Attributes(node).has_reference()) return Skip{reason_between(node), node.label()};
+  const Carrier* const carrier = carrier_of(node);
+  if (carrier == nullptr || Attributes(node).has_reference()) return Skip{reason_between(node), node.label()};
   for (AffineNode& affine : affines) {
-    if (auto skip = carry_one(node, affine, is_up, context)) return skip;
+    if (auto skip = carrier->carry(node, affine, is_up, context)) return skip;
   }
   return std::nullopt;
 }
@@ -299,11 +318,7 @@ bool passes_through(const Node& node, PassContext& context) {
 }
 
 bool may_carry(const Node& node) {
-  constexpr auto kCarriers = std::to_array<std::string_view>(
-      {"AveragePool", "Flatten", "GlobalAveragePool", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"});
-  static_assert(std::ranges::is_sorted(kCarriers));
-  return node.domain().empty() && std::ranges::binary_search(kCarriers, node.op_type()) && node.input(0) != nullptr &&
-         node.output(0) != nullptr;
+  return carrier_of(node) != nullptr;
 }
 
 Reason reason_between(const Node& node) {
