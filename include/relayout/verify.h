@@ -20,6 +20,10 @@ namespace relayout {
 enum class Outcome { same, different, inconclusive, accepted };
 [[nodiscard]] std::string_view to_string(Outcome outcome) noexcept;
 
+/// A difference is rounding up to so many times the noise floor. Over 725 pairs of right and wrong files of 25 architectures, right pairs
+/// stay below 1.6, and most wrong ones lie above 10.
+inline constexpr int kFloorFactor = 5;
+
 /// What a loss may be, as far as it is set. Each holds for every output of a floating-point type; `match` for all others.
 struct Acceptance {
   std::optional<double> snr;         ///< at least, in dB: 20 · log10(‖a‖ / ‖a − b‖) over all samples
@@ -88,7 +92,7 @@ struct SampleMetrics {
   double max_abs = 0, max_error = 0, rms_error = 0;
   double floor_max = 0, floor_rms = 0, bound_max = 0, bound_rms = 0, ratio = 0;  ///< ratio: max_error / floor_max
   bool ill_conditioned = false;                ///< the floor is so large that agreement shows little: may convict, does not acquit
-  bool least_bound = false;                    ///< bound_max is the least of the type, as 5 × floor_max is less
+  bool least_bound = false;                    ///< bound_max is the least of the type, as kFloorFactor × floor_max is less
   double cosine = 1, psnr = 0;                 ///< psnr: 20 · log10(range / RMS error), infinite when equal
   std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
   int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place

@@ -51,7 +51,7 @@ class PairSuite {
                          {"oneDNN", result_.onednn + (result_.isa.empty() ? "" : ", " + result_.isa)},
                          {"seed", std::to_string(result_.seed)},
                          {"samples", std::to_string(result_.samples)},
-                         {"bound", "5 × floor, at least the least bound of the type"}};
+                         {"bound", std::to_string(kFloorFactor) + " × floor, at least the least bound of the type"}};
     if (result_.proof) suite_.properties.emplace_back("proved", result_.proof->proved ? "yes" : "no");
     if (!result_.lossy.empty()) suite_.properties.emplace_back("loss", result_.lossy);
     for (const std::string& sentence : loss_sentences(result_)) suite_.properties.emplace_back("loss by node", sentence);

@@ -76,8 +76,9 @@ void add_output(TextTable& table, const OutputComparison& output) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
   } else if (output.outcome == Outcome::same && output.ratio > kRemarkable) {
     table.line(output.least_bound ? "  within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) +
-                                        ": 5 × floor is less"
-                                  : "  within the bound of 5 × floor, but above what correct evaluations usually differ by");
+                                        ": " + std::to_string(kFloorFactor) + " × floor is less"
+                                  : "  within the bound of " + std::to_string(kFloorFactor) +
+                                        " × floor, but above what correct evaluations usually differ by");
   }
   if (output.floor > kCoarse && output.outcome == Outcome::same) {
     table.line("  the floor is " + fixed(100 * output.floor, 0) + " % of the range: so far may correct evaluations lie apart here");

@@ -506,11 +506,12 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   metrics.floor_max = floor.max;
   metrics.floor_rms = floor.rms;
   metrics.ill_conditioned = is_ill_conditioned(type, floor);
-  metrics.bound_max = std::max(rules::kFloorFactor * floor.max, minimum);
-  metrics.bound_rms = std::max(rules::kFloorFactor * floor.rms, minimum);
-  metrics.least_bound = minimum > rules::kFloorFactor * floor.max;
+  metrics.bound_max = std::max(kFloorFactor * floor.max, minimum);
+  metrics.bound_rms = std::max(kFloorFactor * floor.rms, minimum);
+  metrics.least_bound = minimum > kFloorFactor * floor.max;
   const auto bound_text = [&](double bound) {
-    return short_number(bound) + (bound > minimum ? ", 5 × floor" : ", the least bound of " + std::string(name_of(type)));
+    return short_number(bound) +
+           (bound > minimum ? ", " + std::to_string(kFloorFactor) + " × floor" : ", the least bound of " + std::string(name_of(type)));
   };
   metrics.ratio = metrics.max_error == 0 ? 0 : metrics.max_error / floor.max;
   metrics.reason = non_finite_reason(metrics);

@@ -31,7 +31,6 @@
 #include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/noise.h"
-#include "verify/rules.h"
 #include "verify/session.h"
 
 namespace relayout {
@@ -461,7 +460,7 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
       const DataType type = operands[i].value.type();
       if (!is_measured(type)) continue;
       const double minimum = dtype_minimum(unit_roundoff(grain) > unit_roundoff(type) ? grain : type) * yardstick.range();
-      operands[i].tolerance = std::max({operands[i].tolerance, rules::kFloorFactor * apart, minimum});
+      operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
     }
   }
   return operands;

@@ -45,7 +45,7 @@ std::optional<double> error_of(const Layer& layer, const Datum& reference, const
 
 /// Element by element the error of a factor may lie within the floor; all elements together tell it.
 void decide_gain(Layer& layer, DataType type) {
-  const double bound = std::max(rules::kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type));
+  const double bound = std::max(kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type));
   if (layer.differs() || !(std::fabs(layer.gain) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
@@ -320,7 +320,7 @@ Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*
           if (run == 0) operand = rounded_operand(datum);
           if (!operand.value || !structural_difference(Datum(operand.value), datum).empty()) continue;
           const double apart = distance(Datum(operand.value), datum).max_abs;
-          operand.tolerance = std::max(operand.tolerance, rules::kFloorFactor * apart);
+          operand.tolerance = std::max(operand.tolerance, kFloorFactor * apart);
         }
       }
       const Layer* const layer = is_a ? layers_->of_a(value) : layers_->of_b(value);

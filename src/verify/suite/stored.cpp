@@ -335,9 +335,9 @@ class StoredVerification {
   void allow_rounding(Attempt& attempt, std::size_t i) {
     StoredComparison& output = attempt.outputs[i];
     if (output.exact_part) {
-      output.bound = std::max(output.bound, rules::kFloorFactor * spread_of(attempt).floors[i]);
+      output.bound = std::max(output.bound, kFloorFactor * spread_of(attempt).floors[i]);
     } else if (output.neighbours > 0 && holds_steps(*side_.model->graph().outputs()[i])) {
-      const auto allowed = static_cast<int64_t>(rules::kFloorFactor) * spread_of(attempt).flips[i];
+      const int64_t allowed = kFloorFactor * spread_of(attempt).flips[i];
       output.exact_part = output.neighbours <= allowed;
     }
     const Flips& inside = spread_of(attempt).inside;
