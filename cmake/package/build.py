@@ -10,10 +10,10 @@ import onednn
 import tarball
 import tree
 import wheel
-from door import Door
+from ci_service import CiService
 
-KINDS = {"wheel": wheel, "deb": deb, "tarball": tarball, "image": image, "action": Door("action"), "gitlab": Door("gitlab"),
-         "pre-commit": Door("pre-commit")}
+KINDS = {"wheel": wheel, "deb": deb, "tarball": tarball, "image": image, "action": CiService("action"), "gitlab": CiService("gitlab"),
+         "pre-commit": CiService("pre-commit")}
 
 
 def main(words):

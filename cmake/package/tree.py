@@ -53,8 +53,8 @@ def build_root():
 
 def inside(*command, shown=False):
     """Runs a tool where the build happens and gives back what it prints unless it is shown; RELAYOUT_INSIDE says that this is there already."""
-    door = [] if os.environ.get("RELAYOUT_INSIDE") else [TOP / "cmake/dev", "shell"]
-    done = subprocess.run([*door, *map(str, command)], stdout=None if shown else subprocess.PIPE, text=True, cwd=TOP)
+    way_in = [] if os.environ.get("RELAYOUT_INSIDE") else [TOP / "cmake/dev", "shell"]
+    done = subprocess.run([*way_in, *map(str, command)], stdout=None if shown else subprocess.PIPE, text=True, cwd=TOP)
     if done.returncode != 0:
         fail(f"{command[0]} failed")
     return done.stdout

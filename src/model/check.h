@@ -7,7 +7,7 @@ class Model;
 class Node;
 struct LoadOptions;
 
-/// Newest opset of the default domain that this code was reviewed for, whatever the linked ONNX library knows.
+/// Newest opset of the default domain that this code was reviewed for (ONNX 1.23), whatever the linked ONNX library knows.
 inline constexpr int kReviewedOpset = 28;
 /// Newest ir_version reviewed; newer ones warn and go on.
 inline constexpr int kReviewedIrVersion = 13;

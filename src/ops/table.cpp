@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "model/check.h"
 #include "ops/composed.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
@@ -23,8 +24,8 @@ using enum LayoutRule;
 using enum Trait;
 using namespace kernels;
 
-/// Newest opset of the default domain at the time of review (ONNX 1.23).
-constexpr int kNewest = 28;
+/// Every operator was reviewed up to the opset that models may have.
+constexpr int kNewest = kReviewedOpset;
 
 // What many operators have in common.
 constexpr Traits kNone = Traits::none();

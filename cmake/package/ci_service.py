@@ -1,4 +1,4 @@
-"""Doors of CI services: folders of text that a release points to, with the version put in."""
+"""What CI services read: folders of text that a release points to, with the version put in."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ import shutil
 from tree import HERE, TOP
 
 
-class Door:
+class CiService:
     def __init__(self, name):
         self.name = name
 

@@ -1,4 +1,4 @@
-"""The doors of CI services, run as the services run them: the action's steps with GITHUB_* files, the component's script with its variables,
+"""What CI services read, run as the services run them: the action's steps with GITHUB_* files, the component's script with its variables,
 the hook by pre-commit itself. And what README proposes: every input that it names is one of theirs."""
 
 import os
@@ -44,7 +44,7 @@ def readme_block(marker):
     return re.search(r"```yaml\n(.*?)```", text[text.index(marker):], re.S)[1]
 
 
-class Doors(Folder):
+class Services(Folder):
     def setUp(self):
         super().setUp()
         (self.folder / "models/sub folder").mkdir(parents=True)
@@ -63,7 +63,7 @@ class Doors(Folder):
         path.write_bytes(data)
 
 
-class Action(Doors):
+class Action(Services):
     text = (SOURCES / "action/action.yml").read_text()
 
     def step(self, name, inputs):
@@ -134,7 +134,7 @@ class Action(Doors):
         self.assertEqual(self.step("verify models", {key: value.strip("\"'") for key, value in given.items()}).returncode, 0)
 
 
-class Component(Doors):
+class Component(Services):
     text = (SOURCES / "gitlab/templates/verify.yml").read_text()
 
     def job(self, inputs):
@@ -175,7 +175,7 @@ class Component(Doors):
         self.assertEqual(self.job({key: value.strip("\"'") for key, value in given.items()}).returncode, 0)
 
 
-class Hook(Doors):
+class Hook(Services):
     def git(self, *words):
         ran("git", "-c", "user.name=a", "-c", "user.email=a@b", *words, cwd=self.place)
 
