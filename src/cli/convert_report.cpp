@@ -12,8 +12,8 @@
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
 #include "relayout/types.h"
-#include "report/fit.h"
 #include "report/json.h"
+#include "report/line_breaks.h"
 #include "report/numbers.h"
 #include "report/table.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/positions.h"
-#include "report/fit.h"
+#include "report/line_breaks.h"
 
 namespace relayout::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/profile_lines.h"
 #include "cli/profile_report.h"
-#include "cli/profile_table.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/profile_lines.h"
 #include "cli/profile_report.h"
-#include "cli/profile_table.h"
 #include "relayout/profile.h"
 
 namespace relayout::cli {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/profile_table.h"
+#include "cli/profile_lines.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/profile_table.h"
+#include "cli/profile_lines.h"
 #include "cli/report.h"
 #include "relayout/profile.h"
 #include "report/json.h"

@@ -26,8 +26,8 @@
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "relayout/error.h"
-#include "report/fit.h"
 #include "report/json.h"
+#include "report/line_breaks.h"
 
 namespace relayout::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "base/locale.h"
 #include "base/text_file.h"
 #include "relayout/error.h"
-#include "report/fit.h"
+#include "report/line_breaks.h"
 
 namespace relayout::cli {
 namespace {

@@ -14,11 +14,11 @@
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
-#include "layout/fusion.h"
 #include "layout/labelling.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
 #include "layout/ports.h"
+#include "layout/post_ops.h"
 #include "relayout/types.h"
 
 namespace relayout {

@@ -13,7 +13,7 @@
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/cost.h"
-#include "layout/gaps.h"
+#include "layout/dense_copies.h"
 #include "layout/labelling.h"
 #include "layout/layout_graph.h"
 #include "layout/orders.h"

@@ -21,10 +21,10 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"
-#include "model/payload_store.h"
+#include "model/payload_places.h"
+#include "model/segment_writer.h"
 #include "model/segments.h"
 #include "model/splice.h"
-#include "model/stream.h"
 #include "model/text_format.h"
 #include "relayout/data_file.h"
 #include "relayout/error.h"
@@ -112,7 +112,7 @@ class Planner {
     const bool asked = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;
     if (!asked || (same_folder_ && !in_place)) return std::nullopt;
     policy.keep_references = true;
-    PayloadStore store(policy);
+    PayloadPlaces store(policy);
     Output output{splice(model_, store), {}};
     if (!output.model.is_copy(origin_.file, 0, origin_.file->size())) return std::nullopt;
     if (in_place) return output;
@@ -149,7 +149,7 @@ class Planner {
   [[nodiscard]] Output plan(PayloadPolicy policy) const {
     const fs::path data_name = new_data_name();
     policy.location = data_name.string();
-    PayloadStore store(policy);
+    PayloadPlaces store(policy);
     if (store.moves_unchanged() && origin_.walk.has_hidden_external && !policy.keep_references) {
       fail(ErrorKind::unsupported, "external data in training_info or a sparse tensor cannot be moved");
     }
@@ -245,7 +245,7 @@ void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveO
 }
 
 Segments inlined(const Model& model) {
-  PayloadStore store({.mode = ExternalData::never, .came_external = origin_of(model).walk.has_external, .location = {}});
+  PayloadPlaces store({.mode = ExternalData::never, .came_external = origin_of(model).walk.has_external, .location = {}});
   return splice(model, store);
 }
 

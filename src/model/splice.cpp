@@ -11,7 +11,7 @@
 
 #include "model/encode.h"
 #include "model/origin.h"
-#include "model/payload_store.h"
+#include "model/payload_places.h"
 #include "model/segments.h"
 #include "model/splicer.h"
 #include "model/wire.h"
@@ -121,7 +121,7 @@ void Splicer::put(Segments& out, int field, const Item* item, Segments&& body) {
   out.append(std::move(body));
 }
 
-Segments splice(const Model& model, PayloadStore& store) {
+Segments splice(const Model& model, PayloadPlaces& store) {
   return Splicer(model, store).model();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/payload_store.h"
+#include "model/payload_places.h"
 #include "model/segments.h"
 
 namespace relayout {
@@ -9,6 +9,6 @@ class Model;
 
 /// The model file as it is to be written: every wire item that was not touched is copied from its place in the original, changed ones
 /// are made anew around what did not change. Payloads that go outside are handed to `store`. An untouched model is one copy of its file.
-[[nodiscard]] Segments splice(const Model& model, PayloadStore& store);
+[[nodiscard]] Segments splice(const Model& model, PayloadPlaces& store);
 
 }  // namespace relayout

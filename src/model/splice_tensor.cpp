@@ -12,7 +12,7 @@
 #include "model/bytes.h"
 #include "model/encode.h"
 #include "model/origin.h"
-#include "model/payload_store.h"
+#include "model/payload_places.h"
 #include "model/segments.h"
 #include "model/tensor_data.h"
 #include "model/wire.h"
@@ -56,7 +56,7 @@ void put_entry(std::string& out, const char* key, const std::string& value) {
   out += encode::header(TensorProto::kExternalDataFieldNumber, static_cast<int64_t>(bytes.size())) + bytes;
 }
 
-std::string external_entries(const PayloadStore::Reference& reference) {
+std::string external_entries(const PayloadPlaces::Reference& reference) {
   std::string out;
   put_entry(out, "location", reference.location);
   put_entry(out, "offset", std::to_string(reference.offset));
@@ -73,7 +73,7 @@ std::string external_location() {
 
 /// Where the payload goes and what has to be written for it.
 struct Payload {
-  PayloadStore::Place place = PayloadStore::Place::as_is;
+  PayloadPlaces::Place place = PayloadPlaces::Place::as_is;
   std::optional<TensorData> data;  ///< not as_is
 };
 
@@ -92,7 +92,7 @@ std::string encoded_dims(const TensorProto& message, bool packed) {
 /// One tensor's items on their way to the output.
 class TensorSplicer::Patch {
  public:
-  Patch(const ModelOrigin& origin, wire::Reader& window, PayloadStore& store, std::span<const wire::Item> items, const TensorState& tensor)
+  Patch(const ModelOrigin& origin, wire::Reader& window, PayloadPlaces& store, std::span<const wire::Item> items, const TensorState& tensor)
       : origin_(origin), window_(window), store_(store), items_(items), message_(*tensor.message) {
     read_header();
     decide(tensor);
@@ -103,7 +103,7 @@ class TensorSplicer::Patch {
     for (const wire::Item& item : items_) put(item);
     if (new_name_ && !has(TensorProto::kNameFieldNumber)) put_name();
     if (new_type_ && !has(TensorProto::kDataTypeFieldNumber)) put_type();
-    if (payload_.place != PayloadStore::Place::as_is) put_payload();
+    if (payload_.place != PayloadPlaces::Place::as_is) put_payload();
     return std::move(out_);
   }
 
@@ -139,7 +139,7 @@ class TensorSplicer::Patch {
     const TensorData now = tensor.data != nullptr ? *tensor.data : stored_data();
     const bool changed = tensor.data != nullptr && (!now.is_plain() || !is_same_payload(now, stored_data()));
     payload_.place = store_.place({now.byte_size(), external_, false, changed, tensor.in_attribute});
-    if (payload_.place != PayloadStore::Place::as_is) payload_.data = now;
+    if (payload_.place != PayloadPlaces::Place::as_is) payload_.data = now;
   }
 
   [[nodiscard]] TensorData stored_data() const {
@@ -161,7 +161,7 @@ class TensorSplicer::Patch {
   }
 
   void put(const wire::Item& item) {
-    const bool moves = payload_.place != PayloadStore::Place::as_is;
+    const bool moves = payload_.place != PayloadPlaces::Place::as_is;
     if (item.field == TensorProto::kDimsFieldNumber && new_dims_) {
       if (!dims_done_) out_.literal(encoded_dims(message_, item.type == wire::WireType::bytes));
       dims_done_ = true;
@@ -174,7 +174,7 @@ class TensorSplicer::Patch {
       put_payload();
     } else if (moves && item.field == TensorProto::kDataLocationFieldNumber) {
       // Written with the payload, unless it was and stays external.
-      if (external_ && payload_.place == PayloadStore::Place::outside) copy(item);
+      if (external_ && payload_.place == PayloadPlaces::Place::outside) copy(item);
     } else {
       copy(item);
     }
@@ -183,7 +183,7 @@ class TensorSplicer::Patch {
   /// Of a tensor that changes, the few bytes of an item become part of what is written around them.
   void copy(const wire::Item& item) {
     constexpr int64_t kFewBytes = 64;
-    const bool changes = payload_.place != PayloadStore::Place::as_is || new_dims_ || new_type_ || new_name_;
+    const bool changes = payload_.place != PayloadPlaces::Place::as_is || new_dims_ || new_type_ || new_name_;
     if (!changes || item.end - item.start > kFewBytes) return out_.copy(origin_.file, item.start, item.end);
     out_.literal(window_.bytes(item.start, item.end));
   }
@@ -204,7 +204,7 @@ class TensorSplicer::Patch {
   void put_payload() {
     if (payload_done_) return;
     payload_done_ = true;
-    if (payload_.place == PayloadStore::Place::outside) {
+    if (payload_.place == PayloadPlaces::Place::outside) {
       out_.literal(external_entries(store_.add(*payload_.data)));
       if (!external_) out_.literal(external_location());
       return;
@@ -223,7 +223,7 @@ class TensorSplicer::Patch {
 
   const ModelOrigin& origin_;
   wire::Reader& window_;
-  PayloadStore& store_;
+  PayloadPlaces& store_;
   std::span<const wire::Item> items_;
   const TensorProto& message_;
   TensorProto original_;  ///< dims, type and name in the file
@@ -247,11 +247,11 @@ Segments TensorSplicer::anew(const TensorState& tensor) const {
     return out;
   }
   const TensorData data = tensor.data != nullptr ? *tensor.data : tensor_data(origin_, message);
-  const PayloadStore::Place place =
+  const PayloadPlaces::Place place =
       store_.place({data.byte_size(), is_external(message), tensor.is_new, tensor.data != nullptr, tensor.in_attribute});
   TensorProto header = message;
   encode::unmark(header);
-  if (place == PayloadStore::Place::as_is && is_external(message)) {
+  if (place == PayloadPlaces::Place::as_is && is_external(message)) {
     out.literal(header.SerializePartialAsString());
     return out;
   }
@@ -261,7 +261,7 @@ Segments TensorSplicer::anew(const TensorState& tensor) const {
     (header.*clear)();
   }
   out.literal(header.SerializePartialAsString());
-  if (place == PayloadStore::Place::outside) {
+  if (place == PayloadPlaces::Place::outside) {
     out.literal(external_entries(store_.add(data)) + external_location());
   } else {
     out.literal(encode::header(TensorProto::kRawDataFieldNumber, data.byte_size()));

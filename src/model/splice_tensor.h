@@ -3,7 +3,7 @@
 #include <span>
 
 #include "model/origin.h"
-#include "model/payload_store.h"
+#include "model/payload_places.h"
 #include "model/segments.h"
 #include "model/wire_reader.h"
 
@@ -20,7 +20,7 @@ struct TensorState {
 /// Writes tensors of one model: those of the file by patching their own items, others from their message.
 class TensorSplicer {
  public:
-  TensorSplicer(const ModelOrigin& origin, wire::Reader& window, PayloadStore& store) : origin_(origin), window_(window), store_(store) {}
+  TensorSplicer(const ModelOrigin& origin, wire::Reader& window, PayloadPlaces& store) : origin_(origin), window_(window), store_(store) {}
 
   /// A tensor that was in the file: dims, name and payload substituted at their places, everything else copied.
   [[nodiscard]] Segments patched(std::span<const wire::Item> items, const TensorState& tensor) const;
@@ -31,7 +31,7 @@ class TensorSplicer {
   class Patch;
   const ModelOrigin& origin_;
   wire::Reader& window_;
-  PayloadStore& store_;
+  PayloadPlaces& store_;
 };
 
 }  // namespace relayout

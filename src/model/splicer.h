@@ -16,7 +16,7 @@ namespace relayout {
 /// Goes down a model in step with its wire items, and writes what changed around copies of what did not.
 class Splicer {
  public:
-  Splicer(const Model& model, PayloadStore& store)
+  Splicer(const Model& model, PayloadPlaces& store)
       : model_(model),
         origin_(origin_of(model)),
         window_(*origin_.file),

@@ -3,8 +3,8 @@
 #include <variant>
 
 #include "passes/fold.h"
+#include "passes/fold_obstacles.h"
 #include "passes/match.h"
-#include "passes/neighbours.h"
 
 namespace relayout {
 

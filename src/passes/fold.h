@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "passes/fold_obstacles.h"
 #include "passes/linear_operator.h"
 #include "passes/match.h"
-#include "passes/neighbours.h"
 #include "passes/pass.h"
 
 namespace relayout {

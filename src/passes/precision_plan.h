@@ -32,10 +32,10 @@ struct TypeChange {
 /// Which operands and results change their floating-point type, and why others do not. Only reads.
 ///
 /// Of a node the type variables of its signature change that hold the source type (float32; float16 and bfloat16 when the target is
-/// float32), so that what must be equal stays equal. When narrowing, a node keeps its type where it is fragile (see fragile.h), where its
-/// operator does not take the target, where a constant would leave the target's range or vanish, also one that arrives through other nodes
-/// as those of masks do, and where it only carries on between nodes that keep theirs: a Cast would buy nothing. Constants follow their
-/// readers, and so do rows of constants that ids pick, up to the first product.
+/// float32), so that what must be equal stays equal. When narrowing, a node keeps its type where it is fragile (see
+/// precision_exceptions.h), where its operator does not take the target, where a constant would leave the target's range or vanish, also
+/// one that arrives through other nodes as those of masks do, and where it only carries on between nodes that keep theirs: a Cast would buy
+/// nothing. Constants follow their readers, and so do rows of constants that ids pick, up to the first product.
 class PrecisionPlan {
  public:
   PrecisionPlan(Graph& graph, PassContext& context);

@@ -36,7 +36,7 @@ void examine_affine(Sides& sides, Claim claim, Look& look);
 /// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
 [[nodiscard]] bool examine_product(Sides& sides, const Claim& claim, Look& look);
 
-// flat.cpp: claims about elements in row-major order.
+// row_major.cpp: claims about elements in row-major order.
 /// Reshapes with other requests, of other operands, or on one side alone, that come to the same dims.
 [[nodiscard]] bool examine_reshaped(Sides& sides, const Claim& claim, Look& look);
 void examine_flat(Sides& sides, Claim claim, Look& look);

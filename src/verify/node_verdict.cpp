@@ -19,7 +19,7 @@
 #include "verify/compare.h"
 #include "verify/feeding.h"
 #include "verify/inputs/port.h"
-#include "verify/nodes/nodes.h"
+#include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"

@@ -41,7 +41,7 @@
 #include "verify/interface.h"
 #include "verify/judge.h"
 #include "verify/node_verdict.h"
-#include "verify/nodes/nodes.h"
+#include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/quantizer.h"
 #include "verify/reference.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/profile_lines.h"
 #include "cli/profile_report.h"
-#include "cli/profile_table.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"

@@ -1,4 +1,4 @@
-// README's sections "In CI" and "Many machines": what they propose is run as it stands there (tests/package tries the doors of CI services,
+// README's sections "In CI" and "Many machines": what they propose is run as it stands there (tests/package tries what CI services read,
 // and Dask).
 #include <cstddef>
 #include <filesystem>

@@ -17,7 +17,7 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "layout/fusion.h"
+#include "layout/post_ops.h"
 #include "relayout/types.h"
 
 namespace relayout {

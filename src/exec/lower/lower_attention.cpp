@@ -14,7 +14,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "ops/kernels/attention.h"
@@ -101,7 +101,7 @@ bool lower_attention(Lowering& lowering, const Group& group) {
     softmax.mask = broadcast_mask(node.call, shape, places.back().desc);
   }
   places.push_back(scores);
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(dims)) / rates::kExponentialsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(dims)) / step_rates::kExponentialsPerNanosecond);
   lowering.steps.emit(make_attention_softmax_kernel(std::move(softmax), {lowering.settings.library, threads}), places, threads);
 
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, Order::contiguous));

@@ -18,8 +18,8 @@
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
@@ -119,7 +119,7 @@ bool lower_product(Lowering& lowering, const Group& group) {
 bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
   const Dims& w = lowering.info(node.inputs[1]).dims;
   const auto is_zero = [](int64_t pad) { return pad == 0; };
-  return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= rates::kShallowWindow &&
+  return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= step_rates::kShallowWindow &&
          std::ranges::all_of(spec.pads_begin, is_zero) && std::ranges::all_of(spec.pads_end, is_zero) &&
          (!lowering.optimized() || lowering.planned_order(node) == Order::contiguous) &&
          (node.input(2) == ValueId::none || small_constant(lowering.facts, node.input(2)));
@@ -249,7 +249,7 @@ std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group
 }
 
 double nanoseconds_of(int64_t macs) {
-  return static_cast<double>(macs) / rates::kMacsPerNanosecond;
+  return static_cast<double>(macs) / step_rates::kMacsPerNanosecond;
 }
 
 /// Stages as post-ops over a destination of this order; the residual that the destination takes the place of, if any.

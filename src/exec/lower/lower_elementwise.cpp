@@ -13,8 +13,8 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/value_facts.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
@@ -89,7 +89,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
     chain.push_back(step);
   }
   places.push_back(destination);
-  const int threads = lowering.steps.use_threads(bytes / rates::kStreamedBytesPerNanosecond);
+  const int threads = lowering.steps.use_threads(bytes / step_rates::kStreamedBytesPerNanosecond);
   lowering.steps.emit(make_elementwise_kernel(descs, destination.desc, std::move(chain), {lowering.settings.library, threads}), places,
                       threads);
 }
@@ -115,7 +115,7 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
   if (!order || !is_dense(source.desc.dims, source.desc.strides)) return false;
   const Place destination = lowering.steps.new_place(ordered(type, source.desc.dims, *order));
   const int64_t count = element_count(source.desc.dims);
-  const int threads = lowering.steps.use_threads(static_cast<double>(count) / rates::kExponentialsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(count) / step_rates::kExponentialsPerNanosecond);
   const ElementwiseStage step{false, stage->function, stage->alpha, stage->beta};
   lowering.steps.emit(make_narrow_elementwise_kernel(type, count, step, {lowering.settings.library, threads}), {source, destination},
                       threads);

@@ -17,7 +17,7 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/matrix.h"
@@ -92,7 +92,7 @@ std::vector<Place> places_of(Lowering& lowering, const IntegerInputs& inputs, co
 }
 
 double nanoseconds_of(int64_t macs) {
-  return static_cast<double>(macs) / rates::kIntegerMacsPerNanosecond;
+  return static_cast<double>(macs) / step_rates::kIntegerMacsPerNanosecond;
 }
 
 Place packed_place(Lowering& lowering, ValueId value, int64_t bytes, std::string_view form,

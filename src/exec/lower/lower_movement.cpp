@@ -13,7 +13,7 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
@@ -76,7 +76,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   sources.reserve(places.size());
   for (const Place& place : places) sources.push_back(place.desc);
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, order));
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(result.dims)) / rates::kMovedPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(result.dims)) / step_rates::kMovedPerNanosecond);
   auto kernel = std::make_unique<ConcatKernel>(sources, destination.desc, as_size(axis), Team{lowering.settings.library, threads});
   places.push_back(destination);
   lowering.steps.emit(std::move(kernel), places, threads);
@@ -88,7 +88,7 @@ namespace {
 
 /// Copies a value that no view gives. `through` is the destination, from its first element on, under the source's dims.
 void emit_copy(Lowering& lowering, ValueId value, const Place& source, const Place& destination, const Place& through) {
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kMovedPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / step_rates::kMovedPerNanosecond);
   lowering.steps.emit(make_copy_kernel(source.desc, through.desc, {lowering.settings.library, threads}), {source, destination}, threads);
   lowering.places.define(value, destination);
 }

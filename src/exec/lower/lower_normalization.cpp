@@ -10,7 +10,7 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/datum.h"
@@ -44,7 +44,7 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   if (!is_ordered(lowering.result_desc(node, 0, Order::contiguous), Order::contiguous)) return false;
 
   const Place source = lowering.places.dense(node.inputs[0], Order::contiguous);
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
   const float epsilon = node.call.attributes.real("epsilon", 1e-5F);
   MadePrimitive made = lowering.library().make(Normalization{source.desc, source.desc, epsilon, true, shift != ValueId::none});
   if (!made.primitive) return false;

@@ -11,8 +11,8 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/kernels/window.h"
@@ -81,7 +81,7 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   const Place source = lowering.places.dense(node.inputs[0], *order);
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, *order));
   if (!is_ordered(destination.desc, *order)) return false;
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(y) * window.taps()) / rates::kTapsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(y) * window.taps()) / step_rates::kTapsPerNanosecond);
   lowering.steps.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings.library, threads}), {source, destination},
                       threads);
   lowering.places.define(node.outputs[0], destination);
@@ -121,9 +121,9 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
   if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
-  if (length < rates::kShortLine) return false;
+  if (length < step_rates::kShortLine) return false;
   const Place destination = lowering.steps.new_place(desc);
-  const int threads = lowering.steps.use_threads(static_cast<double>(lines * length) / rates::kSummedPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(lines * length) / step_rates::kSummedPerNanosecond);
   lowering.steps.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
                                           {lowering.settings.library, threads}),
                       {source, destination}, threads);
@@ -141,7 +141,7 @@ bool lower_spatial(Lowering& lowering, const Group& group) {
   const Place source = lowering.places.dense(node.inputs[0], *order);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const Place destination = lowering.steps.new_place(ordered(result.type, result.dims, Order::contiguous));
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / rates::kSummedPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / step_rates::kSummedPerNanosecond);
   lowering.steps.emit(make_spatial_kernel(source.desc, maximum, {lowering.settings.library, threads}), {source, destination}, threads);
   lowering.places.define(node.outputs[0], destination);
   return true;

@@ -14,7 +14,7 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -77,7 +77,7 @@ std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const 
   const int64_t rows = recurrence.steps * recurrence.batch, columns = recurrence.directions * recurrence.columns();
   const int64_t depth = lowering.info(node.input(kX)).dims[2];
   const int64_t macs = rows * depth * columns;
-  const int threads = lowering.steps.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(macs) / step_rates::kMacsPerNanosecond);
   const TensorDesc weights{DataType::float32, {depth, columns}, {1, depth}};
   const TensorDesc source = ordered(DataType::float32, {rows, depth}, Order::contiguous);
   const TensorDesc destination = ordered(DataType::float32, {rows, columns}, Order::contiguous);
@@ -95,7 +95,7 @@ std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const 
   const Place packed = lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), pack).memory, format.bytes());
   const Place x = view_of(lowering.places.dense(node.input(kX), Order::contiguous), source, 0);
   Place out = lowering.steps.new_place(destination);
-  lowering.steps.use_threads(static_cast<double>(macs) / rates::kMacsPerNanosecond);
+  lowering.steps.use_threads(static_cast<double>(macs) / step_rates::kMacsPerNanosecond);
   lowering.steps.emit(
       make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::weights, 0}, {Argument::destination, 0}}),
       {x, packed, out}, threads);
@@ -129,8 +129,8 @@ bool lower_recurrent(Lowering& lowering, const Group& group) {
     places.push_back(results.back());
   }
   const int64_t macs = recurrence->directions * recurrence->steps * recurrence->batch * recurrence->columns() * recurrence->hidden;
-  const int threads =
-      lowering.steps.use_threads(static_cast<double>(macs) / static_cast<double>(recurrence->steps) / rates::kRecurrentMacsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(macs) / static_cast<double>(recurrence->steps) /
+                                                 step_rates::kRecurrentMacsPerNanosecond);
   lowering.steps.emit(make_recurrent_kernel(*recurrence, node, {lowering.settings.library, threads}), places, threads);
   lowering.steps.count_macs(macs);
   std::size_t next = 0;

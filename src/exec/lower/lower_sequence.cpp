@@ -10,8 +10,8 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "relayout/datum.h"
@@ -37,7 +37,7 @@ Place part_of(Lowering& lowering, const Place& source, TensorDesc desc, int64_t 
   Place view = view_of(source, std::move(desc), offset_bytes);
   if (lowering.optimized() || is_ordered(view.desc, Order::contiguous)) return view;
   const Place out = lowering.steps.new_place(ordered(view.desc.type, view.desc.dims, Order::contiguous));
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(view.desc.dims)) / rates::kMovedPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(view.desc.dims)) / step_rates::kMovedPerNanosecond);
   lowering.steps.emit(make_copy_kernel(view.desc, out.desc, {lowering.settings.library, threads}), {view, out}, threads);
   return out;
 }

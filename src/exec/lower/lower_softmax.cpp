@@ -10,7 +10,7 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/datum.h"
@@ -46,7 +46,7 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
   const Place source = planned ? lowering.places.dense(node.inputs[0], *planned)
                                : lowering.places.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
   MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis});
   if (!made.primitive) return false;
   const Place destination = lowering.steps.new_place(source.desc);
@@ -70,7 +70,7 @@ bool lower_log_softmax(Lowering& lowering, const Group& group) {
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
   if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
   const Place destination = lowering.steps.new_place(desc);
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / rates::kExponentialsPerNanosecond);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
   lowering.steps.emit(make_log_softmax_kernel(x.dims.back(), element_count(x.dims) / x.dims.back(), {lowering.settings.library, threads}),
                       {source, destination}, threads);
   lowering.places.define(node.outputs[0], destination);

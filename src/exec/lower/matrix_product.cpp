@@ -16,8 +16,8 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
@@ -32,7 +32,7 @@ namespace {
 
 double nanoseconds_of(const MatrixProduct& product, int64_t macs) {
   const double bytes = static_cast<double>(element_count(product.weights.desc.dims)) * 4;
-  return std::max(static_cast<double>(macs) / rates::kMacsPerNanosecond, bytes / rates::kStreamedBytesPerNanosecond);
+  return std::max(static_cast<double>(macs) / step_rates::kMacsPerNanosecond, bytes / step_rates::kStreamedBytesPerNanosecond);
 }
 
 /// A desc whose dims of size 1 have the strides that a dense tensor would have there, since theirs say nothing. Left as views happen to

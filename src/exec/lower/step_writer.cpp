@@ -14,7 +14,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/order.h"
-#include "exec/lower/rates.h"
+#include "exec/lower/step_rates.h"
 #include "exec/lower/value_facts.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
@@ -35,7 +35,8 @@ std::string_view name_of_layout(const TensorDesc& desc) {
 
 /// oneDNN's reorder takes f32 with positive strides, and is slower than the own copy for images of few channels.
 bool suits_library(const TensorDesc& source) {
-  if (source.type != DataType::float32 || source.dims.size() < 3 || source.dims.size() > 6 || source.dims[1] <= rates::kFewCopyChannels)
+  if (source.type != DataType::float32 || source.dims.size() < 3 || source.dims.size() > 6 ||
+      source.dims[1] <= step_rates::kFewCopyChannels)
     return false;
   return std::ranges::all_of(source.strides, [](int64_t stride) { return stride > 0; });
 }
@@ -105,7 +106,7 @@ bool StepWriter::is_in_arena(const Place& place) const {
 }
 
 int StepWriter::use_threads(double nanoseconds) {
-  const int threads = nanoseconds < rates::kTeamNanoseconds ? 1 : threads_;
+  const int threads = nanoseconds < step_rates::kTeamNanoseconds ? 1 : threads_;
   if (library_ != nullptr) library_->set_threads(threads);
   return threads;
 }
@@ -164,9 +165,9 @@ void StepWriter::copy(const Place& from, const Place& to, StepKind kind) {
   if (kind == StepKind::reorder) ++plan_.info.reorders;
   if (kind == StepKind::pack) ++plan_.info.packs;
   const double bytes = static_cast<double>(byte_count(to.desc));
-  const int threads = use_threads(bytes / rates::kStreamedBytesPerNanosecond);
+  const int threads = use_threads(bytes / step_rates::kStreamedBytesPerNanosecond);
   std::unique_ptr<Kernel> kernel;
-  if (bytes > rates::kLibraryCopyBytes && library_ != nullptr && suits_library(from.desc)) {
+  if (bytes > step_rates::kLibraryCopyBytes && library_ != nullptr && suits_library(from.desc)) {
     MadePrimitive made = library_->make(Reorder{from.desc, to.desc});
     if (made.primitive) kernel = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
   }

@@ -16,7 +16,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
-#include "verify/nodes/nodes.h"
+#include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/session.h"

@@ -1,6 +1,4 @@
 // One digest for a model with all files that belong to it.
-#include "relayout/data_file.h"
-
 #include <filesystem>
 #include <map>
 #include <string>
@@ -8,6 +6,7 @@
 #include "base/content_key.h"
 #include "base/sha256.h"
 #include "model/origin.h"
+#include "relayout/data_file.h"
 #include "relayout/model.h"
 
 namespace relayout {

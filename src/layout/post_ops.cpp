@@ -1,5 +1,5 @@
 // What a plan takes for one operator with a convolution, so that no border between layouts keeps the executor from fusing it.
-#include "layout/fusion.h"
+#include "layout/post_ops.h"
 
 #include <algorithm>
 #include <array>

@@ -21,9 +21,9 @@ struct PayloadPolicy {
 };
 
 /// Decides for each tensor where its payload goes, and collects what goes to the new data file.
-class PayloadStore {
+class PayloadPlaces {
  public:
-  explicit PayloadStore(PayloadPolicy policy) : policy_(std::move(policy)) {}
+  explicit PayloadPlaces(PayloadPolicy policy) : policy_(std::move(policy)) {}
 
   enum class Place {
     as_is,  ///< everything about the payload is copied: bytes inside, or the reference to a data file

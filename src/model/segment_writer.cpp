@@ -1,5 +1,5 @@
 // Writes segments to a file by several threads, a quarter of a megabyte at a time, and never holds a whole tensor.
-#include "model/stream.h"
+#include "model/segment_writer.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Decides for each payload whether it lies in the model file or in a data file, and lays out the data file.
-#include "model/payload_store.h"
+#include "model/payload_places.h"
 
 #include <tuple>
 
@@ -15,7 +15,7 @@ constexpr int64_t kPage = 4096;
 
 }  // namespace
 
-bool PayloadStore::moves_unchanged() const noexcept {
+bool PayloadPlaces::moves_unchanged() const noexcept {
   switch (policy_.mode) {
     case ExternalData::always:
       return true;
@@ -27,7 +27,7 @@ bool PayloadStore::moves_unchanged() const noexcept {
   return true;
 }
 
-PayloadStore::Place PayloadStore::place(const Tensor& tensor) const {
+PayloadPlaces::Place PayloadPlaces::place(const Tensor& tensor) const {
   const bool unchanged = !tensor.changed && !tensor.is_new;
   if (policy_.mode == ExternalData::never) return unchanged && !tensor.external ? Place::as_is : Place::inside;
   if (unchanged && tensor.external && policy_.keep_references) return Place::as_is;
@@ -39,7 +39,7 @@ PayloadStore::Place PayloadStore::place(const Tensor& tensor) const {
   return unchanged && !tensor.external ? Place::as_is : Place::inside;
 }
 
-PayloadStore::Reference PayloadStore::add(const TensorData& data) {
+PayloadPlaces::Reference PayloadPlaces::add(const TensorData& data) {
   static const Bytes kZeros = Bytes::owned(std::string(kPage, '\0'));
   const Bytes& source = data.source();
   const bool stored = data.is_plain() && source.file() != nullptr;

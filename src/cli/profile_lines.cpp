@@ -1,5 +1,5 @@
 // Chooses, sorts and sums the rows of a profile: text, CSV and Markdown print the same lines.
-#include "cli/profile_table.h"
+#include "cli/profile_lines.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Operands and operators that 16 bits would spoil, with the reason that is reported when they stay in 32.
 
-#include "passes/fragile.h"
+#include "passes/precision_exceptions.h"
 
 #include <algorithm>
 #include <array>

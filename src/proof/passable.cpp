@@ -1,6 +1,6 @@
 // Which operators an affine commutes with, and what it becomes on their other side: the axis of its channels moves, or its lanes repeat.
 
-#include "proof/through.h"
+#include "proof/passable.h"
 
 #include <algorithm>
 #include <array>

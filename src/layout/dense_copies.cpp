@@ -1,6 +1,6 @@
 // Finds views with gaps that a reader needs dense: the packs of a plan.
 
-#include "layout/gaps.h"
+#include "layout/dense_copies.h"
 
 #include <algorithm>
 #include <array>

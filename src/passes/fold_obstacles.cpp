@@ -1,6 +1,6 @@
 // Finds the linear operators that an affine could be folded into, upstream and downstream, and what stands in the way.
 
-#include "passes/neighbours.h"
+#include "passes/fold_obstacles.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Judges nodes rather than outputs: which node of the candidate, fed the original's values, makes others than the original; what of the
 // unexplained differences each node shows; and whether a node of the executor errs in one of its modes.
-#include "verify/nodes/nodes.h"
+#include "verify/nodes/compare_nodes.h"
 
 #include <algorithm>
 #include <cstddef>

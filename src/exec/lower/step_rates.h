@@ -5,7 +5,7 @@
 /// Numbers that lowering decides by. What a step takes on one thread is an estimate that is only held against kTeamNanoseconds, so that its
 /// order of magnitude counts: rates are those of a slow kind on an AVX2 core (src/layout/rates.h has them by kind), seen again on AMD
 /// Zen 5 with oneDNN 3.7.2, 2026-11-22.
-namespace relayout::rates {
+namespace relayout::step_rates {
 
 /// Steps that take less on one thread stay there. Calling a thread that looks for work costs 1 µs, a sleeping one 5 to 20
 /// (mobilenet_v3_small with two threads over one: 0.80 at 50 µs, 0.61 at 25, 0.5 to 0.95 at 12; Zen 5, 2026-11-22).
@@ -29,4 +29,4 @@ inline constexpr int64_t kShallowWindow = 32;
 /// Reductions over shorter lines are the operator's own kernel, which takes several lines side by side.
 inline constexpr int64_t kShortLine = 16;
 
-}  // namespace relayout::rates
+}  // namespace relayout::step_rates

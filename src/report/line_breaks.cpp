@@ -1,5 +1,5 @@
 // Reports in narrow terminals: finished lines are broken where their cells end, so that makers of reports need not know the width.
-#include "report/fit.h"
+#include "report/line_breaks.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "report/fit.h"
+#include "report/line_breaks.h"
 
 #include <gtest/gtest.h>
 
