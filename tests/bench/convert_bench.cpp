@@ -1,5 +1,5 @@
 // relayout convert against cp of the same file, in rotating rounds of one run: time as ratio, memory as peak.
-//   cmake/dev bench [--rounds N] [MODEL…]     default: 15 rounds, resnet50 of the model set when it is there, else the demo model
+//   cmake/dev bench convert [--rounds N] [MODEL…]     default: 15 rounds, resnet50 of the model set when it is there, else the demo model
 // Each child is a process of its own, as a user starts it; cp is the system's. "cold" drops the source from the page cache first.
 #include <fcntl.h>
 #include <spawn.h>
