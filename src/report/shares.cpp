@@ -2,47 +2,45 @@
 #include "report/shares.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "report/chart.h"
 #include "report/markup.h"
 #include "report/short_names.h"
 
 namespace relayout {
 namespace {
 
-constexpr double kWidth = 960, kRow = 24, kBar = 34;
+constexpr double kRow = 24, kBar = 34;
 constexpr double kLetter = 7.2;      ///< of the labels' type, wide
 constexpr double kLeast = 0.001;     ///< of the whole: one column of 960
 constexpr std::size_t kLevels = 12;  ///< that are drawn
 constexpr std::size_t kShades = 4;
 constexpr std::size_t kShortestLabel = 4;
 
-std::string number(double value) {
-  std::array<char, 64> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 1).ptr};
-}
-
 std::string percent(double part) {
-  return number(100 * part) + " %";
+  return coordinate(100 * part) + " %";
 }
 
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+constexpr double width_of(Room room) {
+  return room == Room::slim ? 400 : 960;
+}
+
 /// A box with its name as far as it fits, and all of it when it is pointed at.
 std::string frame(const Box& box, std::string_view name, const std::string& told, std::size_t shade) {
-  std::string out = "<g><rect class='frame shade" + std::to_string(shade % kShades) + "' x='" + number(box.x) + "' y='" + number(box.y) +
-                    "' width='" + number(box.width) + "' height='" + number(box.height - 1) + "'/>";
+  std::string out = "<g><rect class='frame shade" + std::to_string(shade % kShades) + "' x='" + coordinate(box.x) + "' y='" +
+                    coordinate(box.y) + "' width='" + coordinate(box.width) + "' height='" + coordinate(box.height - 1) + "'/>";
   const auto room = static_cast<std::size_t>(std::max(0.0, (box.width - 8) / kLetter));
   if (room >= kShortestLabel) {
-    out += "<text class='label' x='" + number(box.x + 4) + "' y='" + number(box.y + box.height / 2 + 4) + "'>" +
+    out += "<text class='label' x='" + coordinate(box.x + 4) + "' y='" + coordinate(box.y + box.height / 2 + 4) + "'>" +
            escape_markup(shortened(name, room)) + "</text>";
   }
   return out + "<title>" + escape_markup(told) + "</title></g>\n";
@@ -62,9 +60,9 @@ std::size_t levels_of(const Share& share, std::size_t most) {
 
 class Icicle {
  public:
-  explicit Icicle(double whole) : whole_(whole) {}
+  Icicle(double whole, double width) : whole_(whole), width_(width) {}
   std::string draw(const Share& share, double x, std::size_t level, std::size_t shade) {
-    const double width = kWidth * share.value / whole_;
+    const double width = width_ * share.value / whole_;
     std::string out = frame({x, static_cast<double>(level) * kRow, width, kRow}, share.name, told(share, whole_), level == 0 ? 0 : shade);
     if (level + 1 == kLevels) return out;
     double at = x, narrow = 0;
@@ -76,49 +74,52 @@ class Icicle {
         continue;
       }
       out += draw(part, at, level + 1, ++shade);
-      at += kWidth * part.value / whole_;
+      at += width_ * part.value / whole_;
     }
     if (narrow < kLeast * whole_) return out;
     const Share rest{std::to_string(count) + " small", narrow, "", {}};
     return out +
-           frame({at, static_cast<double>(level + 1) * kRow, kWidth * narrow / whole_, kRow}, rest.name, told(rest, whole_), shade + 1);
+           frame({at, static_cast<double>(level + 1) * kRow, width_ * narrow / whole_, kRow}, rest.name, told(rest, whole_), shade + 1);
   }
 
  private:
-  double whole_;
+  double whole_, width_;
 };
 
-std::string picture(double height, const std::string& label, const std::string& body) {
-  return "<svg viewBox='0 0 " + number(kWidth) + " " + number(height) + "' role='img' aria-label='" + escape_markup(label) + "'>\n" + body +
-         "</svg>\n";
+std::string draw_stacks(const std::vector<Share>& wholes, double most, Room room) {
+  std::unordered_map<std::string, std::size_t> shades;
+  std::string body;
+  double y = 0;
+  for (const Share& whole : wholes) {
+    body += "<text class='label' x='0' y='" + coordinate(y + 14) + "'>" + escape_markup(whole.name + "   " + whole.note) + "</text>\n";
+    double x = 0;
+    for (const Share& part : whole.parts) {
+      const std::size_t shade = shades.try_emplace(part.name, shades.size()).first->second;
+      const double width = width_of(room) * part.value / most;
+      body += frame({x, y + 20, width, kBar}, part.name, told(part, whole.value), shade);
+      x += width;
+    }
+    y += kBar + 30;
+  }
+  return open_chart(room, width_of(room), y, "parts of each, on one scale") + body + "</svg>\n";
 }
 
 }  // namespace
 
 std::string svg_icicle(const Share& whole) {
   if (!(whole.value > 0)) return "";
-  return picture(static_cast<double>(levels_of(whole, kLevels)) * kRow, "parts of " + whole.name, Icicle(whole.value).draw(whole, 0, 0, 0));
+  const double height = static_cast<double>(levels_of(whole, kLevels)) * kRow;
+  return in_both_rooms([&](Room room) {
+    return open_chart(room, width_of(room), height, "parts of " + whole.name) + Icicle(whole.value, width_of(room)).draw(whole, 0, 0, 0) +
+           "</svg>\n";
+  });
 }
 
 std::string svg_stacks(const std::vector<Share>& wholes) {
   double most = 0;
   for (const Share& whole : wholes) most = std::max(most, whole.value);
   if (!(most > 0)) return "";
-  std::unordered_map<std::string, std::size_t> shades;
-  std::string body;
-  double y = 0;
-  for (const Share& whole : wholes) {
-    body += "<text class='label' x='0' y='" + number(y + 14) + "'>" + escape_markup(whole.name + "   " + whole.note) + "</text>\n";
-    double x = 0;
-    for (const Share& part : whole.parts) {
-      const std::size_t shade = shades.try_emplace(part.name, shades.size()).first->second;
-      const double width = kWidth * part.value / most;
-      body += frame({x, y + 20, width, kBar}, part.name, told(part, whole.value), shade);
-      x += width;
-    }
-    y += kBar + 30;
-  }
-  return picture(y, "parts of each, on one scale", body);
+  return in_both_rooms([&](Room room) { return draw_stacks(wholes, most, room); });
 }
 
 }  // namespace relayout

@@ -30,7 +30,8 @@ svg .hit{fill:transparent}svg .frame{fill:var(--first);stroke:var(--paper)}svg .
 svg .shade2{fill-opacity:.3}svg .shade3{fill-opacity:.6}svg g:hover .frame{stroke:var(--ink)}
 svg .work{fill:var(--first);fill-opacity:.35;stroke:var(--ink);stroke-opacity:.6}
 @media print{section{overflow:visible}td.text{min-width:0}table:has(th:nth-child(9)){font-size:7px}}
-@media (max-width:600px){svg{min-width:38rem}svg .label{font-size:15px}svg .small{font-size:13px}}
+@media screen and (max-width:600px){svg.broad{display:none}}
+@media print,screen and (min-width:600.02px){svg.slim{display:none}}
 )";
 
 std::string_view class_of(Style style) {
@@ -59,7 +60,7 @@ std::string_view sign_of(Style style) {
     case Style::bad:
       return "✗ ";
     case Style::warning:
-      return "? ";
+      return "⚠ ";
     default:
       return "";
   }

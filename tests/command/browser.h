@@ -47,7 +47,7 @@ inline std::optional<int> pixels_cut(const std::string& chromium, const Temporar
                                        << width << "px' srcdoc='" << quoted << R"('></iframe><script>
     const page = document.getElementById('page');
     page.addEventListener('load', () => {
-      const boxes = [page.contentDocument.documentElement, ...page.contentDocument.querySelectorAll('.wide')];
+      const boxes = [page.contentDocument.documentElement, ...page.contentDocument.querySelectorAll('.wide, section')];
       document.body.textContent = 'CUT ' + Math.max(...boxes.map(box => box.scrollWidth - box.clientWidth)) + ' OF ' + boxes.length;
     });</script>)";
   const ProcessResult result =

@@ -44,6 +44,15 @@ TEST(Svg, WorkLiesBelowTheRoof) {
   EXPECT_THAT(svg, HasSubstr("<circle cx='60.0' cy='280.0' r='2.0'"));
 }
 
+/// At 380 pixels one unit of the picture for narrow windows is a pixel, so that its text has the size of the page's.
+TEST(Svg, EachChartIsThereForWideAndForNarrowWindows) {
+  for (const std::string& svg : {svg_bars({{"y", 1, 1e-6, 5e-6, true, ""}}), svg_roofline({}, 100, 10), svg_histogram({{"0", 1}}, ""),
+                                 svg_lines({{"error", {1, 2}, false}}, {}, {"a", "b"}, "depth")}) {
+    EXPECT_THAT(svg, HasSubstr("<svg class='broad' viewBox='0 0 760.0 "));
+    EXPECT_THAT(svg, HasSubstr("<svg class='slim' viewBox='0 0 380.0 "));
+  }
+}
+
 TEST(Svg, NothingToShowIsStillAChart) {
   EXPECT_THAT(svg_roofline({}, 100, 10), HasSubstr("</svg>"));
   EXPECT_THAT(svg_bars({}), HasSubstr("</svg>"));

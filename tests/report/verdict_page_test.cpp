@@ -29,6 +29,13 @@ TEST(VerdictPage, SaysTheAnswerFirstAndBySign) {
   EXPECT_THAT(html, Not(HasSubstr("https://")));
 }
 
+TEST(VerdictPage, ASignSaysTheSameAsTheColour) {
+  VerdictPage page;
+  page.verdict = "inconclusive";
+  page.style = Style::warning;
+  EXPECT_THAT(html_page(page), HasSubstr("⚠ inconclusive</h1>"));
+}
+
 TEST(VerdictPage, TablesKeepStyleAndAlignment) {
   const std::string html =
       html_table({"name", {"value", Style::plain, Align::right}}, {{{"<y>", Style::strong}, {"1", Style::bad, Align::right}}});
