@@ -127,11 +127,27 @@ class Breaker {
   std::string out_;
 };
 
+/// Takes off the blanks that a line begins with, before its first colour and behind it; their number.
+std::size_t take_indent(std::string& line) {
+  std::size_t at = 0, blanks = 0;
+  while (at < line.size()) {
+    const std::size_t sequence = sequence_length(std::string_view(line).substr(at));
+    if (sequence == 0 && line[at] != ' ') break;
+    if (sequence == 0) {
+      line.erase(at, 1);
+      ++blanks;
+    }
+    at += sequence;
+  }
+  return blanks;
+}
+
 std::string fit_line(std::string_view line, std::size_t width) {
   if (width_of(line) <= width) return std::string(line);
-  const std::size_t indent = std::min(std::min(line.find_first_not_of(' '), line.size()), width / 2);
+  std::string rest(line);
+  const std::size_t indent = std::min(take_indent(rest), width / 2);
   Breaker breaker(width, indent);
-  for (const Segment& segment : segments_of(line.substr(indent))) breaker.add(segment);
+  for (const Segment& segment : segments_of(rest)) breaker.add(segment);
   return breaker.text();
 }
 

@@ -74,6 +74,14 @@ TEST(FitLines, ColoursTakeNoRoomAndStay) {
   EXPECT_EQ(fit_lines("\x1b[1m" + std::string(50, 'x') + "\x1b[0m\n", 11), "\x1b[1mxxxxx…xxxxx\x1b[0m\n");
 }
 
+TEST(FitLines, AnIndentWithinColoursIsAnIndent) {
+  const std::string line = "  different: 3 of 4 elements are beyond the bound";
+  const std::string broken = "  different: 3 of 4\n      elements are beyond\n      the bound";
+  EXPECT_EQ(fit_lines(line, 26), broken);
+  EXPECT_EQ(fit_lines("\x1b[31m" + line + "\x1b[0m\n", 26),
+            "  \x1b[31mdifferent: 3 of 4\n      elements are beyond\n      the bound\x1b[0m\n");
+}
+
 TEST(FitLines, NoLineIsTooWideAndNoWordIsLost) {
   std::string text;
   for (int i = 0; i < 200; ++i)
