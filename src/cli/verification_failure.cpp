@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -24,33 +25,52 @@ std::string operator_of(const Unsupported& node) {
   return (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type);
 }
 
+/// "com.acme:Foo × 5, com.acme:Bar" of nodes that one reason keeps from running, in the order of the first.
+std::string operators_of(const std::vector<const Unsupported*>& nodes) {
+  std::vector<std::pair<std::string, int64_t>> counts;
+  for (const Unsupported* node : nodes) {
+    const auto known = std::ranges::find(counts, operator_of(*node), &std::pair<std::string, int64_t>::first);
+    if (known == counts.end()) {
+      counts.emplace_back(operator_of(*node), 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::string out;
+  for (const auto& [name, count] : counts) {
+    out += (out.empty() ? "" : ", ") + name + (count > 1 ? " × " + format_count(count) : "");
+  }
+  return out;
+}
+
 /// "net.onnx: cannot run 181 nodes: com.microsoft.nchwc:Conv × 52 (unknown domain), 'roi' (MaxUnpool: indices) …"
 Failure cannot_run(const std::string& model, const std::vector<Unsupported>& nodes) {
   std::string out = escape(model) + ": cannot run " + counted(static_cast<int64_t>(nodes.size()), "node") + ":";
-  const std::vector<std::string> groups = unsupported_groups(nodes);
-  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsNamed); ++i) out += (i > 0 ? ", " : " ") + groups[i];
+  const std::vector<UnsupportedGroup> groups = unsupported_groups(nodes);
+  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsNamed); ++i) out += (i > 0 ? ", " : " ") + groups[i].text;
   return {exit_code(ErrorKind::unsupported), out + (groups.size() > kGroupsNamed ? " …" : ""), ""};
 }
 
 }  // namespace
 
-std::vector<std::string> unsupported_groups(const std::vector<Unsupported>& nodes) {
+std::vector<UnsupportedGroup> unsupported_groups(const std::vector<Unsupported>& nodes) {
   std::vector<std::vector<const Unsupported*>> groups;
   for (const Unsupported& node : nodes) {
-    const auto known = std::ranges::find_if(
-        groups, [&](const auto& group) { return operator_of(*group.front()) == operator_of(node) && group.front()->why == node.why; });
+    const auto known = std::ranges::find_if(groups, [&](const auto& group) { return group.front()->why == node.why; });
     if (known == groups.end()) {
       groups.push_back({&node});
     } else {
       known->push_back(&node);
     }
   }
-  std::vector<std::string> out;
+  std::vector<UnsupportedGroup> out;
   for (const auto& group : groups) {
     const Unsupported& first = *group.front();
-    out.push_back(group.size() == 1
-                      ? quote(first.node) + " (" + operator_of(first) + ": " + first.why + ")"
-                      : operator_of(first) + " × " + format_count(static_cast<int64_t>(group.size())) + " (" + first.why + ")");
+    UnsupportedGroup& one = out.emplace_back();
+    one.text = group.size() == 1 ? quote(first.node) + " (" + operator_of(first) + ": " + first.why + ")"
+                                 : operators_of(group) + " (" + first.why + ")";
+    if (group.size() == 1) continue;
+    for (const Unsupported* node : group) one.nodes.push_back(quote(node->node) + " (" + operator_of(*node) + ")");
   }
   return out;
 }

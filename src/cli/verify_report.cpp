@@ -135,14 +135,20 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
   }
 }
 
-/// Nodes that cannot run: a line per operator; -v: every one.
+/// Nodes that cannot run: a line per reason; -v: every one below it.
 void add_unsupported(std::string& out, const std::string& model, const std::vector<Unsupported>& nodes, const ReportStyle& style) {
-  std::vector<std::string> lines;
-  if (!style.verbose) lines = unsupported_groups(nodes);
-  for (const Unsupported& node : nodes) {
-    if (style.verbose) lines.push_back(unsupported_groups({node}).front());
+  for (const UnsupportedGroup& group : unsupported_groups(nodes)) {
+    out += escape(model) + ": cannot run " + group.text + "\n";
+    for (const std::string& node : group.nodes) out += style.verbose ? "  " + node + "\n" : "";
   }
-  for (const std::string& line : lines) out += escape(model) + ": cannot run " + line + "\n";
+}
+
+/// The same nodes of both files, as a conversion leaves them, are listed once.
+void add_unsupported(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+  const bool are_alike = unsupported_groups(result.unsupported_a) == unsupported_groups(result.unsupported_b);
+  if (are_alike) return add_unsupported(out, result.a + ", " + result.b, result.unsupported_a, style);
+  add_unsupported(out, result.a, result.unsupported_a, style);
+  add_unsupported(out, result.b, result.unsupported_b, style);
 }
 
 /// What nothing explains, each held against the floor of its node.
@@ -307,8 +313,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
     if (difference.remark && !difference.adapted && !style.verbose) continue;
     out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
   }
-  add_unsupported(out, result.a, result.unsupported_a, style);
-  add_unsupported(out, result.b, result.unsupported_b, style);
+  add_unsupported(out, result, style);
   if (result.proof) add_proof(out, *result.proof, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";
