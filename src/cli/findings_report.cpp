@@ -214,6 +214,11 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   return table.text();
 }
 
+std::string weights_outlook(const Findings& findings) {
+  const Group group = group_of(findings, kLayoutPass);
+  return group.all == 0 ? "" : layout_text(group, {.passes = {}, .will = true});
+}
+
 Json findings_json(const Findings& findings) {
   Json out = Json::array();
   for (const Finding& finding : findings) {

@@ -128,16 +128,15 @@ Outlook outlook_of(const InspectResult& result) {
 }
 
 std::string outlook(const InspectResult& result) {
-  const auto [folds, batch_norms, moves, weights, affine_folds, affines] = outlook_of(result);
-  std::string out;
-  if (batch_norms > 0) {
-    out = format_count(folds) + " of " + counted(batch_norms, "BatchNormalization") + " will fold";
-  } else {
-    out = "no BatchNormalization to fold";
+  const Outlook counts = outlook_of(result);
+  const bool has_batch_norms = counts.batch_norms > 0;
+  std::string out = "no BatchNormalization to fold";
+  if (has_batch_norms) out = format_count(counts.folds) + " of " + counted(counts.batch_norms, "BatchNormalization") + " will fold";
+  if (counts.affines > 0) {
+    out += " · " + format_count(counts.affine_folds) + " of " + counted(counts.affines, "affine") + (has_batch_norms ? "" : " will fold");
   }
-  if (affines > 0) out += " · " + format_count(affine_folds) + " of " + counted(affines, "affine") + (batch_norms > 0 ? "" : " will fold");
-  if (weights > 0) out += " · " + format_count(moves) + " of " + counted(weights, "weight") + " would move to channels-last";
-  return out;
+  const std::string weights = weights_outlook(result.findings);
+  return out + (weights.empty() ? "" : " · " + weights);
 }
 
 /// What a pass leaves alone, by reason; with -v by name.
@@ -207,7 +206,7 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
     out += "\n";
   }
   out += "  " + outlook(result) + "\n";
-  for (const char* const pass : {"fold-batch-norm", "fold-affine"}) add_refusals(out, result, pass, style);
+  for (const char* const pass : {"fold-batch-norm", "fold-affine", "conv-weights-layout"}) add_refusals(out, result, pass, style);
   if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
   return out;

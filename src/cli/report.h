@@ -52,6 +52,8 @@ struct PassReport {
 
 /// What the passes did, one line per pass with its refusals by reason below it.
 [[nodiscard]] std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style);
+/// "17 of 20 weights would move to channels-last, 3 both layouts at once"; empty where no convolution has a weight.
+[[nodiscard]] std::string weights_outlook(const Findings& findings);
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
