@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <ratio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ namespace relayout {
 namespace {
 
 LogLevel g_level = LogLevel::normal;
+bool g_once = false;
 thread_local int t_mutes = 0;
 thread_local std::vector<std::string>* t_held = nullptr;
 
@@ -30,6 +33,14 @@ spdlog::logger& logger() {
   return *instance;
 }
 
+/// Whether no call had this message before.
+bool is_new(const std::string& message) {
+  static std::mutex mutex;
+  static std::set<std::string> known;
+  const std::scoped_lock lock(mutex);
+  return known.insert(message).second;
+}
+
 }  // namespace
 
 void set_log_level(LogLevel level) {
@@ -40,9 +51,14 @@ LogLevel log_level() {
   return g_level;
 }
 
+void write_warnings_once() {
+  g_once = true;
+}
+
 void log_warning(const std::string& message) {
   if (g_level == LogLevel::quiet || t_mutes > 0) return;
   if (t_held != nullptr) return t_held->push_back(message);
+  if (g_once && !is_new(message)) return;
   logger().set_pattern("relayout: warning: %v");
   logger().warn(in_locale(message));
 }

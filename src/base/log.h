@@ -13,6 +13,8 @@ enum class LogLevel { quiet, normal, verbose };
 void set_log_level(LogLevel level);
 [[nodiscard]] LogLevel log_level();
 void log_warning(const std::string& message);  ///< not with quiet
+/// From here on a warning of the same words is written once: a command may read a file several times.
+void write_warnings_once();
 /// As long as it lives warnings of this thread are not written: a second run of the same work would repeat them.
 class MutedWarnings {
  public:

@@ -141,6 +141,23 @@ TEST_F(OddInput, B42UnknownDomainsPassThrough) {
   onnx::ModelProto model = conv_batch_norm();
   auto& import = *model.add_opset_import();
   import.set_domain("com.example");
+TEST_F(OddInput, B41AWarningIsGivenOncePerFile) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.set_ir_version(77);
+  save_model(model, folder_ / "model.onnx");
+  const std::string warning = "relayout: warning: model.onnx: ir_version 77 is newer than ";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"convert", "model.onnx", "--verify"}, {"verify", "model.onnx", "model.onnx", "--run-identical"}}) {
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(result.err.starts_with(warning)) << result.err;
+    EXPECT_EQ(line_count(result.err), 1U) << result.err;
+  }
+  EXPECT_EQ(line_count(run({"verify", "model.onnx", "model.cl.onnx"}).err), 2U);
+  std::filesystem::copy(folder_ / "model.cl.onnx", folder_ / "again.onnx");
+  EXPECT_EQ(line_count(run({"verify", "--original", "model.onnx", "model.cl.onnx", "again.onnx"}).err), 3U);
+}
+
   import.set_version(1);
   add_node(*model.mutable_graph(), "Foo", {"y"}, {"z"}, "foo0").set_domain("com.example");
   set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
