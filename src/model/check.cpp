@@ -150,7 +150,8 @@ class NodeCheck {
         check_operator(node);
       }
     });
-    for (const std::string& domain : missing_) log_warning(place_ + "no opset import of domain " + quote(domain));
+    const std::string file = escape(top.model().name()) + ": ";
+    for (const std::string& domain : missing_) log_warning(file + place_ + "no opset import of domain " + quote(domain));
   }
 
  private:
@@ -186,6 +187,7 @@ void check(const Model& model, const LoadOptions& options) {
     NodeCheck(own, place).run(*function);
   }
   check_recursion(model);
+  if (model.graph().outputs().empty()) log_warning(escape(model.name()) + ": no outputs, so that nothing in the graph is needed");
 }
 
 }  // namespace relayout

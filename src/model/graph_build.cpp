@@ -331,7 +331,7 @@ bool Graph::Builder::is_ordered() {
 void Graph::Builder::order_nodes() {
   if (is_ordered()) return;
   sort();
-  log_warning(place() + "nodes are not in topological order; continuing with them sorted");
+  log_warning(escape(graph_.model().name()) + ": " + place() + "nodes are not in topological order; continuing with them sorted");
   if (!is_ordered()) fail(ErrorKind::defect, "sorting the nodes failed");
 }
 

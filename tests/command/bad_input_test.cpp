@@ -72,7 +72,7 @@ class OddInput : public CommandTest {
     save_model(model, folder_ / "model.onnx");
     const ProcessResult result = run({"convert", "model.onnx"});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_TRUE(result.err.starts_with("relayout: warning: ")) << result.err;
+    EXPECT_TRUE(result.err.starts_with("relayout: warning: model.onnx: ")) << result.err;
     EXPECT_THAT(result.err, HasSubstr(says));
     EXPECT_TRUE(std::filesystem::exists(folder_ / "model.cl.onnx"));
   }
@@ -103,6 +103,19 @@ TEST_F(OddInput, B32NodesInAnyOrderAreSortedWithAWarning) {
   onnx::ModelProto model = conv_batch_norm();
   model.mutable_graph()->mutable_node()->SwapElements(0, 2);
   expect_converted_with_warning(model, "order");
+}
+
+TEST_F(OddInput, AModelWithoutOutputsComesWithAWarning) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.mutable_graph()->clear_output();
+  expect_converted_with_warning(model, "no outputs");
+}
+
+TEST_F(OddInput, ADomainWithoutVersionComesWithAWarning) {
+  onnx::ModelProto model = conv_batch_norm();
+  add_node(*model.mutable_graph(), "Foo", {"y"}, {"z"}, "foo0").set_domain("com.example");
+  set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
+  expect_converted_with_warning(model, "no opset import of domain 'com.example'");
 }
 
 TEST_F(OddInput, B37NamesMayHoldAnything) {
