@@ -67,6 +67,9 @@ void add_files(std::vector<BadModel>& out) {
   add("B7Empty", "", "empty");
   add("B7Text", "This is not a model.\nIt has lines.\n", "text");
   add("B8Zip", std::string("PK\x03\x04", 4) + random_bytes(1, 500), "zip");
+  add("B8PyTorch",
+      std::string("PK\x03\x04", 4) + std::string(22, '\0') + std::string("\x0c\0\0\0", 4) + "net/data.pkl" + random_bytes(5, 500),
+      "PyTorch");
   add("B8Gzip", std::string("\x1f\x8b\x08\x00", 4) + random_bytes(2, 500), "gzip");
   add("B9LfsPointer", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32\nsize 12345\n",
       "git-lfs");
