@@ -112,11 +112,13 @@ SaveOptions save_options(const ConvertOptions& options, int threads) {
 }
 
 /// A folder that does not exist is said before a large model is read, not after.
-void check_folder(const std::filesystem::path& output) {
+void check_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
   const std::filesystem::path folder = output.parent_path();
   std::error_code ignored;
   if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  if (folder == input.parent_path()) return;  // reading the model says so
   const bool exists = std::filesystem::exists(folder, ignored);
+  if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"));
   fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"));
 }
 
@@ -207,7 +209,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   PassOptions passing = pass_options(options, threads);
   passing.assume_ranges = ranges == Ranges::assumed;
   const SaveOptions saving = save_options(options, threads);
-  if (!options.make_folders) check_folder(output);
+  if (!options.make_folders) check_folder(input, output);
 
   std::optional<MutedWarnings> said_already;
   if (ranges == Ranges::looked_at_again) said_already.emplace();

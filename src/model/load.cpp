@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -68,6 +69,15 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   return message;
 }
 
+std::shared_ptr<const File> open_model(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored)) {
+    fail(ErrorKind::io, "is a pipe, and models are read from files or from standard input",
+         "lead it into the command, with - for the model");
+  }
+  return File::open(path);
+}
+
 std::filesystem::path directory_of(const File& file) {
   const std::filesystem::path parent = file.path().parent_path();
   return parent.empty() ? "." : parent;
@@ -96,7 +106,7 @@ std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const Load
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path.string();
   return named(name, [&] {
-    std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : File::open(path);
+    std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : open_model(path);
     FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
     if (options.format == FileFormat::automatic && format == FileFormat::binary) format = text_format::format_of(*file);
     return ModelBuilder::build(file, binary_form(file, format), name, options);

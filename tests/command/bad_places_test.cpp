@@ -65,6 +65,12 @@ TEST_F(BadPlaces, B1MissingFolder) {
   expect_unreadable("no/such/folder.onnx");
 }
 
+TEST_F(BadPlaces, B1MissingFolderOfTheModelIsNotTheResults) {
+  EXPECT_EQ(run({"convert", "no/such/"}).err, "relayout: no/such/: No such file or directory\n");
+  EXPECT_EQ(run({"convert", "no/such/net.onnx"}).err, "relayout: no/such/net.onnx: No such file or directory\n");
+  EXPECT_EQ(run({"convert", "good.onnx", "-o", "no/such/"}).err, "relayout: no/such/: no such folder\n");
+}
+
 TEST_F(BadPlaces, B2Directory) {
   fs::create_directory(folder_ / "folder.onnx");
   expect_unreadable("folder.onnx");
@@ -80,6 +86,10 @@ TEST_F(BadPlaces, B3DanglingAndLoopingSymlinks) {
 TEST_F(BadPlaces, B4FifoAndDevice) {
   ASSERT_EQ(mkfifo((folder_ / "fifo.onnx").c_str(), 0600), 0);
   expect_unreadable("fifo.onnx");
+  EXPECT_EQ(
+      run({"inspect", "fifo.onnx"}).err,
+      "relayout: fifo.onnx: is a pipe, and models are read from files or from standard input (lead it into the command, with - for the "
+      "model)\n");
   expect_unreadable("/dev/zero");
   expect_unreadable("/dev/null");
 }
