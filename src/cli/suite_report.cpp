@@ -31,6 +31,7 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::string_view kSchema = "relayout.verify-suite/1";
+constexpr char kNoReport[] = "not a report of relayout verify --suite --json";
 constexpr std::array<std::string_view, 7> kStatuses = {"passed",      "failed",  "pass-loose", "inconclusive",
                                                        "unsupported", "crashed", "timeout"};
 
@@ -65,7 +66,7 @@ class Reader {
   Reader(const Json& document, std::string name) : document_(document), name_(std::move(name)) {}
 
   SuiteResult read() {
-    if (text(document_, "schema") != kSchema) refuse("not a report of relayout verify --suite --json");
+    if (text(document_, "schema") != kSchema) refuse(kNoReport);
     if (document_.find("error")) refuse("the report of a run that came to nothing");
     SuiteResult out;
     out.tree = text(document_, "tree");
@@ -233,7 +234,9 @@ int write_suite(const SuiteResult& result, const ReportFiles& files, const Commo
 
 SuiteResult read_suite(const std::string& path) {
   constexpr int64_t kMost = int64_t{1} << 30;
-  const Json document = Json::parse(read_text(*File::open(path), kMost, "a report"), path);
+  const std::string text = read_text(*File::open(path), kMost, "a report");
+  if (text.find_first_not_of(" \t\r\n") != text.find('{')) fail(ErrorKind::invalid, escape(path) + ": " + kNoReport);
+  const Json document = Json::parse(text, path);
   return Reader(document, path).read();
 }
 

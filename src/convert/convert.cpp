@@ -171,10 +171,10 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
     verification.precision = options.precision;
   }
   verification.threads = options.threads;
-  VerifyResult out = verify(result.input, draft, verification);
-  out.b = result.output.string();
   // The model has been read, and its warnings were given.
   const MutedWarnings said_already;
+  VerifyResult out = verify(result.input, draft, verification);
+  out.b = result.output.string();
   return out;
 }
 

@@ -103,7 +103,7 @@ TEST_F(SuiteCommand, PartsByDurationsAreTheWhole) {
   }
   EXPECT_THAT(all, ElementsAre("a", "b", "d", "deep/c", "e", "f"));
   write_file(folder_ / "list", "[]");
-  expect_refusal(suite({"--durations", "list"}), 3, "list: no 'schema'");
+  expect_refusal(suite({"--durations", "list"}), 3, "list: not a report of relayout verify --suite --json");
   expect_refusal(suite({"--durations", "nothing"}), 5, "nothing");
 }
 
@@ -251,6 +251,19 @@ TEST_F(ReportCommand, MergedShardsAreTheSingleRun) {
   EXPECT_THAT(merged.out, HasSubstr("gone   not there"));
   expect_same_files("merged", "whole");
   EXPECT_EQ(without_seconds(run({"report", "merge", "parts", "--json"}).out), without_seconds(read_file(folder_ / "whole.json")));
+}
+
+TEST_F(ReportCommand, WhatIsNoReportIsSaidToBeNone) {
+  save_model(conv_batch_norm(), folder_ / "net.onnx");
+  write_file(folder_ / "text.json", "hello\n");
+  write_file(folder_ / "other.json", "{}");
+  for (const char* const file : {"net.onnx", "text.json"}) {
+    for (const char* const action : {"merge", "show"}) {
+      expect_refusal(run({"report", action, file}), 3, std::string(file) + ": not a report of relayout verify --suite --json");
+    }
+  }
+  expect_refusal(run({"verify", "--suite", "tree", "--durations", "net.onnx"}), 3,
+                 "net.onnx: not a report of relayout verify --suite --json");
 }
 
 TEST_F(ReportCommand, MergedCasesAreTheSingleRun) {
