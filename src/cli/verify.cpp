@@ -230,6 +230,7 @@ PairOutcome judge(const Request& request, const Common& common, const std::strin
 /// Every model against its own original.
 int verify_pairs(const Request& request, const Common& common, Progress& progress) {
   if (request.models.empty()) fail(ErrorKind::usage, "--original goes with the models to be judged");
+  static_cast<void>(model_name_of(request.original, request.models.front()));  // a wrong pattern is wrong for all of them
   const bool allow_inconclusive = request.options.allow_inconclusive;
   std::vector<PairOutcome> pairs;
   for (const std::string& model : request.models) {

@@ -58,6 +58,21 @@ TEST_F(ManyPairs, OneReportOfAll) {
   EXPECT_EQ(suites, 3U);
 }
 
+TEST_F(ManyPairs, AWrongPatternIsOneLine) {
+  expect_refusal(run({"verify", "--original", "{foo}.onnx", "bad.cl.onnx", "good.cl.onnx"}), 2,
+                 "pattern '{foo}.onnx': '{foo}' is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
+}
+
+TEST_F(ManyPairs, AHintStandsOnceBehindAllModels) {
+  write_file(folder_ / "free.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[N,F] y) { y = Relu (x) }");
+  for (const char* const name : {"a.onnx", "b.onnx", "c.onnx"}) ASSERT_EQ(run({"convert", "free.onnxtxt", "-o", name}).code, 0);
+  const ProcessResult result = run({"verify", "--original", "free.onnxtxt", "a.onnx", "b.onnx", "c.onnx", "--run-identical"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(line_count(result.err), 4U) << result.err;
+  EXPECT_TRUE(result.err.ends_with("\nhint: give its size: --dim F=SIZE\n")) << result.err;
+  EXPECT_THAT(result.out, Not(HasSubstr("--dim")));
+}
+
 TEST_F(ManyPairs, OneDocumentOfAll) {
   const ProcessResult result = run({"verify", "--original", "{stem}.onnx", "bad.cl.onnx", "nothing.cl.onnx", "--json"});
   EXPECT_EQ(result.code, 5);

@@ -163,7 +163,7 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
   fs::remove(folder_ / "c/good.cl.onnx");
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c"}).out, HasSubstr("no 'good.cl.onnx' to be judged by it"));
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem}.opt.onnx"}).out, HasSubstr("0 of 3 cases passed"));
-  expect_refusal(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem"}), 2, "without its }");
+  expect_refusal(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem"}), 2, "without its '}'");
   expect_refusal(run({"verify", "--suite", "o", "--samples", "1"}), 2, "without --against");
   expect_refusal(run({"verify", "--suite", "o", "--against", "nothing"}), 5, "nothing: not a directory");
 }

@@ -28,14 +28,14 @@ std::string without(std::string_view name, std::string_view suffix) {
   return std::string(name.ends_with(suffix) && name.size() > suffix.size() ? name.substr(0, name.size() - suffix.size()) : name);
 }
 
-/// What stands for one word between braces.
-std::string part_of(const std::string& word, const fs::path& model) {
+/// What stands for one word between braces of a pattern.
+std::string part_of(const std::string& word, const fs::path& model, const std::string& pattern) {
   std::string name = without(model.filename().string(), kExtension);
   if (word == "name") return name;
   if (word == "stem") return without(name, kConverted);
   if (word.starts_with("stem%")) return without(name, word.substr(5));
   if (word == "dir") return model.has_parent_path() ? model.parent_path().string() : ".";
-  fail(ErrorKind::usage, "pattern: {" + escape(word) + "} is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
+  fail(ErrorKind::usage, "pattern " + quote(pattern) + ": " + quote("{" + word + "}") + " is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
 }
 
 /// `pattern` with part(word) in place of each {word}.
@@ -47,7 +47,7 @@ std::string filled(const std::string& pattern, const Part& part) {
     out += pattern.substr(at, open - at);
     if (open == pattern.size()) break;
     const std::size_t close = pattern.find('}', open);
-    if (close == std::string::npos) fail(ErrorKind::usage, "pattern " + quote(pattern) + ": a { without its }");
+    if (close == std::string::npos) fail(ErrorKind::usage, "pattern " + quote(pattern) + ": '{' without its '}'");
     out += part(pattern.substr(open + 1, close - open - 1));
     at = close + 1;
   }
@@ -112,7 +112,7 @@ std::set<std::string> counterparts_of(const Names& originals, const Pairs& pairs
 }  // namespace
 
 std::string model_name_of(const std::string& pattern, const fs::path& model) {
-  const std::string out = filled(pattern, [&](const std::string& word) { return part_of(word, model); });
+  const std::string out = filled(pattern, [&](const std::string& word) { return part_of(word, model, pattern); });
   return pattern.find('/') == std::string::npos ? (model.parent_path() / out).string() : out;
 }
 
