@@ -69,6 +69,10 @@ TEST_F(InCi, PreCommitHook) {
   ASSERT_EQ(shell("chmod +x .git/hooks/pre-commit && relayout convert models/net.onnx && git add models").code, 0);
   const ProcessResult good = shell("git commit -q -m right");
   EXPECT_EQ(good.code, 0) << good.out << good.err;
+  // Both models of the pair are new, and compared once.
+  const std::string said = good.out + good.err;
+  EXPECT_NE(said.find("same   "), std::string::npos) << said;
+  EXPECT_EQ(said.find("same   "), said.rfind("same   ")) << said;
   const ProcessResult bad = shell("cp wrong.onnx models/net.cl.onnx && git add models && git commit -q -m wrong");
   EXPECT_NE(bad.code, 0) << bad.out << bad.err;
   EXPECT_THAT(bad.out + bad.err, HasSubstr("different"));
