@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/conversion_words.h"
 #include "cli/report.h"
@@ -73,14 +74,6 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%=";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs) {
   CommandWords words{"relayout", "verify"};

@@ -17,6 +17,7 @@
 #include "base/locale.h"
 #include "base/log.h"
 #include "base/nearest_word.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"

@@ -79,7 +79,5 @@ struct PassReport {
 
 /// "1 weight", "2 weights", with thousands parted.
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);
-/// A word of a command line, quoted for a shell when it must be.
-[[nodiscard]] std::string shell_word(const std::string& word);
 
 }  // namespace relayout::cli

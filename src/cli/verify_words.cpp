@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/execute.h"

@@ -135,14 +135,6 @@ TEST(ConvertReport, JsonListsEveryFinding) {
   EXPECT_FALSE(json.find("findings")->at(0)->find("reason"));
 }
 
-TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
-  EXPECT_EQ(shell_word("a/b-c_1.onnx"), "a/b-c_1.onnx");
-  EXPECT_EQ(shell_word("a b"), "'a b'");
-  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_word("größe"), "'größe'");
-  EXPECT_EQ(shell_word(""), "''");
-}
-
 InspectResult mobilenet() {
   InspectResult result;
   result.path = "mobilenet_v2.onnx";

@@ -1,0 +1,17 @@
+#include "base/shell_word.h"
+
+#include <gtest/gtest.h>
+
+namespace relayout {
+namespace {
+
+TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_word("a/b-c_1.onnx"), "a/b-c_1.onnx");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("größe"), "'größe'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+}  // namespace
+}  // namespace relayout
