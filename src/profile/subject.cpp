@@ -99,8 +99,10 @@ void Subject::find_inputs() {
     try {
       open();
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::invalid || tried + 1 == dims.attempts()) throw;
-      continue;
+      if (error.kind() != ErrorKind::invalid) throw;
+      if (tried + 1 < dims.attempts()) continue;
+      maker.refuse_guesses(error.what());
+      throw;
     }
     for (const auto& [name, size] : assignment.dims) {
       if (!options_->dims.contains(name)) assumed_.emplace(name, size);

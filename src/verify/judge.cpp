@@ -41,7 +41,7 @@ void ReferenceOutput::add(const Datum& datum) {
 
 std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
   // An output that is declared to have no elements has shown all that it will ever show.
-  if (elements_ == 0) return is_empty_ ? std::nullopt : std::optional<std::string>("0 elements: other dims would show more");
+  if (elements_ == 0) return is_empty_ ? std::nullopt : std::optional<std::string>("no elements in any sample: nothing was compared");
   if (!is_measured(type_)) return std::nullopt;
   if (yardstick_.count() == 0) return "no finite value";
   if (yardstick_.is_constant() && yardstick_.count() > 1) return "constant: every element is " + exact_number(yardstick_.mean());

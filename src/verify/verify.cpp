@@ -152,16 +152,14 @@ void save_samples(const Pair& pair, const Reference& reference) {
 void report_rejection(const Pair& pair, const Reference& reference, VerifyResult& result) {
   const std::string why = escape(pair.a.name) + ": " + reference.rejection();
   if (reference.inputs().any_from_files()) fail(ErrorKind::invalid, why);
-  const auto guessed = reference.inputs().dims().guessed();
-  if (!guessed.empty()) {
-    fail(ErrorKind::usage, "no size for dimension " + quote(guessed.front()) + " was found that the model takes; " + why,
-         "--dim NAME=… or --shape INPUT=… gives it");
-  }
+  reference.inputs().refuse_guesses(reference.rejection());
   // No input can be right for dims that do not fit as the file declares them.
   const Shapes shapes(pair.a.model->graph());
-  if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why);
+  if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().empty_input());
   result.outcome = Outcome::inconclusive;
   result.reason = "the reference cannot run: " + why;
+  const std::string option = reference.inputs().input_option();
+  if (shapes.misfit().empty() && !option.empty()) result.reason += " (" + option + " gives contents that it takes)";
 }
 
 void report_repeatability(const Pair& pair, const Reference& reference, VerifyResult& result) {
@@ -369,6 +367,7 @@ void execute(Pair& pair, VerifyResult& result) {
   if (pair.quantized) limits.ranges = ranges_of_inputs(b);
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 
+  if (const std::string empty = inputs.empty_input(); !empty.empty()) result.remarks.push_back(empty);
   const int samples = planned_samples(pair, inputs);
   inputs.prepare(samples);
   Reference reference(pair, inputs);

@@ -187,5 +187,67 @@ TEST_F(OddInput, B40ANewerOpsetMayBeAllowed) {
   EXPECT_EQ(run({"inspect", "model.onnx", "--allow-newer-opset"}).code, 0);
 }
 
+/// An error about inputs that cannot be made names the model, and what to type next.
+TEST_F(OddInput, InputsThatCannotBeMadeComeWithTheOptionThatGivesThem) {
+  const auto write = [&](const std::string& name, const std::string& graph) {
+    write_file(folder_ / name, "<ir_version: 8, opset_import: [\"\" : 17]> g " + graph);
+  };
+  write("named.onnxtxt", "(float[batch,features] x) => (float[batch,features] y) { y = Relu (x) }");
+  write("nameless.onnxtxt", "(float[4,?] x) => (float[4,?] y) { y = Relu (x) }");
+  write("flat.onnxtxt",
+        "(float[N,3,H,W] x) => (float[N,5] y) <float[3,3,1,1] w = {1,2,3,4,5,6,7,8,9}, float[6,5] v = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,"
+        "16,17,18,19,20,21,22,23,24,25,26,27,28,29,30}> { c = Conv (x, w)  f = Flatten (c)  y = Gemm (f, v) }");
+  write("shape.onnxtxt", "(float[2,6] x, int64[2] shape) => (float[A,B] y) { y = Reshape (x, shape) }");
+  struct Case {
+    std::string model, says;
+    std::vector<std::string> then;
+  };
+  const std::vector<Case> cases = {
+      {"named",
+       "dimension 'features' (axis 1) of input 'x' is free, and no guess is safe (give its size: --dim features=SIZE)",
+       {"--dim", "features=5"}},
+      {"nameless", "dimension 1 of input 'x' is free, and no guess is safe (give its size: --shape x=4,SIZE)", {"--shape", "x=4,5"}},
+      {"flat", "no size for 'H', 'W' was found that the model takes: node ", {"--dim", "H=1", "--dim", "W=2"}},
+      {"shape", "and no guess is safe (give it from a file: --input shape=FILE, .npy or .pb)", {}}};
+  for (const Case& one : cases) {
+    const std::string file = one.model + ".onnxtxt";
+    for (std::vector<std::string> command :
+         {std::vector<std::string>{"verify", file, file, "--run-identical"}, {"profile", file, "--repeat", "1"}}) {
+      const ProcessResult result = run(command);
+      expect_refusal(result, 2, one.says);
+      EXPECT_TRUE(result.err.starts_with("relayout: " + file + ": ")) << result.err;
+      if (one.then.empty()) continue;
+      command.insert(command.end(), one.then.begin(), one.then.end());
+      EXPECT_EQ(run(command).code, 0) << one.model;
+    }
+  }
+  expect_refusal(run({"verify", "flat.onnxtxt", "flat.onnxtxt", "--run-identical"}), 2, "(give sizes: --dim H=SIZE --dim W=SIZE)");
+}
+
+TEST_F(OddInput, InputsThatNoMemoryHoldsAreRefusedWithTheModel) {
+  onnx::ModelProto model = conv_batch_norm();
+  for (const int64_t size : {int64_t{1} << 18, int64_t{1} << 40}) {
+    auto* const dims = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (int axis = 2; axis < 4; ++axis) dims->mutable_dim(axis)->set_dim_value(size);
+    model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+    save_model(model, folder_ / "model.onnx");
+    const ProcessResult result = run({"verify", "model.onnx", "model.onnx", "--run-identical"});
+    expect_refusal(result, size < int64_t{1} << 40 ? 5 : 3, size < int64_t{1} << 40 ? "out of memory" : "2^63");
+    EXPECT_TRUE(result.err.starts_with("relayout: model.onnx: ")) << result.err;
+  }
+}
+
+TEST_F(OddInput, AnInputDeclaredWithADimOf0IsNamed) {
+  write_file(folder_ / "zero.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[0,4] x) => (float[N,4] y) { y = Relu (x) }");
+  const ProcessResult result = run({"verify", "zero.onnxtxt", "zero.onnxtxt", "--run-identical"});
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("input 'x' is declared f32[0, 4], which has no elements\n"));
+  EXPECT_THAT(result.out, HasSubstr("inconclusive: no elements in any sample: nothing was compared\n"));
+  write_file(folder_ / "product.onnxtxt",
+             "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,0] x) => (float[2,2] y) <float[1,2] w = {1,2}> { y = MatMul (x, w) }");
+  expect_refusal(run({"verify", "product.onnxtxt", "product.onnxtxt", "--run-identical"}), 3,
+                 "(input 'x' is declared f32[2, 0], which has no elements)");
+}
+
 }  // namespace
 }  // namespace relayout::test

@@ -89,7 +89,7 @@ TEST(FreeDims, TheLastAttemptsHaveABatchOfOne) {
   const FreeDims dims({port("x", {-1, 3}, {"N", ""})}, {{}}, {}, {});
   EXPECT_EQ(dims.attempts(), 2);
   EXPECT_EQ(dims_of(dims, 0, 1).at("N"), 1);
-  EXPECT_TRUE(dims.guessed().empty());
+  EXPECT_FALSE(dims.are_guessed());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
@@ -196,17 +197,30 @@ void FreeDims::fix_shape(const Port& whole, const Dims& dims) {
     fail(ErrorKind::usage, "shape " + to_string(dims) + " does not fit input " + quote(whole.name) + ", which is " + type_text(whole));
 }
 
+std::string FreeDims::option_for(const std::string& key, const Free& free) const {
+  if (free.has_symbol) return "--dim " + shell_word(key + "=SIZE");
+  const Port& port = *std::ranges::find(ports_, free.input, &Port::name);
+  std::string dims;
+  const Port& tensor = tensor_port(port);
+  for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+    const std::string& symbol = tensor.symbols[axis];
+    const std::string unknown = symbol.empty() ? "SIZE" : symbol;
+    dims += (axis == 0 ? "" : ",") + (tensor.dims[axis] >= 0 ? std::to_string(tensor.dims[axis]) : unknown);
+  }
+  return "--shape " + shell_word(free.input + "=" + dims);
+}
+
 void FreeDims::check_guessable() const {
   for (const Port& whole : ports_) {
     if (tensor_port(whole).has_shape || given_.contains(whole.name)) continue;
     fail(ErrorKind::usage, "input " + quote(whole.name) + " has no declared shape, and no guess is safe",
-         "--shape " + escape(whole.name) + "=… gives it");
+         "give its shape: --shape " + shell_word(whole.name + "=SIZE,SIZE"));
   }
   for (const auto& [key, free] : free_) {
     if (free.kind != Kind::unknown) continue;
     const std::string which = free.has_symbol ? quote(key) + " (axis " + std::to_string(free.axis) + ")" : std::to_string(free.axis);
     fail(ErrorKind::usage, "dimension " + which + " of input " + quote(free.input) + " is free, and no guess is safe",
-         free.has_symbol ? "--dim " + escape(key) + "=… gives it" : "--shape " + escape(free.input) + "=… gives it");
+         "give its size: " + option_for(key, free));
   }
 }
 
@@ -284,12 +298,19 @@ FreeDims::Assignment FreeDims::assign(const Place& place) const {
   return out;
 }
 
-std::vector<std::string> FreeDims::guessed() const {
-  std::vector<std::string> out;
+bool FreeDims::are_guessed() const {
+  return std::ranges::any_of(free_, [](const auto& entry) { return entry.second.is_guessed(); });
+}
+
+void FreeDims::fail_of_guesses(const std::string& why) const {
+  std::string names, options;
   for (const auto& [key, free] : free_) {
-    if (free.kind == Kind::sequence || free.kind == Kind::spatial) out.push_back(key);
+    if (!free.is_guessed()) continue;
+    names += (names.empty() ? "" : ", ") + quote(key);
+    const std::string option = option_for(key, free);
+    if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
   }
-  return out;
+  fail(ErrorKind::usage, "no size for " + names + " was found that the model takes: " + why, "give sizes: " + options);
 }
 
 }  // namespace relayout

@@ -37,8 +37,10 @@ class FreeDims {
     bool uneven = false;  ///< odd samples of the first attempts have sizes that halve unevenly, which not every model takes
   };
   [[nodiscard]] Assignment assign(const Place& place) const;
-  /// The guessed dims besides batches, for messages; empty when there are none.
-  [[nodiscard]] std::vector<std::string> guessed() const;
+  /// Whether dims besides batches are guessed.
+  [[nodiscard]] bool are_guessed() const;
+  /// Error{usage}: the model took none of the guessed sizes, `why` tells of the last ones; with the options that give them.
+  [[noreturn]] void fail_of_guesses(const std::string& why) const;
 
  private:
   enum class Kind { fixed, batch, sequence, spatial, sum, unknown };
@@ -50,6 +52,7 @@ class FreeDims {
     std::string input;         ///< where it stands first
     std::size_t axis = 0;
     bool has_symbol = false;
+    [[nodiscard]] bool is_guessed() const noexcept { return kind == Kind::sequence || kind == Kind::spatial; }
   };
 
   void add_input(const Port& port, const InputUse& use);
@@ -60,6 +63,8 @@ class FreeDims {
   [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, const Place& place, int depth) const;
   [[nodiscard]] int64_t evaluate_sum(const std::string& key, const Place& place, int depth) const;
   void check_guessable() const;
+  /// "--dim N=SIZE", or "--shape INPUT=1,SIZE" of a dim without a name.
+  [[nodiscard]] std::string option_for(const std::string& key, const Free& free) const;
 
   std::vector<Port> ports_;
   std::map<std::string, Dims> given_;  ///< shapes of inputs without a declared rank

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/inputs.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/given_inputs.h"
@@ -28,13 +30,32 @@ namespace {
 /// Elements of a sequence that is made up.
 constexpr std::size_t kSequenceLength = 3;
 
+/// Runs `work`; its errors begin with the name of the model.
+template <class Work>
+void named(const std::string& model, const Work& work) {
+  const std::string prefix = model + ": ";
+  try {
+    work();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    fail(error.kind(), what.starts_with(prefix) ? what : prefix + what, error.hint());
+  }
+}
+
 }  // namespace
 
 InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, const InputLimits& limits,
                        const std::map<std::string, int64_t>& bound)
-    : ports_(required_inputs(graph)), uses_(find_uses(graph, ports_)), options_(options), bound_(bound), given_(ports_, options) {
-  dims_.push_back(dims_of_files(0));
-  check_guessable();
+    : model_(escape(graph.model().name())),
+      ports_(required_inputs(graph)),
+      uses_(find_uses(graph, ports_)),
+      options_(options),
+      bound_(bound),
+      given_(ports_, options) {
+  named(model_, [this] {
+    dims_.push_back(dims_of_files(0));
+    check_guessable();
+  });
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     uses_[i].narrow = limits.narrow;
     const auto range = limits.ranges.find(ports_[i].name);
@@ -98,8 +119,27 @@ void InputMaker::check_guessable() const {
     }
     if (uses_[i].role != InputRole::shape) continue;
     fail(ErrorKind::usage, "input " + quote(ports_[i].name) + " is a size or axis for " + uses_[i].consumer + ", and no guess is safe",
-         "--input " + escape(ports_[i].name) + "=FILE gives it (.npy or .pb)");
+         "give it from a file: --input " + shell_word(ports_[i].name + "=FILE") + ", .npy or .pb");
   }
+}
+
+void InputMaker::refuse_guesses(const std::string& rejection) const {
+  if (!dims().are_guessed()) return;
+  named(model_, [&] { dims().fail_of_guesses(rejection); });
+}
+
+std::string InputMaker::empty_input() const {
+  for (const Port& port : ports_) {
+    const Port& tensor = tensor_port(port);
+    if (!tensor.has_shape || std::ranges::find(tensor.dims, 0) == tensor.dims.end()) continue;
+    return "input " + quote(port.name) + " is declared " + type_text(port) + ", which has no elements";
+  }
+  return {};
+}
+
+std::string InputMaker::input_option() const {
+  const auto made = std::ranges::find_if(ports_, [this](const Port& port) { return !given_.contains(port.name); });
+  return made == ports_.end() ? std::string() : "--input " + shell_word(made->name + "=FILE");
 }
 
 bool InputMaker::can_be_milder() const {
@@ -117,7 +157,9 @@ bool InputMaker::makes_padding() const {
 }
 
 Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, double deviation) const {
-  return make(uses_, assignment, sample, deviation);
+  Inputs out;
+  named(model_, [&] { out = make(uses_, assignment, sample, deviation); });
+  return out;
 }
 
 Inputs InputMaker::make_with_holes(const FreeDims::Assignment& assignment) const {

@@ -39,6 +39,12 @@ class InputMaker {
   /// differ in shape. Error{usage} or Error{invalid} where they do not fit.
   void prepare(int samples);
   [[nodiscard]] const FreeDims& dims(int sample = 0) const { return dims_[as_size(sample) % dims_.size()]; }
+  /// After the model has refused all attempts, the last one as `rejection` says. Error{usage} where sizes were guessed.
+  void refuse_guesses(const std::string& rejection) const;
+  /// "input 'x' is declared f32[0, 3], which has no elements", or empty.
+  [[nodiscard]] std::string empty_input() const;
+  /// The option that gives the contents of an input that is made up, or empty: "--input x=FILE".
+  [[nodiscard]] std::string input_option() const;
   /// `deviation`: see make_values.
   [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample, double deviation = 0) const;
   /// Whether a mask is made up as tokenizers make it (InputUse::padding).
@@ -55,6 +61,7 @@ class InputMaker {
   void check_guessable() const;
   void prefer_differing_rows(const Graph& other);
 
+  std::string model_;  ///< as messages name it
   std::vector<Port> ports_;
   std::vector<InputUse> uses_;
   InputOptions options_;
