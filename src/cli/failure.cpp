@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cli/terminal.h"
 #include "relayout/error.h"
@@ -19,6 +20,10 @@ namespace {
 constexpr char kReport[] = " (a defect in relayout: please report it, with the model and the command line)";
 
 }  // namespace
+
+std::string Failure::line() const {
+  return hint.empty() ? message : message + " (" + hint + ")";
+}
 
 bool Failure::is_interruption() const {
   return code == exit_code(ErrorKind::interrupted) || code == exit_code(ErrorKind::terminated);
@@ -46,9 +51,20 @@ Failure current_failure() {
 }
 
 void print_failure(const Failure& failure, bool verbose) {
-  std::string text = "relayout: " + printable(failure.message) + "\n";
-  if ((verbose || error_is_terminal()) && !failure.hint.empty()) text += "hint: " + printable(failure.hint) + "\n";
+  const bool has_second_line = (verbose || error_is_terminal()) && !failure.hint.empty();
+  std::string text = "relayout: " + printable(has_second_line ? failure.message : failure.line()) + "\n";
+  if (has_second_line) text += "hint: " + printable(failure.hint) + "\n";
   write_error(text);
+}
+
+void Failures::print(const Failure& failure) {
+  if (is_alone_) return print_failure(failure, verbose_);
+  print_failure({failure.code, failure.message, ""}, verbose_);
+  if (!failure.hint.empty() && std::ranges::find(hints_, failure.hint) == hints_.end()) hints_.push_back(failure.hint);
+}
+
+void Failures::print_hints() const {
+  for (const std::string& hint : hints_) write_error("hint: " + printable(hint) + "\n");
 }
 
 Json error_json(const Failure& failure) {

@@ -57,6 +57,7 @@ int inspect_all(const Request& request, const Common& common) {
   std::vector<InspectResult> results;
   Json documents = Json::array();
   int worst = 0;
+  Failures failures(request.models.size(), common.verbose);
   for (const std::string& model : request.models) {
     try {
       results.push_back(inspect(model, request.options));
@@ -64,12 +65,13 @@ int inspect_all(const Request& request, const Common& common) {
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.is_interruption()) throw;
-      print_failure(failure, common.verbose);
+      failures.print(failure);
       Json entry = Json::object();
       documents.add(std::move(entry.set("model", model).set("error", error_json(failure))));
       worst = worse_code(worst, failure.code);
     }
   }
+  failures.print_hints();
   if (common.json) {
     Json out = Json::object();
     out.set("schema", "relayout.inspect-table/1").set("models", std::move(documents)).set("exit_code", worst);

@@ -233,11 +233,13 @@ int verify_pairs(const Request& request, const Common& common, Progress& progres
   static_cast<void>(model_name_of(request.original, request.models.front()));  // a wrong pattern is wrong for all of them
   const bool allow_inconclusive = request.options.allow_inconclusive;
   std::vector<PairOutcome> pairs;
+  Failures failures(request.models.size(), common.verbose);
   for (const std::string& model : request.models) {
     pairs.push_back(judge(request, common, model));
     progress.clear();
-    if (pairs.back().failure) print_failure(*pairs.back().failure, common.verbose);
+    if (pairs.back().failure) failures.print(*pairs.back().failure);
   }
+  failures.print_hints();
   return request.files.write(common, {.suites = junit_suites(pairs, allow_inconclusive),
                                       .document = pairs_json(pairs, allow_inconclusive),
                                       .text = pairs_text(pairs, allow_inconclusive, style_of(request, common)),

@@ -101,7 +101,7 @@ class PairSuite {
     JunitCase& one = add("verdict");
     if (const auto failure = failure_of(result_)) {
       one.status = JunitCase::Status::error;
-      one.message = failure->message;
+      one.message = failure->line();
     } else if (result_.outcome == Outcome::different) {
       one.status = JunitCase::Status::failed;
       one.message = result_.reason.empty() ? "different" : result_.reason;
@@ -156,7 +156,7 @@ JunitSuite junit_suite(const std::string& model, const Failure& failure) {
   one.name = "verdict";
   one.file = model;
   one.status = JunitCase::Status::error;
-  one.message = failure.message;
+  one.message = failure.line();
   one.details = "exit " + std::to_string(failure.code);
   return suite;
 }

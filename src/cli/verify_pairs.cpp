@@ -59,7 +59,7 @@ std::string summary(const std::vector<PairOutcome>& pairs) {
 Json failure_json(const PairOutcome& pair) {
   Json out = Json::object();
   out.set("a", Json::object().set("path", pair.original)).set("b", Json::object().set("path", pair.model));
-  out.set("verdict", Json()).set("reason", pair.failure->message);
+  out.set("verdict", Json()).set("reason", pair.failure->line());
   return std::move(out.set("exit_code", pair.failure->code));
 }
 

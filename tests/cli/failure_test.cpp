@@ -29,6 +29,12 @@ TEST(Failure, KeepsKindMessageAndHint) {
   EXPECT_EQ(failure.hint, "git lfs pull");
 }
 
+TEST(Failure, ItsLineHasTheHintBehindTheMessage) {
+  EXPECT_EQ((Failure{3, "m.onnx: compressed by gzip", "unpack it first: gunzip"}).line(),
+            "m.onnx: compressed by gzip (unpack it first: gunzip)");
+  EXPECT_EQ((Failure{3, "m.onnx: empty", ""}).line(), "m.onnx: empty");
+}
+
 TEST(Failure, ADefectSaysHowToReportIt) {
   EXPECT_EQ(failure_of(Error(ErrorKind::defect, "x")).code, 70);
   EXPECT_NE(failure_of(Error(ErrorKind::defect, "x")).message.find("report"), std::string::npos);

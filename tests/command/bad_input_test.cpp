@@ -91,7 +91,7 @@ class OddInput : public CommandTest {
 TEST_F(OddInput, B8ArchivesComeWithAHint) {
   write_file(folder_ / "model.onnx", std::string("\x1f\x8b\x08\x00", 4) + "rest");
   EXPECT_THAT(run({"inspect", "model.onnx", "-v"}).err, HasSubstr("\nhint: "));
-  EXPECT_EQ(line_count(run({"inspect", "model.onnx"}).err), 1U);
+  EXPECT_EQ(run({"inspect", "model.onnx"}).err, "relayout: model.onnx: compressed by gzip (unpack it first: gunzip)\n");
 }
 
 TEST_F(OddInput, B9LfsPointersComeWithAHint) {
@@ -141,19 +141,6 @@ TEST_F(OddInput, B41ANewerIrVersionIsAWarning) {
   expect_converted_with_warning(model, "ir_version");
 }
 
-TEST_F(OddInput, B42UnknownOperatorsPassThrough) {
-  onnx::ModelProto model = conv_batch_norm();
-  add_node(*model.mutable_graph(), "Quux", {"y"}, {"z"}, "quux0");
-  set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
-  expect_converted_with_warning(model, "Quux");
-  EXPECT_EQ(load_model(folder_ / "model.cl.onnx").graph().output(1).name(), "z");
-  expect_unsupported("quux0");
-}
-
-TEST_F(OddInput, B42UnknownDomainsPassThrough) {
-  onnx::ModelProto model = conv_batch_norm();
-  auto& import = *model.add_opset_import();
-  import.set_domain("com.example");
 TEST_F(OddInput, B41AWarningIsGivenOncePerFile) {
   onnx::ModelProto model = conv_batch_norm();
   model.set_ir_version(77);
@@ -171,6 +158,19 @@ TEST_F(OddInput, B41AWarningIsGivenOncePerFile) {
   EXPECT_EQ(line_count(run({"verify", "--original", "model.onnx", "model.cl.onnx", "again.onnx"}).err), 3U);
 }
 
+TEST_F(OddInput, B42UnknownOperatorsPassThrough) {
+  onnx::ModelProto model = conv_batch_norm();
+  add_node(*model.mutable_graph(), "Quux", {"y"}, {"z"}, "quux0");
+  set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});
+  expect_converted_with_warning(model, "Quux");
+  EXPECT_EQ(load_model(folder_ / "model.cl.onnx").graph().output(1).name(), "z");
+  expect_unsupported("quux0");
+}
+
+TEST_F(OddInput, B42UnknownDomainsPassThrough) {
+  onnx::ModelProto model = conv_batch_norm();
+  auto& import = *model.add_opset_import();
+  import.set_domain("com.example");
   import.set_version(1);
   add_node(*model.mutable_graph(), "Foo", {"y"}, {"z"}, "foo0").set_domain("com.example");
   set_tensor_type(*model.mutable_graph()->add_output(), "z", 1, {1});

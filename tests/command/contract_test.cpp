@@ -277,8 +277,8 @@ TEST_F(Contract, ConfigurationFile) {
                  "section.toml:1: unknown section 'profil'; did you mean 'profile'?");
 }
 
-TEST_F(Contract, HintsNeedATerminalOrVerbose) {
-  EXPECT_EQ(line_count(run({"frobnicate"}).err), 1U);
+TEST_F(Contract, HintsStandBelowTheLineOnATerminalElseInIt) {
+  EXPECT_EQ(run({"frobnicate"}).err, "relayout: unknown command 'frobnicate' (relayout --help lists the commands)\n");
   EXPECT_THAT(run({"frobnicate", "-v"}).err, HasSubstr("\nhint: "));
   EXPECT_THAT(run({"frobnicate"}, {.terminal = true}).out, HasSubstr("\nhint: "));
 }
