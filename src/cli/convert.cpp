@@ -50,6 +50,8 @@
 namespace relayout::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr char kStream[] = "-";
 
 /// What the command line says, beyond what the library wants to know.
@@ -124,8 +126,8 @@ void check(const Request& request, const Common& common) {
 /// Every model of a tree, into the folder of the same name below another.
 std::vector<Job> jobs_of_tree(const Request& request) {
   std::error_code ignored;
-  const std::filesystem::path tree = request.cases.tree, out = request.out_dir;
-  if (std::filesystem::equivalent(tree, out, ignored)) {
+  const fs::path tree = request.cases.tree, out = request.out_dir;
+  if (fs::equivalent(tree, out, ignored)) {
     fail(ErrorKind::usage, "--suite and --out-dir are one folder: the next run would take results for originals");
   }
   const std::vector<std::string> names = find_models(tree, out);
@@ -133,8 +135,8 @@ std::vector<Job> jobs_of_tree(const Request& request) {
   std::vector<Job> jobs;
   std::set<std::string> outputs;
   for (const std::string& name : chosen_part(names, request.cases)) {
-    const std::filesystem::path input = tree / name;
-    const std::filesystem::path folder = (out / name).parent_path();
+    const fs::path input = tree / name;
+    const fs::path folder = (out / name).parent_path();
     jobs.push_back({input.string(), (folder / default_output(input).filename()).string()});
     if (!outputs.insert(jobs.back().output).second) fail(ErrorKind::usage, "two models would become " + quote(jobs.back().output));
   }
@@ -143,8 +145,8 @@ std::vector<Job> jobs_of_tree(const Request& request) {
 
 /// Which file becomes which.
 std::vector<Job> jobs_of(const Request& request) {
-  if (!request.out_dir.empty() && !std::filesystem::is_directory(request.out_dir)) {
-    const bool exists = std::filesystem::exists(request.out_dir);
+  if (!request.out_dir.empty() && !fs::is_directory(request.out_dir)) {
+    const bool exists = fs::exists(request.out_dir);
     fail(ErrorKind::io, escape(request.out_dir) + (exists ? ": is not a folder" : ": no such folder"));
   }
   if (!request.cases.tree.empty()) return jobs_of_tree(request);
@@ -154,7 +156,7 @@ std::vector<Job> jobs_of(const Request& request) {
     Job job{input, request.output};
     if (job.output.empty()) job.output = request.options.in_place ? input : default_output(input).string();
     if (!request.out_dir.empty()) {
-      job.output = (std::filesystem::path(request.out_dir) / std::filesystem::path(job.output).filename()).string();
+      job.output = (fs::path(request.out_dir) / fs::path(job.output).filename()).string();
     }
     if (!outputs.insert(job.output).second) fail(ErrorKind::usage, "two models would become " + quote(job.output));
     jobs.push_back(std::move(job));
@@ -177,31 +179,93 @@ bool is_read_by_name(const std::string& path, const std::string& format) {
   return format_of(format) == FileFormat::automatic || format_of(format) == format_by_name(path);
 }
 
-/// What to do next with a result, as commands that work as they stand.
-NextSteps next_steps(const Request& request, const Job& job, const ConvertResult& result) {
-  NextSteps next;
+bool is_done(const ConvertResult& result, std::string_view pass) {
+  return std::ranges::any_of(result.findings,
+                             [&](const Finding& finding) { return finding.verdict == Verdict::done && finding.pass == pass; });
+}
+
+/// Whether other commands can be given the files of a job as they are called.
+bool can_be_named(const Request& request, const Job& job) {
   const bool is_readable = is_read_by_name(job.input, request.format) && is_read_by_name(job.output, request.output_format);
   const bool is_printable = in_locale(printable(job.input + job.output)) == job.input + job.output;
-  const bool is_there = result.written && job.output != kStream && job.input != kStream && job.input != job.output;
-  if (!is_readable || !is_printable) return next;
-  if (!is_there) return next;
-  const auto is_done = [&](std::string_view pass) {
-    return std::ranges::any_of(result.findings,
-                               [&](const Finding& finding) { return finding.verdict == Verdict::done && finding.pass == pass; });
-  };
-  const bool newer = request.options.load.allow_newer_opset;
-  if (result.layout == WeightsLayout::channels_last && is_done("conv-weights-layout") && request.inputs.size() == 1) {
-    next.undo = undo_command(job.output, {.keeps_io = request.options.export_io, .newer_opset = newer});
-  }
-  if (result.verification) return next;
-  VerifyNeeds needs{.images_last = is_done("export-io"), .newer_opset = newer};
-  if (is_done("precision") && request.precision != "fp32") needs.precision = request.precision;
+  return is_readable && is_printable && job.output != kStream && job.input != kStream && job.input != job.output;
+}
+
+/// What `verify` needs to be told of a result; nothing where it has been verified or cannot be.
+std::optional<VerifyNeeds> verify_needs(const Request& request, const Job& job, const ConvertResult& result) {
+  if (!result.written || result.verification || !can_be_named(request, job)) return std::nullopt;
+  VerifyNeeds needs{.images_last = is_done(result, "export-io"), .newer_opset = request.options.load.allow_newer_opset};
+  if (is_done(result, "precision") && request.precision != "fp32") needs.precision = request.precision;
   needs.other_types = request.options.io_precision && request.precision == "fp32";
-  next.verify = verify_command(job.input, job.output, needs);
+  return needs;
+}
+
+/// What to do next with the result of one model, as commands that work as they stand.
+NextSteps next_steps(const Request& request, const Job& job, const ConvertResult& result) {
+  NextSteps next;
+  if (!result.written || !can_be_named(request, job)) return next;
+  if (result.layout == WeightsLayout::channels_last && is_done(result, "conv-weights-layout")) {
+    next.undo = undo_command(job.output, {.keeps_io = request.options.export_io, .newer_opset = request.options.load.allow_newer_opset});
+  }
+  if (const auto needs = verify_needs(request, job, result)) next.verify = verify_command(job.input, job.output, *needs);
   return next;
 }
 
-void print_result(const Request& request, const Common& common, const Job& job, const ConvertResult& result) {
+/// Results of several models that are to be verified, as they come.
+class ResultsToVerify {
+ public:
+  void add(const Request& request, const Job& job, const ConvertResult& result) {
+    const auto needs = verify_needs(request, job, result);
+    if (!needs) return;
+    done_.push_back(job);
+    if (!needs->precision.empty()) needs_.precision = needs->precision;
+    needs_.images_last = needs_.images_last || needs->images_last;
+    needs_.other_types = needs_.other_types || needs->other_types;
+    needs_.newer_opset = needs_.newer_opset || needs->newer_opset;
+  }
+
+  /// One command for all; empty where none covers them.
+  [[nodiscard]] CommandWords command(const Request& request) const {
+    if (done_.empty() || request.out_dir.empty()) return {};
+    const std::string& tree = request.cases.tree;
+    if (!tree.empty()) return are_all_below(tree, request.out_dir) ? verify_tree_command(tree, request.out_dir, needs_) : CommandWords();
+    const fs::path parent = fs::path(done_.front().input).parent_path();
+    const std::string folder = parent.empty() ? "." : parent.string();
+    return are_named_by(folder) ? verify_all_command(folder, outputs(), needs_) : CommandWords();
+  }
+
+ private:
+  static constexpr std::size_t kMostNamed = 16;  ///< of a command that people are to read
+
+  [[nodiscard]] std::vector<std::string> outputs() const {
+    std::vector<std::string> out;
+    for (const Job& job : done_) out.push_back(job.output);
+    return out;
+  }
+  /// Whether they are all models of a tree, lie where `verify --against` finds them, and nothing else does.
+  [[nodiscard]] bool are_all_below(const fs::path& tree, const fs::path& against) const {
+    std::set<fs::path> wanted, made, there;
+    for (const std::string& name : find_models(tree, against)) {
+      wanted.insert((against / fs::path(name).parent_path() / default_output(name).filename()).lexically_normal());
+    }
+    for (const Job& job : done_) made.insert(fs::path(job.output).lexically_normal());
+    for (const std::string& name : find_models(against)) there.insert((against / name).lexically_normal());
+    return wanted == made && there == made;
+  }
+  /// Whether verify_all_command() leads from each to its original.
+  [[nodiscard]] bool are_named_by(const std::string& folder) const {
+    const bool has_braces = folder.find_first_of("{}") != std::string::npos;
+    return !has_braces && done_.size() <= kMostNamed && std::ranges::all_of(done_, [&](const Job& job) {
+      return fs::path(model_name_of(folder + "/{stem}.onnx", job.output)).lexically_normal() == fs::path(job.input).lexically_normal();
+    });
+  }
+
+  std::vector<Job> done_;
+  VerifyNeeds needs_;
+};
+
+/// Of one of several models there is no next step: those of all come at the end.
+void print_result(const Request& request, const Common& common, const Job& job, const ConvertResult& result, bool is_alone) {
   const bool to_error = job.output == kStream;
   ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet};
   style.refusals = request.options.require_all_folded && !result.all_folded;
@@ -209,7 +273,7 @@ void print_result(const Request& request, const Common& common, const Job& job, 
   const std::string text = convert_text(result, style);
   if (to_error) return write_error(text);
   write_report(text);
-  if (!common.quiet) write_output(in_locale(next_text(next_steps(request, job, result), style)));
+  if (!common.quiet && is_alone) write_output(in_locale(next_text(next_steps(request, job, result), style)));
 }
 
 /// A result that is there already.
@@ -253,8 +317,9 @@ Outcome convert_one(const Request& request, const Job& job, const ConversionCach
   return out;
 }
 
-/// Says what became of a model; its exit code. Throws what stopped it.
-int report_one(const Request& request, const Common& common, const Job& job, Outcome& outcome, ConversionCache* cache, Json& documents) {
+/// Says what became of a model, one of several where there are `others`; its exit code. Throws what stopped it.
+int report_one(const Request& request, const Common& common, const Job& job, Outcome& outcome, ConversionCache* cache,
+               ResultsToVerify* others, Json& documents) {
   for (const std::string& warning : outcome.warnings) log_warning(warning);
   if (outcome.error) std::rethrow_exception(outcome.error);
   if (outcome.known) return report_known(common, job, std::move(*outcome.known), documents);
@@ -264,8 +329,9 @@ int report_one(const Request& request, const Common& common, const Job& job, Out
   if (common.json) {
     documents.add(std::move(report));
   } else {
-    print_result(request, common, job, result);
+    print_result(request, common, job, result, others == nullptr);
   }
+  if (others != nullptr) others->add(request, job, result);
   print_refusal(request, job, result, common.verbose);
   return exit_code(result, request.options);
 }
@@ -310,22 +376,29 @@ int convert_all(const Request& request, const Common& common, std::span<const Jo
   const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && !common.verbose;
   const std::size_t together = is_shared ? as_size(threads * kTogether) : 1;
   int worst = 0;
+  Failures failures(jobs.size(), common.verbose);
+  ResultsToVerify results;
   for (std::size_t begin = 0; begin < jobs.size(); begin += together) {
     const std::span part = jobs.subspan(begin, std::min(together, jobs.size() - begin));
     std::vector<Outcome> outcomes =
         is_shared ? convert_together(request, part, cache, threads) : std::vector<Outcome>{convert_alone(request, part.front(), cache)};
     for (std::size_t i = 0; i < part.size(); ++i) {
       try {
-        worst = worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, documents));
+        worst =
+            worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, jobs.size() > 1 ? &results : nullptr, documents));
       } catch (...) {
         // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
         const Failure failure = current_failure();
         if (is_pipe_closed() || failure.is_interruption()) throw;
-        print_failure(failure, common.verbose);
+        failures.print(failure);
         documents.add(failure_json(part[i], failure));
         worst = worse_code(worst, failure.code);
       }
     }
+  }
+  failures.print_hints();
+  if (!common.json && !common.quiet) {
+    write_output(in_locale(next_text({.verify = results.command(request), .undo = {}}, {.width = output_width()})));
   }
   return worst;
 }

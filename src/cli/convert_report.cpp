@@ -46,6 +46,16 @@ std::string file_word(const std::string& file) {
   return shell_word(file.starts_with('-') ? "./" + file : file);
 }
 
+/// "relayout verify", with the options that it needs.
+CommandWords verify_words(const VerifyNeeds& needs) {
+  CommandWords words{"relayout", "verify"};
+  if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
+  if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
+  if (needs.other_types) words.emplace_back("--allow-interface");
+  if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
+  return words;
+}
+
 /// A command behind a title, in lines of at most `width` columns as far as its words allow.
 std::string command_text(const std::string& title, const CommandWords& words, std::size_t width) {
   constexpr std::string_view kBreak = " \\\n    ";
@@ -76,12 +86,21 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 }  // namespace
 
 CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs) {
-  CommandWords words{"relayout", "verify"};
-  if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
-  if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
-  if (needs.other_types) words.emplace_back("--allow-interface");
-  if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
+  CommandWords words = verify_words(needs);
   words.insert(words.end(), {file_word(a), file_word(b)});
+  return words;
+}
+
+CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs) {
+  CommandWords words = verify_words(needs);
+  words.insert(words.end(), {"--suite", file_word(tree), "--against", file_word(against)});
+  return words;
+}
+
+CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs) {
+  CommandWords words = verify_words(needs);
+  words.insert(words.end(), {"--original", shell_word(folder + "/{stem}.onnx")});
+  for (const std::string& model : models) words.push_back(file_word(model));
   return words;
 }
 

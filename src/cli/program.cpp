@@ -183,8 +183,8 @@ void print_document(const std::string& command, const Failure& failure) noexcept
 
 int run_program(std::span<const std::string> arguments) noexcept {
   try {
-    return run(arguments);
     write_warnings_once();
+    return run(arguments);
   } catch (...) {
     if (is_pipe_closed()) end_by_closed_pipe();
     const Failure failure = current_failure();

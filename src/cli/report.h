@@ -61,6 +61,10 @@ struct PassReport {
 [[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
 /// "relayout verify A B", with what these two files need.
 [[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
+/// "relayout verify --suite TREE --against DIR"
+[[nodiscard]] CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs);
+/// "relayout verify --original FOLDER/{stem}.onnx MODEL…"
+[[nodiscard]] CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs);
 /// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
 [[nodiscard]] CommandWords undo_command(const std::string& converted, const UndoNeeds& needs);
 [[nodiscard]] Json convert_json(const ConvertResult& result);

@@ -216,7 +216,8 @@ TEST_F(BadPlaces, OneFailureDoesNotStopTheOthers) {
   fs::create_directory(folder_ / "out");
   const ProcessResult result = run({"convert", "bad.onnx", "good.onnx", "missing.onnx", "other.onnx", "--out-dir", "out"});
   EXPECT_EQ(result.code, 5) << result.err;  // worse than the 3 of bad.onnx
-  EXPECT_EQ(line_count(result.err), 2U) << result.err;
+  EXPECT_EQ(line_count(result.err), 3U) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("\nhint: textual models are known by their extension"));
   EXPECT_TRUE(fs::exists(folder_ / "out" / "good.cl.onnx"));
   EXPECT_TRUE(fs::exists(folder_ / "out" / "other.cl.onnx"));
   EXPECT_FALSE(fs::exists(folder_ / "out" / "bad.cl.onnx"));

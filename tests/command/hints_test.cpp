@@ -46,6 +46,25 @@ TEST_F(Hints, OfAPlainConversion) {
   EXPECT_TRUE(fs::exists(folder_ / "net.cl.contiguous.onnx") || fs::exists(folder_ / "net.contiguous.onnx"));
 }
 
+TEST_F(Hints, OfSeveralModelsIsOneCommand) {
+  for (const char* const folder : {"in", "in/deep er", "out"}) fs::create_directory(folder_ / folder);
+  for (const char* const name : {"in/a.onnx", "in/it's.onnx", "in/deep er/c.onnx", "second.onnx"}) {
+    fs::copy_file(folder_ / "net.onnx", folder_ / name);
+  }
+  EXPECT_EQ(follow({"convert", "in/a.onnx", "in/it's.onnx", "--out-dir", "out"}),
+            "relayout verify --original 'in/{stem}.onnx' out/a.cl.onnx 'out/it'\\''s.cl.onnx'\n");
+  EXPECT_EQ(follow({"convert", "net.onnx", "second.onnx", "--out-dir", "out", "--io", "nhwc"}),
+            "relayout verify --io nhwc --original './{stem}.onnx' out/net.cl.onnx out/second.cl.onnx\n");
+  fs::create_directory(folder_ / "tree");
+  EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "tree"}), "relayout verify --suite in --against tree\n");
+  EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "out"}), "");  // which has results of other models too
+  // None leads to a folder whose name would be a pattern, to originals in several folders, or covers a part of a tree only.
+  fs::copy(folder_ / "in", folder_ / "in{x}", fs::copy_options::recursive);
+  EXPECT_EQ(follow({"convert", "in{x}/a.onnx", "in{x}/it's.onnx", "--out-dir", "out"}), "");
+  EXPECT_EQ(follow({"convert", "net.onnx", "in/a.onnx", "--out-dir", "out"}), "");
+  EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "out", "--case", "a.onnx", "--case", "deep er/c.onnx"}), "");
+}
+
 TEST_F(Hints, NoImagesToHandOverIsSaid) {
   write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }");
   EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "flat.onnx", "--io", "nhwc"}).out, HasSubstr("no input or output is an image"));
