@@ -135,20 +135,20 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
   }
 }
 
-/// Nodes that cannot run: a line per reason; -v: every one below it.
-void add_unsupported(std::string& out, const std::string& model, const std::vector<Unsupported>& nodes, const ReportStyle& style) {
-  for (const UnsupportedGroup& group : unsupported_groups(nodes)) {
-    out += escape(model) + ": cannot run " + group.text + "\n";
-    for (const std::string& node : group.nodes) out += style.verbose ? "  " + node + "\n" : "";
-  }
-}
-
-/// The same nodes of both files, as a conversion leaves them, are listed once.
+/// Nodes that cannot run: a line per reason, which files share whose nodes are the same; -v: every node below it.
 void add_unsupported(std::string& out, const VerifyResult& result, const ReportStyle& style) {
-  const bool are_alike = unsupported_groups(result.unsupported_a) == unsupported_groups(result.unsupported_b);
-  if (are_alike) return add_unsupported(out, result.a + ", " + result.b, result.unsupported_a, style);
-  add_unsupported(out, result.a, result.unsupported_a, style);
-  add_unsupported(out, result.b, result.unsupported_b, style);
+  const auto add = [&](const std::string& models, const UnsupportedGroup& group) {
+    out += models + ": cannot run " + group.text + "\n";
+    for (const std::string& node : group.nodes) out += style.verbose ? "  " + node + "\n" : "";
+  };
+  const std::vector<UnsupportedGroup> of_a = unsupported_groups(result.unsupported_a), of_b = unsupported_groups(result.unsupported_b);
+  const auto is_in = [](const std::vector<UnsupportedGroup>& groups, const UnsupportedGroup& group) {
+    return std::ranges::find(groups, group) != groups.end();
+  };
+  for (const UnsupportedGroup& group : of_a) add(escape(result.a) + (is_in(of_b, group) ? ", " + escape(result.b) : ""), group);
+  for (const UnsupportedGroup& group : of_b) {
+    if (!is_in(of_a, group)) add(escape(result.b), group);
+  }
 }
 
 /// What nothing explains, each held against the floor of its node.

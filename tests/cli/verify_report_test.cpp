@@ -275,6 +275,8 @@ TEST(VerifyReport, AReasonThatKeepsNodesFromRunningIsGivenOnce) {
   const std::string line = "a.onnx, b.onnx: cannot run com.acme:Conv × 3, com.acme:ReorderInput, com.acme:MaxPool × 2 (blocked)\n";
   EXPECT_THAT(verify_text(result, true, {}), testing::StartsWith(line + "not supported"));
   EXPECT_THAT(verify_text(result, true, {.verbose = true}), testing::StartsWith(line + "  'n0' (com.acme:Conv)\n  'n1' (com.acme:Conv)\n"));
+  result.unsupported_a.push_back({"roi", "MaxUnpool", "", 11, "indices"});
+  EXPECT_THAT(verify_text(result, true, {}), testing::StartsWith(line + "a.onnx: cannot run 'roi' (MaxUnpool: indices)\nnot supported"));
   result.unsupported_b.pop_back();
   EXPECT_THAT(verify_text(result, true, {}),
               HasSubstr("b.onnx: cannot run com.acme:Conv × 3, com.acme:ReorderInput, com.acme:MaxPool (blocked)\n"));
