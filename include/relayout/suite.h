@@ -76,6 +76,7 @@ struct SuiteCase {
   std::string reason;                   ///< and why
   std::string source = {};              ///< "cache" when the verdict was known; empty when the case was run
   std::string file = {};                ///< the model that was judged; empty where it is not known
+  std::string hint = {};                ///< what to do about an error; may be empty
   /// Passed and not listed, or ended as listed.
   [[nodiscard]] bool is_as_expected() const { return expected ? status == *expected : status == "passed"; }
 };

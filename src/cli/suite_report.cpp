@@ -57,6 +57,7 @@ Json case_json(const SuiteCase& one) {
   if (one.expected) out.set("expected", *one.expected).set("reason", one.reason);
   if (!one.source.empty()) out.set("source", one.source);
   if (!one.file.empty()) out.set("file", one.file);
+  if (!one.hint.empty()) out.set("hint", one.hint);
   return out;
 }
 
@@ -136,6 +137,7 @@ class Reader {
     if (out.expected) out.reason = text(one, "reason");
     if (one.find("source")) out.source = text(one, "source");
     if (one.find("file")) out.file = text(one, "file");
+    if (one.find("hint")) out.hint = text(one, "hint");
     return out;
   }
 
@@ -185,6 +187,20 @@ Cell suite_verdict(const SuiteResult& result) {
   return {std::move(word), result.passed() ? Style::good : Style::bad};
 }
 
+namespace {
+
+/// What to do about cases that are not as expected, each hint once.
+std::vector<std::string> hints_of(const SuiteResult& result) {
+  std::vector<std::string> out;
+  for (const SuiteCase& one : result.cases) {
+    if (one.hint.empty() || one.is_as_expected() || std::ranges::find(out, one.hint) != out.end()) continue;
+    out.push_back(one.hint);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
   TextTable table({.color = style.color, .width = style.width});
   for (const SuiteCase& one : result.cases) {
@@ -195,6 +211,7 @@ std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
     if (!more.empty()) table.line("  " + more, good ? Style::faint : Style::bad);
   }
   for (const std::string& name : result.stale) table.row({escape(name), {"not there", Style::bad}, "listed as an exception"});
+  for (const std::string& hint : hints_of(result)) table.line("hint: " + printable(hint));
   const std::string part = suite_part(result);
   if (!part.empty()) table.line(part);
   if (result.planned == 0)
@@ -264,6 +281,7 @@ JunitSuite junit_suite(const SuiteResult& result) {
     one.seconds = done.seconds;
     one.file = done.file;
     one.message = done.status == "passed" && !done.expected ? "" : done.status + ": " + case_remark(done);
+    if (!one.message.empty()) one.details = done.hint;
     const bool ended = done.status == "failed" || done.status == "pass-loose" || done.status == "passed";
     if (!done.is_as_expected()) {
       one.status = ended ? JunitCase::Status::failed : JunitCase::Status::error;

@@ -213,6 +213,34 @@ TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
   }
 }
 
+TEST_F(SuiteCommand, AHintStandsOnceBehindAllCases) {
+  fs::create_directories(folder_ / "o");
+  fs::create_directories(folder_ / "c");
+  for (const char* const name : {"a.onnx", "b.onnx"}) {
+    write_file(folder_ / "free.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[N,F] y) { y = Relu (x) }");
+    for (const char* const folder : {"o/", "c/"}) ASSERT_EQ(run({"convert", "free.onnxtxt", "-o", std::string(folder) + name}).code, 0);
+  }
+  const ProcessResult result = run({"verify", "--suite", "o", "--against", "c", "--run-identical", "--json"});
+  write_file(folder_ / "hinted.json", result.out);
+  const std::string text = run({"report", "show", "hinted.json"}).out;
+  EXPECT_THAT(text, HasSubstr("  o/b.onnx: dimension 'F' (axis 1) of input 'x' is free, and no guess is safe (exit 2)\n"
+                              "hint: give its size: --dim F=SIZE\n2 not as expected"));
+  EXPECT_EQ(text.find("hint: "), text.rfind("hint: "));
+}
+
+/// A model of an opset to come is one that is not supported, as the program says of it alone.
+TEST_F(SuiteCommand, AnErrorOfACaseIsItsMessage) {
+  onnx::ModelProto model = conv_batch_norm();
+  model.mutable_opset_import(0)->set_version(9999);
+  fs::create_directories(folder_ / "newer");
+  save_model(model, folder_ / "newer/net.onnx");
+  save_model(model, folder_ / "newer/net.cl.onnx");
+  const ProcessResult result = run({"verify", "--suite", "newer", "--against", "newer", "--json"});
+  const Json one = *Json::parse(result.out, "report").find("cases")->at(0);
+  EXPECT_EQ(one.find("status")->text(), "unsupported");
+  EXPECT_THAT(*one.find("message")->text(), testing::StartsWith("newer/net.onnx: opset 9999 is newer than "));
+}
+
 class ReportCommand : public SuiteCommand {
  protected:
   /// Runs the suite whole and in parts, merges those, and gives back both, times left out.

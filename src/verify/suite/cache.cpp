@@ -65,11 +65,12 @@ std::optional<SuiteCase> CaseCache::find(const std::string& key, const std::stri
   const auto text = [&](std::string_view member) { return one->find(member).value_or(Json()).text().value_or(""); };
   SuiteCase out{name, text("status"), *one->find("seconds")->number(), text("message"), {}, ""};
   out.source = "cache";
+  out.hint = text("hint");
   return out;
 }
 
 Json CaseCache::entry_of(const SuiteCase& one) {
-  return Json::object().set("status", one.status).set("seconds", one.seconds).set("message", one.message);
+  return Json::object().set("status", one.status).set("seconds", one.seconds).set("message", one.message).set("hint", one.hint);
 }
 
 }  // namespace relayout

@@ -127,6 +127,16 @@ std::string seconds_text(double seconds) {
   return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), seconds).ptr) + " s";
 }
 
+/// The error that a document of `verify --json` holds, if it holds one.
+std::optional<Json> error_in(const std::string& text) {
+  if (!text.starts_with('{')) return std::nullopt;
+  try {
+    return Json::parse(text, "the report of the case").find("error");
+  } catch (const Error&) {
+    return std::nullopt;  // whoever reads the document says so
+  }
+}
+
 SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeout) {
   constexpr int kNo = 1, kUnsupported = 4;
   SuiteCase out;
@@ -139,6 +149,10 @@ SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeou
     const char* const name = sigabbrev_np(child.signal);
     out.status = "crashed";
     out.message = "ended by signal " + (name == nullptr ? std::to_string(child.signal) : "SIG" + std::string(name));
+  } else if (const auto error = error_in(child.out)) {
+    out.status = child.code == kUnsupported ? "unsupported" : "failed";
+    out.message = text_of(*error, "message") + " (exit " + std::to_string(child.code) + ")";
+    out.hint = text_of(*error, "hint");
   } else if (child.code == 0 || child.code == kNo || (child.code == kUnsupported && !child.out.empty())) {
     read_document(entry, child.out, out);
   } else {
