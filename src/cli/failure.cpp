@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"
+#include "report/line_breaks.h"
 
 namespace relayout::cli {
 namespace {
@@ -54,7 +55,7 @@ void print_failure(const Failure& failure, bool verbose) {
   const bool has_second_line = (verbose || error_is_terminal()) && !failure.hint.empty();
   std::string text = "relayout: " + printable(has_second_line ? failure.message : failure.line()) + "\n";
   if (has_second_line) text += "hint: " + printable(failure.hint) + "\n";
-  write_error(text);
+  write_error(fit_lines(text, error_width()));
 }
 
 void Failures::print(const Failure& failure) {
@@ -64,7 +65,7 @@ void Failures::print(const Failure& failure) {
 }
 
 void Failures::print_hints() const {
-  for (const std::string& hint : hints_) write_error("hint: " + printable(hint) + "\n");
+  for (const std::string& hint : hints_) write_error(fit_lines("hint: " + printable(hint) + "\n", error_width()));
 }
 
 Json error_json(const Failure& failure) {

@@ -39,10 +39,16 @@ std::size_t columns_variable() {
   return error == std::errc{} && end == text.data() + text.size() ? columns : 0;
 }
 
-/// Of the terminal; 0 when it does not know.
-std::size_t terminal_columns() {
+/// Of the terminal behind a stream; 0 when it does not know.
+std::size_t terminal_columns(int descriptor) {
   winsize size = {};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+}
+
+/// In which lines of a stream that is a terminal are broken.
+std::size_t width_of(int descriptor) {
+  const std::size_t columns = terminal_columns(descriptor) > 0 ? terminal_columns(descriptor) : columns_variable();
+  return columns == 0 ? kHelpWidth : std::max(columns, kNarrowest);
 }
 
 }  // namespace
@@ -71,13 +77,16 @@ void write_error(std::string_view text) noexcept {
 }
 
 std::size_t output_width() {
-  if (!output_is_terminal()) return 0;
-  const std::size_t columns = terminal_columns() > 0 ? terminal_columns() : columns_variable();
-  return columns == 0 ? kHelpWidth : std::max(columns, kNarrowest);
+  return output_is_terminal() ? width_of(STDOUT_FILENO) : 0;
+}
+
+std::size_t error_width() {
+  return error_is_terminal() ? width_of(STDERR_FILENO) : 0;
 }
 
 std::size_t help_width() {
-  const std::size_t columns = output_is_terminal() && terminal_columns() > 0 ? terminal_columns() : columns_variable();
+  const std::size_t columns =
+      output_is_terminal() && terminal_columns(STDOUT_FILENO) > 0 ? terminal_columns(STDOUT_FILENO) : columns_variable();
   return columns == 0 ? kHelpWidth : std::clamp(columns, kNarrowest, kHelpWidth);
 }
 

@@ -12,7 +12,7 @@ void write_output(std::string_view text);
 void write_report(std::string_view text);
 /// Whether anything was written to standard output.
 [[nodiscard]] bool has_written_output();
-/// The same as write_report() to standard error; what cannot be written there is lost.
+/// To standard error in the locale's signs; what cannot be written there is lost.
 void write_error(std::string_view text) noexcept;
 
 [[nodiscard]] bool output_is_terminal();
@@ -20,6 +20,8 @@ void write_error(std::string_view text) noexcept;
 
 /// Columns of the terminal that standard output is, at least 40; 0 when it is none. COLUMNS counts where the terminal does not know.
 [[nodiscard]] std::size_t output_width();
+/// The same of standard error.
+[[nodiscard]] std::size_t error_width();
 /// Columns for texts that are as narrow in a file as on a terminal (--help): 80, or fewer where COLUMNS or the terminal say so.
 [[nodiscard]] std::size_t help_width();
 

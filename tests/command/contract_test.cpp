@@ -283,6 +283,14 @@ TEST_F(Contract, HintsStandBelowTheLineOnATerminalElseInIt) {
   EXPECT_THAT(run({"frobnicate"}, {.terminal = true}).out, HasSubstr("\nhint: "));
 }
 
+TEST_F(Contract, ErrorsBreakBetweenWordsOnATerminal) {
+  const ProcessOptions terminal{.environment = {{"COLUMNS", "60"}, {"TERM", "dumb"}}, .terminal = true};
+  const std::string out = run({"convert", "net.onnx", "--exclude", "no_such_layer_anywhere"}, terminal).out;
+  EXPECT_THAT(out, HasSubstr("relayout: net.onnx: --exclude 'no_such_layer_anywhere': no\r\n    node has a name like that\r\nhint: "));
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 61U) << line;
+}
+
 TEST_F(Contract, ColorsOnTerminalsOnly) {
   EXPECT_THAT(run({"inspect", "net.onnx"}).out, Not(HasSubstr("\x1b[")));
   EXPECT_THAT(run({"inspect", "net.onnx", "--color", "always"}).out, HasSubstr("\x1b["));
