@@ -165,7 +165,7 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem}.opt.onnx"}).out, HasSubstr("0 of 3 cases passed"));
   expect_refusal(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem"}), 2, "without its '}'");
   expect_refusal(run({"verify", "--suite", "o", "--samples", "1"}), 2, "without --against");
-  expect_refusal(run({"verify", "--suite", "o", "--against", "nothing"}), 5, "nothing: not a directory");
+  expect_refusal(run({"verify", "--suite", "o", "--against", "nothing"}), 5, "nothing: no such folder");
 }
 
 TEST_F(SuiteCommand, UnreadableCasesAreFailures) {

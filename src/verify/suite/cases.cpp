@@ -32,6 +32,12 @@ struct Folder {
   std::vector<std::string> linked;  ///< folders that are links
 };
 
+void check_folder(const fs::path& tree) {
+  std::error_code ignored;
+  if (fs::is_directory(tree, ignored)) return;
+  fail(ErrorKind::io, escape(tree.string()) + (fs::exists(tree, ignored) ? ": is not a folder" : ": no such folder"));
+}
+
 Folder read_folder(const fs::path& path, const fs::path& relative) {
   std::error_code error, ignored;
   Folder out{path, relative, {}, {}, {}};
@@ -130,7 +136,7 @@ std::optional<SuiteEntry> stored_case(const fs::path& tree, const std::string& n
 
 void check_trees(const SuiteTrees& trees) {
   for (const fs::path& tree : {trees.tree, trees.against}) {
-    if (!tree.empty() && !fs::is_directory(tree)) fail(ErrorKind::io, escape(tree.string()) + ": not a directory");
+    if (!tree.empty()) check_folder(tree);
   }
 }
 
@@ -141,7 +147,7 @@ void check_trees(const SuiteTrees& trees) {
 }  // namespace
 
 std::vector<std::string> find_models(const fs::path& tree, const fs::path& except) {
-  if (!fs::is_directory(tree)) fail(ErrorKind::io, escape(tree.string()) + ": not a directory");
+  check_folder(tree);
   std::vector<std::string> out;
   walk(tree, {}, except, [&](const Folder& folder) {
     for (const std::string& file : folder.files) {
