@@ -32,6 +32,8 @@ TEST(Markup, V72ReplacesWhatXmlForbids) {
 TEST(Markup, NamesBreakWhereTheirPartsEnd) {
   EXPECT_EQ(breakable_markup("/a/b<c>.d_e:f"), "/a/<wbr>b&lt;c&gt;.<wbr>d_<wbr>e:<wbr>f");
   EXPECT_EQ(breakable_markup("plain"), "plain");
+  EXPECT_EQ(breakable_markup("a/b is 7.0e-03"), "a/b is 7.0e-03");
+  EXPECT_EQ(breakable_markup("/a/b: 7.0e-03"), "/a/<wbr>b:<wbr> 7.0e-03");
   EXPECT_EQ(breakable_markup("a/"), "a/");
   EXPECT_EQ(breakable_markup(""), "");
 }
