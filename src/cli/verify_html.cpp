@@ -32,7 +32,8 @@ Cell right(std::string text, Style style = Style::plain) {
 }
 
 bool is_measured(const OutputComparison& output) {
-  return !output.samples.empty() && output.bound > 0;
+  const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
+  return !output.samples.empty() && !std::ranges::all_of(output.samples, is_empty) && output.bound > 0;
 }
 
 VerdictPage::Section answers(const VerifyResult& result) {

@@ -75,6 +75,13 @@ TEST(VerifyHtml, TellsLossesOfAQuantizedModelBeforeWhatTheFilesDoNotExplain) {
   EXPECT_LT(html.find("Loss by node"), html.find("<details>"));
 }
 
+TEST(VerifyHtml, AnOutputWithoutElementsHasNoFigures) {
+  VerifyResult result = wrong();
+  EXPECT_THAT(verify_html(result, false), HasSubstr("Error over range"));
+  result.outputs[0].samples[0].dims = {0, 4};
+  EXPECT_THAT(verify_html(result, false), Not(HasSubstr("Error over range")));
+}
+
 TEST(VerifyHtml, LeavesOutWhatThereIsNot) {
   VerifyResult result;
   result.reason = "identical files";
