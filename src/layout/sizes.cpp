@@ -19,6 +19,7 @@
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/model.h"
 
 namespace relayout {
 namespace {
@@ -68,6 +69,7 @@ bool feeds_convolution(const Value& start) {
 
 SizeNames size_names(const Graph& graph) {
   SizeNames out;
+  out.place = escape(graph.model().name()) + ": ";
   for (const Value* const input : graph.inputs()) {
     if (input->initializer() != nullptr) continue;
     out.inputs.emplace_back(input->name());
@@ -82,7 +84,8 @@ SizeNames size_names(const Graph& graph) {
 
 void check_input_name(std::string_view option, const std::string& name, const SizeNames& names) {
   if (std::ranges::find(names.inputs, name) != names.inputs.end()) return;
-  fail(ErrorKind::usage, std::string(option) + " " + escape(name) + ": the model has no input of this name" + list_of(names.inputs),
+  fail(ErrorKind::usage,
+       names.place + std::string(option) + " " + escape(name) + ": the model has no input of this name" + list_of(names.inputs),
        nearest_hint(name, names.inputs));
 }
 
@@ -90,7 +93,8 @@ void check_sizes(const ShapeOptions& sizes, const SizeNames& names) {
   for (const auto& [name, dims] : sizes.shapes) check_input_name("--shape", name, names);
   for (const auto& [name, size] : sizes.dims) {
     if (std::ranges::find(names.symbols, name) != names.symbols.end()) continue;
-    fail(ErrorKind::usage, "--dim " + escape(name) + ": no input has a free dimension of this name", nearest_hint(name, names.symbols));
+    fail(ErrorKind::usage, names.place + "--dim " + escape(name) + ": no input has a free dimension of this name" + list_of(names.symbols),
+         nearest_hint(name, names.symbols));
   }
 }
 

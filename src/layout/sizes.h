@@ -15,6 +15,7 @@ namespace relayout {
 /// What a user may give sizes to: names of inputs, and the symbols of their free dims.
 struct SizeNames {
   std::vector<std::string> inputs, symbols;
+  std::string place = {};  ///< "net.onnx: ", in front of errors; empty where the caller says that
 };
 [[nodiscard]] SizeNames size_names(const Graph& graph);
 /// Error{usage} with the nearest name when the model has no such input.

@@ -252,7 +252,11 @@ Segments inlined(const Model& model) {
 /// ONNX's syntax has to know which names are new.
 std::string text_of(const Model& model, const Segments& content, FileFormat format) {
   const std::string original = format == FileFormat::onnx_text ? text_format::read_whole(*origin_of(model).file) : "";
-  return text_format::from_binary(concatenate(content), format, original);
+  try {
+    return text_format::from_binary(concatenate(content), format, original);
+  } catch (const Error& error) {
+    fail(error.kind(), escape(model.name()) + ": " + error.what(), error.hint());
+  }
 }
 
 SaveResult save_to_standard_output(const Model& model, FileFormat format, const SaveOptions& options) {

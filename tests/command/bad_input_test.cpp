@@ -237,6 +237,13 @@ TEST_F(OddInput, InputsThatNoMemoryHoldsAreRefusedWithTheModel) {
   }
 }
 
+TEST_F(OddInput, WhatTheCommandLineOrTheFormatCannotSayIsRefusedWithTheModel) {
+  save_model(conv_batch_norm(), folder_ / "model.onnx");
+  expect_refusal(run({"inspect", "model.onnx", "--dim", "Q=2"}), 2,
+                 "relayout: model.onnx: --dim Q: no input has a free dimension of this name");
+  expect_refusal(run({"convert", "model.onnx", "-o", "model.onnxtxt"}), 4, "relayout: model.onnx: ONNX's textual syntax cannot say ");
+}
+
 TEST_F(OddInput, AnInputDeclaredWithADimOf0IsNamed) {
   write_file(folder_ / "zero.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[0,4] x) => (float[N,4] y) { y = Relu (x) }");
   const ProcessResult result = run({"verify", "zero.onnxtxt", "zero.onnxtxt", "--run-identical"});

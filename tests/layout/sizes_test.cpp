@@ -46,7 +46,7 @@ TEST(Sizes, NamesThatAreNotThereAreRefused) {
   const auto model = model_of("float[N, 3, height, width] image", "y = Conv (image, w)");
   EXPECT_EQ(refusal(*model, {.dims = {{"height", 64}}, .shapes = {{"image", {1, 3, 8, 8}}}}), "accepted");
   EXPECT_THAT(refusal(*model, {.dims = {{"heigth", 64}}, .shapes = {}}),
-              HasSubstr("--dim heigth: no input has a free dimension of this name | did you mean 'height'?"));
+              HasSubstr("--dim heigth: no input has a free dimension of this name, only 'N', 'height', 'width' | did you mean 'height'?"));
   EXPECT_THAT(refusal(*model, {.dims = {}, .shapes = {{"imgae", {1}}}}),
               HasSubstr("--shape imgae: the model has no input of this name, only 'image', 'w', 'v' | did you mean 'image'?"));
 }
