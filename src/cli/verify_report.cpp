@@ -145,7 +145,8 @@ void add_unsupported(std::string& out, const VerifyResult& result, const ReportS
   const auto is_in = [](const std::vector<UnsupportedGroup>& groups, const UnsupportedGroup& group) {
     return std::ranges::find(groups, group) != groups.end();
   };
-  for (const UnsupportedGroup& group : of_a) add(escape(result.a) + (is_in(of_b, group) ? ", " + escape(result.b) : ""), group);
+  for (const UnsupportedGroup& group : of_a)
+    add(escape(result.a) + (is_in(of_b, group) && result.b != result.a ? ", " + escape(result.b) : ""), group);
   for (const UnsupportedGroup& group : of_b) {
     if (!is_in(of_a, group)) add(escape(result.b), group);
   }
