@@ -23,7 +23,6 @@
 #include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/options.h"
-#include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "relayout/error.h"
