@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "cli/command.h"
 #include "cli/report.h"
@@ -12,6 +14,10 @@
 
 namespace relayout::cli {
 
+/// How a case may end.
+inline constexpr std::array<std::string_view, 7> kCaseStatuses = {"passed",      "failed",  "pass-loose", "inconclusive",
+                                                                  "unsupported", "crashed", "timeout"};
+
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
 [[nodiscard]] Json suite_json(const SuiteResult& result);
@@ -19,6 +25,10 @@ namespace relayout::cli {
 [[nodiscard]] std::string suite_html(const SuiteResult& result);
 /// Writes it in all forms that are wanted; gives back its exit code.
 int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
+/// "2/4", with the variables that say so.
+[[nodiscard]] std::string shard_text(const Shard& shard);
+/// "33 of 132 cases"; "2 cases" where the whole is not known.
+[[nodiscard]] std::string part_text(const SuiteResult& result);
 /// "3 of 132 cases passed · 1 failed · 12 s"
 [[nodiscard]] std::string suite_summary(const SuiteResult& result);
 /// The answer in a word or two, as good or bad.

@@ -1,0 +1,50 @@
+// `verify --suite` as JUnit: a test case for each case, and one for a shard that has none or was interrupted.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "cli/suite_report.h"
+#include "relayout/suite.h"
+#include "report/junit.h"
+
+namespace relayout::cli {
+
+JunitSuite junit_suite(const SuiteResult& result) {
+  JunitSuite suite{"relayout verify --suite " + result.tree + (result.against.empty() ? "" : " --against " + result.against),
+                   junit_now(),
+                   {{"relayout", result.version}},
+                   {}};
+  suite.properties.emplace_back("shard", shard_text(result.shard));
+  suite.properties.emplace_back("cases", part_text(result));
+  if (result.planned == 0) {
+    const auto status = result.allow_empty ? JunitCase::Status::skipped : JunitCase::Status::failed;
+    suite.cases.push_back({"relayout.suite", "shard " + shard_text(result.shard), "", 0, status, "this shard has no case", ""});
+  }
+  if (result.interruption) {
+    const std::string done = format_count(static_cast<int64_t>(result.cases.size())) + " of " + counted(result.planned, "case");
+    suite.cases.push_back({"relayout.suite", "whole", "", 0, JunitCase::Status::error, "interrupted after " + done, ""});
+  }
+  for (const SuiteCase& done : result.cases) {
+    JunitCase& one = suite.cases.emplace_back();
+    const std::size_t slash = done.name.rfind('/');
+    one.class_name = "relayout.suite" + (slash == std::string::npos ? "" : "." + done.name.substr(0, slash));
+    std::ranges::replace(one.class_name, '/', '.');
+    one.name = done.name.substr(slash == std::string::npos ? 0 : slash + 1);
+    one.seconds = done.seconds;
+    one.file = done.file;
+    one.message = done.status == "passed" && !done.expected ? "" : done.status + ": " + case_remark(done);
+    if (!one.message.empty()) one.details = done.hint;
+    const bool ended = done.status == "failed" || done.status == "pass-loose" || done.status == "passed";
+    if (!done.is_as_expected()) {
+      one.status = ended ? JunitCase::Status::failed : JunitCase::Status::error;
+    } else if (done.expected) {
+      one.status = JunitCase::Status::skipped;
+    }
+  }
+  return suite;
+}
+
+}  // namespace relayout::cli
