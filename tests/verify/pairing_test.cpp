@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "narrow.h"
 #include "networks.h"
 #include "relayout/model.h"
 #include "support/network.h"
@@ -52,6 +53,19 @@ TEST(Pairing, AFoldKeepsTheNameOfTheNormalizationsOutput) {
   const auto found = pairs(a, b);
   EXPECT_EQ(found.at("n1.y"), "n1.y");
   EXPECT_FALSE(found.contains("c1.y"));
+}
+
+TEST(Pairing, ANetworkIn16BitsAndWhatComputesItIn32ArePairedNodeByNode) {
+  Network n(1);
+  n.input("x", {"1", "3", "6", "6"}).output("y", {"1", "5", "6", "6"});
+  n.convolution("c", "x", "c.y", {4, 3, 3, 3}, {"pads=1,1,1,1"});
+  n.node("Relu", {"c.y"}, {"r"});
+  n.convolution("d", "r", "y", {5, 4, 1, 1}, {});
+  Network a = narrowed(n, onnx::TensorProto::FLOAT16), b = widened(a);
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("wide.c.y"), "~c.y");
+  EXPECT_EQ(found.at("wide.r"), "~r");
+  EXPECT_EQ(found.at("y"), "y");
 }
 
 TEST(Pairing, V96ANameThatAFoldLeftBehindMeansTheValueBehindTheFold) {

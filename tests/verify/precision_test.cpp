@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -165,6 +166,30 @@ TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
   EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
   expect_named(a, b, "w", "project");
   expect_named(a, b, "k.w", "keys");
+}
+
+TEST(Precision, AWeightOfOneBranchIsNamedWhereTheOtherModelComputesIn32Bits) {
+  // Eight stages of two branches: 2 % of one branch are less than all the rounding of f16 behind it.
+  const auto make = [](float factor) {
+    Network n(11);
+    n.input("x0", {"24", "32"}).output("y", {"24", "32"});
+    for (int i = 0; i < 8; ++i) {
+      const std::string stage = std::to_string(i), next = i == 7 ? "y" : "x" + std::to_string(i + 1);
+      n.normal("s" + stage, {32, 12}, 0.25).normal("l" + stage, {12, 16}, 0.4).normal("r" + stage, {12, 16}, 0.4);
+      n.node("MatMul", {"x" + stage, "s" + stage}, {"m" + stage}).set_name("squeeze" + stage);
+      n.node("MatMul", {"m" + stage, "l" + stage}, {"left" + stage}).set_name("left" + stage);
+      n.node("MatMul", {"m" + stage, "r" + stage}, {"right" + stage}).set_name("right" + stage);
+      n.node("Concat", {"left" + stage, "right" + stage}, {next}, {"axis=1"});
+    }
+    n.edit("l1", [factor](auto& v) { std::ranges::for_each(v, [&](float& e) { e *= factor; }); });
+    return narrowed(n, onnx::TensorProto::FLOAT16);
+  };
+  const Network a = make(1);
+  const VerifyResult right = verified(a, widened(a)), wrong = verified(a, widened(make(1.02F)));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+  ASSERT_FALSE(wrong.layers.empty());
+  EXPECT_EQ(wrong.layers.front().node, "left1");
 }
 
 TEST(Precision, TheMeanOfWhatHasNoneIsAsFarOffAsItsOperandsRounding) {

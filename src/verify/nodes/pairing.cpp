@@ -14,10 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "model/attributes.h"
 #include "model/tensor_data.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
@@ -60,11 +63,40 @@ std::unordered_set<const Value*> constants_of(const Graph& graph, Known known) {
   return constants;
 }
 
-/// What reads a value: operators with their input numbers, and the graph's outputs.
+/// Whether a node gives real numbers another type: optimizers of 16-bit models add such Casts, and drop them.
+bool makes_other_type(const Node& node) {
+  return node.is("Cast") && node.output(0) != nullptr && kRealTypes.has(static_cast<DataType>(Attributes(node).integer("to", 0)));
+}
+
+/// The value that Casts to other types begin with; itself where none makes it.
+const Value* before_casts(const Value* value) {
+  while (value != nullptr && value->producer() != nullptr && makes_other_type(*value->producer())) value = value->producer()->input(0);
+  return value;
+}
+
+/// Nodes that read a value, as it is or behind Casts to other types; such Casts too.
+void add_uses(const Value& value, std::vector<Use>& uses) {
+  for (const Use& use : value.uses()) {
+    uses.push_back(use);
+    if (makes_other_type(*use.node)) add_uses(*use.node->output(0), uses);
+  }
+}
+
+void add_readers(const Value& value, std::vector<std::string>& readers) {
+  for (const Use& use : value.uses()) {
+    if (makes_other_type(*use.node)) {
+      add_readers(*use.node->output(0), readers);
+    } else {
+      readers.push_back(use.node->op_type() + "#" + std::to_string(use.index));
+    }
+  }
+  for (int i = 0; i < value.output_count(); ++i) readers.emplace_back("output");
+}
+
+/// What reads a value, behind Casts to other types too: operators with their input numbers, and the graph's outputs.
 std::vector<std::string> readers_of(const Value& value) {
   std::vector<std::string> readers;
-  for (const Use& use : value.uses()) readers.push_back(use.node->op_type() + "#" + std::to_string(use.index));
-  for (int i = 0; i < value.output_count(); ++i) readers.emplace_back("output");
+  add_readers(value, readers);
   std::ranges::sort(readers);
   return readers;
 }
@@ -198,10 +230,15 @@ class StructuralPairing {
     }
   }
 
+  /// The partner of a value of b, or of the one that Casts to other types make it of.
   const Value* partner_of(const Value* value) const {
-    if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
-    const auto found = partners_->find(value);
-    return found == partners_->end() ? nullptr : found->second.value;
+    while (value != nullptr) {
+      if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
+      if (const auto found = partners_->find(value); found != partners_->end()) return found->second.value;
+      const bool is_cast = value->producer() != nullptr && makes_other_type(*value->producer());
+      value = is_cast ? value->producer()->input(0) : nullptr;
+    }
+    return nullptr;
   }
 
   /// How much speaks for one of several twins (branches that read one value): its name, which tools that rename values keep; the names and
@@ -228,9 +265,11 @@ class StructuralPairing {
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Value* const partner = node.input(i) == nullptr ? nullptr : partner_of(node.input(i));
       if (partner == nullptr) continue;
-      if (partner->uses().size() > kMostReaders) return nullptr;
+      std::vector<Use> uses;
+      add_uses(*before_casts(partner), uses);
+      if (uses.size() > kMostReaders) return nullptr;
       const Node* best = nullptr;
-      for (const Use& use : partner->uses()) {
+      for (const Use& use : uses) {
         if (use.node->graph().outer() != nullptr || twins_.contains(use.node) || !is_twin(node, *use.node)) continue;
         if (best == nullptr || likeness(node, *use.node) > likeness(node, *best)) best = use.node;
       }
@@ -247,7 +286,9 @@ class StructuralPairing {
       const bool constant = mine == nullptr || is_constant(*mine, constants_b_);
       const bool other_constant = theirs == nullptr || is_constant(*theirs, constants_a_);
       if (constant != other_constant) return false;
-      if (!constant && partner_of(mine) != theirs) return false;
+      if (constant) continue;
+      const Value* const partner = partner_of(mine);
+      if (partner == nullptr || before_casts(partner) != before_casts(theirs)) return false;
     }
     return true;
   }
