@@ -142,6 +142,7 @@ struct LayerResult {
                            ///< node's operands, with b running on its own values; of this tensor 1 where all nodes downstream
                            ///< make a's results when they are fed a's value
   std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
+  int64_t products = 0;          ///< convolutions and matrix products that make the value together; counted where a proof is at hand
   int64_t flips = 0;             ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
   bool constant = false;         ///< all elements of a's value are equal: so may those of another node be
   bool other_structure = false;  ///< b's value has other dims or another type than a's: same where what reads it makes a's results of it
@@ -168,6 +169,7 @@ struct UnexplainedCheck {
   double error = 0, floor = 0, bound = 0;  ///< of that node alone, as in LayerResult
   bool felt = false;                       ///< in some sample it changes a bit of some node's result
   bool alone = true;                       ///< no node that shows it is changed in another way than by its constants
+  bool together = true;                    ///< every value that shows it is made by several products, whose rounding may hide it
   bool acquitted = false;  ///< a node differs by it, and what reads that node's result expects so (channels in another order)
   Outcome outcome = Outcome::same;
 };

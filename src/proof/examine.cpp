@@ -214,7 +214,8 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
       issue.what.text = std::string(what) + quote(name) + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
       name_types(*a, *b, issue.what);
       // Of commutative operators whose operands all changed their type, another constant may stand here: names tell.
-      const bool is_same_one = kind == Unexplained::Kind::tensor && name.starts_with(was);
+      const bool is_widened = memory_size(a->type) < memory_size(b->type);
+      const bool is_same_one = is_widened ? name.ends_with(was) : kind == Unexplained::Kind::tensor && name.starts_with(was);
       const auto beyond = is_same_one ? difference_beyond_rounding(*a, *b) : std::nullopt;
       if (beyond && beyond->values > 0) {
         issue.what.text += " and differs " + beyond->text();

@@ -325,6 +325,7 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
   const int64_t order = sides.b.order_of(node);
   const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
     look.issues.push_back({{kind, name, text, difference.values, difference.largest, false}, order});
+    look.issues.back().what.beyond_half = difference.beyond_half;
   };
   const std::string& weight = pair.b.weight_value.value->name();
   if (!found.obstacle.empty()) {

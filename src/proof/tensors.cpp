@@ -138,10 +138,11 @@ std::optional<Difference> difference(const Constant& a, const Constant& b) {
 
 std::optional<Difference> difference_beyond_rounding(const Constant& a, const Constant& b) {
   const auto is_narrow = [](DataType type) { return is_real(type) && memory_size(type) == 2; };
-  if (!is_real(a.type) || is_narrow(a.type) || !is_narrow(b.type) || a.dims != b.dims) return std::nullopt;
+  if (!is_real(a.type) || !is_real(b.type) || is_narrow(a.type) == is_narrow(b.type) || a.dims != b.dims) return std::nullopt;
+  const DataType coarse = is_narrow(a.type) ? a.type : b.type;
   // Converters raise numbers below 1e-7 to it in float16: two steps of its smallest numbers.
-  const double smallest = 2 * ulp(0, b.type);
-  const double limit = b.type == DataType::float16 ? 65504 : std::numeric_limits<float>::max();
+  const double smallest = 2 * ulp(0, coarse);
+  const double limit = coarse == DataType::float16 ? 65504 : std::numeric_limits<float>::max();
   Difference out;
   if (b.data.byte_size() == 0) return out;
   const int64_t rows = a.dims.empty() ? 1 : a.dims[0], step = rows_per_piece(a.data);
@@ -152,11 +153,12 @@ std::optional<Difference> difference_beyond_rounding(const Constant& a, const Co
     const int64_t count = std::min(step, rows - begin);
     a.data.read_rows(begin, count, {piece_a.get(), as_size(row_a * count)});
     b.data.read_rows(begin, count, {piece_b.get(), as_size(row_b * count)});
-    for (std::size_t i = 0; i * 2 < as_size(row_b * count); ++i) {
-      const double wide = value_at(a.type, piece_a.get() + i * memory_size(a.type)), narrow = value_at(b.type, piece_b.get() + i * 2);
-      if (std::abs(wide) > limit || std::isnan(wide)) continue;
-      const bool is_rounded = std::isfinite(narrow) && std::abs(narrow - wide) <= std::max(smallest, ulp(narrow, b.type));
-      if (!is_rounded) out.note(wide, narrow);
+    for (std::size_t i = 0; i * memory_size(b.type) < as_size(row_b * count); ++i) {
+      const double right = value_at(a.type, piece_a.get() + i * memory_size(a.type));
+      const double found = value_at(b.type, piece_b.get() + i * memory_size(b.type));
+      if (std::abs(right) > limit || std::isnan(right)) continue;
+      const bool is_rounded = std::isfinite(found) && std::abs(found - right) <= std::max(smallest, ulp(found, coarse));
+      if (!is_rounded) out.note(right, found);
     }
   }
   return out;

@@ -37,7 +37,7 @@ std::string find_coarser(Pair& pair, VerifyResult& result) {
   const VerifyOptions& options = *pair.options;
   const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
   const QuantizedWork quantized = quantized_work(pair.b.model->graph());
-  pair.narrow = a.coarsest != DataType::undefined || b.coarsest != DataType::undefined;
+  pair.narrow = is_coarser(b, a) ? b.coarsest : a.coarsest;
   std::string refused;
   pair.quantized = is_coarser(quantized, quantized_work(pair.a.model->graph()));
   if (pair.quantized) {

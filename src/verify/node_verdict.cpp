@@ -84,6 +84,13 @@ bool exceeds_rounding(const UnexplainedCheck& check, const ProofResult& proof, D
          entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
 }
 
+/// A constant further off than rounding to the narrow type of one of both models, for which nodes vouch only together with other products:
+/// the rounding of those may hide it. One that no node shows at all, as it lies too far in front of every value that both models have.
+bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check, DataType narrow) {
+  const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(narrow);
+  return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && !check->acquitted));
+}
+
 /// An operator (an added, a removed or another one) whose nodes make the same bits over all samples.
 bool is_unreached(const UnexplainedCheck& check, const ProofResult& proof) {
   const Unexplained& entry = proof.unexplained[check.entry];
@@ -209,11 +216,24 @@ void judge_rounded(const Pair& pair, VerifyResult& result) {
   }
 }
 
+void judge_diluted(const Pair& pair, VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof || pair.proved || pair.narrow == DataType::undefined) return;
+  const ProofResult& proof = *result.proof;
+  for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
+    const auto found = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
+    if (!is_hidden_by_others(proof.unexplained[i], found == result.checks.end() ? nullptr : &*found, pair.narrow)) continue;
+    result.outcome = Outcome::inconclusive;
+    result.reason = proof.unexplained[i].text + ": more than rounding to " + std::string(name_of(pair.narrow)) +
+                    ", and no node shows it that does not hold the rounding of other products too";
+    return;
+  }
+}
+
 void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result) {
   if (!result.proof) return;
   const ProofResult& proof = *result.proof;
   for (const Feeding feeding : {Feeding::near, Feeding::far}) {
-    if (feeding == Feeding::far && pair.narrow) return;
+    if (feeding == Feeding::far && pair.narrow != DataType::undefined) return;
     const auto is_wanted = [&](const UnexplainedCheck& check) { return is_unreached(check, proof); };
     if (result.outcome != Outcome::same || std::ranges::none_of(result.checks, is_wanted)) return;
     std::vector<UnexplainedCheck> checks;

@@ -28,6 +28,9 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
 /// Where b computes in narrow numbers, constants that differ by more than rounding to them must show at their nodes: the verdict is
 /// "inconclusive" where they do not, as there the rounding of results hides them.
 void judge_rounded(const Pair& pair, VerifyResult& result);
+/// Constants that differ by more than rounding to the narrow type of one of both models, where several products make the values that show
+/// them: inconclusive.
+void judge_diluted(const Pair& pair, VerifyResult& result);
 /// Judges operators that differ, and whose nodes make the same bits over all samples, with values that the samples do not have: where those
 /// show the difference, the verdict is "inconclusive", as inputs that reach them may exist or not.
 void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result);

@@ -35,10 +35,10 @@ struct Pair {
   const VerifyOptions* options = nullptr;
   OpenSession open;
   Steps* steps = nullptr;
-  bool proved = false;                   ///< the files alone show that both compute the same
-  bool quantized = false;                ///< b quantizes what a does not, or to fewer bits
-  bool narrow = false;                   ///< one of the two computes in 16 bits or fewer somewhere
-  DataType grain = DataType::undefined;  ///< the narrow type that b computes in where a does not; undefined: none
+  bool proved = false;                    ///< the files alone show that both compute the same
+  bool quantized = false;                 ///< b quantizes what a does not, or to fewer bits
+  DataType narrow = DataType::undefined;  ///< the coarsest type of 16 bits or fewer that one of the two computes in; undefined: none
+  DataType grain = DataType::undefined;   ///< the narrow type that b computes in where a does not; undefined: none
 
   [[nodiscard]] ExecuteOptions execute_options(Mode mode) const {
     ExecuteOptions out;

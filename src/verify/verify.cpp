@@ -363,7 +363,7 @@ void execute(Pair& pair, VerifyResult& result) {
   note_random_nodes(pair, result);
   const std::string coarser = find_coarser(pair, result);
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  InputLimits limits{pair.narrow || pair.quantized, {}};
+  InputLimits limits{pair.narrow != DataType::undefined || pair.quantized, {}};
   if (pair.quantized) limits.ranges = ranges_of_inputs(b);
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 
@@ -401,6 +401,7 @@ void execute(Pair& pair, VerifyResult& result) {
     if (!pair.options->outputs_only) {
       judge_hidden(pair, reference, result);
       judge_rounded(pair, result);
+      judge_diluted(pair, result);
       judge_unreached(pair, reference, result);
       judge_unentered(pair, reference, result);
     }

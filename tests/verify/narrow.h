@@ -1,5 +1,8 @@
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "base/half.h"
 #include "support/network.h"
 
@@ -36,15 +39,21 @@ inline test::Network narrowed(test::Network network, int type) {
 
 /// A network in f16 as ONNX Runtime writes it for processors without f16: everything in f32, under other names, between Casts of its
 /// inputs, constants and outputs.
-inline test::Network widened(test::Network network) {
-  const auto wide = [](const std::string& name) { return "wide." + name; };
+inline test::Network widened(test::Network network, const std::string& prefix = "wide.") {
+  std::set<std::string> kept;
+  for (const auto& tensor : network.graph().initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT16) kept.insert(tensor.name());
+  }
+  const auto wide = [&](const std::string& name) { return kept.contains(name) ? name : prefix + name; };
   for (auto& node : *network.graph().mutable_node()) {
     for (std::string& input : *node.mutable_input()) input = wide(input);
     for (std::string& output : *node.mutable_output()) output = wide(output);
   }
   const onnx::GraphProto graph = network.graph();
   for (const auto& input : graph.input()) network.node("Cast", {input.name()}, {wide(input.name())}, {"to=1"});
-  for (const auto& tensor : graph.initializer()) network.node("Cast", {tensor.name()}, {wide(tensor.name())}, {"to=1"});
+  for (const auto& tensor : graph.initializer()) {
+    if (!kept.contains(tensor.name())) network.node("Cast", {tensor.name()}, {wide(tensor.name())}, {"to=1"});
+  }
   for (const auto& output : graph.output()) network.node("Cast", {wide(output.name())}, {output.name()}, {"to=10"});
   network.sort();
   return network;

@@ -68,6 +68,21 @@ TEST(Pairing, ANetworkIn16BitsAndWhatComputesItIn32ArePairedNodeByNode) {
   EXPECT_EQ(found.at("y"), "y");
 }
 
+TEST(Pairing, ONNXRuntimesNamesOfWidenedValuesMeanWhatTheyWere) {
+  // The activation between the products is written as another operator: names alone tell that the second product is the same.
+  const auto make = [](const std::string& prefix, const char* activation) {
+    Network n(1);
+    n.input("x", {"4", "8"}).output("y", {"4", "8"}).normal("v", {8, 8}).normal("w", {8, 8});
+    n.node("MatMul", {"x", "v"}, {prefix + "m"}), n.node(activation, {prefix + "m"}, {prefix + "r"});
+    n.node("MatMul", {prefix + "r", "w"}, {prefix + "n"}), n.node("Tanh", {prefix + "n"}, {"y"});
+    return n;
+  };
+  Network a = make("", "Relu"), b = make("InsertedPrecisionFreeCast_", "Max");
+  const auto found = pairs(a, b);
+  EXPECT_EQ(found.at("InsertedPrecisionFreeCast_r"), "r");
+  EXPECT_EQ(found.at("InsertedPrecisionFreeCast_n"), "n");
+}
+
 TEST(Pairing, V96ANameThatAFoldLeftBehindMeansTheValueBehindTheFold) {
   Network a = segmenter(1), b = a;
   test::fold_batch_norm(b, "n1.y");

@@ -150,6 +150,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
       const bool guilty = convicts(layer);
       at->alone =
           at->alone && std::ranges::all_of(layer.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
+      at->together = at->together && layer.products > 1;
       at->acquitted = at->acquitted || layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !guilty);
       at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
       const double shown = at->bound > 0 ? at->error / at->bound : at->error;

@@ -43,8 +43,10 @@ std::optional<double> error_of(const Layer& layer, const Datum& reference, const
   return distance(reference, datum).max_abs / layer.yardstick.range();
 }
 
-/// Element by element the error of a factor may lie within the floor; all elements together tell it.
+/// Element by element the error of a factor may lie within the floor; all elements together tell it, where rounding is not as large as
+/// they are: behind sums with a mask of −65504 it is, and the same for all of a row.
 void decide_gain(Layer& layer, DataType type) {
+  if (is_ill_conditioned(type, layer.floor)) return;
   const double bound = std::max(kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type));
   if (layer.differs() || !(std::fabs(layer.gain) > bound)) return;
   layer.metrics.outcome = Outcome::different;

@@ -327,6 +327,14 @@ class StructuralPairing {
   std::unordered_map<const Value*, const Value*> inputs_;
 };
 
+/// The value of a that a name of b means. ONNX Runtime computes in f32 what a processor without f16 would not run, and puts this in front
+/// of the names of all values that it does so with; the names that it leaves belong to values in f16 around them.
+const Value* named_alike(const Graph& a, std::string_view name) {
+  constexpr std::string_view kWidened = "InsertedPrecisionFreeCast_";
+  const Value* const same = a.find(name);
+  return same == nullptr && name.starts_with(kWidened) ? a.find(name.substr(kWidened.size())) : same;
+}
+
 }  // namespace
 
 std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b) {
@@ -334,7 +342,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   for (const Node& node : b.nodes()) {
     for (const Value* const output : node.outputs()) {
       if (output == nullptr) continue;
-      const Value* const same = a.find(output->name());
+      const Value* const same = named_alike(a, output->name());
       if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false, false});
     }
   }
