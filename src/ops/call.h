@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
+
+struct Op;
 
 /// What is known of a node's operands, as Infer takes it.
 class KnownInfos {

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "ops/composed.h"
-#include "ops/op.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
 
 namespace relayout {
 
 class Constants;
+struct Op;
 
 /// What is certain about the dims of values, and about small contents: from declared inputs of the main graph (those are contracts),
 /// constants and operators, never from what is declared of an inner value. Folds change neither, so answers are remembered by value.

@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 
 namespace relayout {
+
+struct Op;
 
 /// The body of a function with the attributes of one call filled in: a graph of its own.
 struct FunctionInstance {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,13 +12,14 @@
 #include "model/tensor_data.h"
 #include "ops/certain_shapes.h"
 #include "ops/partial_dims.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 
 namespace relayout {
+
+enum class Reads : uint8_t;
 
 /// A constant: its contents without having read them, where they can be had so (initializers, Constant nodes, Identity and
 /// Transpose of those), else evaluated.

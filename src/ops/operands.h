@@ -8,7 +8,7 @@
 
 #include "ops/call.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/error.h"
 
 namespace relayout {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_dims.h"
 
 namespace relayout {

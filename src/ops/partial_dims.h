@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -14,7 +14,7 @@
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

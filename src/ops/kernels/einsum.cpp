@@ -19,7 +19,7 @@
 #include "ops/kernels/matrix.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

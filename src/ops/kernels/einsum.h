@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

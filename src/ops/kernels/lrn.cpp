@@ -8,7 +8,7 @@
 #include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/line_normalization.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

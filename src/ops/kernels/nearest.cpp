@@ -14,7 +14,7 @@
 #include "ops/kernels/gather.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/tensor.h"
 
 namespace relayout {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/tensor.h"
 
 namespace relayout {

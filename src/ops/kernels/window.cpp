@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/types.h"
 
