@@ -27,6 +27,8 @@
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "ops/unknown.h"
 #include "passes/node_access.h"
 #include "passes/pass.h"
@@ -112,7 +114,7 @@ class Summary {
 
   void add(const Node& node) {
     ++result_->op_counts[node.domain().empty() ? node.op_type() : std::string(node.domain()) + ":" + node.op_type()];
-    if (const auto index = weight_input(node)) add_convolution(node, *index);
+    if (const auto index = traits_of(node).convolution_weight()) add_convolution(node, *index);
   }
 
   void add_convolution(const Node& node, std::size_t weight_index) {

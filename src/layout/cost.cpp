@@ -16,6 +16,7 @@
 #include "layout/rates.h"
 #include "model/attributes.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -42,7 +43,7 @@ double turn_nanoseconds(const LayoutValue& value) {
 rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
   using enum rates::Kind;
   const Dims& x = graph.value(node.input(0))->dims;
-  const LayoutValue* const weight = graph.value(node.input(*weight_input(*node.node)));
+  const LayoutValue* const weight = graph.value(node.input(*node.op->traits.convolution_weight()));
   const int64_t groups = Attributes(*node.node).integer("group", 1);
   if (x.size() == 3 || weight == nullptr || weight->dims.size() != x.size()) return line;
   if (groups > 1) return groups == x[1] ? depthwise : grouped;
@@ -121,7 +122,7 @@ bool depends_on_layout(const Op& op) {
 }
 
 int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node) {
-  const auto index = node.op != nullptr && node.op->layout == LayoutRule::wants ? weight_input(*node.node) : std::nullopt;
+  const auto index = node.op != nullptr && node.op->layout == LayoutRule::wants ? node.op->traits.convolution_weight() : std::nullopt;
   if (!index) return 0;
   const LayoutValue *const x = graph.value(node.input(0)), *const w = graph.value(node.input(*index)),
                            *const y = graph.value(node.output(0));

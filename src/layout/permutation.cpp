@@ -37,17 +37,6 @@ bool is_both_layouts(std::span<const int64_t> dims) {
   return std::ranges::all_of(dims.subspan(2), [](int64_t dim) { return dim == 1; });
 }
 
-std::optional<std::size_t> weight_input(const Node& node) {
-  if (node.domain() == "com.microsoft") {
-    const std::string& op = node.op_type();
-    if (op == "FusedConv" || op == "NhwcConv" || op == "NhwcFusedConv") return 1;
-    return op == "QLinearConv" ? std::optional<std::size_t>(3) : std::nullopt;
-  }
-  if (node.is("Conv") || node.is("ConvTranspose") || node.is("ConvInteger")) return 1;
-  if (node.is("QLinearConv")) return 3;
-  return std::nullopt;
-}
-
 std::optional<Dims> permutation_of(const Node& transpose, std::size_t rank) {
   const Attributes attributes(transpose);
   if (attributes.has_reference()) return std::nullopt;

@@ -19,8 +19,6 @@ namespace relayout {
 [[nodiscard]] Dims inverse(std::span<const int64_t> permutation);
 /// Whether both orders are the same bytes: at most one of dim 1 and the kernel has more than one element, or there are none at all.
 [[nodiscard]] bool is_both_layouts(std::span<const int64_t> dims);
-/// The input of a node that is a convolution weight: 1 of Conv, ConvTranspose, ConvInteger, 3 of QLinearConv; nothing for other nodes.
-[[nodiscard]] std::optional<std::size_t> weight_input(const Node& node);
 /// `perm` of a Transpose for an operand of this rank, written out or not; nothing when it is none of that rank.
 [[nodiscard]] std::optional<Dims> permutation_of(const Node& transpose, std::size_t rank);
 /// Whether Transpose of this opset takes the element type.

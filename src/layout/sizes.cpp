@@ -13,7 +13,6 @@
 
 #include "base/nearest_word.h"
 #include "base/text.h"
-#include "layout/permutation.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
@@ -56,7 +55,7 @@ bool feeds_convolution(const Value& start) {
     open.pop_back();
     for (const Use& use : value->uses()) {
       const Node& node = *use.node;
-      if (weight_input(node) && use.index == 0) return true;
+      if (traits_of(node).convolution_weight() && use.index == 0) return true;
       if (!has_trait(node, Trait::same_dims) && !has_trait(node, Trait::broadcasts)) continue;
       const Value* const result = node.output(0);
       if (result != nullptr && seen.size() < kMostValues && seen.insert(result).second) open.push_back(result);

@@ -41,6 +41,9 @@ constexpr Traits moves(std::size_t input) {
 constexpr Traits moves_all() {
   return Traits::moves_all();
 }
+constexpr Traits convolves_with(std::size_t input) {
+  return kProduct | Traits::convolves_with(input);
+}
 constexpr Traits reads_dims(std::size_t input) {
   return Traits::reads_dims(input);
 }
@@ -104,9 +107,9 @@ constexpr auto kTable = std::to_array<Op>({
     {"ConcatFromSequence", 11, kNewest, barrier, same_type | moves(0), infer_concat_from_sequence, concat_from_sequence},
     {"Constant", 1, kNewest, shape_only, exact, infer_constant, constant},
     {"ConstantOfShape", 9, kNewest, shape_only, exact, infer_constant_of_shape, constant_of_shape},
-    {"Conv", 1, kNewest, wants, same_type | kProduct, infer_conv, conv},
-    {"ConvInteger", 10, kNewest, wants, kProduct | quantized, infer_conv_integer, conv_integer},
-    {"ConvTranspose", 1, kNewest, wants, same_type | kProduct, infer_conv_transpose, conv_transpose},
+    {"Conv", 1, kNewest, wants, same_type | linear | convolves_with(1), infer_conv, conv},
+    {"ConvInteger", 10, kNewest, wants, quantized | convolves_with(1), infer_conv_integer, conv_integer},
+    {"ConvTranspose", 1, kNewest, wants, same_type | linear | convolves_with(1), infer_conv_transpose, conv_transpose},
     elementwise_op("Cos", 7, kUnary | contracts, infer_real_unary, kernels::cos),
     elementwise_op("Cosh", 9, kUnary, infer_real_unary, kernels::cosh),
     {"CumProd", 26, kNewest, axis_mapped, kUnary, infer_cumulative, cum_prod},
@@ -134,7 +137,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"GatherElements", 11, kNewest, axis_mapped, same_type | moves(0), infer_gather_elements, gather_elements},
     {"GatherND", 11, kNewest, barrier, same_type | moves(0), infer_gather_nd, gather_nd},
     elementwise_op("Gelu", 20, kUnary, infer_real_unary, gelu),
-    {"Gemm", 1, kNewest, barrier, same_type | kProduct, infer_gemm, gemm},
+    {"Gemm", 1, kNewest, barrier, same_type | linear | kProduct, infer_gemm, gemm},
     {"GlobalAveragePool", 1, kNewest, agnostic, same_type, infer_global_pool, global_average_pool},
     {"GlobalLpPool", 1, kNewest, agnostic, same_type, infer_global_pool, global_lp_pool},
     {"GlobalMaxPool", 1, kNewest, agnostic, same_type | exact, infer_global_pool, global_max_pool},
@@ -164,7 +167,7 @@ constexpr auto kTable = std::to_array<Op>({
     control("Loop", 1),
     {"LpNormalization", 1, kNewest, agnostic, kUnary, infer_line_normalization, lp_normalization},
     {"LpPool", 1, kNewest, agnostic, same_type, infer_pool, lp_pool},
-    {"MatMul", 1, kNewest, barrier, same_type | kProduct, infer_matmul, matmul},
+    {"MatMul", 1, kNewest, barrier, same_type | linear | kProduct, infer_matmul, matmul},
     {"MatMulInteger", 10, kNewest, barrier, kProduct | quantized, infer_matmul_integer, matmul_integer},
     {"Max", 1, kNewest, agnostic, kBinary | one_is_itself | elementwise | exact, infer_variadic_numeric, maximum},
     {"MaxPool", 1, kNewest, agnostic, same_type | exact, infer_pool, max_pool},
@@ -191,7 +194,7 @@ constexpr auto kTable = std::to_array<Op>({
     elementwise_op("PRelu", 1, kUnary, infer_prelu, prelu),
     {"Pad", 1, kNewest, axis_mapped, same_type | moves(0) | moves(2), infer_pad, pad},
     elementwise_op("Pow", 1, kBinary, infer_pow, power),
-    {"QLinearConv", 10, kNewest, wants, kProduct | quantized | kDecision, infer_qlinear_conv, qlinear_conv},
+    {"QLinearConv", 10, kNewest, wants, quantized | kDecision | convolves_with(3), infer_qlinear_conv, qlinear_conv},
     {"QLinearMatMul", 10, kNewest, barrier, kProduct | quantized | kDecision, infer_qlinear_matmul, qlinear_matmul},
     {"QuantizeLinear", 10, kNewest, agnostic, same_dims | quantizes | kDecision, infer_quantize_linear, quantize_linear},
     {"RMSNormalization", 23, kNewest, axis_mapped, same_dims, infer_rms_normalization, rms_normalization},

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace relayout {
 
@@ -28,6 +30,7 @@ enum class Trait : uint32_t {
   elementwise = 1U << 18U,   ///< element i of the result is computed of the elements at its place, for every i in the same way
   exact = 1U << 19U,         ///< nothing is rounded: each element of the results is an element of the operands, its negative, or given
   contracts = 1U << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
+  linear = 1U << 21U,        ///< takes up affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
 };
 
 /// What an operator looks at of one of its inputs.
@@ -49,10 +52,20 @@ class Traits {
   /// Of input `input` only the type is looked at.
   [[nodiscard]] static constexpr Traits reads_type(std::size_t input) noexcept { return none().with(&Traits::type_only_, 1U << input); }
 
+  /// Input `input` is the weight of a convolution with fixed taps: [O, I/groups, k…]; of a transposed one [I, O/groups, k…].
+  [[nodiscard]] static constexpr Traits convolves_with(std::size_t input) noexcept {
+    return none().with(&Traits::convolution_weight_, 1U << input);
+  }
+
   [[nodiscard]] constexpr bool has(Trait trait) const noexcept { return (flags_ & static_cast<uint32_t>(trait)) != 0; }
   [[nodiscard]] constexpr bool moves_input(std::size_t input) const noexcept { return contains(moved_, input); }
   [[nodiscard]] constexpr Reads reads(std::size_t input) const noexcept {
     return contains(type_only_, input) ? Reads::type : contains(dims_only_, input) ? Reads::dims : Reads::elements;
+  }
+
+  /// Which input is the weight of a convolution; nothing for other operators.
+  [[nodiscard]] constexpr std::optional<std::size_t> convolution_weight() const noexcept {
+    return convolution_weight_ == 0 ? std::nullopt : std::optional<std::size_t>(std::countr_zero(convolution_weight_));
   }
 
   friend constexpr Traits operator|(Traits a, Traits b) noexcept {
@@ -60,6 +73,7 @@ class Traits {
     a.moved_ |= b.moved_;
     a.dims_only_ |= b.dims_only_;
     a.type_only_ |= b.type_only_;
+    a.convolution_weight_ |= b.convolution_weight_;
     return a;
   }
 
@@ -74,7 +88,7 @@ class Traits {
   static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
 
   uint32_t flags_;
-  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0;
+  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, convolution_weight_ = 0;
 };
 
 [[nodiscard]] constexpr Traits operator|(Trait a, Trait b) noexcept {

@@ -27,6 +27,7 @@
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
+#include "ops/op.h"
 #include "passes/match.h"
 #include "passes/node_access.h"
 #include "passes/pass.h"
@@ -89,7 +90,7 @@ Readers readers_of(const Value& weight) {
     open.pop_back();
     if (value.is_output()) out.others = true;
     for (const Use& use : value.uses()) {
-      if (weight_input(*use.node) == as_size(use.index)) {
+      if (traits_of(*use.node).convolution_weight() == as_size(use.index)) {
         out.convolutions.push_back(use.node);
       } else if (hands_on(*use.node) && use.index == 0 && use.node->output(0) != nullptr) {
         open.push_back(use.node->output(0));
@@ -137,7 +138,7 @@ class WeightsPass {
   explicit WeightsPass(PassContext& context) : context_(context) {}
 
   ReorderMatch match(const Node& node) {
-    Value* const weight = node.input(*weight_input(node));
+    Value* const weight = node.input(*traits_of(node).convolution_weight());
     if (weight == nullptr) return NotApplicable{};
     const Origin origin = origin_of(*weight);
     if (origin.stored == nullptr) return Skip{Reason::not_constant, quote(weight->name())};
@@ -285,7 +286,7 @@ void conv_weights_layout(Graph& graph, PassContext& context) {
   if (context.options.layout == WeightsLayout::keep) return;
   WeightsPass pass(context);
   rewrite_each(
-      graph, context, [](const Node& node) { return weight_input(node).has_value(); },
+      graph, context, [](const Node& node) { return traits_of(node).convolution_weight().has_value(); },
       [&](const Node& node, PassContext&) { return pass.match(node); }, [&](Reorder& reorder, PassContext&) { pass.apply(reorder); });
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/text.h"
 #include "layout/permutation.h"
+#include "ops/op.h"
 #include "passes/cleanup.h"
 #include "passes/match.h"
 #include "passes/node_access.h"
@@ -45,7 +46,7 @@ class Images {
  public:
   explicit Images(const Graph& graph) {
     for (const Node& node : graph.nodes()) {
-      if (!weight_input(node)) continue;
+      if (!traits_of(node).convolution_weight()) continue;
       if (const Value* const x = node.input(0)) add_upstream(*x);
       if (const Value* const y = node.output(0)) add_downstream(*y);
     }

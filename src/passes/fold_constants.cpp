@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "layout/permutation.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -61,7 +60,7 @@ bool is_stored_order(const Node& node) {
   const auto is_weight = [](const Use& use) {
     const Node& reader = *use.node;
     const auto index = as_size(use.index);
-    return weight_input(reader) == index || (has_trait(reader, Trait::quantizes) && index == 0);
+    return traits_of(reader).convolution_weight() == index || (has_trait(reader, Trait::quantizes) && index == 0);
   };
   return std::ranges::any_of(node.output(0)->uses(), is_weight);
 }

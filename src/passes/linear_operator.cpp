@@ -20,6 +20,8 @@
 #include "model/tensor_data.h"
 #include "ops/axis.h"
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/doubles.h"
 #include "passes/match.h"
@@ -245,7 +247,7 @@ Dims LinearOperator::bias_dims() const {
 }
 
 bool is_linear(const Node& node) {
-  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
+  return has_trait(node, Trait::linear);
 }
 
 std::variant<LinearOperator, Skip> linear_operator(const Node& node, PassContext& context) {

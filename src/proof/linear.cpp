@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/numbers.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
@@ -156,7 +158,7 @@ int64_t Linear::input_channel(int64_t row, int64_t column) const {
 }
 
 bool is_linear(const Node& node) {
-  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
+  return has_trait(node, Trait::linear);
 }
 
 std::optional<Linear> read_linear(Side& side, Shapes& shapes, Ref output) {

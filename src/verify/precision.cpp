@@ -17,10 +17,6 @@
 namespace relayout {
 namespace {
 
-bool is_linear_operator(const Node& node) {
-  return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
-}
-
 void note_type(NarrowWork& work, DataType type) {
   if (unit_roundoff(type) > unit_roundoff(work.coarsest)) work.coarsest = type;
 }
@@ -36,7 +32,7 @@ NarrowWork narrow_work(const Graph& graph) {
   OpSignatures signatures;
   const ElementTypes types(graph, signatures);
   for_each_node(graph.model(), [&](const Node& node) {
-    const bool linear = is_linear_operator(node);
+    const bool linear = has_trait(node, Trait::linear);
     work.linear_in_all += linear ? 1 : 0;
     if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) &&
         node.input(0)->is_stored_constant() && is_narrow(types.of(*node.input(0))) && !is_narrow(types.of(*node.output(0)))) {

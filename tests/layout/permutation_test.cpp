@@ -59,14 +59,5 @@ TEST(Permutation, L24To26TypesByOpset) {
   EXPECT_FALSE(is_transposable(undefined, 21));
 }
 
-TEST(Permutation, WhichInputIsTheWeight) {
-  const auto model =
-      TextModel("g (float[1,2,4,4] x) => (a, b, c) <float[2,2,1,1] W> { a = Conv (x, W)  b = ConvTranspose (x, W)  c = Neg (x) }").load();
-  auto node = model->graph().nodes().begin();
-  EXPECT_EQ(weight_input(*node), 1U);
-  EXPECT_EQ(weight_input(*++node), 1U);
-  EXPECT_EQ(weight_input(*++node), std::nullopt);
-}
-
 }  // namespace
 }  // namespace relayout::test

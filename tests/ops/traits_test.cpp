@@ -437,6 +437,67 @@ TEST(Traits, ContractionsBringResultsNoFurtherApart) {
   EXPECT_EQ(with(Trait::contracts), contracting);
 }
 
+/// Whether the first result is as far along as an operand that goes from one draw to another; nothing where the operand is not real.
+std::optional<bool> is_affine_in(const OpCase& op_case, std::size_t input) {
+  const std::vector<Tensor> data = data_of(op_case);
+  if (input >= data.size() || !is_float32(data[input])) return std::nullopt;
+  const std::vector<double> from = numbers_of(data[input]), to = numbers_of(rotated(data[input]));
+  const auto result = [&](double t) -> std::optional<std::vector<double>> {
+    std::vector<Tensor> operands = data;
+    std::vector<double> numbers = from;
+    for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] += t * (to[k] - from[k]);
+    operands[input] = tensor_of_values(DataType::float32, data[input].dims(), numbers);
+    const Datum out = run_on(op_case, operands).front();
+    return out.kind == Datum::Kind::tensor && is_float32(out.tensor) ? std::optional(numbers_of(out.tensor)) : std::nullopt;
+  };
+  const auto first = result(0), last = result(1), beyond = result(2.5);
+  if (!first || !last || !beyond || first->size() != beyond->size()) return std::nullopt;
+  double range = 0;
+  for (std::size_t k = 0; k < first->size(); ++k) range = std::max({range, std::abs((*first)[k]), std::abs((*last)[k])});
+  for (std::size_t k = 0; k < first->size(); ++k) {
+    const double expected = (*first)[k] + 2.5 * ((*last)[k] - (*first)[k]);
+    if (!(std::abs((*beyond)[k] - expected) <= 1e-4 * range)) return false;
+  }
+  return true;
+}
+
+TEST(Traits, LinearOperatorsAreAffineInEitherOperand) {
+  std::map<std::string_view, bool> bilinear;
+  for (const OpCase& op_case : op_cases()) {
+    const Traits traits = find_op(op_case.op)->traits;
+    EXPECT_TRUE(traits.has(Trait::multiplies) || !traits.has(Trait::linear)) << op_case.name;
+    if (!traits.has(Trait::multiplies)) continue;
+    const auto left = is_affine_in(op_case, 0), right = is_affine_in(op_case, 1);
+    if (!left || !right) continue;
+    const bool holds = *left && *right;
+    EXPECT_TRUE(holds || !traits.has(Trait::linear)) << op_case.name;
+    bool& all = bilinear.try_emplace(op_case.op, true).first->second;
+    all = all && holds;
+  }
+  Names found;
+  for (const auto& [name, all] : bilinear) {
+    if (all) found.insert(name);
+  }
+  // No fold is known of these: an Einsum has any equation, and the taps of a DeformConv stand where its third operand says.
+  EXPECT_EQ(without(found, {"DeformConv", "Einsum"}), with(Trait::linear));
+}
+
+TEST(Traits, WeightsOfConvolutionsAreNamedByTheSchemas) {
+  std::map<std::string, std::optional<std::size_t>> expected, stated;
+  for (const auto& [name, versions] : schemas()) {
+    stated[name] = find_op(name)->traits.convolution_weight();
+    expected[name] = std::nullopt;
+    const auto& inputs = versions.back().inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_weight =
+          (inputs[i].GetName() == "W" || inputs[i].GetName() == "w") && versions.back().attributes().contains("kernel_shape");
+      // The taps of a DeformConv are not fixed.
+      if (is_weight && name != "DeformConv") expected[name] = i;
+    }
+  }
+  EXPECT_EQ(stated, expected);
+}
+
 // --- which operands are read -------------------------------------------------------------------------------------------------------
 
 /// The same tensor with other elements.

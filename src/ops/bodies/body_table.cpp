@@ -30,6 +30,9 @@ constexpr Traits kProduct = multiplies | costly;
 constexpr Traits kDecision = jumps | chooses;
 constexpr Traits kRequantized = same_type | quantized | kDecision;
 constexpr Traits kNone = Traits::none();
+constexpr Traits convolves_with(std::size_t input) {
+  return kProduct | Traits::convolves_with(input);
+}
 
 constexpr Op of(std::string_view domain, int reviewed, std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
   return {.name = name,
@@ -66,7 +69,7 @@ constexpr auto kTable = std::to_array<Op>({
     microsoft("DynamicQuantizeMatMul", barrier, same_type | kProduct | quantized | kDecision, dynamic_quantize_matmul),
     microsoft("EmbedLayerNormalization", barrier, kNone, embed_layer_normalization),
     microsoft("FastGelu", agnostic, kElementwise, fast_gelu),
-    microsoft("FusedConv", wants, same_type | kProduct, fused_conv),
+    microsoft("FusedConv", wants, same_type | convolves_with(1), fused_conv),
     microsoft("FusedGemm", barrier, same_type | kProduct, fused_gemm),
     microsoft("FusedMatMul", barrier, same_type | kProduct, fused_matmul),
     microsoft("GatherBlockQuantized", barrier, kNone, gather_block_quantized),
@@ -76,15 +79,15 @@ constexpr auto kTable = std::to_array<Op>({
     microsoft("MatMulIntegerToFloat", barrier, kProduct | quantized, matmul_integer_to_float),
     microsoft("MatMulNBits", barrier, same_type | kProduct, matmul_nbits),
     microsoft("MultiHeadAttention", barrier, same_type | kProduct, multi_head_attention),
-    microsoft("NhwcConv", barrier, same_type | kProduct, nhwc_conv),
-    microsoft("NhwcFusedConv", barrier, same_type | kProduct, nhwc_conv),
+    microsoft("NhwcConv", barrier, same_type | convolves_with(1), nhwc_conv),
+    microsoft("NhwcFusedConv", barrier, same_type | convolves_with(1), nhwc_conv),
     microsoft("NhwcMaxPool", barrier, same_type, nhwc_max_pool),
     microsoft("QAttention", barrier, kProduct | quantized, qattention),
     microsoft("QGemm", barrier, kProduct | quantized | kDecision, qgemm),
     microsoft("QLinearAdd", agnostic, kRequantized, qlinear_add),
     microsoft("QLinearAveragePool", barrier, kRequantized, qlinear_average_pool),
     microsoft("QLinearConcat", barrier, quantized | kDecision, qlinear_concat),
-    microsoft("QLinearConv", barrier, kProduct | quantized | kDecision, qlinear_conv),
+    microsoft("QLinearConv", barrier, quantized | kDecision | convolves_with(3), qlinear_conv),
     microsoft("QLinearGlobalAveragePool", barrier, kRequantized, qlinear_global_average_pool),
     microsoft("QLinearLeakyRelu", agnostic, kRequantized | same_dims, qlinear_leaky_relu),
     microsoft("QLinearMul", agnostic, kRequantized, qlinear_mul),
