@@ -119,7 +119,9 @@ class ConstantFolding {
     if (!has_output) return Reason::not_constant;
     const bool is_evaluated = !is_given && !node.is("Transpose") && !node.is("Identity");
     if (is_evaluated) made_ += bytes;
-    if (!is_given && bytes > kOfNode && bytes > owned_bytes(node) + kOfNode) return Reason::too_large;
+    // owned_bytes walks upstream: not for what takes no more than the node itself.
+    const int64_t beyond_node = bytes - kOfNode;
+    if (!is_given && beyond_node > 0 && beyond_node > owned_bytes(node)) return Reason::too_large;
     return Yes{};
   }
 
