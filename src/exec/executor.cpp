@@ -12,6 +12,7 @@
 #include "exec/ids.h"
 #include "exec/program.h"
 #include "exec/routine.h"
+#include "exec/routine_context.h"
 #include "layout/cost.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

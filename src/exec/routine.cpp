@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,26 +11,20 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpus.h"
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "exec/compile.h"
 #include "exec/constant_store.h"
 #include "exec/control_flow.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/inner_times.h"
 #include "exec/kernels/kernel.h"
-#include "exec/layout_guide.h"
-#include "exec/lower/fuse.h"
-#include "exec/lower/group.h"
-#include "exec/lower/lowering.h"
-#include "exec/lower/value_facts.h"
 #include "exec/plan.h"
-#include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/recycler.h"
-#include "layout/cost.h"
+#include "exec/routine_context.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -91,15 +84,6 @@ StepInfo info_of_node(const ProgramNode& node) {
 }
 
 }  // namespace
-
-RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given)
-    : functions(model),
-      options(std::move(given)),
-      costs(costs_given),
-      threads(options.threads > 0 ? options.threads : available_cpus()),
-      store(options.edit_constant) {
-  if (options.mode != Mode::reference) library = &primitive_library();
-}
 
 Datum detached(const Datum& datum, Recycler& recycler) {
   if (datum.kind == Datum::Kind::tensor) {
@@ -170,50 +154,6 @@ std::vector<ValueId> Routine::begin_states(Known known) {
     touched.push_back(id);
   }
   return touched;
-}
-
-/// What was read from the file and is packed or bound by now goes.
-void Routine::release_constants(const IdVector<ValueId, ValueState>& states) {
-  constexpr int64_t kKeptElements = 4096;
-  for (const ValueState& state : states) {
-    if (state.constant && state.constant->element_count() > kKeptElements) state.constant->release();
-  }
-}
-
-void Routine::note_constants(Plan& plan, const IdVector<ValueId, ValueState>& states) const {
-  const auto note = [&](ValueId value) {
-    const auto& constant = states[value].constant;
-    if (constant) plan.constants[value] = constant;
-  };
-  if (plan.next == program_.nodes().end_id()) {
-    for (const ValueId output : program_.outputs()) note(output);
-  } else {
-    program_.nodes()[plan.next].for_each_read(note);
-  }
-}
-
-/// A plan for the nodes from `first` on. `touched`: the values whose states are new since the plan before.
-std::unique_ptr<Plan> Routine::compile(NodeId first, std::vector<ValueId> touched) {
-  IdVector<ValueId, ValueState>& states = states_;
-  const Inference inference = infer(program_, first, states, context_.store);
-  const Mode mode = context_.options.mode;
-  const LayoutGuide guide =
-      mode == Mode::optimized ? LayoutGuide(program_, inference.nodes, states, {context_.options.layout, context_.costs}) : LayoutGuide();
-  const ValueFacts facts{states, context_.store};
-  const std::vector<Group> groups =
-      mode == Mode::optimized ? fused_groups(program_, inference.nodes, facts, guide) : single_groups(program_, inference.nodes);
-  const LoweringSettings settings{mode, context_.threads, context_.library, static_cast<bool>(context_.options.observe)};
-  std::unique_ptr<Plan> plan = lower(program_, first, inference, facts, guide, groups, settings);
-  for (const PlanPort& port : plan->exports) {
-    if (port.place) states[port.value].strides = port.place.desc.strides;
-  }
-  release_constants(states);
-  note_constants(*plan, states);
-  if (plan->next < program_.nodes().end_id()) {
-    touched.insert(touched.end(), inference.values.begin(), inference.values.end());
-    for (const ValueId value : touched) plan->made.emplace_back(value, states[value]);
-  }
-  return plan;
 }
 
 /// Brings `states_` to behind the last plan of the trail.
@@ -346,7 +286,7 @@ Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& st
       states_[node.outputs[k]] = {key[k], nullptr, std::nullopt};
       touched.push_back(node.outputs[k]);
     }
-    plan.continuations.emplace_front(key, compile(next_of(plan.next), std::move(touched)));
+    plan.continuations.emplace_front(key, compile(program_, context_, next_of(plan.next), states_, std::move(touched)));
     ++caught_up_;
     if (plan.continuations.size() > kMostPlans) plan.continuations.pop_back();
   }
@@ -371,7 +311,8 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
   if (known != plans_.end()) {
     plans_.splice(plans_.begin(), plans_, known);
   } else {
-    plans_.emplace_front(std::move(key), compile(NodeId{}, begin_states(std::move(from_outside))));
+    std::vector<ValueId> touched = begin_states(std::move(from_outside));
+    plans_.emplace_front(std::move(key), compile(program_, context_, NodeId{}, states_, std::move(touched)));
     if (plans_.size() > kMostPlans) plans_.pop_back();
     caught_up_ = 1;
   }

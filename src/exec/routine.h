@@ -10,29 +10,13 @@
 #include "base/indexed.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
-#include "exec/inner_times.h"
 #include "exec/plan.h"
-#include "exec/primitives.h"
 #include "exec/program.h"
 #include "exec/recycler.h"
-#include "layout/cost.h"
-#include "model/functions.h"
+#include "exec/routine_context.h"
 #include "relayout/execute.h"
 
 namespace relayout {
-
-/// What all routines of an executor share.
-struct RoutineContext {
-  RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given);
-  Functions functions;
-  ExecuteOptions options;
-  const CostModel* costs;  ///< of the layout plan; nullptr: those of this machine
-  int threads;
-  ConstantStore store;
-  PrimitiveLibrary* library = nullptr;  ///< null in reference mode
-  Recycler recycler;                    ///< of results
-  InnerTimes inner;                     ///< of nested graphs
-};
 
 /// A value handed to a routine: data, or a constant that plans may be built on; or neither, for an input left to its initializer.
 struct Given {
@@ -72,9 +56,6 @@ class Routine {
   using Known = std::vector<std::pair<ValueId, ValueState>>;
   void take(ValueId value, const Given& given, Key& key, RunState& state, Known& known);
   std::vector<ValueId> begin_states(Known known);
-  [[nodiscard]] std::unique_ptr<Plan> compile(NodeId first, std::vector<ValueId> touched);
-  void note_constants(Plan& plan, const IdVector<ValueId, ValueState>& states) const;
-  static void release_constants(const IdVector<ValueId, ValueState>& states);
   [[nodiscard]] std::vector<Datum> run_node(const Plan& plan, RunState& state);
   [[nodiscard]] std::vector<Datum> run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state);
   [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);

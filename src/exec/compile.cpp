@@ -1,0 +1,71 @@
+// The stages of a plan, in their order: inference, layout guide, groups, lowering; then what the plan leaves to those behind it.
+#include "exec/compile.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/indexed.h"
+#include "exec/constant_store.h"
+#include "exec/ids.h"
+#include "exec/inference.h"
+#include "exec/layout_guide.h"
+#include "exec/lower/fuse.h"
+#include "exec/lower/group.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/value_facts.h"
+#include "exec/plan.h"
+#include "exec/program.h"
+#include "exec/routine_context.h"
+#include "relayout/execute.h"
+
+namespace relayout {
+namespace {
+
+/// What was read from the file and is packed or bound by now goes.
+void release_constants(const IdVector<ValueId, ValueState>& states) {
+  constexpr int64_t kKeptElements = 4096;
+  for (const ValueState& state : states) {
+    if (state.constant && state.constant->element_count() > kKeptElements) state.constant->release();
+  }
+}
+
+/// What comes after the plan may ask for these as constants: the graph's results, or what the next node reads.
+void note_constants(const Program& program, const IdVector<ValueId, ValueState>& states, Plan& plan) {
+  const auto note = [&](ValueId value) {
+    const auto& constant = states[value].constant;
+    if (constant) plan.constants[value] = constant;
+  };
+  if (plan.next == program.nodes().end_id()) {
+    for (const ValueId output : program.outputs()) note(output);
+  } else {
+    program.nodes()[plan.next].for_each_read(note);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, NodeId first, IdVector<ValueId, ValueState>& states,
+                              std::vector<ValueId> touched) {
+  const Inference inference = infer(program, first, states, context.store);
+  const Mode mode = context.options.mode;
+  const LayoutGuide guide =
+      mode == Mode::optimized ? LayoutGuide(program, inference.nodes, states, {context.options.layout, context.costs}) : LayoutGuide();
+  const ValueFacts facts{states, context.store};
+  const std::vector<Group> groups =
+      mode == Mode::optimized ? fused_groups(program, inference.nodes, facts, guide) : single_groups(program, inference.nodes);
+  const LoweringSettings settings{mode, context.threads, context.library, static_cast<bool>(context.options.observe)};
+  std::unique_ptr<Plan> plan = lower(program, first, inference, facts, guide, groups, settings);
+  for (const PlanPort& port : plan->exports) {
+    if (port.place) states[port.value].strides = port.place.desc.strides;
+  }
+  release_constants(states);
+  note_constants(program, states, *plan);
+  if (plan->next < program.nodes().end_id()) {
+    touched.insert(touched.end(), inference.values.begin(), inference.values.end());
+    for (const ValueId value : touched) plan->made.emplace_back(value, states[value]);
+  }
+  return plan;
+}
+
+}  // namespace relayout

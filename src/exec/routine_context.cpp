@@ -1,0 +1,23 @@
+// What an executor's routines share: options, functions of the model, constants, oneDNN.
+#include "exec/routine_context.h"
+
+#include <utility>
+
+#include "base/cpus.h"
+#include "exec/primitives.h"
+#include "layout/cost.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given)
+    : functions(model),
+      options(std::move(given)),
+      costs(costs_given),
+      threads(options.threads > 0 ? options.threads : available_cpus()),
+      store(options.edit_constant) {
+  if (options.mode != Mode::reference) library = &primitive_library();
+}
+
+}  // namespace relayout
