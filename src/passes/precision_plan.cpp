@@ -192,7 +192,7 @@ bool PrecisionPlan::carries_on(const Node& node) const {
 void PrecisionPlan::decide(Node& node) {
   const auto is_source_value = [&](const Value* value) { return value != nullptr && change_.is_source(before(*value)); };
   if (!std::ranges::any_of(node.inputs(), is_source_value)) return;
-  if (node.is("Cast") || node.is("Shape") || node.is("Size")) return;
+  if (takes_any(node, 0)) return;
   if (!node.subgraphs().empty()) {
     nodes_.emplace_back(&node, Skip{Reason::shared_types});
     return;
