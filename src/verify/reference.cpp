@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -30,9 +32,9 @@ bool may_saturate(const Value& output) {
   constexpr int kMaxSteps = 32;
   const Node* node = output.producer();
   for (int step = 0; node != nullptr && step < kMaxSteps; ++step) {
-    if (node->is("Cast") || node->is("CastLike") || node->is("OneHot") || node->is("EyeLike") || node->is("Sign")) return false;
-    const bool moves = node->is("Identity") || node->is("Reshape") || node->is("Transpose") || node->is("Squeeze") || node->is("Unsqueeze");
-    node = moves && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
+    const Traits traits = traits_of(*node);
+    if (traits.has(Trait::casts) || node->is("OneHot") || node->is("EyeLike") || node->is("Sign")) return false;
+    node = traits.has(Trait::permutes) && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
   }
   return true;
 }

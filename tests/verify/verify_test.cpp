@@ -89,6 +89,16 @@ TEST(Verify, NanInBothIsRemarked) {
   EXPECT_THAT(result.remarks, Contains(MatchesRegex("output 'y': [0-9]+ of [0-9]+ elements (is|are) NaN in both")));
 }
 
+TEST(Verify, TwoValuesAreNoSaturationBehindWhateverPermutesThem) {
+  for (const char* const op_type : {"Identity", "Flatten"}) {
+    Network n(1);
+    n.input("x", {"2", "8"}).output("y", {"2", "8"});
+    n.node("Sign", {"x"}, {"t"}), n.node(op_type, {"t"}, {"y"});
+    const VerifyResult result = ran(n, n);
+    EXPECT_EQ(result.outcome, Outcome::same) << op_type << ": " << summary(result);
+  }
+}
+
 TEST(Verify, OutputsThatAreDeclaredEmptyAreTheSame) {
   const auto make = [](const char* op_type, const char* rows) {
     Network n(1);
