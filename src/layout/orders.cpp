@@ -19,6 +19,8 @@
 #include "layout/permutation.h"
 #include "layout/ports.h"
 #include "layout/post_ops.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -52,7 +54,7 @@ class Spread {
     // Of several convolutions that end in one Add, the last takes it, as the executor does.
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto id = id_at<LayoutNodeId>(i);
-      if (out_.op_of[id] == OperatorId::none || out_.is_fused[id] || !(is(id, "Conv") || is(id, "ConvTranspose"))) continue;
+      if (out_.op_of[id] == OperatorId::none || out_.is_fused[id] || !is_real_convolution(id)) continue;
       fuse_behind(graph_.nodes[id], out_.op_of[id], out_.ports[id].outputs[0]);
     }
     for (const LayoutValueId id : graph_.values.ids()) {
@@ -148,6 +150,11 @@ class Spread {
   [[nodiscard]] bool is(LayoutNodeId node, std::string_view op_type) const {
     const LayoutNode& entry = graph_.nodes[node];
     return entry.op != nullptr && entry.op->name == op_type;
+  }
+
+  [[nodiscard]] bool is_real_convolution(LayoutNodeId node) const {
+    const Op* const op = graph_.nodes[node].op;
+    return op != nullptr && op->layout == LayoutRule::wants && op->traits.has(Trait::linear);
   }
 
   /// What runs as a part of a convolution has its order: its one operator with it.
