@@ -15,7 +15,6 @@
 #include "cli/verification_failure.h"
 #include "cli/verify_losses.h"
 #include "cli/verify_words.h"
-#include "relayout/execute.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"

@@ -16,6 +16,7 @@
 #include "diff/change_list.h"
 #include "diff/unexplained_changes.h"
 #include "proof/account.h"
+#include "proof/claim.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/side.h"

@@ -17,6 +17,7 @@
 #include "diff/unread_constants.h"
 #include "ops/constants.h"
 #include "proof/account.h"
+#include "proof/claim.h"
 #include "proof/nodes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
