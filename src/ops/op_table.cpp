@@ -13,6 +13,7 @@
 #include "ops/composed.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

@@ -24,6 +24,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <ratio>
 #include <span>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "passes/passes.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 

@@ -18,6 +18,7 @@
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_signature.h"
 #include "ops/traits.h"

@@ -31,6 +31,7 @@
 #include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
+#include "relayout/tensor.h"
 
 namespace relayout::proof {
 namespace {
