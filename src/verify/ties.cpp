@@ -28,6 +28,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/noise.h"

@@ -26,6 +26,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "verify/acceptance.h"
 #include "verify/adaption.h"
 #include "verify/candidate.h"

@@ -18,7 +18,6 @@ namespace relayout::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class BadPlaces : public CommandTest {
