@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -16,6 +16,7 @@
 #include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_contents.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"

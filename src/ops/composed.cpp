@@ -20,6 +20,7 @@
 #include "ops/call.h"
 #include "ops/loops/strided.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"

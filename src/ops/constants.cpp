@@ -23,6 +23,7 @@
 #include "model/origin.h"
 #include "ops/call.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "ops/value_type.h"

@@ -15,7 +15,7 @@
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"

@@ -14,6 +14,7 @@
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"

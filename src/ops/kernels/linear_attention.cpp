@@ -36,7 +36,8 @@ void write_doubles(const std::vector<double>& values, const Tensor& tensor) {
   target.finish();
 }
 
-enum LinearInput : std::size_t { kQuery, kKey, kValue, kPastState, kDecay, kBeta };
+// Numbers of the inputs.
+constexpr std::size_t kQuery = 0, kKey = 1, kValue = 2, kPastState = 3, kDecay = 4, kBeta = 5;
 
 /// LinearAttention of ONNX opset 27.
 struct LinearShape {
