@@ -202,16 +202,35 @@ std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   return out;
 }
 
-/// Factors of 0 make several right, but not what is left below: there should be as many affines on both sides, and a look at the two
-/// values should find nothing.
+/// Whether a claim, and what it rests on for some levels upstream, shows nothing wrong. Operators that may be read in several ways end it.
+bool leads_on(Sides& sides, Claim first) {
+  constexpr int kMostLevels = 8;
+  constexpr std::size_t kMostClaims = 8;  // of one level
+  std::vector<Claim> level = {std::move(first)};
+  for (int depth = 0; depth < kMostLevels && !level.empty() && level.size() <= kMostClaims; ++depth) {
+    std::vector<Claim> next;
+    for (const Claim& claim : level) {
+      sides.has_chosen = false;
+      const Look look = examine(sides, claim);
+      if (!look.issues.empty()) return false;
+      if (!sides.has_chosen) next.insert(next.end(), look.claims.begin(), look.claims.end());
+    }
+    level = std::move(next);
+  }
+  return true;
+}
+
+/// Factors of 0 make several right, but not what is left upstream: there, a look at the two values should find nothing. As many affines
+/// on both sides are likelier than not.
 Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> holding) {
   std::ranges::stable_partition(
       holding, [&](const Candidate& candidate) { return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b); });
-  if (holding.size() == 1 || sides.is_probing) return holding.front();
+  if (holding.size() == 1) return holding.front();
+  sides.has_chosen = true;
+  if (sides.is_probing) return holding.front();
   sides.is_probing = true;
   const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {
-    return examine(sides, {pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node})
-        .issues.empty();
+    return leads_on(sides, {pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
   });
   sides.is_probing = false;
   return found != holding.end() ? *found : holding.front();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,34 @@ TEST(ProofOfConversions, GroupNormalizationOfOneGroup) {
                        .add("k", normal("k", {5, 8, 1, 1}))
                        .add("b", normal("b", {5}));
   EXPECT_TRUE(is_proved_conversion(before, 1));
+}
+
+/// Statistics of a model that was never trained, where last factors are 0: any factor in front of them would explain the weights, and so
+/// would the equal factors of the convolutions upstream, each for its neighbour.
+TEST(ProofOfConversions, FactorsOfZeroBehindEqualOnes) {
+  const auto fresh = [](const std::string& name, double scale) {
+    BatchNorm out(name, 4);
+    std::ranges::fill(out.scale.values, scale);
+    for (Array* each : {&out.bias, &out.mean}) std::ranges::fill(each->values, 0);
+    std::ranges::fill(out.variance.values, 1);
+    return out;
+  };
+  const auto normalized = [](const std::string& from, const std::string& name, const std::string& to) {
+    return " " + to + " = BatchNormalization (" + from + ", " + name + "_scale, " + name + "_bias, " + name + "_mean, " + name + "_var)";
+  };
+  const std::string nodes = "c1 = Conv (x, k1)" + normalized("c1", "n1", "b1") +
+                            " r1 = Relu (b1) p = MaxPool <kernel_shape = [2, 2]> (r1)" + " c2 = Conv (p, k2)" +
+                            normalized("c2", "n2", "b2") + " r2 = Relu (b2) c3 = Conv (r2, k3)" + normalized("c3", "n3", "y");
+  for (const double last : {0.0, 1.0}) {
+    Example before = Example("g (float[1,3,8,8] x) => (float[1,4,5,5] y) { " + nodes + " }")
+                         .add("k1", normal("k1", {4, 3, 2, 2}))
+                         .add("k2", normal("k2", {4, 4, 2, 2}))
+                         .add("k3", normal("k3", {4, 4, 1, 1}))
+                         .add("n1", fresh("n1", 1))
+                         .add("n2", fresh("n2", 1))
+                         .add("n3", fresh("n3", last));
+    EXPECT_TRUE(is_proved_conversion(before, 3)) << last;
+  }
 }
 
 TEST(ProofOfConversions, PairsOfTransposesWhereAnAffineWas) {
