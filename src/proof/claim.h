@@ -47,6 +47,7 @@ struct Look {
   const Node* fold = nullptr;                                    ///< of the second model: its weight was recomputed
   double near = 0;                                               ///< of that fold, see Recomputed
   std::vector<std::pair<const Node*, const Node*>> equal_nodes;  ///< the same operator with the same attributes
+  bool is_ambiguous = false;                                     ///< the operator may be read in several ways
   bool is_exclusive = false;                                     ///< those may have no other counterparts: they make random values
 };
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "ops/axis.h"
 #include "proof/affine.h"
+#include "proof/chain.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/linear.h"
@@ -30,100 +31,15 @@
 namespace relayout::proof {
 namespace {
 
-/// Affines that are collected between two other nodes, and operators that they pass; more are not followed. So many lanes at a time,
-/// and in all: graphs made to exhaust memory or patience are given up.
+/// Affines that are collected between two other nodes; more are not followed.
 constexpr std::size_t kMostSteps = 256;
-constexpr std::size_t kLongestChain = 64;
 /// Places where both sides have the same name that are tried.
 constexpr std::size_t kMostMeetings = 8;
-constexpr std::size_t kMostLanes = std::size_t{1} << 20U;
 
 std::size_t lanes_of(const Steps& steps) {
   std::size_t out = 0;
   for (const Step& step : steps) out += step.lanes.size();
   return out;
-}
-
-/// What stands in front of a linear operator: affines, and operators that an affine may pass.
-struct Link {
-  std::optional<Step> step;
-  const Node* node = nullptr;
-  Ref output;
-  bool is_identity = false;  ///< hands on what it reads, or is a call that was entered
-  bool is_call = false;
-  std::vector<const Node*> others;  ///< further nodes that it stands for
-};
-struct Chain {
-  std::vector<Ref> values;  ///< from the operator's data operand on; link i leads from value i + 1 to value i
-  std::vector<Link> links;
-  /// Affines from link `first` on.
-  [[nodiscard]] std::ptrdiff_t steps(std::size_t first = 0) const {
-    return std::count_if(links.begin() + static_cast<std::ptrdiff_t>(first), links.end(),
-                         [](const Link& link) { return link.step.has_value(); });
-  }
-};
-
-/// Whether two Transposes that undo each other are one link, so that nothing meets between the two, or a link each.
-enum class Transposes : uint8_t { paired, single };
-
-Chain chain_in_front(Side& side, Ref data, bool rounded, Transposes transposes) {
-  Chain out;
-  out.values.push_back(data);
-  std::size_t lanes = 0;
-  while (out.links.size() < kLongestChain && lanes < kMostLanes) {
-    const Ref at = out.values.back();
-    const Node* const node = at.value->producer();
-    if (node == nullptr) break;
-    Link link{read_step(side, at, rounded), node, at, is_identity(side, at), false, {}};
-    const auto inside = side.entered(at);
-    const Ref behind_pair = transposes == Transposes::paired ? behind_transposes(side, at, link.others) : Ref();
-    link.is_call = inside.has_value();
-    link.is_identity = link.is_identity || link.is_call || behind_pair;
-    if (!link.step && !link.is_identity && !is_passable(*node)) break;
-    const Ref below = link.step ? link.step->input : link.is_call ? *inside : behind_pair ? behind_pair : side.operand(at, 0);
-    if (!below) break;
-    if (link.step) lanes += link.step->lanes.size();
-    out.links.push_back(std::move(link));
-    out.values.push_back(below);
-  }
-  return out;
-}
-
-/// Whether nothing in front makes the data operand larger: a constant of more dims, or more channels than the one it meets.
-bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_direct) {
-  if (step.constant_rank == 0) return true;
-  const auto dims = shapes.of(step.input);
-  const bool fits = dims ? static_cast<int64_t>(dims->size()) >= step.constant_rank : is_direct && step.constant_rank < data_rank;
-  if (!fits) return false;
-  if (!step.broadcasts || step.lanes.size() == 1) return true;
-  const int64_t axis = dims ? from_front(step.axis, static_cast<int64_t>(dims->size())) : -1;
-  return axis >= 0 && axis < static_cast<int64_t>(dims->size()) && (*dims)[as_size(axis)] == static_cast<int64_t>(step.lanes.size());
-}
-
-/// The affines among the first `count` links as one affine of the data operand; nothing when one of them cannot become that.
-std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& chain, std::size_t count, const Linear& linear) {
-  int64_t rank = linear.rank;
-  if (linear.kind == Linear::Kind::matmul_left || linear.kind == Linear::Kind::matmul_right) {
-    const auto dims = shapes.of(linear.data);
-    rank = dims ? static_cast<int64_t>(dims->size()) : -1;
-  }
-  Steps steps;
-  std::size_t first_passed = count;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Link& link = chain.links[i];
-    if (!link.step && !link.is_identity) first_passed = std::min(first_passed, i);
-    if (!link.step) continue;
-    Step step = *link.step;
-    if (!keeps_shape(shapes, step, rank, first_passed > i)) return std::nullopt;
-    step.constant_rank = 0;
-    for (std::size_t k = i; k-- > 0;) {
-      const Link& above = chain.links[k];
-      if (above.step || above.is_identity) continue;
-      if (!push(side, shapes, above.output, k == first_passed ? linear.inputs : -1, step)) return std::nullopt;
-    }
-    steps.push_back(std::move(step));
-  }
-  return compose(steps, linear.input_axis, linear.inputs, rank);
 }
 
 std::string labels_of(const Steps& steps) {
@@ -210,10 +126,9 @@ bool leads_on(Sides& sides, Claim first) {
   for (int depth = 0; depth < kMostLevels && !level.empty() && level.size() <= kMostClaims; ++depth) {
     std::vector<Claim> next;
     for (const Claim& claim : level) {
-      sides.has_chosen = false;
       const Look look = examine(sides, claim);
       if (!look.issues.empty()) return false;
-      if (!sides.has_chosen) next.insert(next.end(), look.claims.begin(), look.claims.end());
+      if (!look.is_ambiguous) next.insert(next.end(), look.claims.begin(), look.claims.end());
     }
     level = std::move(next);
   }
@@ -225,9 +140,7 @@ bool leads_on(Sides& sides, Claim first) {
 Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> holding) {
   std::ranges::stable_partition(
       holding, [&](const Candidate& candidate) { return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b); });
-  if (holding.size() == 1) return holding.front();
-  sides.has_chosen = true;
-  if (sides.is_probing) return holding.front();
+  if (holding.size() == 1 || sides.is_probing) return holding.front();
   sides.is_probing = true;
   const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {
     return leads_on(sides, {pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
@@ -460,6 +373,7 @@ bool accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::v
     if (found.near > 0) distances.push_back(found.near);
     (found.near > 0 ? near : exact).push_back(candidate);
   }
+  look.is_ambiguous = (exact.empty() ? near : exact).size() > 1;
   if (!exact.empty()) {
     accept_fold(sides, claim, pair, most_likely(sides, pair, std::move(exact)), 0, look);
     return true;

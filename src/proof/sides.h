@@ -24,7 +24,6 @@ class Sides {
   Side a, b;
   Shapes shapes_a, shapes_b;
   bool is_probing = false;  ///< within a look at what one of several readings of an operator rests on
-  bool has_chosen = false;  ///< such a look met an operator with several readings
 
   void pair_inputs(const Value& of_a, const Value& of_b) { inputs_.emplace(&of_b, &of_a); }
   /// And their inputs; a graph of the second model has one counterpart.

@@ -1,0 +1,87 @@
+// What stands between a linear operator's data operand and the next one upstream: affines, and operators that affines may pass.
+#include "proof/chain.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/positions.h"
+#include "ops/axis.h"
+#include "proof/affine.h"
+#include "proof/linear.h"
+#include "proof/nodes.h"
+#include "proof/passable.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "relayout/graph.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr std::size_t kLongestChain = 64;
+
+/// Whether nothing in front makes the data operand larger: a constant of more dims, or more channels than the one it meets.
+bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_direct) {
+  if (step.constant_rank == 0) return true;
+  const auto dims = shapes.of(step.input);
+  const bool fits = dims ? static_cast<int64_t>(dims->size()) >= step.constant_rank : is_direct && step.constant_rank < data_rank;
+  if (!fits) return false;
+  if (!step.broadcasts || step.lanes.size() == 1) return true;
+  const int64_t axis = dims ? from_front(step.axis, static_cast<int64_t>(dims->size())) : -1;
+  return axis >= 0 && axis < static_cast<int64_t>(dims->size()) && (*dims)[as_size(axis)] == static_cast<int64_t>(step.lanes.size());
+}
+
+}  // namespace
+
+Chain chain_in_front(Side& side, Ref data, bool rounded, Transposes transposes) {
+  Chain out;
+  out.values.push_back(data);
+  std::size_t lanes = 0;
+  while (out.links.size() < kLongestChain && lanes < kMostLanes) {
+    const Ref at = out.values.back();
+    const Node* const node = at.value->producer();
+    if (node == nullptr) break;
+    Link link{read_step(side, at, rounded), node, at, is_identity(side, at), false, {}};
+    const auto inside = side.entered(at);
+    const Ref behind_pair = transposes == Transposes::paired ? behind_transposes(side, at, link.others) : Ref();
+    link.is_call = inside.has_value();
+    link.is_identity = link.is_identity || link.is_call || behind_pair;
+    if (!link.step && !link.is_identity && !is_passable(*node)) break;
+    const Ref below = link.step ? link.step->input : link.is_call ? *inside : behind_pair ? behind_pair : side.operand(at, 0);
+    if (!below) break;
+    if (link.step) lanes += link.step->lanes.size();
+    out.links.push_back(std::move(link));
+    out.values.push_back(below);
+  }
+  return out;
+}
+
+std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& chain, std::size_t count, const Linear& linear) {
+  int64_t rank = linear.rank;
+  if (linear.kind == Linear::Kind::matmul_left || linear.kind == Linear::Kind::matmul_right) {
+    const auto dims = shapes.of(linear.data);
+    rank = dims ? static_cast<int64_t>(dims->size()) : -1;
+  }
+  Steps steps;
+  std::size_t first_passed = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Link& link = chain.links[i];
+    if (!link.step && !link.is_identity) first_passed = std::min(first_passed, i);
+    if (!link.step) continue;
+    Step step = *link.step;
+    if (!keeps_shape(shapes, step, rank, first_passed > i)) return std::nullopt;
+    step.constant_rank = 0;
+    for (std::size_t k = i; k-- > 0;) {
+      const Link& above = chain.links[k];
+      if (above.step || above.is_identity) continue;
+      if (!push(side, shapes, above.output, k == first_passed ? linear.inputs : -1, step)) return std::nullopt;
+    }
+    steps.push_back(std::move(step));
+  }
+  return compose(steps, linear.input_axis, linear.inputs, rank);
+}
+
+}  // namespace relayout::proof
