@@ -28,18 +28,6 @@ int64_t whole(double nanoseconds) {
   return static_cast<int64_t>(std::clamp(nanoseconds, 0.0, kMostNanoseconds));
 }
 
-/// Reading and writing all elements once, run by run.
-double move_nanoseconds(const LayoutValue& value) {
-  const auto bytes = static_cast<double>(value.bytes());
-  return 2.0 * bytes / (bytes <= rates::kNearBytes ? rates::kBytesPerNanosecond : rates::kFarBytesPerNanosecond);
-}
-
-/// The same where each element goes to another place.
-double turn_nanoseconds(const LayoutValue& value) {
-  const int64_t channels = value.dims.size() > 1 ? value.dims[1] : 8;
-  return move_nanoseconds(value) / (channels < 8 || channels % 8 != 0 ? rates::kOddChannels : 1);
-}
-
 rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
   using enum rates::Kind;
   const Dims& x = graph.value(node.input(0))->dims;
@@ -55,7 +43,7 @@ rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
 
 class DefaultCosts : public CostModel {
  public:
-  explicit DefaultCosts(InstructionSet set) : convolutions_(rates::convolutions(set)) {}
+  explicit DefaultCosts(InstructionSet set) : convolutions_(rates::convolutions(set)), near_bytes_(rates::near_bytes(set)) {}
 
   [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override {
     return whole(rates::kCopyStart + turn_nanoseconds(value));
@@ -85,8 +73,20 @@ class DefaultCosts : public CostModel {
     return permutation && !is_contiguous(transposed(order_of(contiguous_axes(dims.size()), dims), *permutation));
   }
 
+  /// Reading and writing all elements once, run by run.
+  [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const {
+    const auto bytes = static_cast<double>(value.bytes());
+    return 2.0 * bytes / (bytes <= rates::kNearBytes ? near_bytes_ : rates::kFarBytesPerNanosecond);
+  }
+
+  /// The same where each element goes to another place.
+  [[nodiscard]] double turn_nanoseconds(const LayoutValue& value) const {
+    const int64_t channels = value.dims.size() > 1 ? value.dims[1] : 8;
+    return move_nanoseconds(value) / (channels < 8 || channels % 8 != 0 ? rates::kOddChannels : 1);
+  }
+
   /// A part of each run of the operand has gaps, and is made dense again before a convolution reads it.
-  static int64_t part_copy(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& order) {
+  [[nodiscard]] int64_t part_copy(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& order) const {
     if (node.op->name != "Split" && node.op->name != "Slice" && node.op->name != "SequenceAt") return 0;
     const Dims& whole_dims = graph.value(node.input(0))->dims;
     const AxisOrder axes = order.empty() ? order_of(contiguous_axes(whole_dims.size()), whole_dims) : order;
@@ -103,6 +103,7 @@ class DefaultCosts : public CostModel {
   }
 
   const rates::Convolutions& convolutions_;
+  double near_bytes_;
 };
 
 }  // namespace
