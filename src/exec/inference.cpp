@@ -2,21 +2,28 @@
 #include "exec/inference.h"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/text.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/program.h"
+#include "exec/type_error.h"
 #include "ops/call.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/op_signature.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -27,6 +34,21 @@ namespace {
 constexpr int64_t kSmallElements = 1024;
 std::vector<Datum> results_of(const ProgramNode& node, std::span<const Datum* const> inputs, const std::vector<DatumInfo>& infos) {
   return compute(*node.op, node.call, inputs, infos, [&](std::size_t k) { return node.output(k) != ValueId::none; });
+}
+
+bool are_alike(DataType a, DataType b) {
+  return a != b && ((kRealTypes.has(a) && kRealTypes.has(b)) || (kIntegerTypes.has(a) && kIntegerTypes.has(b)));
+}
+
+/// A pair of operands of two real or two integer types. Kernels refuse other mixtures themselves.
+bool mixes_types(std::span<const DatumInfo* const> inputs) {
+  const auto differs = [](const DatumInfo* a, const DatumInfo* b) { return a != nullptr && b != nullptr && are_alike(a->type, b->type); };
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (differs(inputs[k], inputs[i])) return true;
+    }
+  }
+  return false;
 }
 
 class Walk {
@@ -61,6 +83,7 @@ class Walk {
   ValueState& state(ValueId value) { return states_[value]; }
 
   void set(ValueId value, ValueState known) {
+    check_declared(program_.values()[value], *known.info);
     state(value) = std::move(known);
     values_->push_back(value);
   }
@@ -102,6 +125,34 @@ class Walk {
 
   std::shared_ptr<KnownConstant> store_find_leaf(ValueId value) { return store_.find_leaf(*program_.values()[value]); }
 
+  /// A file whose nodes make other types than it declares is refused by every program that checks types. (Of the model's outputs verify
+  /// tells it as a difference.)
+  static void check_declared(const Value* value, const DatumInfo& info) {
+    if (value == nullptr || value->producer() == nullptr || value->is_output() || info.kind != Datum::Kind::tensor) return;
+    const auto declared = value->declared();
+    if (!declared || declared->type == DataType::undefined || declared->type == info.type) return;
+    throw TypeError("node " + value->producer()->label() + ": its result " + quote(value->name()) + " is " +
+                    std::string(name_of(info.type)) + ", the file declares " + std::string(name_of(declared->type)));
+  }
+
+  /// Operands for which ONNX's schema has one type variable are of one type.
+  void check_types(const ProgramNode& node, std::span<const DatumInfo* const> inputs) {
+    const OpSignature* const signature = mixes_types(inputs) ? signatures_.find(*node.node) : nullptr;
+    if (signature == nullptr) return;
+    std::map<int, std::size_t> first;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const int variable = signature->input(i).variable;
+      if (inputs[i] == nullptr || variable < 0 || inputs[i]->kind != Datum::Kind::tensor) continue;
+      const std::size_t other = first.emplace(variable, i).first->second;
+      if (inputs[other]->type == inputs[i]->type) continue;
+      const auto described = [&](std::size_t k) {
+        return quote(node.node->input(k)->name()) + " (" + std::string(name_of(inputs[k]->type)) + ")";
+      };
+      throw TypeError("node " + node.node->label() + ": operands " + described(other) + " and " + described(i) +
+                      " are of two types where it takes one");
+    }
+  }
+
   std::optional<std::vector<DatumInfo>> infer_outputs(const ProgramNode& node) {
     for (const bool everything : {false, true}) {
       if (everything && !load_inputs(node)) return std::nullopt;
@@ -116,6 +167,7 @@ class Walk {
         info.value = input.constant && input.constant->is_loaded() ? &input.constant->tensor() : nullptr;
         infos.set(i, std::move(info));
       }
+      check_types(node, infos.get());
       auto result = node.op->infer(node.call, infos.get());
       if (result) {
         for (DatumInfo& info : *result) info.value = nullptr;
@@ -166,6 +218,7 @@ class Walk {
   IdVector<ValueId, ValueState>& states_;
   ConstantStore& store_;
   std::vector<ValueId>* values_ = nullptr;
+  OpSignatures signatures_;
 };
 
 }  // namespace

@@ -286,8 +286,9 @@ void Graph::Builder::add_infos(const google::protobuf::RepeatedPtrField<onnx::Va
   for (const onnx::ValueInfoProto& info : infos) {
     Value* const known = index_.by_name.find(info.name());
     if (known == nullptr) continue;
-    known->is_in_value_info_ = true;
-    if (known->info_ == nullptr) known->info_ = &info;
+    const bool is_again = std::exchange(known->is_in_value_info_, true);
+    // Of several entries the last one counts, as in ONNX Runtime.
+    if (known->info_ == nullptr || (is_again && !known->is_input_ && !known->is_own_output_)) known->info_ = &info;
   }
 }
 

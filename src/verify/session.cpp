@@ -15,6 +15,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "exec/type_error.h"
 #include "model/walk.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -53,6 +54,8 @@ Session::Run Session::run(const Inputs& inputs) {
   check_interrupt();
   try {
     return {executor_->run(inputs), {}};
+  } catch (const TypeError& error) {
+    fail_named(side_->name, error);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::invalid) return {{}, error.what()};
     fail_named(side_->name, error);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/model_builder.h"
@@ -357,6 +358,53 @@ TEST(Executor, OperandsThatDoNotFitNameTheNode) {
     std::string message;
     EXPECT_EQ(kind_of([&] { (void)run_in(mode, *model, {{"x", tensor_of({1, 2}, {1, 2})}}); }, &message), ErrorKind::invalid);
     EXPECT_NE(message.find("Add_1"), std::string::npos) << message;
+  }
+}
+
+/// ONNX Runtime refuses such files when it loads them: "Type Error: …".
+TEST(Executor, OperandsOfTwoTypesWhereOneIsWantedAreRefused) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {{"Add", {"half", "x"}},
+                                                                               {"Concat", {"half", "x"}},
+                                                                               {"LayerNormalization", {"half", "x"}},
+                                                                               {"InstanceNormalization", {"half", "x", "x"}},
+                                                                               {"BatchNormalization", {"half", "half", "x", "x", "x"}},
+                                                                               {"PRelu", {"half", "x"}}};
+  for (const auto& [op, operands] : cases) {
+    ModelBuilder builder;
+    builder.input("x", {2}).node("Cast", {"x"}, {"half"}).integer("to", static_cast<int64_t>(DataType::float16));
+    builder.node(op, operands, {"y"}).output("y");
+    if (op == "Concat") builder.integer("axis", 0);
+    const auto model = builder.build();
+    for (const Mode mode : kModes) {
+      std::string message;
+      EXPECT_EQ(kind_of([&] { (void)run_in(mode, *model, {{"x", tensor_of({2}, {1, 2})}}); }, &message), ErrorKind::invalid) << op;
+      EXPECT_EQ(message, "node '" + op + "_2' (" + op + "): operands 'half' (f16) and 'x' (f32) are of two types where it takes one");
+    }
+  }
+}
+
+TEST(Executor, ResultsOfAnotherTypeThanTheFileDeclaresAreRefused) {
+  constexpr auto kHalf = DataType::float16, kSingle = DataType::float32;
+  // Of several declarations ONNX Runtime takes the last one.
+  const std::vector<std::vector<DataType>> declarations = {{kHalf}, {kSingle, kHalf}, {kSingle}, {kHalf, kSingle}};
+  for (const std::vector<DataType>& types : declarations) {
+    ModelBuilder builder;
+    builder.input("x", {2}).node("Cast", {"x"}, {"half"}).integer("to", static_cast<int64_t>(DataType::float16));
+    builder.node("Neg", {"half"}, {"y"}).output("y");
+    for (const DataType type : types) {
+      auto& declared = *builder.message().mutable_graph()->add_value_info();
+      declared.set_name("half");
+      declared.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(type));
+    }
+    const auto model = builder.build();
+    const auto run = [&] { (void)run_in(Mode::as_written, *model, {{"x", tensor_of({2}, {1, 2})}}); };
+    if (types.back() == kHalf) {
+      EXPECT_NO_THROW(run());
+      continue;
+    }
+    std::string message;
+    EXPECT_EQ(kind_of(run, &message), ErrorKind::invalid);
+    EXPECT_EQ(message, "node 'Cast_1' (Cast): its result 'half' is f16, the file declares f32");
   }
 }
 
