@@ -335,6 +335,7 @@ WAYS = (
     Way("QDQ, then ORT basic", "steps", runtime(BASIC), "QDQ u8s8 per tensor"),
     Way("QDQ, then ORT extended", "steps", runtime(EXTENDED), "QDQ u8s8 per tensor"),
     Way("QDQ per channel, then ORT all", "steps", runtime(ALL), "QDQ u8s8 per channel"),
+    Way("QDQ s8s8, then ORT extended", "steps", runtime(EXTENDED), "QDQ s8s8 symmetric"),
     Way("int4 blocks of 32", "lossy", blocks(4, 32, True), "TorchScript folded"),
     Way("int4 blocks of 128, asymmetric", "lossy", blocks(4, 128, False), "TorchScript folded"),
     Way("int4 blocks of 32, QDQ", "lossy", blocks(4, 32, True, "QDQ"), "TorchScript folded"),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pair.h"
@@ -78,6 +79,52 @@ TEST(Quantized, V83AMissingActivationAndOtherScalesAreNamed) {
   expect_named(zero, {"n1.d.q", "n1.d"});
 }
 
+/// Every step counted by int8 around 0 instead of uint8 around 128.
+void count_around_zero(Network& n) {
+  for (onnx::TensorProto& tensor : *n.graph().mutable_initializer()) {
+    if (!tensor.name().ends_with(".zero") || tensor.data_type() != onnx::TensorProto::UINT8) continue;
+    tensor.set_data_type(onnx::TensorProto::INT8);
+    tensor.set_raw_data(std::string(1, '\0'));
+  }
+}
+
+/// Steps under other names, as ONNX Runtime gives them when it makes unsigned ones of signed ones.
+void rename_steps(Network& n) {
+  int token = 0;
+  for (onnx::NodeProto& node : *n.graph().mutable_node()) {
+    if (node.op_type() != "QuantizeLinear") continue;
+    const std::string before = node.output(0), after = "token_" + std::to_string(token++);
+    node.set_output(0, after);
+    n.replace_uses(before, after);
+  }
+}
+
+TEST(Quantized, StepsCountedFromAnotherZeroPointAreTheSame) {
+  Network a = quantized(), b = a;
+  count_around_zero(a);
+  fold_batch_norm(b, "n1.y", {.in_float = true});
+  for (const bool renamed : {false, true}) {
+    if (renamed) rename_steps(b);
+    for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+      const VerifyResult result = verified(one, other);
+      EXPECT_EQ(result.outcome, Outcome::same) << "renamed: " << renamed << "\n" << summary(result);
+    }
+    const auto expect_named = [&](const std::function<void(Network&)>& harm, const std::string& tensor) {
+      Network harmed = b;
+      harm(harmed);
+      const VerifyResult result = verified(a, harmed);
+      EXPECT_EQ(result.outcome, Outcome::different) << tensor << "\n" << summary(result);
+      ASSERT_FALSE(result.layers.empty()) << tensor;
+      if (!renamed) {
+        EXPECT_EQ(result.layers.front().tensor, tensor) << summary(result);
+      }
+    };
+    expect_named([](Network& n) { n.tensor("n1.d.zero").set_raw_data(std::string(1, '\x81')); }, "n1.d");
+    expect_named([](Network& n) { n.edit("gelu.d.scale", [](auto& v) { v[0] *= 1.2F; }); }, "gelu.d.q");
+    expect_named([](Network& n) { n.producer("erf").set_op_type("Identity"); }, "erf");
+  }
+}
+
 /// A product of quantized numbers: in real arithmetic between DequantizeLinear and QuantizeLinear, or by QLinearMatMul.
 Network product(bool in_integers) {
   constexpr int64_t kDepth = 96, kColumns = 64;
@@ -107,6 +154,47 @@ Network product(bool in_integers) {
   }
   n.sort();
   return n;
+}
+
+/// The sum of two products of quantized numbers: each rounded before it is added, or by operators that hand steps on to each other.
+Network sum_of_products(bool in_integers) {
+  Network n = product(in_integers);
+  n.producer("y.q").set_name("product");
+  if (!in_integers) n.producer("p").set_name("product"), n.producer("y.q").set_name("y.q");
+  auto& opset = *n.model().add_opset_import();
+  opset.set_domain("com.microsoft");
+  opset.set_version(1);
+  n.graph().clear_output();
+  n.output("z", {"200", "64"});
+  if (in_integers) {
+    n.remove_node("y");
+    n.floats("z.scale", {}, {0.05F});
+    *n.graph().add_initializer() = n.tensor("y.zero");
+    n.graph().mutable_initializer()->rbegin()->set_name("z.zero");
+    n.node("QLinearAdd", {"y.q", "y.scale", "y.zero", "y.q", "y.scale", "y.zero", "z.scale", "z.zero"}, {"z.q"})
+        .set_domain("com.microsoft");
+    n.node("DequantizeLinear", {"z.q", "z.scale", "z.zero"}, {"z"});
+    for (onnx::NodeProto& node : *n.graph().mutable_node()) {
+      if (node.output(0) == "z.q") node.set_name("sum");
+    }
+    n.replace_uses("y.q", "token");
+    n.producer("y.q").set_output(0, "token");
+  } else {
+    n.node("Add", {"y", "y"}, {"sum"}).set_name("sum");
+    quantize(n, "sum", "z", 0.05F);
+  }
+  n.sort();
+  return n;
+}
+
+TEST(Quantized, StepsBetweenOperatorsOfIntegersAreFoundByTheirNodes) {
+  const Network a = sum_of_products(false), b = sum_of_products(true);
+  const VerifyResult right = verified(a, b);
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_THAT(right.remarks, ::testing::Contains(::testing::HasSubstr("to the neighbouring step by rounding"))) << "nothing is tested";
+  Network harmed = b;
+  harmed.edit("w.scale", [](auto& v) { v[0] *= 1.05F; });
+  EXPECT_EQ(verified(a, harmed).outcome, Outcome::different);
 }
 
 TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {

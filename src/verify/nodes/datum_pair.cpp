@@ -2,10 +2,12 @@
 #include "verify/nodes/datum_pair.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,6 +39,36 @@ Tensor in_type(const Tensor& tensor, DataType type) {
   return out;
 }
 
+/// The type of as many bits that counts from the least number instead of from 0, or the other way round: quantizers choose either, with
+/// zero points half of the range apart. Undefined for a type that has none.
+DataType other_sign(DataType type) {
+  constexpr auto kPairs = std::to_array<std::pair<DataType, DataType>>(
+      {{DataType::int8, DataType::uint8}, {DataType::int16, DataType::uint16}, {DataType::int4, DataType::uint4}});
+  for (const auto& [with_sign, without] : kPairs) {
+    if (type == with_sign) return without;
+    if (type == without) return with_sign;
+  }
+  return DataType::undefined;
+}
+
+/// The same steps of a quantizer, counted by another type.
+Tensor with_other_sign(const Tensor& tensor) {
+  const Tensor dense = contiguous(tensor);
+  const DataType type = other_sign(dense.type());
+  Tensor out(type, dense.dims());
+  const double half = std::ldexp(1.0, traits(type).bits - 1) * (kSignedTypes.has(type) || type == DataType::int4 ? -1 : 1);
+  std::vector<double> values(as_size(dense.element_count()));
+  load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
+  for (double& value : values) value += half;
+  store(type, out.bytes(), 1, dense.element_count(), values.data());
+  return out;
+}
+
+bool are_of_other_signs(const Datum& a, const Datum& b) {
+  const bool tensors = a.kind == Datum::Kind::tensor && b.kind == Datum::Kind::tensor && a.tensor && b.tensor;
+  return tensors && other_sign(a.tensor.type()) == b.tensor.type();
+}
+
 /// Whether two values differ in that one is held in 16 bits: that is no difference by itself.
 bool is_other_precision(const Datum& a, const Datum& b) {
   const bool tensors = a.kind == Datum::Kind::tensor && b.kind == Datum::Kind::tensor && a.tensor && b.tensor;
@@ -62,6 +94,7 @@ Datum copy_of(const Datum& datum) {
 }
 
 Datum like(const Datum& value, const Datum& other) {
+  if (are_of_other_signs(value, other)) return Datum(with_other_sign(value.tensor));
   return is_other_precision(value, other) ? Datum(in_type(value.tensor, other.tensor.type())) : value;
 }
 
@@ -79,7 +112,24 @@ Datum in_dims_of(const Datum& value, const Datum& other) {
   return Datum(dense.view(other.tensor.dims(), contiguous_strides(other.tensor.dims())));
 }
 
+Datum channels_last(const Datum& value) {
+  Dims order(value.tensor ? value.tensor.dims().size() : 0);
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() < 3) return value;
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return Datum(contiguous(value.tensor.transposed(order)));
+}
+
+Datum channels_second(const Datum& value) {
+  Dims order(value.tensor ? value.tensor.dims().size() : 0);
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() < 3) return value;
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  return Datum(contiguous(value.tensor.transposed(order)));
+}
+
 std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {
+  if (are_of_other_signs(a, b)) return {a, like(b, a)};
   if (!is_other_precision(a, b)) return {a, b};
   return is_narrow(a.tensor) ? std::pair{like(a, b), b} : std::pair{a, like(b, a)};
 }

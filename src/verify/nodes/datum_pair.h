@@ -13,14 +13,19 @@ namespace relayout {
 /// The type of the first tensor; undefined where there is none.
 [[nodiscard]] DataType type_of(const Datum& datum);
 
-/// `value` in the type of `other` where one of both is held in 16 bits; exact when the other type is wider.
+/// `value` in the type of `other` where one of both is held in 16 bits (exact when the other type is wider), or both are integers of as
+/// many bits and only one has a sign: as steps of a quantizer, counted from the other's zero point.
 [[nodiscard]] Datum like(const Datum& value, const Datum& other);
 /// A floating-point tensor with its elements rounded to a narrower type, in its own; any other value as it is.
 [[nodiscard]] Datum through(const Datum& value, DataType narrower);
 /// A tensor under the dims of another one of as many elements; any other value as it is.
 [[nodiscard]] Datum in_dims_of(const Datum& value, const Datum& other);
 
-/// Both in the wider of their types, where they differ in that one is held in 16 bits.
+/// A tensor with its second axis behind the others, and back; any other value as it is.
+[[nodiscard]] Datum channels_last(const Datum& value);
+[[nodiscard]] Datum channels_second(const Datum& value);
+
+/// Both in the wider of their types, where they differ in that one is held in 16 bits; both in a's, where they differ in their signs.
 [[nodiscard]] std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b);
 
 /// Puts the elements of `from` where those of `to` lie; the structures are equal and both contiguous.

@@ -243,10 +243,12 @@ void FedRuns::decide(Layer& layer) const {
 
 Datum FedRuns::reference_of(const Layer& layer, const Datum& made) const {
   const Datum reference = spill_.read(*layer.reference);
+  if (layer.channels_last) return channels_last(reference);
   return layer.flat ? in_dims_of(reference, made) : reference;
 }
 
 bool FedRuns::is_flat(const Layer& layer, const Datum& datum) const {
+  if (layer.channels_last) return false;
   const Datum as_stored = spill_.read(*layer.reference);
   if (!as_stored.tensor || !datum.tensor || as_stored.tensor.dims() == datum.tensor.dims()) return false;
   const auto [reference, candidate] = comparable(in_dims_of(as_stored, datum), datum);
@@ -330,7 +332,7 @@ Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*
         if (run > 0) move(value, datum, run - 1);
         return;
       }
-      const Datum reference = like(reference_of(*layer, datum), datum);
+      const Datum reference = is_a ? spill_.read(*layer->reference) : like(reference_of(*layer, datum), datum);
       if (structural_difference(reference, datum).empty()) feed(*layer, datum, reference);
     };
     execute(side, observer, run == 0 ? Edit() : noise.draw(task_->options->seed, run - 1, task_->grain));
@@ -339,7 +341,7 @@ Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*
 }
 
 bool FedRuns::differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const {
-  const Datum reference = spill_.read(*layer.reference), candidate = spill_.read(*layer.candidate);
+  const Datum candidate = spill_.read(*layer.candidate), reference = reference_of(layer, candidate);
   const bool narrower = unit_roundoff(type_of(reference)) > unit_roundoff(type_of(candidate));
   return narrower ? relation(like(reference, candidate), candidate) : relation(reference, like(candidate, reference));
 }
@@ -362,9 +364,10 @@ void FedRuns::explain_steps() {
       if (found == rounded.end()) continue;
       std::vector<DeciderOperand> operands = found->second;
       operands.front().share_below = share_below(layer, operands.back().value);
-      const auto &quantizers_own = side == task_->a ? layer.reference : layer.candidate,
-                 &other = side == task_->a ? layer.candidate : layer.reference;
-      const TieVerdict verdict = explain_ties({node, 0}, operands, spill_.read(*quantizers_own).tensor, spill_.read(*other).tensor);
+      const Datum made = spill_.read(*layer.candidate), held = reference_of(layer, made);
+      const Datum own = side == task_->a ? spill_.read(*layer.reference) : made;
+      const Datum other = side == task_->b ? held : layer.channels_last ? channels_second(made) : made;
+      const TieVerdict verdict = explain_ties({node, 0}, operands, own.tensor, like(other, own).tensor);
       if (!verdict.explained) continue;
       layer.flips += verdict.ties;
       layer.metrics.outcome = Outcome::same;
@@ -381,7 +384,7 @@ void FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
     visited_[&value] = type_of(datum);
     const Layer* const layer = is_a ? captured(value) : fed(value);
     if (layer == nullptr || layer->apart || !is_measured(layer->type)) return;
-    const Datum reference = reference_of(*layer, datum);
+    const Datum reference = is_a ? spill_.read(*layer->reference) : reference_of(*layer, datum);
     const auto [x, y] = comparable(reference, datum);
     if (structural_difference(x, y).empty()) visitor(*layer, reference, datum);
   };

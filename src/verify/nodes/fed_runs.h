@@ -79,7 +79,7 @@ class FedRuns {
   void compare(Layer& layer, const Datum& datum);
   /// Whether b's value is a's in the same order under other dims: tools that fuse flatten in front of products and keep the name.
   [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
-  /// a's value of a layer, as a side holds it.
+  /// a's value of a layer, as b holds it; `made`: what b makes.
   [[nodiscard]] Datum reference_of(const Layer& layer, const Datum& made) const;
   /// Layers of values whose a's value is captured; of b those that are fed.
   [[nodiscard]] Layer* captured(const Value& value_of_a);

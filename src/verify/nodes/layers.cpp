@@ -41,6 +41,7 @@ Layers::Layers(const Graph& a, const Graph& b) {
       layer.b = output;
       layer.held = held_as(*output, types);
       layer.by_structure = partner->second.by_structure;
+      layer.channels_last = partner->second.channels_last;
       layer.before_jump = layer.apart = partner->second.before_jump;
     }
   }

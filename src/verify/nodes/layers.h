@@ -33,6 +33,7 @@ struct Layer {
   bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell
   bool flat = false;             ///< b's value has a's elements in the same order under other dims
   bool mask = false;             ///< differs in elements alone that are minus infinity to every Softmax behind: nothing is fed either
+  bool channels_last = false;    ///< b's value has a's second axis behind the others
   bool apart = false;            ///< for now not fed to anything
 
   /// Whether nodes that read it go on from b's own value, and tell by what they make of it.

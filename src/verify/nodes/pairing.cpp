@@ -101,6 +101,33 @@ std::vector<std::string> readers_of(const Value& value) {
   return readers;
 }
 
+/// The QuantizeLinear that rounds a node's result, behind an activation perhaps that its range does the work of; nullptr where others read
+/// it.
+const Node* quantizer_of_result(const Node& node) {
+  const Value* made = node.output(0);
+  for (int step = 0; step < 2 && made != nullptr && made->uses().size() == 1 && !made->is_output(); ++step) {
+    const Node& reader = *made->uses().front().node;
+    if (reader.is("QuantizeLinear")) return &reader;
+    if (!reader.is("Relu") && !reader.is("Clip")) return nullptr;
+    made = reader.output(0);
+  }
+  return nullptr;
+}
+
+/// Values whose channels lie behind their other axes: operators for that order make them, or others of such.
+std::unordered_set<const Value*> channels_last_in(const Graph& graph) {
+  std::unordered_set<const Value*> found;
+  for (const Node& node : graph.nodes()) {
+    const bool says_so = node.op_type().starts_with("Nhwc") || Attributes(node).integer("channels_last", 0) == 1;
+    const Op* const op = find_op(node);
+    const bool keeps =
+        op != nullptr && (op->layout == LayoutRule::agnostic || op->layout == LayoutRule::axis_mapped || op->name == "QLinearConcat");
+    const bool reads_one = std::ranges::any_of(node.inputs(), [&](const Value* input) { return found.contains(input); });
+    if (says_so || (keeps && reads_one)) found.insert(node.outputs().begin(), node.outputs().end());
+  }
+  return found;
+}
+
 /// Pairs what names left over.
 class StructuralPairing {
  public:
@@ -131,7 +158,31 @@ class StructuralPairing {
       }
     }
     for (const auto& [mine, theirs] : found) {
-      if (!partners_->contains(mine) && taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, true});
+      if (!partners_->contains(mine) && taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, false, true});
+    }
+  }
+
+  /// Steps that are dequantized to one value are steps of one value: a tool that counts them from another zero point gives them new names.
+  void pair_dequantized() {
+    for (const Node& node : b_->nodes()) {
+      const auto partner = node.is("DequantizeLinear") && node.output(0) != nullptr ? partners_->find(node.output(0)) : partners_->end();
+      const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
+      if (other != nullptr && other->is("DequantizeLinear")) pair_steps(node.input(0), other->input(0));
+    }
+  }
+
+  /// A node that rounds its result itself may keep the name of the one that it was, whose result a QuantizeLinear rounds.
+  void pair_named_nodes(const Graph& a) {
+    std::unordered_map<std::string_view, const Node*> named;
+    for (const Node& node : a.nodes()) {
+      if (!node.name().empty()) named.emplace(node.name(), &node);
+    }
+    for (const Node& node : b_->nodes()) {
+      if (!has_trait(node, Trait::quantized) || node.output(0) == nullptr) continue;
+      auto found = named.find(node.name());
+      if (found == named.end()) found = named.find(node.output(0)->name());
+      const Node* const quantizer = found == named.end() ? nullptr : quantizer_of_result(*found->second);
+      if (quantizer != nullptr) pair_steps(node.output(0), quantizer->output(0));
     }
   }
 
@@ -155,7 +206,7 @@ class StructuralPairing {
     }
     for (const auto& [value, end] : moved) {
       if (!taken_.insert(end).second) continue;
-      partners_->insert_or_assign(value, Partner{end, true, false});
+      partners_->insert_or_assign(value, Partner{end, true, false, false});
       folded.push_back(value);
     }
     for (const Value* const value : folded) drop_carriers(*value);
@@ -293,6 +344,12 @@ class StructuralPairing {
     return true;
   }
 
+  void pair_steps(const Value* mine, const Value* theirs) {
+    if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) return;
+    if (is_constant(*mine, constants_b_) || is_constant(*theirs, constants_a_) || partners_->contains(mine)) return;
+    if (taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, false, false});
+  }
+
   static bool is_constant(const Value& value, const std::unordered_set<const Value*>& computed) {
     return (value.initializer() != nullptr && !value.is_input()) || computed.contains(&value);
   }
@@ -302,7 +359,7 @@ class StructuralPairing {
     for (std::size_t k = 0; k < node.outputs().size(); ++k) {
       if (node.output(k) == nullptr || twin.output(k) == nullptr) continue;
       const Value* const end = k == 0 ? end_of_chain(*node.output(k), twin.output(k)) : twin.output(k);
-      if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true, false});
+      if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true, false, false});
     }
   }
 
@@ -343,15 +400,20 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     for (const Value* const output : node.outputs()) {
       if (output == nullptr) continue;
       const Value* const same = named_alike(a, output->name());
-      if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false, false});
+      if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false, false, false});
     }
   }
   StructuralPairing pairing(a, b, partners);
   pairing.move_names_past_folds();
+  pairing.pair_dequantized();
+  pairing.pair_named_nodes(a);
   pairing.run();
   pairing.pair_operands_of_jumps();
-  for (auto& [value, partner] : partners)
+  const auto last_in_a = channels_last_in(a), last_in_b = channels_last_in(b);
+  for (auto& [value, partner] : partners) {
+    partner.channels_last = last_in_b.contains(value) && !last_in_a.contains(partner.value);
     partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
+  }
   return partners;
 }
 

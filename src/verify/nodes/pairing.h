@@ -11,8 +11,9 @@ namespace relayout {
 /// A value of one model and what should be equal to it in another.
 struct Partner {
   const Value* value = nullptr;
-  bool by_structure = false;  ///< found by operators and positions, because the name is gone
-  bool before_jump = false;   ///< read by results that jump alone, in both: the comparison is made behind them, where rounding is gone
+  bool by_structure = false;   ///< found by operators and positions, because the name is gone
+  bool channels_last = false;  ///< the other model's value has its second axis behind the others
+  bool before_jump = false;    ///< read by results that jump alone, in both: the comparison is made behind them, where rounding is gone
 };
 
 /// For values that nodes of `b`'s main graph make from inputs: the value of `a` that should be equal. By name first, where the
