@@ -29,7 +29,7 @@ struct Acceptance {
   std::optional<double> snr;         ///< at least, in dB: 20 · log10(‖a‖ / ‖a − b‖) over all samples
   std::optional<double> cosine;      ///< at least, over all samples
   std::optional<double> error;       ///< at most: the largest |a − b| of a sample, over the sample's range
-  std::optional<double> top1, top5;  ///< at least: share of rows of which the best one, or the five best, are the same
+  std::optional<double> top1, top5;  ///< at least: share of rows whose best entry of a is b's best, or among b's five best
   std::optional<double> match;       ///< at least: share of equal elements
   [[nodiscard]] bool is_given() const noexcept { return snr || cosine || error || top1 || top5 || match; }
 };
@@ -71,7 +71,7 @@ struct InterfaceDifference {
 struct LossSums {
   double squares_a = 0, squares_b = 0, product = 0, squares_error = 0;  ///< Σ a², Σ b², Σ a · b, Σ (a − b)²
   int64_t elements = 0;                                                 ///< of all types, those that are not finite included
-  int64_t rows = 0, top1 = 0, top5 = 0;                                 ///< rows of scores, and those whose best ones agree
+  int64_t rows = 0, top1 = 0, top5 = 0;  ///< rows of scores; those whose best entry of a is b's best, or among b's five best
   LossSums& operator+=(const LossSums& other);
 };
 
@@ -81,7 +81,7 @@ struct Loss {
   double cosine = 1;                 ///< Σ a · b / √(Σ a² · Σ b²)
   double error = 0;                  ///< the largest |a − b| of a sample over the sample's range
   double match = 1;                  ///< share of equal elements, of types that are compared exactly
-  std::optional<double> top1, top5;  ///< share of rows; of outputs that look like rows of scores
+  std::optional<double> top1, top5;  ///< share of rows (see Acceptance); of outputs that look like rows of scores
 };
 
 /// Numbers of one output over one sample.
@@ -103,7 +103,7 @@ struct SampleMetrics {
   int64_t beyond_tolerance = 0;                ///< elements beyond --rtol, --atol, where those were given
   Dims at;                                     ///< worst element
   double value_a = 0, value_b = 0;
-  std::optional<bool> top1, top5;  ///< rows of scores: all rows agree
+  std::optional<bool> top1, top5;  ///< rows of scores: every row counts for top1 or top5 of LossSums
   LossSums sums;
   bool reference_run = false;  ///< the double-precision reference joined the floor
   Outcome outcome = Outcome::same;

@@ -357,9 +357,11 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
   options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request->precision,
                  "B computes in this type, or quantizes to it, on purpose: judge 16 bits by their rounding, fewer by --accept");
-  options.list("--accept", "METRIC=X,…", request->accept,
-               "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (integers; shares of 1)",
-               ',');
+  options.list(
+      "--accept", "METRIC=X,…", request->accept,
+      "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X (share of rows whose best entry in A is "
+      "B's best, or among B's five best), match=X (share of equal integers)",
+      ',');
   options.flag("--outputs-only", request->options.outputs_only, "judge the outputs alone, not each unexplained difference at its node");
   options.choice("--io", {"nhwc"}, request->io, "A or B takes and gives images channels-last, as convert --io nhwc wrote it");
   options.assignments("--rename", "A=B", request->renames, "input or output A of the first model is called B in the second");

@@ -148,7 +148,7 @@ std::vector<std::size_t> top_indices(std::span<const double> row, std::size_t co
   return order;
 }
 
-/// Agreement of the best and the five best of each row, where the output looks like rows of scores.
+/// How often the entry that a finds best is b's best, or among b's five best, where the output looks like rows of scores.
 void measure_scores(const Datum& left, const Datum& right, SampleMetrics& metrics) {
   const Dims dims = left.kind == Datum::Kind::tensor ? left.tensor.dims() : Dims{};
   // Of a picture, or for each token of a text.
@@ -161,11 +161,10 @@ void measure_scores(const Datum& left, const Datum& right, SampleMetrics& metric
   for (int64_t row = 0; row < rows; ++row) {
     load<double>(a.type(), a.bytes() + row * columns * stride, 1, columns, row_a.data());
     load<double>(b.type(), b.bytes() + row * columns * stride, 1, columns, row_b.data());
-    auto best_a = top_indices(row_a, kScoreClasses), best_b = top_indices(row_b, kScoreClasses);
-    metrics.sums.top1 += best_a.front() == best_b.front() ? 1 : 0;
-    std::ranges::sort(best_a);
-    std::ranges::sort(best_b);
-    metrics.sums.top5 += best_a == best_b ? 1 : 0;
+    const std::size_t best_a = top_indices(row_a, 1).front();
+    const auto best_b = top_indices(row_b, kScoreClasses);
+    metrics.sums.top1 += best_a == best_b.front() ? 1 : 0;
+    metrics.sums.top5 += std::ranges::find(best_b, best_a) != best_b.end() ? 1 : 0;
   }
   metrics.top1 = metrics.sums.top1 == rows;
   metrics.top5 = metrics.sums.top5 == rows;

@@ -65,6 +65,15 @@ TEST(Acceptance, FiguresAreThoseOfTheirDefinitions) {
   EXPECT_EQ(*output.loss->top5, 1);
 }
 
+TEST(Acceptance, BestEntryIsAmongTheFiveBestAtLeastAsOftenAsItIsTheBest) {
+  // Best of a: column 5 each. In b: the best; fifth of six; last of six.
+  const OutputComparison output = compared(
+      {{rows({0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}, 6), rows({4, 3, 2, 1, 0, 5, 0, 9, 8, 7, 6, 1, 1, 2, 3, 4, 5, 0}, 6)}});
+  ASSERT_TRUE(output.loss.has_value());
+  EXPECT_NEAR(*output.loss->top1, 1.0 / 3, 1e-12);
+  EXPECT_NEAR(*output.loss->top5, 2.0 / 3, 1e-12);
+}
+
 Acceptance bounds(std::initializer_list<std::pair<std::optional<double> Acceptance::*, double>> list) {
   Acceptance accept;
   for (const auto& [which, value] : list) accept.*which = value;
