@@ -5,8 +5,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,41 +12,13 @@
 
 #include "base/file.h"
 #include "base/positions.h"
+#include "model/foreign.h"
 #include "model/origin.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 
 namespace relayout {
 namespace {
-
-using namespace std::string_view_literals;
-
-/// How files begin that people take for ONNX models.
-struct Signature {
-  std::size_t offset;
-  std::string_view bytes;
-  const char* what;
-  const char* hint;
-};
-
-constexpr auto kSignatures = std::to_array<Signature>({
-    {0, "version https://git-lfs.github.com/spec/"sv, "a git-lfs pointer, not the model itself", "fetch the model with: git lfs pull"},
-    {0, "PK\x03\x04"sv, "a zip archive, not an ONNX model", "unpack it first"},
-    {0, "\x1F\x8B"sv, "compressed by gzip", "unpack it first: gunzip"},
-    {0, "BZh"sv, "compressed by bzip2", "unpack it first: bunzip2"},
-    {0,
-     "\xFD"
-     "7zXZ\0"sv,
-     "compressed by xz", "unpack it first: unxz"},
-    {0, "\x28\xB5\x2F\xFD"sv, "compressed by zstd", "unpack it first: unzstd"},
-    {0, "\x89HDF"sv, "an HDF5 file, not an ONNX model", ""},
-    {4, "ORTM"sv, "a model in ONNX Runtime's own format, not ONNX", "give the .onnx that it was made from"},
-    {4, "TFL3"sv, "a TensorFlow Lite model, not ONNX", "export it to ONNX first: tf2onnx"},
-    {0, "GGUF"sv, "a GGUF model, not ONNX", ""},
-    {0, "<!DOCTYPE html"sv, "an HTML page, not an ONNX model", "the download gave a page instead of the file"},
-    {0, "<!doctype html"sv, "an HTML page, not an ONNX model", "the download gave a page instead of the file"},
-    {0, "<html"sv, "an HTML page, not an ONNX model", "the download gave a page instead of the file"},
-});
 
 using google::protobuf::Message;
 
@@ -101,14 +71,8 @@ bool is_text(std::string_view bytes) {
 void refuse_foreign(const File& file) {
   if (file.size() == 0) fail(ErrorKind::invalid, "the file is empty");
   const std::string bytes = first_bytes(file);
-  // The first file in the archive that torch.save writes.
-  if (bytes.starts_with("PK\x03\x04") && bytes.find("/data.pkl") != std::string::npos) {
-    fail(ErrorKind::invalid, "a PyTorch file, not an ONNX model", "export it to ONNX first: torch.onnx.export");
-  }
-  for (const Signature& signature : kSignatures) {
-    if (std::string_view(bytes).substr(std::min(signature.offset, bytes.size())).starts_with(signature.bytes)) {
-      fail(ErrorKind::invalid, signature.what, signature.hint);
-    }
+  if (const auto foreign = foreign_format(bytes)) {
+    fail(ErrorKind::invalid, std::string(foreign->what), std::string(foreign->hint));
   }
   if (is_text(bytes)) {
     fail(ErrorKind::invalid, "text, not an ONNX model",

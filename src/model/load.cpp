@@ -6,8 +6,10 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -69,8 +71,22 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   return message;
 }
 
+/// What to name instead of a folder.
+std::string hint_at_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / "saved_model.pb", ignored))
+    return "it holds a TensorFlow SavedModel: export that to ONNX first: tf2onnx";
+  std::vector<std::string> models;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    if (entry->path().extension() == ".onnx") models.push_back(entry->path().string());
+  }
+  const std::string all = "convert and verify take all models below a folder with --suite";
+  return models.size() == 1 ? "it holds " + escape(models.front()) + ": name that; " + all : "name a model; " + all;
+}
+
 std::shared_ptr<const File> open_model(const std::filesystem::path& path) {
   std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(ErrorKind::io, "is a directory", hint_at_folder(path));
   if (std::filesystem::is_fifo(path, ignored)) {
     fail(ErrorKind::io, "is a pipe, and models are read from files or from standard input",
          "lead it into the command, with - for the model");

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/random.h"
 #include "model/origin.h"
@@ -81,6 +82,46 @@ TEST(Load, B10WhatIsNoModelIsSaidToBeNone) {
   EXPECT_THAT(refusal(std::string("\x20\0\0\0ORTM", 8)), HasSubstr("ONNX Runtime's own format"));
   // A file with one tensor, as those beside the models of the backend test.
   EXPECT_THAT(refusal(WireWriter().varint(1, 2).varint(2, 1).bytes(9, std::string(8, 'x')).str()), HasSubstr("no graph"));
+}
+
+TEST(Load, B10FormatsOfOthersAreNamed) {
+  const auto text = [](std::string_view bytes) { return std::string(bytes); };
+  using namespace std::string_view_literals;
+  EXPECT_THAT(refusal(text("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"sv)), HasSubstr("a PNG picture"));
+  EXPECT_THAT(refusal(text("\xff\xd8\xff\xe0\0\x10JFIF"sv)), HasSubstr("a JPEG picture"));
+  EXPECT_THAT(refusal(text("\x93NUMPY\x01\0v\0{'descr': '<f4'"sv)), HasSubstr("a NumPy array"));
+  EXPECT_THAT(refusal(text("%PDF-1.7\n%\xe2\xe3"sv)), HasSubstr("a PDF document"));
+  // torch.save(model, _use_new_zipfile_serialization=False) and pickle.dump.
+  EXPECT_THAT(refusal(text("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19."sv)), HasSubstr("Python pickle (as older PyTorch files are)"));
+  EXPECT_THAT(refusal(text("\x80\x04\x95\x10\0\0\0\0\0\0\0}"sv)), HasSubstr("Python pickle"));
+  EXPECT_THAT(refusal(text("\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"}}"sv)), HasSubstr("safetensors"));
+  EXPECT_THAT(refusal(std::string(257, 'x') + "ustar  " + std::string(1, '\0')), HasSubstr("a tar archive"));
+  EXPECT_THAT(refusal("<?xml version=\"1.0\"?>\n<net name=\"m\" version=\"11\">\n"), HasSubstr("an XML file"));
+  // By tensorflow/core/protobuf/saved_model.proto, meta_graph.proto and framework/graph.proto.
+  const WireWriter info = WireWriter().message(2, WireWriter().message(1, WireWriter().bytes(1, "Const"))).bytes(4, "serve");
+  EXPECT_THAT(refusal(WireWriter().varint(1, 1).message(2, WireWriter().message(1, info)).str()), HasSubstr("a TensorFlow SavedModel"));
+  const WireWriter node = WireWriter().bytes(1, "input").bytes(2, "Placeholder").message(5, WireWriter().bytes(1, "dtype"));
+  EXPECT_THAT(refusal(WireWriter().message(1, node).message(1, node).str()), HasSubstr("a TensorFlow graph"));
+  // By Core ML's Model.proto.
+  const WireWriter description = WireWriter().message(1, WireWriter().bytes(1, "image"));
+  EXPECT_THAT(refusal(WireWriter().varint(1, 4).message(2, description).str()), HasSubstr("a Core ML model"));
+}
+
+TEST(Load, AFolderSaysWhatToNameInstead) {
+  const test::TemporaryFolder folder;
+  const auto hint_of = [&] {
+    try {
+      static_cast<void>(Model::load(folder.path()));
+    } catch (const Error& error) {
+      return std::string(error.what()) + " / " + error.hint();
+    }
+    return std::string();
+  };
+  EXPECT_THAT(hint_of(), HasSubstr("is a directory / name a model; convert and verify take all models below a folder with --suite"));
+  test::write_file(folder / "net.onnx", "");
+  EXPECT_THAT(hint_of(), HasSubstr("it holds " + (folder / "net.onnx").string() + ": name that"));
+  test::write_file(folder / "saved_model.pb", "");
+  EXPECT_THAT(hint_of(), HasSubstr("TensorFlow SavedModel"));
 }
 
 TEST(Load, MalformedFieldsThatTheWalkDoesNotLookInto) {
