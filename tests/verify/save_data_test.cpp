@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,7 @@ namespace {
 
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 TEST(SaveData, WhatIsWrittenReadsBackEqual) {
   const test::TemporaryFolder folder;
@@ -47,6 +51,43 @@ TEST(SaveData, NothingIsWrittenOver) {
   save_data_set(folder.path(), 0, data, data, {"x"}, {"y"});
   EXPECT_THROW(save_data_set(folder.path(), 0, data, data, {"x"}, {"y"}), Error);
   EXPECT_THAT(folder.entries(), ElementsAre("test_data_set_0/"));
+}
+
+/// Sets how large a file may become, as a full disk does, until it goes out of scope.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    (void)std::signal(SIGXFSZ, signal_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  void (*signal_)(int);
+  rlimit before_{};
+};
+
+TEST(SaveData, AFullDiskNamesTheFileThatTheUserAskedFor) {
+  const test::TemporaryFolder folder;
+  const std::vector<Datum> data{floats({64}, std::vector<double>(64, 1))};
+  std::string message;
+  {
+    const FileLimit limit(100);
+    try {
+      save_data_set(folder.path() / "data", 2, data, data, {"x"}, {"y"});
+    } catch (const Error& error) {
+      message = error.what();
+    }
+  }
+  EXPECT_THAT(message, StartsWith((folder.path() / "data/test_data_set_2/input_0.pb").string() + ": "));
+  EXPECT_THAT(folder.entries(), ElementsAre("data/"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "data"));
 }
 
 }  // namespace

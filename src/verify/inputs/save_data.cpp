@@ -132,6 +132,18 @@ class Draft {
   fs::path path_;
 };
 
+/// Errors name the file that users will find there, not the draft.
+void write_in_draft(const fs::path& path, const fs::path& final_path, const std::string& bytes) {
+  try {
+    write_text_file(path, bytes);
+  } catch (const Error& error) {
+    const std::string draft = escape(path.string());
+    std::string message = error.what();
+    if (message.starts_with(draft)) message.replace(0, draft.size(), escape(final_path.string()));
+    fail(error.kind(), message, error.hint());
+  }
+}
+
 }  // namespace
 
 void save_data_set(const fs::path& directory, int number, const std::vector<Datum>& inputs, const std::vector<Datum>& outputs,
@@ -144,7 +156,8 @@ void save_data_set(const fs::path& directory, int number, const std::vector<Datu
   Draft draft(directory);
   const auto write = [&](const std::string& side, const std::vector<Datum>& data, const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < data.size(); ++i) {
-      write_text_file(draft.path() / (side + "_" + std::to_string(i) + ".pb"), file_bytes(data[i], names[i]));
+      const std::string name = side + "_" + std::to_string(i) + ".pb";
+      write_in_draft(draft.path() / name, target / name, file_bytes(data[i], names[i]));
     }
   };
   write("input", inputs, input_names);
