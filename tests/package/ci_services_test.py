@@ -3,6 +3,7 @@ the hook by pre-commit itself. And what README proposes: every input that it nam
 
 import os
 import re
+import shlex
 import shutil
 import sys
 import unittest
@@ -186,14 +187,24 @@ class Hook(Services):
 
     def test_entry_takes_a_list_of_files(self):
         text = (SOURCES / "pre-commit/.pre-commit-hooks.yaml").read_text()
-        entry = re.search(r"entry: (.*)", text)[1].split()
+        entry = shlex.split(re.search(r"entry: >-\n((?:    .*\n)+)", text)[1].replace("\n    ", " "))
         pattern = re.compile(re.search(r"files: (.*)", text)[1])
-        names = ["models/good.cl.onnx", "models/sub folder/bad.cl.onnx"]
-        self.assertTrue(all(pattern.search(name) for name in names) and not pattern.search("models/good.onnx"))
         environment = dict(os.environ, PATH=self.path)
-        self.assertEqual(run(*entry, *names, cwd=self.folder, env=environment).returncode, 0)
+
+        def hook(*names):
+            self.assertTrue(all(pattern.search(name) for name in names))
+            return run(*entry, *names, cwd=self.folder, env=environment)
+
+        converted = ["models/good.cl.onnx", "models/sub folder/bad.cl.onnx"]
+        both = [*converted, "models/good.onnx", "models/sub folder/bad.onnx", "models/sub folder/bad.onnx.data"]
+        self.assertEqual(hook(*converted).returncode, 0)
+        self.assertIn("2 models: 2 same", hook(*both).stdout)
+        self.assertEqual(hook("models/alone.onnx").returncode, 0)  # not converted: nothing to compare
         self.spoil()
-        self.assertEqual(run(*entry, *names, cwd=self.folder, env=environment).returncode, 1)
+        self.assertEqual(hook("models/good.onnx").returncode, 0)
+        # Any file of a pair stands for it, its original alone too.
+        for name in ("bad.cl.onnx", "bad.onnx", "bad.cl.onnx.data"):
+            self.assertNotEqual(hook("models/sub folder/" + name).returncode, 0, name)
 
     @unittest.skipIf(os.environ.get("RELAYOUT_INSIDE"), "cmake/dev package test installs the wheel")
     def test_by_pre_commit(self):
