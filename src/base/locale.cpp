@@ -14,21 +14,12 @@ namespace relayout {
 namespace {
 
 constexpr auto kSigns = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"→", "->"},
-    {"·", "|"},
-    {"…", "..."},
-    {"×", "x"},
-    {"–", "-"},
-    {"≤", "<="},
-    {"≥", ">="},
-    {"±", "+-"},
-    {"∞", "inf"},
-    {"σ", "sigma"},
-    {"█", "#"},
-    {"▌", "#"},
-    {"░", "."},
-    {"°", " degrees"},
+    {"→", "->"},  {"·", "|"},     {"…", "..."}, {"×", "x"}, {"–", "-"}, {"≤", "<="},       {"≥", ">="}, {"±", "+-"},
+    {"∞", "inf"}, {"σ", "sigma"}, {"█", "#"},   {"▌", "#"}, {"░", "."}, {"°", " degrees"}, {"µ", "u"},  {"−", "-"},
+    {"›", ">"},   {"▉", "#"},     {"▊", "#"},   {"▋", "#"}, {"▍", "-"}, {"▎", "-"},        {"▏", "-"},
 });
+
+bool g_measures_ascii = false;
 
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread changes it
@@ -71,6 +62,14 @@ std::string ascii_text(std::string_view text) {
 
 std::string in_locale(std::string_view text) {
   return locale_has_utf8() ? std::string(text) : ascii_text(text);
+}
+
+void measure_ascii(bool on) {
+  g_measures_ascii = on;
+}
+
+bool measures_ascii() noexcept {
+  return g_measures_ascii;
 }
 
 }  // namespace relayout

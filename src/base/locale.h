@@ -14,4 +14,8 @@ namespace relayout {
 /// `text` as the locale's terminals can show it.
 [[nodiscard]] std::string in_locale(std::string_view text);
 
+/// From now on columns are laid out for what ascii_text() makes of them: several characters of a sign that is one in UTF-8.
+void measure_ascii(bool on);
+[[nodiscard]] bool measures_ascii() noexcept;
+
 }  // namespace relayout

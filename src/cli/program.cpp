@@ -183,6 +183,7 @@ void print_document(const std::string& command, const Failure& failure) noexcept
 int run_program(std::span<const std::string> arguments) noexcept {
   try {
     write_warnings_once();
+    measure_ascii(!locale_has_utf8());
     return run(arguments);
   } catch (...) {
     if (is_pipe_closed()) end_by_closed_pipe();

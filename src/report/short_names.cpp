@@ -19,6 +19,12 @@ namespace {
 
 constexpr std::string_view kCut = "…";
 
+/// Columns that are left of `width` beside so many cuts and others; 0 where there is no room.
+std::size_t columns_left(std::size_t width, std::size_t cuts, std::size_t others) {
+  const std::size_t taken = cuts * display_width(kCut) + others;
+  return width > taken ? width - taken : 0;
+}
+
 /// The first or last `count` columns of a name.
 std::string part(std::string_view name, std::size_t count, bool is_last) {
   std::vector<std::string_view> characters;
@@ -44,12 +50,12 @@ std::string part(std::string_view name, std::size_t count, bool is_last) {
 
 /// A name as its first `before` columns and its end.
 std::string cut_once(std::string_view name, std::size_t width, std::size_t before) {
-  return part(name, before, false) + std::string(kCut) + part(name, width - 1 - before, true);
+  return part(name, before, false) + std::string(kCut) + part(name, columns_left(width, 1, before), true);
 }
 
 /// A name as the `middle` columns from byte `at` on and its end.
 std::string cut_twice(std::string_view name, std::size_t width, std::size_t at, std::size_t middle) {
-  return std::string(kCut) + part(name.substr(at), middle, false) + std::string(kCut) + part(name, width - 2 - middle, true);
+  return std::string(kCut) + part(name.substr(at), middle, false) + std::string(kCut) + part(name, columns_left(width, 2, middle), true);
 }
 
 /// Bytes that all names begin with: whole characters.

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/locale.h"
 #include "report/short_names.h"
 
 namespace relayout {
@@ -58,6 +59,7 @@ std::string paint(std::string_view text, Style style, bool color) {
 }
 
 std::size_t display_width(std::string_view text) {
+  if (measures_ascii()) return ascii_text(text).size();
   std::size_t width = 0;
   for (std::size_t position = 0; position < text.size();) {
     const uint32_t point = next_code_point(text, position);

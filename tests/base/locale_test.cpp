@@ -29,6 +29,7 @@ TEST(Locale, TheFirstVariableThatIsSetCounts) {
 
 TEST(Locale, AsciiSaysTheSame) {
   EXPECT_EQ(ascii_text("46.9 → 44.7 MB · 1.5 × …"), "46.9 -> 44.7 MB | 1.5 x ...");
+  EXPECT_EQ(ascii_text("103 µs, −1, a › b ▍"), "103 us, -1, a > b -");
   EXPECT_EQ(ascii_text("größe"), "gr\\xc3\\xb6\\xc3\\x9fe");
   EXPECT_EQ(ascii_text("\x1b[1mplain\x1b[0m\n"), "\x1b[1mplain\x1b[0m\n");
 }

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+
+#include "base/locale.h"
+#include "report/short_names.h"
+
 namespace relayout {
 namespace {
 
@@ -58,6 +64,21 @@ TEST(TextTable, WidthCountsCodePointsNotBytes) {
   table.row({"σσ", "a"});
   table.row({"xxx", "b"});
   EXPECT_EQ(table.text(), "σσ    a\nxxx   b\n");
+}
+
+TEST(TextTable, ColumnsStandOneBelowTheOtherInAsciiToo) {
+  measure_ascii(true);
+  TextTable table({.width = 30});
+  table.row({"3 → 2 …", "a"});
+  table.row({"103 µs", "b"});
+  table.row({"a name that is far too long for it", "c"});
+  const std::string text = ascii_text(table.text());
+  const std::size_t narrow = shortened("/features/denseblock1/denselayer1/norm1", 12).size();
+  measure_ascii(false);
+  // The second column ends all lines at one place.
+  const std::size_t line = text.find('\n') + 1;
+  for (const char* const end : {"a\n", "b\n", "c\n"}) EXPECT_EQ(text.find(end) % line, line - 2) << text;
+  EXPECT_LE(narrow, 12U);
 }
 
 }  // namespace
