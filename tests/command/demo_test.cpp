@@ -21,11 +21,12 @@ TEST_F(CommandTest, DemoPrintsCommandsThatCanBePasted) {
   const ProcessResult demo = run_process({"/bin/bash", "-euo", "pipefail", "-c", script},
                                          {.directory = elsewhere, .environment = {{"top", top.string()}, {"program", program()}}});
   ASSERT_EQ(demo.code, 0) << demo.out << demo.err;
+  EXPECT_EQ(demo.out.find('\x1b'), std::string::npos) << "colours are for terminals:" << demo.out;
   std::string commands;
   std::istringstream lines(demo.out);
   for (std::string line; std::getline(lines, line);) {
-    for (const std::string title : {"\x1b[1m$ ", "Next: ", "Before quantizing or pruning: "}) {
-      if (line.starts_with(title)) commands += line.substr(title.size(), line.find("\x1b[0m") - title.size()) + "\n";
+    for (const std::string title : {"$ ", "Next: ", "Before quantizing or pruning: "}) {
+      if (line.starts_with(title)) commands += line.substr(title.size()) + "\n";
     }
   }
   EXPECT_THAT(commands, HasSubstr("relayout verify "));
@@ -33,6 +34,23 @@ TEST_F(CommandTest, DemoPrintsCommandsThatCanBePasted) {
   const ProcessResult pasted = run_process({"/bin/bash", "-e", "-c", commands}, {.directory = elsewhere});
   EXPECT_EQ(pasted.code, 0) << commands << pasted.out << pasted.err;
   EXPECT_THAT(pasted.out, HasSubstr("exit 0\n"));
+}
+
+TEST_F(CommandTest, ALongBuildThatIsNotWatchedSaysHowFarItIs) {
+  const auto told = [](const std::string& build) {
+    const std::string script = "eval \"$(sed -n '/^tell_tenths()/,/^}/p' '" + source_folder() +
+                               "/cmake/dev')\"; say() { echo \"$*\" >&2; }; { " + build + "; } | tell_tenths build/release";
+    return run_process({"/bin/bash", "-euo", "pipefail", "-c", script});
+  };
+  const ProcessResult good =
+      told("for i in $(seq 40); do echo \"[$i/40] Building $i\"; done; echo 'a warning'; echo 'ninja: no work to do.'");
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out, "a warning\n");
+  EXPECT_THAT(good.err, testing::StartsWith("build/release: 40 steps\nbuild/release: 10 %\n"));
+  EXPECT_THAT(good.err, testing::EndsWith("build/release: 90 %\nbuild/release: 100 %\n"));
+  const ProcessResult failed = told("echo '[1/2] Building'; false");
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out + failed.err, "");
 }
 
 }  // namespace
