@@ -13,6 +13,7 @@
 #include "report/chart.h"
 #include "report/markup.h"
 #include "report/short_names.h"
+#include "report/table.h"
 
 namespace relayout {
 namespace {
@@ -145,8 +146,11 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
     out += line(at, kTop, at, kHeight - kBottom, "mark");
     out += element("path", "d='M" + coordinate(at - 6) + " " + coordinate(kTop) + "L" + coordinate(at + 6) + " " + coordinate(kTop) + "L" +
                                coordinate(at) + " " + coordinate(kTop + 10) + "Z' class='bad'");
-    const bool is_right = at > width * 0.6;
-    out += label(at + (is_right ? -8 : 8), kTop + 10, shortened(mark.label, is_slim ? 30 : 60), is_right ? "label end" : "label");
+    // Below its mark, as far as there is room to both sides.
+    constexpr double kCharacter = 7.5;
+    const std::string text = shortened(mark.label, static_cast<std::size_t>((width - left - right) / kCharacter));
+    const double half = kCharacter * static_cast<double>(display_width(text)) / 2;
+    out += label(std::clamp(at, left + half, std::max(left + half, width - right - half)), kTop + 24, text, "label middle");
   }
   // What each place is, for a pointer that rests on it.
   const double wide = std::max(step, 1.0);
@@ -203,6 +207,11 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
   const double width = width_of(room);
   // Of more columns every fourth has room for its name, and some for their counts.
   const std::size_t all_named = is_slim ? 8 : 12, all_counted = is_slim ? 8 : 16, counted = is_slim ? 4 : 2;
+  // The last is always labelled: it is the largest error.
+  const auto is_labelled = [&](std::size_t i, std::size_t each) {
+    const std::size_t behind = columns.size() - 1 - i;
+    return behind == 0 || (i % each == 0 && behind >= std::min<std::size_t>(each, 3));
+  };
   double most = 1;
   for (const auto& [name, count] : columns) most = std::max(most, count);
   const double step = (width - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(columns.size(), 8));
@@ -213,8 +222,8 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
     const double height = (kHeight - kTop - kBottom) * share, x = kLeft + step * static_cast<double>(i);
     out += element("rect", "x='" + coordinate(x + 2) + "' y='" + coordinate(kHeight - kBottom - height) + "' width='" +
                                coordinate(step - 4) + "' height='" + coordinate(height) + "' class='plain'");
-    if (columns.size() <= all_named || i % 4 == 0) out += label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
-    if (count > 0 && (columns.size() <= all_counted || i % counted == 0)) {
+    if (columns.size() <= all_named || is_labelled(i, 4)) out += label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
+    if (count > 0 && (columns.size() <= all_counted || is_labelled(i, counted))) {
       out += label(x + step / 2, kHeight - kBottom - height - 4,
                    count < 1e4 ? coordinate(count).substr(0, coordinate(count).size() - 2) : scientific(count), "label middle small");
     }

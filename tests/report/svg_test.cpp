@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace relayout {
 namespace {
@@ -58,6 +60,38 @@ TEST(Svg, NothingToShowIsStillAChart) {
   EXPECT_THAT(svg_bars({}), HasSubstr("</svg>"));
   EXPECT_THAT(svg_lines({}, {}, {}, ""), HasSubstr("</svg>"));
   EXPECT_THAT(svg_histogram({{"0", 0}}, ""), HasSubstr("</svg>"));
+}
+
+/// Labels of marks by their middle, with the room that 7 pixels for each character take.
+TEST(Svg, TheLabelOfAMarkIsInsideTheChartWhereverItStands) {
+  const std::vector<std::optional<double>> values(101, 1e-5);
+  const std::vector<std::string> names(101, "n");
+  for (const std::size_t at : {std::size_t{0}, std::size_t{30}, std::size_t{59}, std::size_t{100}}) {
+    const std::string svg =
+        svg_lines({{"error", values, false}}, {{at, "first wrong node: /features/stage4/block2/conv/Conv (Conv)"}}, names, "");
+    std::size_t found = 0;
+    for (std::size_t where = svg.find("(Conv)</text>"); where != std::string::npos; where = svg.find("(Conv)</text>", where + 1)) {
+      const std::size_t begin = svg.rfind("<text x='", where) + 9;
+      const double middle = std::stod(svg.substr(begin));
+      const double half = 3.5 * static_cast<double>(where + 6 - (svg.find('>', begin) + 1));
+      const double width = svg.rfind("class='slim'", where) != std::string::npos ? 380 : 760;
+      EXPECT_GE(middle - half, 0) << at;
+      EXPECT_LE(middle + half, width) << at;
+      ++found;
+    }
+    EXPECT_EQ(found, 2U) << at;
+  }
+}
+
+TEST(Svg, TheLastColumnOfAHistogramIsNamed) {
+  for (const std::size_t columns : {std::size_t{3}, std::size_t{12}, std::size_t{22}, std::size_t{24}, std::size_t{30}}) {
+    std::vector<std::pair<std::string, double>> all;
+    for (std::size_t i = 0; i < columns; ++i) all.emplace_back("<2^" + std::to_string(i), 1000 + i);
+    const std::string svg = svg_histogram(all, "");
+    const std::string name = ">&lt;2^" + std::to_string(columns - 1) + "<", count = ">" + std::to_string(1000 + columns - 1) + "<";
+    EXPECT_NE(svg.find(name), svg.rfind(name)) << columns << ": in both rooms";
+    EXPECT_NE(svg.find(count), svg.rfind(count)) << columns;
+  }
 }
 
 TEST(Svg, HistogramCountsAreWritten) {
