@@ -107,7 +107,7 @@ void check(const Request& request, const Common& common) {
   if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
   if (request.options.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
   if (request.inputs.size() > 1 && !request.output.empty()) refuse("several models go into a folder: --out-dir DIR instead of --output");
-  if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.in_place) {
+  if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.in_place && !request.options.dry_run) {
     refuse("several models need --out-dir DIR (or --in-place)");
   }
   const bool reads_stream = std::ranges::find(request.inputs, kStream) != request.inputs.end();
@@ -145,9 +145,8 @@ std::vector<Job> jobs_of_tree(const Request& request) {
 
 /// Which file becomes which.
 std::vector<Job> jobs_of(const Request& request) {
-  if (!request.out_dir.empty() && !fs::is_directory(request.out_dir)) {
-    const bool exists = fs::exists(request.out_dir);
-    fail(ErrorKind::io, escape(request.out_dir) + (exists ? ": is not a folder" : ": no such folder"));
+  if (!request.out_dir.empty() && fs::exists(request.out_dir) && !fs::is_directory(request.out_dir)) {
+    fail(ErrorKind::io, escape(request.out_dir) + ": is not a folder");
   }
   if (!request.cases.tree.empty()) return jobs_of_tree(request);
   std::vector<Job> jobs;
@@ -420,7 +419,7 @@ int run(Request& request, const Common& common) {
   }
   check(request, common);
   request.options.threads = common.threads;
-  request.options.make_folders = !request.cases.tree.empty();
+  request.options.make_folders = !request.out_dir.empty();
   request.options.verification.dims = dims_of(request.dims);
   request.options.verification.shapes = shapes_of(request.shapes);
   request.options.sizes = {request.options.verification.dims, request.options.verification.shapes};
@@ -481,7 +480,7 @@ void declare_files(OptionSet& options, Request& request) {
   ConvertOptions& convert = request.options;
   options.group("Files");
   options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
-  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx");
+  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx; it is made where it is missing");
   options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
   declare_case_choice(options, request.cases);
   options.text("--cache", "DIR", request.cache,
@@ -576,7 +575,7 @@ const Command kConvert = {
     "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]\n--suite TREE --out-dir DIR [OPTIONS]",
     "relayout convert resnet50.onnx                writes resnet50.cl.onnx\n"
     "relayout convert net.onnx --layout keep       folds only\n"
-    "relayout convert *.onnx --out-dir converted   several, into an existing folder\n"
+    "relayout convert *.onnx --out-dir converted   several, into a folder\n"
     "relayout convert --suite originals --out-dir converted --shard 1/4\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
     "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"

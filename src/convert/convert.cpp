@@ -19,6 +19,7 @@
 #include "base/cpus.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "convert/options.h"
@@ -118,8 +119,9 @@ void check_folder(const std::filesystem::path& input, const std::filesystem::pat
   if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
   if (folder == input.parent_path()) return;  // reading the model says so
   const bool exists = std::filesystem::exists(folder, ignored);
-  if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"));
-  fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"));
+  const std::string hint = exists ? "" : "mkdir -p " + shell_word(folder.string()) + " makes it";
+  if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"), hint);
+  fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"), hint);
 }
 
 /// Tensors can only be shared with a model that has data files, from its own folder.

@@ -67,7 +67,7 @@ TEST_F(BadPlaces, B1MissingFolder) {
 TEST_F(BadPlaces, B1MissingFolderOfTheModelIsNotTheResults) {
   EXPECT_EQ(run({"convert", "no/such/"}).err, "relayout: no/such/: No such file or directory\n");
   EXPECT_EQ(run({"convert", "no/such/net.onnx"}).err, "relayout: no/such/net.onnx: No such file or directory\n");
-  EXPECT_EQ(run({"convert", "good.onnx", "-o", "no/such/"}).err, "relayout: no/such/: no such folder\n");
+  EXPECT_EQ(run({"convert", "good.onnx", "-o", "no/such/"}).err, "relayout: no/such/: no such folder (mkdir -p no/such makes it)\n");
 }
 
 TEST_F(BadPlaces, B2Directory) {
@@ -110,9 +110,18 @@ TEST_F(BadPlaces, B49FolderMissingIsSaidBeforeTheModelIsRead) {
   expect_refusal(run({"convert", "broken.onnx", "-o", "no/such/out.onnx"}), 5, "no such folder");
 }
 
-TEST_F(BadPlaces, B49OutputFolderOfSeveralMissing) {
+TEST_F(BadPlaces, B49OutputFolderOfSeveralIsMade) {
   fs::copy(folder_ / "good.onnx", folder_ / "two.onnx");
-  expect_refusal(run({"convert", "good.onnx", "two.onnx", "--out-dir", "nowhere"}), 5, "nowhere");
+  EXPECT_EQ(run({"convert", "good.onnx", "two.onnx", "--out-dir", "no/where", "--dry-run"}).code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "no"));
+  EXPECT_EQ(run({"convert", "good.onnx", "two.onnx", "--out-dir", "no/where"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "no/where/good.cl.onnx") && fs::exists(folder_ / "no/where/two.cl.onnx"));
+  // Not for nothing, and not in the place of a file.
+  write_file(folder_ / "broken.onnx", "not a model");
+  EXPECT_EQ(run({"convert", "broken.onnx", "--out-dir", "empty"}).code, 3);
+  EXPECT_FALSE(fs::exists(folder_ / "empty"));
+  expect_refusal(run({"convert", "good.onnx", "two.onnx", "--out-dir", "broken.onnx"}), 5, "broken.onnx: is not a folder");
+  expect_refusal(run({"convert", "good.onnx", "--out-dir", "broken.onnx/out"}), 5, "broken.onnx/out");
 }
 
 TEST_F(BadPlaces, B50OutputIsADirectory) {

@@ -180,6 +180,10 @@ TEST_F(Contract, SeveralInputsOfOneNameAreRefused) {
   save_model(conv_batch_norm(), folder_ / "a" / "net.onnx");
   expect_refusal(run({"convert", "net.onnx", "a/net.onnx", "--out-dir", "out"}), 2, "net.cl.onnx");
   expect_refusal(run({"convert", "net.onnx", "a/net.onnx"}), 2, "--out-dir");
+  // A dry run writes nothing and needs no folder.
+  const ProcessResult dry = run({"convert", "net.onnx", "a/net.onnx", "--simplify", "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("a/net.onnx → a/net.cl.onnx (not written)"));
   expect_refusal(run({"convert", "net.onnx", "a/net.onnx", "-o", "x.onnx"}), 2, "--out-dir");
 }
 

@@ -81,7 +81,7 @@ TEST_P(Screens, AreGolden) {
                                              {"inspect", longer, "net.onnx"},
                                              {"convert", longer, "-o", "b.onnx"},
                                              {"convert", longer, "-o", "c.onnx", "--exclude", "*Batch*"},
-                                             {"convert", longer, "net.onnx", "--out-dir", "nowhere"},
+                                             {"convert", longer, "net.onnx", "--out-dir", "net.onnx"},
                                              {"convert", "--list-passes"},
                                              {"verify", longer, "b.onnx", "--proof"},
                                              {"verify", "--suite", "tree", "--list"},
