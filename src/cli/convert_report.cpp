@@ -1,5 +1,7 @@
 // The report of a conversion: what changed, in figures, and what to do next.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@
 #include "cli/report.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
+#include "relayout/findings.h"
+#include "relayout/layout.h"
 #include "relayout/types.h"
 #include "report/json.h"
 #include "report/line_breaks.h"
@@ -69,6 +73,28 @@ std::string command_text(const std::string& title, const CommandWords& words, st
     at = (i == 0 || fits ? at + 1 : 4) + columns;
   }
   return out + "\n";
+}
+
+int64_t done_by(const ConvertResult& result, bool (*is_counted)(const Finding&)) {
+  return std::ranges::count_if(result.findings,
+                               [&](const Finding& finding) { return finding.verdict == Verdict::done && is_counted(finding); });
+}
+
+/// What a model does not gain, in one line with the way out; empty where it has fewer nodes or no weight moves.
+std::string no_gain_text(const ConvertResult& result) {
+  const auto moves = [](const Finding& finding) { return finding.pass == "conv-weights-layout"; };
+  const auto folds = [](const Finding& finding) { return finding.pass != "conv-weights-layout" && finding.pass != "remove-unused"; };
+  const int64_t moved = done_by(result, moves), more = result.nodes_after - result.nodes_before;
+  const bool has_folds = done_by(result, folds) > 0;
+  if (done_by(result, [](const Finding&) { return true; }) == 0) return "Nothing changes in this model.\n";
+  if (result.layout != WeightsLayout::channels_last || moved == 0 || (more <= 0 && has_folds)) return {};
+  const bool will = !result.written;
+  std::string out = has_folds ? "" : will ? "Nothing would be folded" : "Nothing was folded";
+  if (more > 0) {
+    const std::string are = will ? "would be " : more == 1 ? "is " : "are ";
+    out += (has_folds ? "There " : "; there ") + are + counted(more, "more node") + ": each weight that is moved needs a Transpose";
+  }
+  return out + (has_folds ? ". --layout keep folds only.\n" : ". --layout keep leaves the weights as they are.\n");
 }
 
 /// The data files that belong to the result, and those that no longer do.
@@ -134,6 +160,7 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
   if (!style.quiet)
     out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
+  if (!style.quiet) out += no_gain_text(result);
   if (!style.quiet) add_data_files(out, result, style);
   if (result.verification) out += verify_text(*result.verification, false, style);
   return out;

@@ -154,13 +154,17 @@ void add_refusals(TextTable& table, Reason reason, const std::string& detail, co
 }
 
 /// Weights that lost values or bits in the narrower type.
-void add_losses(TextTable& table, const Findings& findings, const ReportStyle& style) {
+void add_losses(TextTable& table, const Findings& findings, const PassReport& report, const ReportStyle& style) {
   std::vector<const Finding*> lost;
   for (const Finding& finding : findings) {
     if (finding.pass == kPrecisionPass && finding.op_type == "weight" && !finding.detail.empty()) lost.push_back(&finding);
   }
   if (lost.empty()) return;
-  table.line("      " + counted(static_cast<int64_t>(lost.size()), "weight") + " with numbers too small for the type");
+  // Half a step of the smallest numbers that the type can hold.
+  const std::string most = report.precision == "bf16" ? "4.6e-41" : "3.0e-08";
+  table.line("      " + counted(static_cast<int64_t>(lost.size()), "weight") + (lost.size() == 1 ? " has" : " have") +
+             " numbers near 0 that " + report.precision + " rounds by up to " + most +
+             " each, to 0 or to fewer bits: this is usual, and verify --precision " + report.precision + " measures what it costs");
   const std::size_t shown = style.verbose ? lost.size() : std::min(kNamesShown, lost.size());
   for (std::size_t i = 0; i < shown; ++i) table.line("        " + escape(lost[i]->node) + ": " + lost[i]->detail);
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
@@ -208,7 +212,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
     table.row({pass, what_text(pass, group, report)});
     if (style.verbose) add_done(table, findings, pass);
     for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
-    if (pass == kPrecisionPass) add_losses(table, findings, style);
+    if (pass == kPrecisionPass) add_losses(table, findings, report, style);
     if (pass == kPrecisionPass) add_way_to_newer_opset(table, group, report);
   }
   return table.text();

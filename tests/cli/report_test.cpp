@@ -11,6 +11,7 @@
 #include "relayout/findings.h"
 #include "relayout/inspect.h"
 #include "relayout/layout.h"
+#include "relayout/types.h"
 #include "report/json.h"
 
 namespace relayout::cli {
@@ -56,7 +57,41 @@ TEST(ConvertReport, OneScreenWithTheRefusalsByReason) {
             "      62 stay: nonlinear-between   an operator between does not commute with the affine\n"
             "        /features/denseblock1/denselayer0/norm1, /features/denseblock1/denselayer1/norm1, 60 more (-v)\n"
             "  remove-unused         236 initializers\n"
-            "  conv-weights-layout   59 of 120 weights moved to channels-last, 61 both layouts at once\n");
+            "  conv-weights-layout   59 of 120 weights moved to channels-last, 61 both layouts at once\n"
+            "There are 58 more nodes: each weight that is moved needs a Transpose. --layout keep folds only.\n");
+}
+
+TEST(ConvertReport, NumbersNearZeroAreNoAlarm) {
+  ConvertResult result = densenet();
+  result.passes = {"precision"};
+  result.precision = DataType::float16;
+  Finding weight = finding("precision", "weight", "w");
+  weight.detail = "of 512 values 3 become 0";
+  result.findings = {weight, finding("precision", "Conv", "c")};
+  // Half of 2^-24, the smallest number above 0 in float16.
+  EXPECT_THAT(convert_text(result, {}),
+              HasSubstr("1 weight has numbers near 0 that fp16 rounds by up to 3.0e-08 each, to 0 or to fewer bits: "
+                        "this is usual, and verify --precision fp16 measures what it costs\n"));
+  result.precision = DataType::bfloat16;  // half of 2^-133
+  EXPECT_THAT(convert_text(result, {}), HasSubstr("bf16 rounds by up to 4.6e-41 each"));
+}
+
+TEST(ConvertReport, AModelThatGainsNothingSaysSo) {
+  ConvertResult result = densenet();
+  std::erase_if(result.findings, [](const Finding& one) { return one.pass == "fold-batch-norm"; });
+  EXPECT_THAT(convert_text(result, {}),
+              HasSubstr("\nNothing was folded; there are 58 more nodes: each weight that is moved needs a Transpose. "
+                        "--layout keep leaves the weights as they are.\n"));
+  result.written = false;
+  EXPECT_THAT(convert_text(result, {}), HasSubstr("Nothing would be folded; there would be 58 more nodes"));
+  result.findings.clear();
+  result.nodes_after = result.nodes_before;
+  EXPECT_THAT(convert_text(result, {}), HasSubstr("\nNothing changes in this model.\n"));
+  // Folds that outweigh the Transposes are a gain.
+  result = densenet();
+  result.nodes_after = 400;
+  EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("more node")));
+  EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("Nothing")));
 }
 
 TEST(ConvertReport, QuietIsTheFirstLine) {
