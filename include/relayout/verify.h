@@ -117,10 +117,11 @@ struct OutputComparison {
   Dims dims;          ///< of the first sample
   Outcome outcome = Outcome::same;
   std::string reason;
-  std::string hint;                                                      ///< what would make them agree, or where they differ
-  double max_error = 0, rms_error = 0, floor = 0, bound = 0, ratio = 0;  ///< of the worst sample
-  bool least_bound = false;                                              ///< as in SampleMetrics
-  std::optional<Loss> loss;                                              ///< where samples were compared
+  std::string hint;         ///< what would make them agree, or where they differ
+  std::size_t telling = 0;  ///< which of `samples` says most against it: the figures here and the reason are its own
+  double max_error = 0, rms_error = 0, floor = 0, bound = 0, ratio = 0;
+  bool least_bound = false;  ///< as in SampleMetrics
+  std::optional<Loss> loss;  ///< where samples were compared
   std::vector<SampleMetrics> samples;
 };
 

@@ -12,6 +12,7 @@
 
 #include "cli/report.h"
 #include "cli/verify_losses.h"
+#include "cli/verify_proof.h"
 #include "cli/verify_words.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
@@ -163,8 +164,8 @@ VerdictPage::Section losses(const VerifyResult& result) {
 /// What the files alone do not explain; many lines are folded away.
 VerdictPage::Section unexplained(const VerifyResult& result) {
   std::vector<Cell> lines;
-  for (const Unexplained& entry : result.proof ? result.proof->unexplained : std::vector<Unexplained>()) {
-    if (entry.kind != Unexplained::Kind::interface) lines.emplace_back(entry.text, Style::warning);
+  if (result.proof) {
+    for (const Unexplained* entry : telling_first(*result.proof)) lines.emplace_back(entry->text, Style::warning);
   }
   if (lines.empty()) return {};
   const std::string all = html_lines(lines);

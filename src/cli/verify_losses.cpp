@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "cli/verify_words.h"
@@ -26,6 +27,14 @@ constexpr std::size_t kMostNodes = 5;  ///< without -v
 /// "12.3 dB"; what loses nothing has infinitely many.
 std::string decibels(double value) {
   return std::isinf(value) && value > 0 ? "no loss" : fixed(value, 1) + " dB";
+}
+
+/// Of all samples; names the sample where that is another than the one whose figures stand for the output.
+std::string largest_error_text(const OutputComparison& output) {
+  std::string out = "largest error/range " + scientific(output.loss->error);
+  const auto largest = std::ranges::max_element(output.samples, {}, &SampleMetrics::max_error);
+  const bool is_told = as_size(largest - output.samples.begin()) == output.telling || output.max_error == output.loss->error;
+  return is_told ? out : out + " (sample " + std::to_string(largest->sample) + ")";
 }
 
 }  // namespace
@@ -55,7 +64,7 @@ std::string loss_text(const OutputComparison& output) {
   if (is_exact(output.type)) return percent(loss.match) + " equal";
   std::string out = decibels(loss.snr);
   if (output.samples.size() > 1 && loss.worst_snr < loss.snr) out += " (worst sample " + decibels(loss.worst_snr) + ")";
-  out += ", cosine " + fixed(loss.cosine, 6) + ", error/range " + scientific(loss.error);
+  out += ", cosine " + fixed(loss.cosine, 6) + ", " + largest_error_text(output);
   if (loss.top1) out += ", top-1 " + percent(*loss.top1);
   if (loss.top5) out += ", top-5 " + percent(*loss.top5);
   return out;

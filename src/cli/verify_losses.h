@@ -21,7 +21,7 @@ struct LossWords {
 
 /// The nodes that lose most: "/layer1/conv/Conv (Conv): 3.8 dB alone, 45.2 dB expected, 4.7 % clipped: …".
 [[nodiscard]] std::vector<std::string> loss_sentences(const VerifyResult& result);
-/// "29.6 dB (worst sample 24.0 dB), cosine 0.9995, error/range 3.1e-02, top-1 100 %, top-5 98 %"
+/// "29.6 dB (worst sample 24.0 dB), cosine 0.9995, largest error/range 3.1e-02, top-1 100 %, top-5 98 %"
 [[nodiscard]] std::string loss_text(const OutputComparison& output);
 [[nodiscard]] Json loss_json(const Loss& loss);
 /// The nodes that a quantized model loses most at, those first that compute something else.

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/verification_failure.h"
 #include "cli/verify_losses.h"
+#include "cli/verify_proof.h"
 #include "cli/verify_words.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
@@ -29,15 +29,8 @@ constexpr double kRemarkable = 3;
 /// A floor from which on an output tells little.
 constexpr double kCoarse = 0.05;
 
-const SampleMetrics* worst_sample(const OutputComparison& output) {
-  const SampleMetrics* worst = nullptr;
-  for (const SampleMetrics& metrics : output.samples) {
-    if (worst == nullptr || (metrics.outcome == Outcome::different && worst->outcome != Outcome::different) ||
-        (metrics.outcome == worst->outcome && metrics.ratio > worst->ratio)) {
-      worst = &metrics;
-    }
-  }
-  return worst;
+const SampleMetrics* telling_sample(const OutputComparison& output) {
+  return output.telling < output.samples.size() ? &output.samples[output.telling] : nullptr;
 }
 
 /// "  floor by sample: 0: 6.5e-07 · 1: 1.2e-02 (ill-conditioned) …"
@@ -51,24 +44,25 @@ std::string floors_line(const OutputComparison& output) {
 }
 
 void add_output(TextTable& table, const OutputComparison& output) {
-  const SampleMetrics* const worst = worst_sample(output);
+  const SampleMetrics* const telling = telling_sample(output);
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
   const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
-  const bool has_elements = worst != nullptr && !std::ranges::all_of(output.samples, is_empty);
-  const bool measured = has_elements && !is_exact(output.type) && worst->bound_max > 0;
-  if (worst != nullptr && !has_elements) {
+  const bool has_elements = telling != nullptr && !std::ranges::all_of(output.samples, is_empty);
+  const bool measured = has_elements && !is_exact(output.type) && telling->bound_max > 0;
+  if (telling != nullptr && !has_elements) {
     cells.emplace_back("no elements");
   } else if (measured) {
     cells.emplace_back("error/range " + error_text(output), output.outcome == Outcome::different ? Style::bad : Style::plain);
     cells.emplace_back("floor " + scientific(output.floor));
     cells.emplace_back(ratio_words(output), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
-  } else if (worst != nullptr && output.outcome == Outcome::same) {
+  } else if (telling != nullptr && output.outcome == Outcome::same) {
     int64_t ties = 0;
     for (const SampleMetrics& metrics : output.samples) ties += metrics.ties;
     cells.emplace_back(ties == 0 ? "equal" : "equal but for " + counted(ties, "tie"));
   }
-  if (output.outcome == Outcome::different && measured && worst->max_abs > 0) {
-    cells.emplace_back("worst " + to_string(worst->at) + ": " + significant(worst->value_b, 6) + ", was " + significant(worst->value_a, 6));
+  if (output.outcome == Outcome::different && measured && telling->max_abs > 0) {
+    cells.emplace_back("worst " + to_string(telling->at) + ": " + significant(telling->value_b, 6) + ", was " +
+                       significant(telling->value_a, 6));
   }
   table.row(std::move(cells));
   if (output.outcome != Outcome::same && !output.reason.empty()) {
@@ -188,42 +182,6 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   if (shown < checks.size()) out += "  " + format_count(static_cast<int64_t>(checks.size() - shown)) + " more" + " (-v)\n";
 }
 
-/// What follows from the files alone, or what does not.
-void add_proof(std::string& out, const ProofResult& proof, const ReportStyle& style) {
-  constexpr int64_t kMostLines = 3;
-  if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_counts(proof) + ", nothing unexplained\n";
-  if (style.verbose) {
-    if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
-    out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
-           counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
-           counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
-  }
-  // Conversions of precision change the type of every tensor: one line of each kind.
-  std::map<std::pair<std::string, std::string>, int64_t> retyped;
-  for (const Unexplained& entry : proof.unexplained) ++retyped[{entry.type_a, entry.type_b}];
-  int64_t lines = 0, hidden = 0;
-  for (const Unexplained& entry : proof.unexplained) {
-    // Differences of the interfaces have been told.
-    if (entry.kind == Unexplained::Kind::interface) continue;
-    int64_t& alike = retyped[{entry.type_a, entry.type_b}];
-    if (!style.verbose && !entry.type_a.empty() && alike != 1) {
-      if (alike > 1) {
-        out += paint("unexplained", Style::warning, style.color) + "   " + counted(alike, "tensor") + " are stored as " + entry.type_b +
-               ", were " + entry.type_a + " (-v)\n";
-      }
-      alike = 0;
-      continue;
-    }
-    if (!style.verbose && lines == kMostLines) {
-      ++hidden;
-      continue;
-    }
-    ++lines;
-    out += paint("unexplained", Style::warning, style.color) + "   " + entry.text + "\n";
-  }
-  if (hidden > 0) out += "              " + counted(hidden, "more difference") + " (-v)\n";
-}
-
 /// The first node that does something else, and how many more.
 void add_divergence(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   const LayerResult* first = nullptr;
@@ -314,10 +272,11 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
     out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
   }
   add_unsupported(out, result, style);
-  if (result.proof) add_proof(out, *result.proof, style);
+  // A quantized model differs nearly everywhere: what it loses comes first.
+  add_loss(out, result, style);
+  out += proof_text(result, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";
-  add_loss(out, result, style);
   TextTable table({.color = style.color, .width = style.width});
   for (const OutputComparison& output : result.outputs) {
     if (output.samples.empty() && output.outcome == Outcome::same) continue;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/positions.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
@@ -74,17 +75,18 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
     output.outcome = Outcome::same;
     output.reason.clear();
   }
-  if (const SampleMetrics* const telling = telling_sample(output.samples)) {
+  const SampleMetrics* const telling = telling_sample(output.samples);
+  if (telling != nullptr) {
+    output.telling = as_size(telling - output.samples.data());
     output.max_error = telling->max_error;
     output.floor = telling->floor_max;
     output.bound = telling->bound_max;
     output.least_bound = telling->least_bound;
     output.ratio = telling->ratio;
   }
-  const auto differs = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
   for (const SampleMetrics& metrics : output.samples) output.rms_error = std::max(output.rms_error, metrics.rms_error);
-  if (const auto found = std::ranges::find_if(output.samples, differs); found != output.samples.end()) {
-    if (output.outcome != Outcome::different) output.reason = found->reason + " (sample " + std::to_string(found->sample) + ")";
+  if (telling != nullptr && telling->outcome == Outcome::different) {
+    if (output.outcome != Outcome::different) output.reason = telling->reason + " (sample " + std::to_string(telling->sample) + ")";
     output.outcome = Outcome::different;
   }
   if (output.outcome == Outcome::different) return;

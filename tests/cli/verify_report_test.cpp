@@ -145,6 +145,24 @@ TEST(VerifyReport, LossesByNodeStandInEveryForm) {
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("loss by node"));
 }
 
+TEST(VerifyReport, EachFigureOfALossSaysOfWhatItIs) {
+  VerifyResult result = different();
+  result.lossy = "b quantizes 3 tensors to int8 (1 weight, 2 activations)";
+  OutputComparison& output = result.outputs.front();
+  output.loss = Loss{.snr = 29.6, .worst_snr = 24, .cosine = 0.9995, .error = 3.1e-2, .match = 1, .top1 = {}, .top5 = {}};
+  // Both lines tell of one sample.
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("largest error/range 3.1e-02\n"));
+  // The largest error of all is another sample's: it is named.
+  SampleMetrics larger = output.samples.front();
+  larger.sample = 7;
+  larger.max_error = output.loss->error = 4e-2;
+  output.samples.push_back(larger);
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text, HasSubstr("largest error/range 4.0e-02 (sample 7)\n"));
+  EXPECT_THAT(text, HasSubstr("  error/range 3.1e-02"));
+  EXPECT_THAT(text, HasSubstr("different: error/range 3.1e-02 is above"));
+}
+
 TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {
   for (const bool is_wrong : {true, false}) {
     VerifyResult result = is_wrong ? different() : same();
@@ -169,6 +187,45 @@ TEST(VerifyReport, TensorsOfAnotherTypeAreOneLine) {
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("unexplained   3 tensors are stored as f16, were f32 (-v)\n"
                                                         "unexplained   constant 'd' is i32[2], was i64[2]\n"));
   EXPECT_THAT(verify_text(result, false, {.verbose = true}), HasSubstr("unexplained   weight 'b' is f16[2], was f32[2]\n"));
+}
+
+TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
+  VerifyResult result = different();
+  ProofResult& proof = result.proof.emplace();
+  const auto add = [&](Unexplained::Kind kind, const std::string& text, int64_t values = 0, const char* was = "", const char* is = "") {
+    proof.unexplained.push_back({kind, "n", text, values, 0, false, was, is});
+  };
+  using Kind = Unexplained::Kind;
+  add(Kind::tensor, "constant 'r' is f32[1, 8, 1, 1], was f32[16] ('s')");
+  add(Kind::tensor, "constant 't' is i8[], was i64[2]", 0, "i64", "i8");
+  for (int i = 0; i < 2; ++i) add(Kind::weight, "weight 'q' is i8[8, 3], was f32[8, 3]", 0, "f32", "i8");
+  for (int i = 0; i < 5; ++i) add(Kind::node_added, "'q" + std::to_string(i) + "' (QuantizeLinear) is only there");
+  add(Kind::node_removed, "'relu' (Relu) is gone");
+  add(Kind::weight, "weight 'w' differs (3 values, up to 1.0e-02 relative)", 3);
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text, testing::StartsWith("unexplained   the structures differ: 5 nodes only in " + result.b + ", 1 only in " + result.a +
+                                        "\n"
+                                        "unexplained   weight 'w' differs (3 values, up to 1.0e-02 relative)\n"
+                                        "unexplained   2 tensors are stored as i8, were f32 (-v)\n"
+                                        "unexplained   2 constants have no counterpart of the same type and shape (-v)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("was f32[16]")));
+  EXPECT_THAT(text, Not(HasSubstr("were i64")));
+  // -v has everything, what tells nothing last.
+  const std::string all = verify_text(result, false, {.verbose = true});
+  EXPECT_LT(all.find("weight 'w' differs"), all.find("'q0' (QuantizeLinear)"));
+  EXPECT_LT(all.find("'relu' (Relu)"), all.find("was f32[16]"));
+  // What b loses by design comes in front.
+  result.lossy = "b quantizes 3 tensors to int8 (1 weight, 2 activations)";
+  EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith(result.lossy));
+}
+
+TEST(VerifyReport, AFewNodesThatDifferAreNamed) {
+  VerifyResult result = different();
+  ProofResult& proof = result.proof.emplace();
+  proof.unexplained.push_back({Unexplained::Kind::tensor, "shape", "constant 'shape' is i64[3], was i64[2]", 0, 0, false});
+  proof.unexplained.push_back({Unexplained::Kind::node_removed, "relu", "'relu' (Relu) is gone", 0, 0, true});
+  EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith("unexplained   'relu' (Relu) is gone\n"
+                                                                  "unexplained   constant 'shape' is i64[3], was i64[2]\n"));
 }
 
 TEST(VerifyReport, AnOutputWithoutElementsSaysSo) {

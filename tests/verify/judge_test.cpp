@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,26 @@ TEST(Judge, DifferentSamplesDecideWhateverTheOthersSay) {
   EXPECT_EQ(output.reason, "because (sample 1)");
   EXPECT_EQ(output.ratio, 7);
   EXPECT_EQ(output.max_error, 1e-3);
+}
+
+TEST(Judge, ReasonAndFiguresAreOfOneSample) {
+  ReferenceOutput reference("y", true);
+  reference.add(floats({2}, {0.5, 0.5}));
+  OutputComparison output;
+  output.samples.resize(3);
+  const double ratios[] = {50, 200, 10}, errors[] = {3e-2, 2e-2, 1e-2};  // the largest error is not the one farthest beyond its floor
+  for (int i = 0; i < 3; ++i) {
+    SampleMetrics& metrics = output.samples[static_cast<std::size_t>(i)];
+    metrics.sample = i + 4;
+    metrics.outcome = Outcome::different;
+    metrics.ratio = ratios[i];
+    metrics.max_error = errors[i];
+    metrics.reason = "reason " + std::to_string(i);
+  }
+  sum_up(output, reference, true, false);
+  EXPECT_EQ(output.telling, 1U);
+  EXPECT_EQ(output.max_error, 2e-2);
+  EXPECT_EQ(output.reason, "reason 1 (sample 5)");
 }
 
 TEST(Judge, FiguresAreThoseOfWellConditionedSamples) {

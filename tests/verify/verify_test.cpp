@@ -460,7 +460,12 @@ TEST(Verify, V34TheWideSampleIsNamed) {
   b.floats("lo", {}, {-100}).floats("hi", {}, {1e6F});
   const VerifyResult result = verified(a, b);
   EXPECT_EQ(result.outcome, Outcome::different);
-  EXPECT_THAT(result.outputs[0].reason, HasSubstr("(sample 1)"));  // 4 · N(0, 1)
+  // 4 · N(0, 1), and not the first, within N(0, 1).
+  const OutputComparison& output = result.outputs[0];
+  EXPECT_EQ(output.samples[0].outcome, Outcome::same);
+  EXPECT_EQ(output.samples[1].outcome, Outcome::different);
+  EXPECT_NE(output.telling, 0U);
+  EXPECT_THAT(output.reason, HasSubstr("(sample " + std::to_string(output.samples[output.telling].sample) + ")"));
 }
 
 TEST(Verify, V39ARandomNodeOfTheCandidateIsNamed) {

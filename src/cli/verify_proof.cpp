@@ -1,0 +1,157 @@
+// What the files alone show of two models, as text: what is explained, and of the rest first what tells most.
+#include "cli/verify_proof.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/report.h"
+#include "cli/verify_words.h"
+#include "relayout/proof.h"
+#include "relayout/verify.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+/// So many lines of a kind, without -v. Where more nodes than these have no counterpart, the structures are another.
+constexpr int64_t kMostLines = 3;
+
+using Kind = Unexplained::Kind;
+
+bool is_structural(const Unexplained& entry) {
+  return entry.kind == Kind::node_added || entry.kind == Kind::node_removed || entry.kind == Kind::node_changed ||
+         entry.kind == Kind::operand || entry.kind == Kind::graph;
+}
+
+/// Whether a constant of one type may be one of the other, converted: real numbers to narrower ones or to the integers of a quantizer, dims
+/// from 64 to 32 bits. What else changes its type stands in another's place.
+bool is_conversion(const Unexplained& entry) {
+  constexpr auto kSizes = std::to_array<std::string_view>({"i32", "i64"});
+  constexpr auto kNever = std::to_array<std::string_view>({"i64", "u64", "bool", "string"});
+  const auto is_in = [](const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); };
+  const auto is_real = [](std::string_view name) { return name.starts_with('f') || name.starts_with("bf"); };
+  if (is_real(entry.type_a)) return !is_in(kNever, entry.type_b);
+  return is_in(kSizes, entry.type_a) && is_in(kSizes, entry.type_b);
+}
+
+/// Whether the values of a constant could not be compared: those of another shape or another kind stand in their place.
+bool is_apart(const Unexplained& entry) {
+  const bool is_constant = entry.kind == Kind::tensor || entry.kind == Kind::weight || entry.kind == Kind::bias;
+  if (!is_constant || entry.values != 0) return false;
+  return entry.type_a.empty() ? entry.kind == Kind::tensor : !is_conversion(entry);
+}
+
+/// Values that differ, then what else differs, then nodes, then what could not be compared.
+int rank_of(const Unexplained& entry) {
+  if (is_apart(entry)) return 3;
+  if (is_structural(entry)) return 2;
+  return entry.values > 0 ? 0 : 1;
+}
+
+std::string unexplained_line(const std::string& text, const ReportStyle& style) {
+  return paint("unexplained", Style::warning, style.color) + "   " + text + "\n";
+}
+
+/// "5 nodes are only in b.onnx, 7 only in a.onnx, 2 are other operators, 9 read other values"
+std::string structure_text(const std::vector<const Unexplained*>& entries, const VerifyResult& result) {
+  const std::array<std::pair<Kind, std::string>, 5> kWords = {{{Kind::node_added, " only in " + escape(result.b)},
+                                                               {Kind::node_removed, " only in " + escape(result.a)},
+                                                               {Kind::node_changed, " of another operator or version"},
+                                                               {Kind::operand, " read other values"},
+                                                               {Kind::graph, " with other nested graphs"}}};
+  std::string out;
+  for (const auto& [kind, words] : kWords) {
+    const int64_t count = std::ranges::count(entries, kind, [](const Unexplained* entry) { return entry->kind; });
+    if (count > 0) out += (out.empty() ? counted(count, "node") : ", " + format_count(count)) + words;
+  }
+  return "the structures differ: " + out;
+}
+
+/// Lines without -v: a model of another structure pairs constants and nodes that have nothing to do with each other.
+class ShortList {
+ public:
+  ShortList(const VerifyResult& result, const ReportStyle& style)
+      : result_(&result), style_(&style), entries_(telling_first(*result.proof)) {
+    for (const Unexplained* entry : entries_) {
+      structural_ += is_structural(*entry) ? 1 : 0;
+      ++retyped_[{entry->type_a, entry->type_b}];
+    }
+  }
+
+  [[nodiscard]] std::string text() {
+    const bool is_restructured = structural_ > kMostLines;
+    if (is_restructured) out_ += unexplained_line(structure_text(entries_, *result_), *style_);
+    for (const Unexplained* entry : entries_) {
+      if (is_restructured && is_structural(*entry)) continue;
+      if (is_restructured && is_apart(*entry)) {
+        ++apart_;
+      } else {
+        add(*entry);
+      }
+    }
+    if (apart_ > 0) {
+      const std::string have = apart_ == 1 ? " has" : " have";
+      out_ += unexplained_line(counted(apart_, "constant") + have + " no counterpart of the same type and shape (-v)", *style_);
+    }
+    if (hidden_ > 0) out_ += "              " + counted(hidden_, "more difference") + " (-v)\n";
+    return std::move(out_);
+  }
+
+ private:
+  void add(const Unexplained& entry) {
+    // Conversions of precision change the type of every tensor: one line of each kind.
+    int64_t& alike = retyped_[{entry.type_a, entry.type_b}];
+    if (!entry.type_a.empty() && alike != 1) {
+      if (alike > 1)
+        out_ += unexplained_line(counted(alike, "tensor") + " are stored as " + entry.type_b + ", were " + entry.type_a + " (-v)", *style_);
+      alike = 0;
+    } else if (lines_ == kMostLines) {
+      ++hidden_;
+    } else {
+      ++lines_;
+      out_ += unexplained_line(entry.text, *style_);
+    }
+  }
+
+  const VerifyResult* result_;
+  const ReportStyle* style_;
+  std::vector<const Unexplained*> entries_;
+  std::map<std::pair<std::string, std::string>, int64_t> retyped_;
+  int64_t structural_ = 0, apart_ = 0, lines_ = 0, hidden_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::vector<const Unexplained*> telling_first(const ProofResult& proof) {
+  std::vector<const Unexplained*> out;
+  for (const Unexplained& entry : proof.unexplained) {
+    // Differences of the interfaces have been told.
+    if (entry.kind != Kind::interface) out.push_back(&entry);
+  }
+  std::ranges::stable_sort(out, {}, [](const Unexplained* entry) { return rank_of(*entry); });
+  return out;
+}
+
+std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
+  if (!result.proof) return {};
+  const ProofResult& proof = *result.proof;
+  std::string out;
+  if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_counts(proof) + ", nothing unexplained\n";
+  if (!style.verbose) return out + ShortList(result, style).text();
+  if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
+  out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
+         counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
+         counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
+  for (const Unexplained* entry : telling_first(proof)) out += unexplained_line(entry->text, style);
+  return out;
+}
+
+}  // namespace relayout::cli
