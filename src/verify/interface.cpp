@@ -32,6 +32,18 @@ std::string_view kind_text(Datum::Kind kind) {
   return "tensor";
 }
 
+/// Whether two ports of different names may be one: their types and dims do not contradict each other.
+bool may_be_renamed(const Port& a, const Port& b) {
+  if (a.kind != b.kind) return false;
+  if (a.kind != Datum::Kind::tensor) return may_be_renamed(a.element.front(), b.element.front());
+  const bool is_declared = a.type != DataType::undefined && b.type != DataType::undefined;
+  const bool are_real = is_declared && traits(a.type).is_float && traits(b.type).is_float;
+  if (is_declared && a.type != b.type && !are_real) return false;
+  if (!a.has_shape || !b.has_shape) return true;
+  const auto agree = [](int64_t x, int64_t y) { return x < 0 || y < 0 || x == y; };
+  return std::ranges::equal(a.dims, b.dims, agree);
+}
+
 /// Compares the ports of one side (inputs or outputs).
 class SideComparison {
  public:
@@ -50,7 +62,7 @@ class SideComparison {
         compare_ports(a[i], *found->second);
       } else if (defaults.contains(a[i].name)) {
         add(a[i].name, "default", "required", "has a default", /*remark=*/true);
-      } else if (i < b.size() && !names_a.contains(b[i].name) && a.size() == b.size()) {
+      } else if (i < b.size() && !names_a.contains(b[i].name) && a.size() == b.size() && may_be_renamed(a[i], b[i])) {
         add(a[i].name, "renamed", a[i].name, b[i].name);
         renamed_.insert(b[i].name);
       } else {

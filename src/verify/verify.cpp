@@ -369,6 +369,7 @@ void execute(Pair& pair, VerifyResult& result) {
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 
   if (const std::string empty = inputs.empty_input(); !empty.empty()) result.remarks.push_back(empty);
+  for (const std::string& remark : inputs.given().remarks()) result.remarks.push_back(remark);
   const int samples = planned_samples(pair, inputs);
   inputs.prepare(samples);
   Reference reference(pair, inputs);

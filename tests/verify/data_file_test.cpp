@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -204,6 +205,28 @@ TEST(DataFile, ChecksWhatThePortDeclares) {
   refused(floats({2}, {1, 2}));
   refused(testing::integers({1, 2}, {1, 2}));
   refused(testing::sequence({}));
+}
+
+TEST(DataFile, ChannelsAtTheOtherEndAreSaid) {
+  Port port;
+  port.name = "x";
+  port.type = DataType::float32;
+  port.has_shape = true;
+  port.symbols = {"N", "", "", ""};
+  const auto hint = [&](const Dims& held, const Dims& declared) -> std::string {
+    port.dims = declared;
+    try {
+      check_fits(floats(held, std::vector<double>(static_cast<std::size_t>(element_count(held)))), port, "x");
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return "fits";
+  };
+  EXPECT_THAT(hint({2, 4, 5, 3}, {-1, 3, 4, 5}), HasSubstr("transpose it by [0, 3, 1, 2]"));
+  EXPECT_THAT(hint({2, 3, 4, 5}, {-1, 4, 5, 3}), HasSubstr("transpose it by [0, 2, 3, 1]"));
+  EXPECT_THAT(hint({2, 4, 5, 6, 3}, {-1, 3, 4, 5, 6}), HasSubstr("transpose it by [0, 4, 1, 2, 3]"));
+  EXPECT_EQ(hint({2, 7, 5, 3}, {-1, 3, 4, 5}), "");
+  EXPECT_EQ(hint({2, 3, 4, 5}, {-1, 3, 4, 5}), "fits");
 }
 
 }  // namespace

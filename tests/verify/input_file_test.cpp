@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "relayout/verify.h"
 #include "support/temporary_folder.h"
 #include "tensors.h"
+#include "verify/inputs/given_inputs.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {
@@ -24,6 +26,7 @@ namespace {
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Port port_of(DataType type, Dims dims, const std::string& name = "x") {
   Port port;
@@ -183,6 +186,24 @@ TEST_F(InputFile, ImagesAreNormalizedAndResized) {
   const Tensor larger = read("cat.ppm", picture(), port_of(DataType::float32, {2, 3, 4, 6}));
   EXPECT_EQ(larger.dims(), (Dims{2, 3, 4, 6})) << "the input's own size counts more, every image of a batch is this one";
   EXPECT_EQ(values_of(larger)[0], 1) << "a corner keeps its colour";
+}
+
+TEST_F(InputFile, ImagesThatAreResizedAreRemarked) {
+  test::write_file(folder_ / "cat.ppm", picture());
+  options_.inputs = {{"x", folder_ / "cat.ppm"}};
+  const auto remarks = [&](const Dims& dims) { return GivenInputs({port_of(DataType::float32, dims)}, options_).remarks(); };
+  EXPECT_THAT(remarks({1, 3, 4, 6}), ElementsAre("input 'x': the picture is resized to 6 x 4, bilinear (cat.ppm is 2 x 2)"));
+  EXPECT_THAT(remarks({1, 3, 2, 2}), IsEmpty());
+  EXPECT_THAT(remarks({1, 3, -1, -1}), IsEmpty());
+  options_.images.resize = {8, 2};
+  EXPECT_THAT(remarks({1, 3, -1, -1}), ElementsAre(HasSubstr("resized to 2 x 8")));
+  // Of a folder, the first that is resized; what is no picture is refused when its turn comes.
+  std::filesystem::create_directory(folder_ / "all");
+  test::write_file(folder_ / "all/a.png", "no picture");
+  test::write_file(folder_ / "all/b.ppm", picture());
+  options_ = {};
+  options_.inputs = {{"x", folder_ / "all"}};
+  EXPECT_THAT(remarks({1, 3, 4, 6}), ElementsAre("input 'x': pictures are resized to 6 x 4, bilinear (b.ppm is 2 x 2)"));
 }
 
 TEST_F(InputFile, ImagesThatDoNotFit) {

@@ -61,6 +61,17 @@ TEST(Interface, V6V7V8OutputsMissingAddedRenamed) {
   EXPECT_EQ(differences(*a, *renamed), (Lines{"output y renamed: y -> Y"}));
 }
 
+TEST(Interface, PortsThatCannotBeOneAreNotCalledRenamed) {
+  const auto ids = parse("(int64[N, 8] input_ids) => (float[2] y)", "c = Constant<value_floats = [1.0, 2.0]>() y = Relu(c)");
+  const auto pixels = parse("(float[N, 3, 8, 8] pixels) => (float[2] y)", "c = Constant<value_floats = [1.0, 2.0]>() y = Relu(c)");
+  EXPECT_EQ(differences(*ids, *pixels), (Lines{"input input_ids missing: i64[N, 8] -> ", "input pixels added:  -> f32[N, 3, 8, 8]"}));
+  const auto other_size = parse("(float[N, 1, 8, 8] x) => (float[2] y)", "c = Constant<value_floats = [1.0, 2.0]>() y = Relu(c)");
+  EXPECT_EQ(differences(*pixels, *other_size), (Lines{"input pixels missing: f32[N, 3, 8, 8] -> ", "input x added:  -> f32[N, 1, 8, 8]"}));
+  // Of 16 bits, or of sizes that one of the two leaves free, they may be.
+  const auto half = parse("(float16[2, 3, 8, 8] x) => (float[2] y)", "c = Constant<value_floats = [1.0, 2.0]>() y = Relu(c)");
+  EXPECT_EQ(differences(*pixels, *half), (Lines{"input pixels renamed: pixels -> x"}));
+}
+
 TEST(Interface, V10V12Order) {
   const auto a = parse("(float[2] x, float[2] u) => (float[2] y, float[2] z)", "y = Relu(x) z = Neg(u)");
   const auto b = parse("(float[2] u, float[2] x) => (float[2] z, float[2] y)", "y = Relu(x) z = Neg(u)");

@@ -4,11 +4,15 @@
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <numeric>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/positions.h"
@@ -16,6 +20,7 @@
 #include "model/origin.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/inputs/port.h"
 
@@ -113,9 +118,36 @@ Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind) {
   }
 }
 
+namespace {
+
+/// Where the dims are those of the port with the channels at the other end, how they fit.
+std::string hint_at_order(const Datum& datum, const Port& port) {
+  const std::size_t rank = port.dims.size();
+  if (datum.kind != Datum::Kind::tensor || rank < 3 || datum.tensor.dims().size() != rank) return {};
+  const auto fits = [&](const std::vector<int64_t>& permutation) {
+    const Dims dims = datum.tensor.transposed(permutation).dims();
+    return std::ranges::equal(dims, port.dims, [](int64_t held, int64_t declared) { return declared < 0 || held == declared; });
+  };
+  std::vector<int64_t> to_front(rank), to_back(rank);
+  std::iota(to_front.begin(), to_front.end(), 0);
+  to_back = to_front;
+  std::rotate(to_front.begin() + 1, to_front.end() - 1, to_front.end());
+  std::rotate(to_back.begin() + 1, to_back.begin() + 2, to_back.end());
+  if (fits(to_front)) {
+    return "it lies channels-last: transpose it by " + to_string(to_front) + ", or let convert --io nhwc make a model that takes it so";
+  }
+  if (fits(to_back)) {
+    return "the model takes it channels-last: transpose it by " + to_string(to_back) +
+           ", or take convert --io nhwc back by --layout contiguous";
+  }
+  return {};
+}
+
+}  // namespace
+
 void check_fits(const Datum& datum, const Port& port, const std::string& name) {
   const auto refuse = [&](const std::string& holds) {
-    fail(ErrorKind::invalid, name + " is declared " + type_text(port) + ", the file holds " + holds);
+    fail(ErrorKind::invalid, name + " is declared " + type_text(port) + ", the file holds " + holds, hint_at_order(datum, port));
   };
   if (datum.kind != port.kind) refuse(datum.kind == Datum::Kind::tensor ? "a tensor" : "a sequence or optional");
   if (datum.kind != Datum::Kind::tensor) {

@@ -2,9 +2,12 @@
 #include "verify/inputs/given_inputs.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -36,6 +39,21 @@ std::vector<fs::path> files_of(const fs::path& folder) {
   return out;
 }
 
+/// "input 'image': pictures are resized to 224 x 224, bilinear (cat.png is 640 x 480)"; empty where the first ones fit. What cannot be read
+/// is refused when its turn comes.
+std::string resizing_of(const Port& port, const std::vector<fs::path>& pictures, const ImageOptions& options) {
+  constexpr std::size_t kLookedAt = 16;
+  const auto size = [](int64_t width, int64_t height) { return std::to_string(width) + " x " + std::to_string(height); };
+  for (const fs::path& picture : std::span(pictures).first(std::min(kLookedAt, pictures.size()))) {
+    const auto sizes = picture_sizes(picture, port, options);
+    if (!sizes || !sizes->is_resized()) continue;
+    return "input " + quote(port.name) + ": " + (pictures.size() == 1 ? "the picture is" : "pictures are") + " resized to " +
+           size(sizes->new_width, sizes->new_height) + ", bilinear (" + escape(picture.filename().string()) + " is " +
+           size(sizes->width, sizes->height) + ")";
+  }
+  return {};
+}
+
 }  // namespace
 
 GivenInputs::GivenInputs(const std::vector<Port>& ports, const InputOptions& options) : options_(options) {
@@ -45,16 +63,25 @@ GivenInputs::GivenInputs(const std::vector<Port>& ports, const InputOptions& opt
     const auto found = options.inputs.find(port.name);
     if (found == options.inputs.end()) continue;
     std::error_code ignored;
+    std::vector<fs::path> pictures;
     const auto add_image = [&](const fs::path& file) {
-      if (port.kind == Datum::Kind::tensor && is_image_name(file)) images.push_back(port);
+      if (port.kind != Datum::Kind::tensor || !is_image_name(file)) return;
+      images.push_back(port);
+      pictures.push_back(file);
+    };
+    const auto note_resizing = [&] {
+      const std::string text = resizing_of(port, pictures, options.images);
+      if (!text.empty()) remarks_.push_back(text);
     };
     if (!fs::is_directory(found->second, ignored)) {
       add_image(found->second);
       files_.emplace(port.name, read_input_file(found->second, port, options));
+      note_resizing();
       continue;
     }
     const auto& files = folders_.emplace(port.name, files_of(found->second)).first->second;
     std::ranges::for_each(files, add_image);
+    note_resizing();
     const int count = static_cast<int>(files.size());
     if (first != nullptr && count != count_) {
       fail(ErrorKind::usage, "--input " + escape(port.name) + " has " + std::to_string(count) + " files, --input " + escape(*first) +

@@ -26,6 +26,8 @@ class GivenInputs {
   [[nodiscard]] int in_folders() const noexcept { return count_; }
   /// Samples behind the last file begin with the first again. Errors name the file.
   [[nodiscard]] std::optional<Datum> find(const Port& port, int sample) const;
+  /// Of each input whose pictures are resized, a sentence.
+  [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
   /// The file of each input that comes from a folder.
   [[nodiscard]] std::map<std::string, std::filesystem::path> paths(int sample) const;
 
@@ -33,6 +35,7 @@ class GivenInputs {
   InputOptions options_;
   std::map<std::string, Datum> files_;
   std::map<std::string, std::vector<std::filesystem::path>> folders_;
+  std::vector<std::string> remarks_;
   int count_ = 0;
 };
 

@@ -100,23 +100,33 @@ constexpr stbi_io_callbacks kCallbacks = {
     [](void* source) { return static_cast<ByteSource*>(source)->is_at_end() ? 1 : 0; },
 };
 
-Pixels decode(std::span<const std::byte> file, int64_t channels) {
+[[noreturn]] void refuse_image(const std::string& why) {
+  fail(ErrorKind::invalid, "not an image that can be read: " + why);
+}
+
+/// Height and width, as its header has them.
+std::pair<int, int> read_size(std::span<const std::byte> file) {
   if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "images of 2 GiB and more are not read");
-  const auto* data = reinterpret_cast<const stbi_uc*>(file.data());
   const auto size = static_cast<int>(file.size());
-  const auto refuse = [] { fail(ErrorKind::invalid, std::string("not an image that can be read: ") + stbi_failure_reason()); };
   int width = 0, height = 0, held = 0;
-  if (stbi_info_from_memory(data, size, &width, &height, &held) == 0) refuse();
+  if (stbi_info_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), size, &width, &height, &held) == 0) {
+    refuse_image(stbi_failure_reason());
+  }
   // A header alone must not cost memory: some decoders fill up what the file lacks.
   if (int64_t{width} * height / kDensest > size) {
-    fail(ErrorKind::invalid, "not an image that can be read: " + std::to_string(size) + " bytes cannot hold " + std::to_string(width) +
-                                 " x " + std::to_string(height) + " pixels");
+    refuse_image(std::to_string(size) + " bytes cannot hold " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
   }
+  return {height, width};
+}
+
+Pixels decode(std::span<const std::byte> file, int64_t channels) {
+  auto [height, width] = read_size(file);
+  int held = 0;
   ByteSource source(file);
   const std::unique_ptr<stbi_uc, void (*)(void*)> bytes(
       stbi_load_from_callbacks(&kCallbacks, &source, &width, &height, &held, static_cast<int>(channels)), stbi_image_free);
-  if (!bytes) refuse();
-  if (source.was_read_beyond()) fail(ErrorKind::invalid, "not an image that can be read: the file ends before the image does");
+  if (!bytes) refuse_image(stbi_failure_reason());
+  if (source.was_read_beyond()) refuse_image("the file ends before the image does");
   Pixels pixels{height, width, channels, {}};
   pixels.values.assign(bytes.get(), bytes.get() + static_cast<std::ptrdiff_t>(pixels.height * pixels.width * channels));
   return pixels;
@@ -171,6 +181,15 @@ Pixels resized(const Pixels& from, int64_t height, int64_t width) {
   return out;
 }
 
+/// Height and width that an image of these gets.
+std::pair<int64_t, int64_t> target_size(const Axes& axes, const Port& port, const ImageOptions& options, std::pair<int, int> held) {
+  const auto side = [&](int64_t axis, std::size_t of_resize, int of_image) -> int64_t {
+    if (port.dims[as_size(axis)] > 0) return port.dims[as_size(axis)];
+    return options.resize ? options.resize->at(of_resize) : of_image;
+  };
+  return {side(axes.height, 0, held.first), side(axes.width, 1, held.second)};
+}
+
 double of_channel(const std::vector<double>& values, int64_t channel, double otherwise) {
   if (values.empty()) return otherwise;
   return values.size() == 1 ? values.front() : values[as_size(channel)];
@@ -211,6 +230,12 @@ void check_image_options(std::span<const Port> inputs, const ImageOptions& optio
   }
 }
 
+ImageSizes image_sizes(std::span<const std::byte> file, const Port& port, const ImageOptions& options) {
+  const auto held = read_size(file);
+  const auto [height, width] = target_size(axes_of(port), port, options, held);
+  return {held.first, held.second, height, width};
+}
+
 Tensor image_tensor(std::span<const std::byte> file, const Port& port, const ImageOptions& options) {
   const Axes axes = axes_of(port);
   const auto declared = [&](int64_t axis) { return axis < 0 ? int64_t{-1} : port.dims[as_size(axis)]; };
@@ -218,11 +243,8 @@ Tensor image_tensor(std::span<const std::byte> file, const Port& port, const Ima
   check_channels("--mean", options.mean, channels);
   check_channels("--std", options.deviation, channels);
   if (!kNumericTypes.has(port.type)) fail(ErrorKind::invalid, "an image goes into an input of numbers, this one is " + type_text(port));
-  Pixels pixels = decode(file, channels);
-  int64_t height = options.resize ? options.resize->at(0) : pixels.height, width = options.resize ? options.resize->at(1) : pixels.width;
-  if (declared(axes.height) > 0) height = declared(axes.height);
-  if (declared(axes.width) > 0) width = declared(axes.width);
-  pixels = resized(pixels, height, width);
+  const auto [height, width] = target_size(axes, port, options, read_size(file));
+  const Pixels pixels = resized(decode(file, channels), height, width);
 
   Dims dims(port.dims.size());
   const int64_t batch = std::max<int64_t>(declared(axes.batch), 1);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
@@ -13,6 +15,14 @@ namespace relayout {
 
 /// Error{usage} for options that none of these inputs heeds: those that get an image.
 void check_image_options(std::span<const Port> inputs, const ImageOptions& options);
+
+/// Height and width of an image, and those that image_tensor() gives it.
+struct ImageSizes {
+  int64_t height = 0, width = 0, new_height = 0, new_width = 0;
+  [[nodiscard]] bool is_resized() const noexcept { return height != new_height || width != new_width; }
+};
+/// By its first bytes. Errors as of image_tensor().
+[[nodiscard]] ImageSizes image_sizes(std::span<const std::byte> file, const Port& port, const ImageOptions& options);
 
 /// An image as an input wants it: [N, C, H, W] or [N, H, W, C] (with or without N) of one, three or four channels, resized where the
 /// input or the options say so (bilinear), as values of its type: integers 0 … 255; floats 0 … 1, then (x − mean) / deviation.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +85,14 @@ Tensor from_raw(const File& file, const Port& port, const InputOptions& options)
 }
 
 }  // namespace
+
+std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const Port& port, const ImageOptions& options) {
+  try {
+    return image_sizes(read_whole(*File::open(path)), port, options);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options) {
   const std::string extension = path.extension().string();

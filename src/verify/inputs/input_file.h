@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "relayout/inputs.h"
+#include "verify/inputs/image.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {
@@ -11,5 +13,8 @@ namespace relayout {
 /// (elements as they lie in memory, little-endian), everything else as protobuf (see data_file.h). Free dims of a raw file come from
 /// --shape and --dim, or from its size when one is free. The result fits what the port declares. Errors name the file.
 [[nodiscard]] Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options);
+
+/// Of a picture's file, before it is read as an input; nothing where that will be refused.
+[[nodiscard]] std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const Port& port, const ImageOptions& options);
 
 }  // namespace relayout
