@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,16 +60,20 @@ std::string unexplained_line(const std::string& text, const ReportStyle& style) 
   return paint("unexplained", Style::warning, style.color) + "   " + text + "\n";
 }
 
-/// "5 nodes are only in b.onnx, 7 only in a.onnx, 2 are other operators, 9 read other values"
+/// "the structures differ: 5 nodes only in b.onnx, 7 only in a.onnx, 2 of another operator or version, 9 read other values"
 std::string structure_text(const std::vector<const Unexplained*>& entries, const VerifyResult& result) {
-  const std::array<std::pair<Kind, std::string>, 5> kWords = {{{Kind::node_added, " only in " + escape(result.b)},
+  const std::array<std::pair<Kind, std::string>, 6> kWords = {{{Kind::node_added, " only in " + escape(result.b)},
                                                                {Kind::node_removed, " only in " + escape(result.a)},
                                                                {Kind::node_changed, " of another operator or version"},
                                                                {Kind::operand, " read other values"},
+                                                               {Kind::attribute, " with other attributes"},
                                                                {Kind::graph, " with other nested graphs"}}};
   std::string out;
   for (const auto& [kind, words] : kWords) {
-    const int64_t count = std::ranges::count(entries, kind, [](const Unexplained* entry) { return entry->kind; });
+    // An attribute has an entry of its own, a node may have several.
+    std::set<std::string_view> names;
+    int64_t count = 0;
+    for (const Unexplained* entry : entries) count += entry->kind == kind && names.insert(entry->name).second ? 1 : 0;
     if (count > 0) out += (out.empty() ? counted(count, "node") : ", " + format_count(count)) + words;
   }
   return "the structures differ: " + out;
@@ -89,7 +94,7 @@ class ShortList {
     const bool is_restructured = structural_ > kMostLines;
     if (is_restructured) out_ += unexplained_line(structure_text(entries_, *result_), *style_);
     for (const Unexplained* entry : entries_) {
-      if (is_restructured && is_structural(*entry)) continue;
+      if (is_restructured && (is_structural(*entry) || entry->kind == Kind::attribute)) continue;
       if (is_restructured && is_apart(*entry)) {
         ++apart_;
       } else {

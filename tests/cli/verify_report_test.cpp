@@ -193,7 +193,7 @@ TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
   VerifyResult result = different();
   ProofResult& proof = result.proof.emplace();
   const auto add = [&](Unexplained::Kind kind, const std::string& text, int64_t values = 0, const char* was = "", const char* is = "") {
-    proof.unexplained.push_back({kind, "n", text, values, 0, false, was, is});
+    proof.unexplained.push_back({kind, text.substr(0, text.find(' ')), text, values, 0, false, was, is});
   };
   using Kind = Unexplained::Kind;
   add(Kind::tensor, "constant 'r' is f32[1, 8, 1, 1], was f32[16] ('s')");
@@ -201,10 +201,12 @@ TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
   for (int i = 0; i < 2; ++i) add(Kind::weight, "weight 'q' is i8[8, 3], was f32[8, 3]", 0, "f32", "i8");
   for (int i = 0; i < 5; ++i) add(Kind::node_added, "'q" + std::to_string(i) + "' (QuantizeLinear) is only there");
   add(Kind::node_removed, "'relu' (Relu) is gone");
+  for (const char* const name : {"epsilon", "momentum"})
+    add(Kind::attribute, "'norm' (BatchNormalization) has another attribute '" + std::string(name) + "'");
   add(Kind::weight, "weight 'w' differs (3 values, up to 1.0e-02 relative)", 3);
   const std::string text = verify_text(result, false, {});
   EXPECT_THAT(text, testing::StartsWith("unexplained   the structures differ: 5 nodes only in " + result.b + ", 1 only in " + result.a +
-                                        "\n"
+                                        ", 1 with other attributes\n"
                                         "unexplained   weight 'w' differs (3 values, up to 1.0e-02 relative)\n"
                                         "unexplained   2 tensors are stored as i8, were f32 (-v)\n"
                                         "unexplained   2 constants have no counterpart of the same type and shape (-v)\n"));
