@@ -176,6 +176,19 @@ Look examine(Sides& sides, Claim claim) {
   return look;
 }
 
+namespace {
+
+/// Whether the first model has a constant of the second one as it is, under its name: then it did not change, another node reads it.
+bool is_there_under_its_name(Sides& sides, const Claim& claim, const Value& constant) {
+  const Value* const named = claim.a.value->graph().find(constant.name());
+  const Ref same{named, claim.a.call};
+  if (named == nullptr || named == claim.a.value || sides.a.stored(same) == nullptr) return false;
+  const auto found = sides.tensor_difference(same, {&constant, claim.b.call});
+  return found && found->values == 0;
+}
+
+}  // namespace
+
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf) {
   const auto found = sides.tensor_difference(claim.a, claim.b);
   look.constants_a.push_back(claim.a);
@@ -184,6 +197,10 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
     const auto a = sides.a.contents(claim.a);
     const auto b = sides.b.contents(claim.b);
     look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
+    return;
+  }
+  if (is_there_under_its_name(sides, claim, leaf != nullptr ? *leaf : *claim.b.value)) {
+    look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
     return;
   }
   // Behind a Transpose the constant goes on under its old name.

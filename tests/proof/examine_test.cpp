@@ -67,6 +67,17 @@ TEST(ProofOfNodes, TensorAttribute) {
   EXPECT_TRUE(names(prove(model("2"), model("3")), Kind::attribute, "'value'"));
 }
 
+TEST(ProofOfNodes, AConstantThatAnotherNodeReadsDidNotChange) {
+  const Array k = normal("k", {8}), l = normal("l", {8});
+  const Example before = graph("a = Max (x, k) b = Relu (a) y = Max (b, l)").add("k", k).add("l", l);
+  const Example exchanged = graph("a = Max (x, l) b = Relu (a) y = Max (b, l)").add("k", k).add("l", l);
+  const ProofResult result = prove(before, exchanged);
+  EXPECT_TRUE(names(result, Kind::operand, "output 'a' (Max) reads 'l' where 'k' was read"));
+  for (const Unexplained& entry : result.unexplained) EXPECT_EQ(entry.values, 0) << entry.text;
+  const Example changed = graph("a = Max (x, k) b = Relu (a) y = Max (b, l)").add("k", l).add("l", l);
+  EXPECT_TRUE(names(prove(before, changed), Kind::tensor, "constant 'k' differs"));
+}
+
 TEST(ProofOfNodes, NodeReplaced) {
   const Example before = graph("a = Conv (x, w) b = Relu (a) y = Sigmoid (b)").add("w", kWeightU);
   const Example after = graph("a = Conv (x, w) b = LeakyRelu (a) y = Sigmoid (b)").add("w", kWeightU);
