@@ -317,5 +317,33 @@ TEST_P(NarrowLayers, OtherThingsUnderTheSameNameDoNotCount) {
 INSTANTIATE_TEST_SUITE_P(Types, NarrowLayers, ::testing::Values(onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16),
                          [](const auto& one) { return one.param == onnx::TensorProto::FLOAT16 ? "Half" : "BFloat16"; });
 
+/// Two products in a row; flattened, the second one reads the first as it is, and not the value of the original's dims beside it.
+Network two_products(bool flattened) {
+  Network n(29);
+  n.input("x", {"N", "4", "6"}).output("y", {"N", "4", "8"}).output("z", {"N", "4", "5"});
+  n.normal("w", {6, 8}).normal("bias", {8}).normal("v", {8, 5}).normal("offset", {5});
+  if (!flattened) {
+    n.node("MatMul", {"x", "w"}, {"p"}), n.node("Add", {"p", "bias"}, {"h"});
+    n.node("MatMul", {"h", "v"}, {"q"}), n.node("Add", {"q", "offset"}, {"z"});
+  } else {
+    n.integers("rows", {2}, {-1, 6}).integers("from", {1}, {0}).integers("to", {1}, {2});
+    n.node("Reshape", {"x", "rows"}, {"flat"}), n.node("Gemm", {"flat", "w", "bias"}, {"g"});
+    n.node("Shape", {"x"}, {"dims"}), n.node("Slice", {"dims", "from", "to"}, {"outer"});
+    n.integers("eight", {1}, {8}).node("Concat", {"outer", "eight"}, {"shape.h"}, {"axis=0"});
+    n.node("Reshape", {"g", "shape.h"}, {"h"});
+    n.node("Gemm", {"g", "v", "offset"}, {"g2"});
+    n.integers("five", {1}, {5}).node("Concat", {"outer", "five"}, {"shape.z"}, {"axis=0"});
+    n.node("Reshape", {"g2", "shape.z"}, {"z"});
+  }
+  n.node("Relu", {"h"}, {"y"});
+  return n;
+}
+
+TEST(Layers, AValueThatSomeReadersPassByIsNotFilledWithOtherNumbers) {
+  const VerifyResult result = verified(two_products(false), two_products(true));
+  EXPECT_FALSE(result.proof && result.proof->proved) << "nothing is tested";
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
 }  // namespace
 }  // namespace relayout

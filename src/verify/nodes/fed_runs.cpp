@@ -187,6 +187,7 @@ void FedRuns::move(const Value& value, const Datum& datum, int draw) const {
 
 void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& reference) const {
   if (&datum != &reference) overwrite(datum, reference);
+  if (layer.leaks) return;  // other numbers would reach a part of its readers in one of both models
   if (task_->feeding == Feeding::shaken) {
     const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
     const double deviation = rules::kShake * layer.yardstick.sigma();

@@ -1,6 +1,7 @@
 // Pairs the values of two models that are compared node by node, and says which pairs stand upstream of which.
 #include "verify/nodes/layers.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -45,6 +46,18 @@ Layers::Layers(const Graph& a, const Graph& b) {
       layer.before_jump = layer.apart = partner->second.before_jump;
     }
   }
+  for (Layer& layer : layers_) layer.leaks = leaks(layer);
+}
+
+bool Layers::leaks(const Layer& layer) const {
+  const auto is_read_elsewhere = [](const std::vector<const Node*>& region, const Value& end) {
+    const auto is_outside = [&](const Use& use) { return std::ranges::find(region, use.node) == region.end(); };
+    const auto escapes = [&](const Value* made) {
+      return made != nullptr && made != &end && std::ranges::any_of(made->uses(), is_outside);
+    };
+    return std::ranges::any_of(region, [&](const Node* node) { return std::ranges::any_of(node->outputs(), escapes); });
+  };
+  return is_read_elsewhere(region_in_a(layer), *layer.a) || is_read_elsewhere(region_in_b(layer), *layer.b);
 }
 
 Layer* Layers::of_a(const Value& value) {

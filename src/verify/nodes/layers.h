@@ -34,6 +34,7 @@ struct Layer {
   bool flat = false;             ///< b's value has a's elements in the same order under other dims
   bool mask = false;             ///< differs in elements alone that are minus infinity to every Softmax behind: nothing is fed either
   bool channels_last = false;    ///< b's value has a's second axis behind the others
+  bool leaks = false;            ///< what one of both models makes it of is read by others too, past the value that is fed
   bool apart = false;            ///< for now not fed to anything
 
   /// Whether nodes that read it go on from b's own value, and tell by what they make of it.
@@ -59,6 +60,7 @@ class Layers {
  private:
   using ByValue = std::unordered_map<const Value*, std::size_t>;
   [[nodiscard]] std::vector<const Node*> region(const Value& value, const ByValue& by_value) const;
+  [[nodiscard]] bool leaks(const Layer& layer) const;
 
   std::vector<Layer> layers_;
   ByValue by_a_, by_b_;
