@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 import onnx
 import truth
 from judge import Judge
+from reals import in_reals
 from verdicts import measured
 from wiring import Net
 from ways import Case, Way, against, way
@@ -129,7 +130,8 @@ def alone(net: Net, values: Values, loss: dict, references: dict[str, str]) -> f
 
     known = {*values.names, *values.samples[0], *references}
     part = Part(net, loss["tensor"], behind_quantizer(net, loss["tensor"]), known)
-    runner = truth.session(part.model(type_of))
+    alone = part.model(type_of)
+    runner = truth.session(in_reals(alone) or alone)
     if not runner.get_inputs():
         raise ValueError("it reads constants only")
     right = [[value] for value in values.of(reference(loss["tensor"]))]

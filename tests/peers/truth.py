@@ -7,6 +7,7 @@ import numpy
 import onnx
 import onnxruntime
 from models import Input, dims_of
+from reals import in_reals
 
 SAMPLES = 4
 DRAWS = 3  # of weights moved by one ULP
@@ -49,8 +50,8 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tens
 
 
 def answers(model, feeds):
-    """The outputs of each sample. Inputs go by position and are cast: other tools rename them and change their types."""
-    runner = session(model)
+    """The outputs of each sample, products of integers without saturation. Inputs go by position and are cast: other tools rename them and change their types."""
+    runner = session(in_reals(model) or model)
     places = runner.get_inputs()
     return [[numpy.asarray(out) for out in runner.run(None, {place.name: value.astype(TYPES.get(place.type, value.dtype))
                                                              for place, value in zip(places, feed.values())})] for feed in feeds]

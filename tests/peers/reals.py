@@ -1,0 +1,76 @@
+"""Products of 8-bit integers in real numbers: on processors without VNNI, ONNX Runtime's kernels add pairs of products in 16 bits, which
+saturate; what a file means does not depend on that."""
+import numpy
+import onnx
+from onnx import helper, numpy_helper
+
+# Where scales stand: of the operand, the weight and the result; of the weight its channels' axis from the end, where each has a scale.
+PLACES = {"QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6), "QGemm": (1, 4, 7)}
+
+
+class Rewriter:
+    def __init__(self, model: onnx.ModelProto):
+        self.graph, self.nodes = model.graph, []
+        self.constants = {tensor.name: tensor for tensor in model.graph.initializer}
+
+    def make(self, op_type: str, inputs, output: str, **attributes) -> str:
+        self.nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
+        return output
+
+    def array(self, name: str):
+        return numpy_helper.to_array(self.constants[name])
+
+    def constant(self, name: str, value) -> str:
+        self.graph.initializer.append(numpy_helper.from_array(numpy.asarray(value), name))
+        return name
+
+    def bias(self, name: str, scale, prefix: str) -> str:
+        """Steps of both scales together."""
+        return self.constant(prefix + "/bias", (self.array(name).astype(numpy.float64) * scale).astype(numpy.float32))
+
+    def spell_out(self, node: onnx.NodeProto):
+        given = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        x, w, y = PLACES[node.op_type]
+        prefix, inputs = node.output[0] + "/reals", [*node.input, *[""] * 9]
+        product = self.array(inputs[x]).astype(numpy.float64) * self.array(inputs[w]).astype(numpy.float64)
+        last = node.op_type == "QLinearConv" and given.pop("channels_last", 0) == 1
+        operand = self.make("DequantizeLinear", inputs[x - 1:x + 2], prefix + "/x")
+        axis = 0 if node.op_type == "QLinearConv" or given.get("transB") else -1
+        weight = self.make("DequantizeLinear", inputs[w - 1:w + 2], prefix + "/w", axis=axis)
+        rank = len(self.constants[inputs[w - 1]].dims) if inputs[w - 1] in self.constants else 0
+        if last:
+            operand = self.make("Transpose", [operand], prefix + "/x/first", perm=[0, rank - 1, *range(1, rank - 1)])
+        made = prefix + "/y"
+        if node.op_type == "QLinearConv":
+            bias = [self.bias(inputs[8], product, prefix)] if inputs[8] else []
+            self.make("Conv", [operand, weight, *bias], made, **given)
+        elif node.op_type == "QGemm":
+            bias = [self.bias(inputs[6], product * given.get("alpha", 1.0), prefix)] if inputs[6] else []
+            self.make("Gemm", [operand, weight, *bias], made, **given)
+        else:
+            self.make("MatMul", [operand, weight], made)
+        if last:
+            made = self.make("Transpose", [made], prefix + "/y/last", perm=[0, *range(2, rank), 1])
+        self.make("QuantizeLinear", [made, *inputs[y:y + 2]], node.output[0]) if inputs[y] else self.make("Identity", [made], node.output[0])
+
+    def takes(self, node: onnx.NodeProto) -> bool:
+        x, w, _ = PLACES.get(node.op_type, (0, 0, 0))
+        return bool(x) and all(node.input[place] in self.constants for place in (x, w))
+
+    def run(self) -> bool:
+        found = [node for node in self.graph.node if self.takes(node)]
+        for node in self.graph.node:
+            if self.takes(node):
+                self.spell_out(node)
+            else:
+                self.nodes.append(node)
+        kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in self.nodes]
+        del self.graph.node[:]
+        self.graph.node.extend(kept)
+        return bool(found)
+
+
+def in_reals(model) -> bytes | None:
+    """Of a file, or of a model's bytes, with its products of integers in real numbers; nothing where it has none."""
+    loaded = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    return loaded.SerializeToString() if Rewriter(loaded).run() else None
