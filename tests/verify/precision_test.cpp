@@ -239,6 +239,29 @@ TEST(Precision, TheMeanOfWhatHasNoneIsAsFarOffAsItsOperandsRounding) {
   EXPECT_EQ(verified(a, convert(wrong), meant_in_half()).outcome, Outcome::different);
 }
 
+TEST(Precision, AFactorThatIsWithinTheRoundingOfEachElementIsTold) {
+  Network a(12);
+  a.input("x", {"100", "64"}).output("y", {"100", "48"});
+  a.normal("w", {64, 64}, 0.125).normal("v", {64, 48}, 0.125);
+  a.node("MatMul", {"x", "w"}, {"h"}).set_name("first");
+  a.node("Tanh", {"h"}, {"t"}), a.node("MatMul", {"t", "v"}, {"y"}).set_name("second");
+  const auto times = [&](float factor) {
+    Network b = a;
+    b.edit("w", [&](auto& values) {
+      for (float& value : values) value *= factor;
+    });
+    return verified(a, in_half(b), meant_in_half());
+  };
+  // Four roundings of f16 are a factor of 1.00195.
+  for (const float factor : {1.0F, 1.001F}) EXPECT_EQ(times(factor).outcome, Outcome::same) << factor;
+  const VerifyResult result = times(1.003F);
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  ASSERT_FALSE(result.layers.empty());
+  EXPECT_EQ(result.layers.front().node, "first");
+  EXPECT_LT(result.layers.front().error, result.layers.front().bound) << "nothing is tested";
+  EXPECT_THAT(result.layers.front().reason, HasSubstr("on the whole larger or smaller by a factor of 1.003"));
+}
+
 TEST(Precision, NodesThatOnlyMoveElementsRoundNothing) {
   Network n(1);
   n.input("x", {"2", "3"}, onnx::TensorProto::FLOAT16).output("y", {"3", "2"}, onnx::TensorProto::FLOAT16);
