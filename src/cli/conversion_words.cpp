@@ -16,6 +16,7 @@
 #include "relayout/data_file.h"
 #include "relayout/error.h"
 #include "relayout/layout.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
 
 namespace relayout::cli {
@@ -30,6 +31,12 @@ constexpr std::array<Word<DataType>, 4> kPrecisions = {
     {{"", DataType::undefined}, {"bf16", DataType::bfloat16}, {"fp16", DataType::float16}, {"fp32", DataType::float32}}};
 constexpr std::array<Word<ExternalData>, 3> kExternalData = {
     {{"auto", ExternalData::automatic}, {"always", ExternalData::always}, {"never", ExternalData::never}}};
+
+constexpr std::array<Word<FileFormat>, 5> kFormats = {{{"auto", FileFormat::automatic},
+                                                       {"onnx", FileFormat::binary},
+                                                       {"onnxtxt", FileFormat::onnx_text},
+                                                       {"textproto", FileFormat::proto_text},
+                                                       {"json", FileFormat::json}}};
 
 /// The first entry where there is none.
 const auto& entry_of(const auto& words, auto wanted, auto member) {
@@ -53,6 +60,10 @@ DataType precision_of(std::string_view word) noexcept {
 
 std::string word_of(DataType precision) {
   return std::string(entry_of(kPrecisions, precision, &Word<DataType>::second).first);
+}
+
+FileFormat format_of(std::string_view word) noexcept {
+  return entry_of(kFormats, word, &Word<FileFormat>::first).second;
 }
 
 void read_io(std::string_view text, ConvertOptions& options) {

@@ -5,17 +5,21 @@
 
 #include "relayout/convert.h"
 #include "relayout/layout.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
 
 namespace relayout::cli {
 
-// The words of convert's options, and what they mean to the library. Words of --layout and --precision have been checked by the parser.
+// The words of convert's options, and what they mean to the library. Words of --layout, --precision and the formats have been checked by
+// the parser.
 
 [[nodiscard]] WeightsLayout layout_of(std::string_view word) noexcept;
 [[nodiscard]] std::string word_of(WeightsLayout layout);
 /// bf16, fp16, fp32; empty: undefined.
 [[nodiscard]] DataType precision_of(std::string_view word) noexcept;
 [[nodiscard]] std::string word_of(DataType precision);
+/// onnx, onnxtxt, textproto, json; auto: as the file is called.
+[[nodiscard]] FileFormat format_of(std::string_view word) noexcept;
 /// "nhwc", or "nhwc:NAME,NAME…"; empty: inputs and outputs as they are. Error{usage} for anything else.
 void read_io(std::string_view text, ConvertOptions& options);
 /// "auto", "always", "never", each with optional ":THRESHOLD" in bytes. Error{usage} for anything else.

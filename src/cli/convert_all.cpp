@@ -1,0 +1,193 @@
+// Runs conversions, one by one with all threads or several side by side, and reports what became of each in the order of the command line.
+#include "cli/convert_all.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/cpus.h"
+#include "base/interrupt.h"
+#include "base/locale.h"
+#include "base/log.h"
+#include "base/positions.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "cli/command.h"
+#include "cli/conversion_cache.h"
+#include "cli/convert_jobs.h"
+#include "cli/convert_next_steps.h"
+#include "cli/failure.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "cli/verification_failure.h"
+#include "relayout/convert.h"
+#include "relayout/verify.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+namespace {
+
+/// What standard error says of a result that was withheld.
+void print_refusal(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result, bool verbose) {
+  const int code = exit_code(result, request.options);
+  if (code == 0) return;
+  if (const auto failure = result.verification ? failure_of(*result.verification) : std::nullopt) return print_failure(*failure, verbose);
+  const std::string why = result.verification ? "verification says " + std::string(to_string(result.verification->outcome))
+                                              : "not every BatchNormalization folds";
+  print_failure({code, escape(job.input) + ": " + why + ", nothing was written", ""}, verbose);
+}
+
+/// Of one of several models there is no next step: those of all come at the end.
+void print_result(const ConvertRequest& request, const Common& common, const ConvertJob& job, const ConvertResult& result, bool is_alone) {
+  const bool to_error = job.output == kStream;
+  ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet};
+  style.refusals = request.options.require_all_folded && !result.all_folded;
+  style.width = to_error ? 0 : output_width();
+  const std::string text = convert_text(result, style);
+  if (to_error) return write_error(text);
+  write_report(text);
+  if (!common.quiet && is_alone) write_output(in_locale(next_text(next_steps(request, job, result), style)));
+}
+
+/// A result that is there already.
+int report_known(const Common& common, const ConvertJob& job, Json report, Json& documents) {
+  if (common.json) {
+    documents.add(std::move(report.set("input", job.input).set("output", job.output).set("source", "cache")));
+  } else if (!common.quiet) {
+    write_report(in_locale(escape(job.input) + " → " + escape(job.output) + "   converted before, nothing has changed\n"));
+  }
+  return 0;
+}
+
+/// What became of one model, before anything is said of it.
+struct Outcome {
+  std::optional<std::string> key;       ///< of the cache
+  std::optional<Json> known;            ///< the report of an earlier conversion that still holds
+  std::optional<ConvertResult> result;  ///< else
+  std::exception_ptr error;             ///< or this
+  bool is_kept = false;                 ///< in the cache
+  std::vector<std::string> warnings;    ///< that are not said yet
+};
+
+void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options,
+                    Outcome& out) {
+  if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
+  if (cache != nullptr && out.key) out.known = cache->find(*out.key, job.output);
+  if (out.known) return;
+  out.result = convert(job.input, job.output, options);
+  const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
+  // A result belongs to the files that were read, not to those that took their place meanwhile.
+  out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
+}
+
+/// What stops it is part of the outcome.
+Outcome convert_one(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options) {
+  Outcome out;
+  try {
+    try_to_convert(request, job, cache, options, out);
+  } catch (...) {
+    out.error = std::current_exception();
+  }
+  return out;
+}
+
+/// Says what became of a model, one of several where there are `others`; its exit code. Throws what stopped it.
+int report_one(const ConvertRequest& request, const Common& common, const ConvertJob& job, Outcome& outcome, ConversionCache* cache,
+               ResultsToVerify* others, Json& documents) {
+  for (const std::string& warning : outcome.warnings) log_warning(warning);
+  if (outcome.error) std::rethrow_exception(outcome.error);
+  if (outcome.known) return report_known(common, job, std::move(*outcome.known), documents);
+  const ConvertResult& result = *outcome.result;
+  Json report = common.json || outcome.is_kept ? convert_json(result) : Json();
+  if (outcome.is_kept) cache->store(*outcome.key, result, report);
+  if (common.json) {
+    documents.add(std::move(report));
+  } else {
+    print_result(request, common, job, result, others == nullptr);
+  }
+  if (others != nullptr) others->add(request, job, result);
+  print_refusal(request, job, result, common.verbose);
+  return exit_code(result, request.options);
+}
+
+/// Several models side by side, a thread each: most are too small for two threads to gain anything within one.
+std::vector<Outcome> convert_together(const ConvertRequest& request, std::span<const ConvertJob> jobs, const ConversionCache* cache,
+                                      int threads) {
+  Progress progress(true);
+  std::atomic<int64_t> done{0};
+  std::vector<Outcome> outcomes(jobs.size());
+  ConvertOptions options = request.options;
+  options.threads = 1;
+  parallel_for(std::ssize(jobs), threads, [&](int64_t i) {
+    HeldWarnings warnings;
+    outcomes[as_size(i)] = convert_one(request, jobs[as_size(i)], cache, options);
+    outcomes[as_size(i)].warnings = warnings.take();
+    progress.steps("converting", ++done, std::ssize(jobs));
+  });
+  return outcomes;
+}
+
+/// One model alone, with all threads.
+Outcome convert_alone(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache) {
+  Progress progress(true);
+  ConvertOptions options = request.options;
+  options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
+  options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
+  return convert_one(request, job, cache, options);
+}
+
+Json failure_json(const ConvertJob& job, const Failure& failure) {
+  Json out = Json::object();
+  out.set("input", job.input).set("written", false).set("error", error_json(failure));
+  return out;
+}
+
+}  // namespace
+
+int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
+                Json& documents) {
+  // Results wait for each other in the order of reports: not more of them than this for each thread. Verifying uses all threads by itself,
+  // and the times that -v shows are of one model.
+  constexpr int kTogether = 16;
+  const int threads = common.threads > 0 ? common.threads : std::min(2, available_cpus());
+  const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && !common.verbose;
+  const std::size_t together = is_shared ? as_size(threads * kTogether) : 1;
+  int worst = 0;
+  Failures failures(jobs.size(), common.verbose);
+  ResultsToVerify results;
+  for (std::size_t begin = 0; begin < jobs.size(); begin += together) {
+    const std::span part = jobs.subspan(begin, std::min(together, jobs.size() - begin));
+    std::vector<Outcome> outcomes =
+        is_shared ? convert_together(request, part, cache, threads) : std::vector<Outcome>{convert_alone(request, part.front(), cache)};
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      try {
+        worst =
+            worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, jobs.size() > 1 ? &results : nullptr, documents));
+      } catch (...) {
+        // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
+        const Failure failure = current_failure();
+        if (is_pipe_closed() || failure.is_interruption()) throw;
+        failures.print(failure);
+        documents.add(failure_json(part[i], failure));
+        worst = worse_code(worst, failure.code);
+      }
+    }
+  }
+  failures.print_hints();
+  if (!common.json && !common.quiet) {
+    write_output(in_locale(next_text({.verify = results.command(request), .undo = {}}, {.width = output_width()})));
+  }
+  return worst;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "cli/command.h"
+#include "cli/conversion_cache.h"
+#include "cli/convert_jobs.h"
+#include "report/json.h"
+
+namespace relayout::cli {
+
+/// Converts all models, and reports each in order; the worst exit code. `documents` gets an entry of each model that has one. `cache` may
+/// be nullptr.
+int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
+                Json& documents);
+
+}  // namespace relayout::cli
