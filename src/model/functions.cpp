@@ -20,7 +20,15 @@ Key key_of(const onnx::FunctionProto& function) {
   return {domain == "ai.onnx" ? std::string_view() : domain, function.name(), function.overload()};
 }
 
+Key key_of(const Node& node) {
+  return {node.domain(), node.op_type(), node.message().overload()};
+}
+
 }  // namespace
+
+bool calls(const Node& node, const onnx::FunctionProto& function) {
+  return key_of(node) == key_of(function);
+}
 
 Functions::Functions(const Model& model) {
   for (const std::unique_ptr<Graph>& function : model.functions()) functions_.emplace(key_of(*function->function()), function.get());
@@ -28,7 +36,7 @@ Functions::Functions(const Model& model) {
 
 const Graph* Functions::called_by(const Node& node) const {
   if (functions_.empty()) return nullptr;
-  const auto found = functions_.find(Key(node.domain(), node.op_type(), node.message().overload()));
+  const auto found = functions_.find(key_of(node));
   return found != functions_.end() ? found->second : nullptr;
 }
 

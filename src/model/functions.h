@@ -14,6 +14,9 @@ class FunctionProto;
 
 namespace relayout {
 
+/// Whether a node names this function: by domain, name and overload.
+[[nodiscard]] bool calls(const Node& node, const onnx::FunctionProto& function);
+
 /// The functions of a model by what calls name: domain, name and overload. Valid as long as none of them is erased.
 class Functions {
  public:

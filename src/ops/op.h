@@ -44,8 +44,8 @@ struct Op {
 
 /// The operator of the default domain, or nullptr.
 [[nodiscard]] const Op* find_op(std::string_view name);
-/// The operator of a node, also of another domain (ops/composed.h); nullptr for what no table has, and where the model has a function of
-/// that name.
+/// The operator of a node, also of another domain (ops/composed.h); nullptr for what no table has, and where the node calls a
+/// function of the model.
 [[nodiscard]] const Op* find_op(const Node& node);
 /// The same, only if it has a kernel: nullptr for control flow and for nodes with nested graphs.
 [[nodiscard]] const Op* find_kernel(const Node& node);

@@ -1,7 +1,5 @@
 // The op table: for each operator of the default domain its first opset, how it lives with layouts, its traits, and its functions.
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +8,7 @@
 #include <string_view>
 
 #include "model/check.h"
+#include "model/functions.h"
 #include "ops/composed.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
@@ -306,12 +305,9 @@ constexpr auto kPlaceTable = [] {
   return out;
 }();
 
-/// Whether the model itself says what a node of another domain is.
-bool is_function(const Node& node) {
-  return std::ranges::any_of(node.graph().model().functions(), [&](const auto& graph) {
-    const onnx::FunctionProto& function = *graph->function();
-    return function.name() == node.op_type() && function.domain() == node.domain();
-  });
+/// Whether the model itself says what a node is.
+bool calls_function(const Node& node) {
+  return std::ranges::any_of(node.graph().model().functions(), [&](const auto& graph) { return calls(node, *graph->function()); });
 }
 
 }  // namespace
@@ -325,10 +321,11 @@ const Op* find_op(std::string_view name) {
 }
 
 const Op* find_op(const Node& node) {
+  if (!node.message().overload().empty()) return nullptr;  // only functions have overloads
   const Op* const standard = node.domain().empty() ? find_op(node.op_type()) : nullptr;
   if (standard != nullptr) return standard;
   const Op* const composed = find_composed(node.domain(), node.op_type());
-  return composed != nullptr && !is_function(node) ? composed : nullptr;
+  return composed != nullptr && !calls_function(node) ? composed : nullptr;
 }
 
 const Op* find_kernel(const Node& node) {

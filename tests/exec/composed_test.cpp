@@ -275,5 +275,19 @@ TEST(ComposedOperators, FunctionsOfTheModelComeFirst) {
   EXPECT_EQ(numbers_of(Executor(model->graph(), {}).run(inputs)[0].tensor), std::vector<double>{-3});
 }
 
+/// Which function a node calls depends on the overload too: one of another overload leaves the operator what it is.
+TEST(ComposedOperators, FunctionsOfAnotherOverloadAreOthers) {
+  const auto model = Model::from_text(R"(<ir_version: 10, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[1] x) => (float[1] y, float[1] z) { y = com.microsoft.QuickGelu(x)  z = com.microsoft.QuickGelu:negative(x) }
+    <domain: "com.microsoft", overload: "negative", opset_import: ["" : 17]> QuickGelu (a) => (b) { b = Neg(a) })");
+  EXPECT_NE(find_op(model->graph().nodes().front()), nullptr);
+  EXPECT_EQ(find_op(model->graph().nodes().back()), nullptr);
+  Inputs inputs;
+  inputs["x"] = Datum(tensor_of_values(DataType::float32, {1}, {3}));
+  const Outputs out = Executor(model->graph(), {}).run(inputs);
+  EXPECT_NEAR(numbers_of(out[0].tensor)[0], 3 / (1 + std::exp(-1.702 * 3)), 1e-6);
+  EXPECT_EQ(numbers_of(out[1].tensor), std::vector<double>{-3});
+}
+
 }  // namespace
 }  // namespace relayout::test
