@@ -10,30 +10,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace relayout {
 namespace {
 
 constexpr std::size_t kLongestName = 200;
 
-/// Length of the well-formed UTF-8 sequence at `text[0]` (RFC 3629), or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  std::size_t length = 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
-  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
-  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-  if (lead == 0xED && byte(1) > 0x9F) return 0;  // surrogates
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
-  if (lead == 0xC2 && byte(1) < 0xA0) return 0;  // C1 control characters
-  return length;
+/// Whether a character may stand in a message as it is: no control character, of ASCII or of Latin-1.
+bool is_printable(const Utf8Character& character) {
+  return character.length > 0 && character.code >= 0x20 && (character.code < 0x7F || character.code >= 0xA0);
 }
 
 }  // namespace
@@ -44,17 +30,16 @@ std::string escape(std::string_view name) {
   std::string out;
   std::vector<std::size_t> starts;  // of the characters in `out`
   while (!name.empty()) {
-    const std::size_t length = utf8_length(name);
-    const auto lead = static_cast<unsigned char>(name[0]);
+    const Utf8Character character = first_character(name);
     starts.push_back(out.size());
-    if (length == 0 || lead < 0x20 || lead == 0x7F) {
+    if (is_printable(character)) {
+      out += name.substr(0, character.length);
+      name.remove_prefix(character.length);
+    } else {
       std::array<char, 5> hex{};
-      std::snprintf(hex.data(), hex.size(), "\\x%02x", lead);
+      std::snprintf(hex.data(), hex.size(), "\\x%02x", static_cast<unsigned char>(name[0]));
       out += hex.data();
       name.remove_prefix(1);
-    } else {
-      out += name.substr(0, length);
-      name.remove_prefix(length);
     }
   }
   if (starts.size() <= kLongestName) return out;
