@@ -112,29 +112,31 @@ void read_pair(const Json& document, SuiteCase& out) {
   }
 }
 
-void read_document(const SuiteEntry& entry, const std::string& text, SuiteCase& out) {
+/// What a case printed: a document of `verify --json`, or why it is none.
+struct Printed {
+  Json document;
+  std::string fault;
+
+  [[nodiscard]] std::optional<Json> error() const { return fault.empty() ? document.find("error") : std::nullopt; }
+};
+
+Printed printed_by(const ChildResult& child) {
   try {
-    const Json document = Json::parse(text, "the report of the case");
-    entry.data.empty() ? read_pair(document, out) : read_stored(document, out);
+    return {Json::parse(child.out, "the report of the case"), ""};
   } catch (const Error& error) {
-    out.status = "failed";
-    out.message = error.what();
+    return {Json(), error.what()};
   }
+}
+
+void read_document(const SuiteEntry& entry, const Printed& printed, SuiteCase& out) {
+  if (printed.fault.empty()) return entry.data.empty() ? read_pair(printed.document, out) : read_stored(printed.document, out);
+  out.status = "failed";
+  out.message = printed.fault;
 }
 
 std::string seconds_text(double seconds) {
   std::array<char, 32> text{};
   return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), seconds).ptr) + " s";
-}
-
-/// The error that a document of `verify --json` holds, if it holds one.
-std::optional<Json> error_in(const std::string& text) {
-  if (!text.starts_with('{')) return std::nullopt;
-  try {
-    return Json::parse(text, "the report of the case").find("error");
-  } catch (const Error&) {
-    return std::nullopt;  // whoever reads the document says so
-  }
 }
 
 SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeout) {
@@ -145,16 +147,21 @@ SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeou
   if (child.timed_out) {
     out.status = "timeout";
     out.message = "still running after " + seconds_text(timeout);
-  } else if (child.signal != 0) {
+    return out;
+  }
+  if (child.signal != 0) {
     const char* const name = sigabbrev_np(child.signal);
     out.status = "crashed";
     out.message = "ended by signal " + (name == nullptr ? std::to_string(child.signal) : "SIG" + std::string(name));
-  } else if (const auto error = error_in(child.out)) {
+    return out;
+  }
+  const Printed printed = printed_by(child);
+  if (const auto error = printed.error()) {
     out.status = child.code == kUnsupported ? "unsupported" : "failed";
     out.message = text_of(*error, "message") + " (exit " + std::to_string(child.code) + ")";
     out.hint = text_of(*error, "hint");
   } else if (child.code == 0 || child.code == kNo || (child.code == kUnsupported && !child.out.empty())) {
-    read_document(entry, child.out, out);
+    read_document(entry, printed, out);
   } else {
     out.status = child.code == kUnsupported ? "unsupported" : "failed";
     out.message = first_line(child.err) + " (exit " + std::to_string(child.code) + ")";
