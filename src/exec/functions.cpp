@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "model/functions.h"
+#include "model/message_walk.h"
 #include "ops/composed.h"
 #include "relayout/graph.h"
 
@@ -31,8 +32,7 @@ void fill_in(onnx::NodeProto& node, const GivenAttributes& given) {
       copy.set_name(attribute.name());
       continue;
     }
-    if (attribute.has_g()) fill_in(*attribute.mutable_g()->mutable_node(), given);
-    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) fill_in(*graph.mutable_node(), given);
+    for_each_graph_in(attribute, [&](onnx::GraphProto& graph) { fill_in(*graph.mutable_node(), given); });
     filled.Add()->Swap(&attribute);
   }
   node.mutable_attribute()->Swap(&filled);

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "model/message_walk.h"
 #include "model/wire.h"
 #include "relayout/model.h"
 
@@ -33,9 +34,8 @@ void forget_records(onnx::NodeProto& node) {
     forget_record(attribute);
     if (attribute.has_t()) forget_record(*attribute.mutable_t());
     if (attribute.has_sparse_tensor()) forget_record(*attribute.mutable_sparse_tensor());
-    if (attribute.has_g()) forget_records(*attribute.mutable_g());
     for (auto& tensor : *attribute.mutable_tensors()) forget_record(tensor);
-    for (auto& graph : *attribute.mutable_graphs()) forget_records(graph);
+    for_each_graph_in(attribute, [](onnx::GraphProto& graph) { forget_records(graph); });
   }
 }
 
@@ -72,12 +72,9 @@ void FunctionBody::resolve(onnx::NodeProto& node) const {
   auto& attributes = *node.mutable_attribute();
   for (int i = attributes.size(); i-- > 0;) {
     onnx::AttributeProto& attribute = attributes[i];
-    if (attribute.has_g()) {
-      for (auto& nested : *attribute.mutable_g()->mutable_node()) resolve(nested);
-    }
-    for (auto& graph : *attribute.mutable_graphs()) {
+    for_each_graph_in(attribute, [&](onnx::GraphProto& graph) {
       for (auto& nested : *graph.mutable_node()) resolve(nested);
-    }
+    });
     if (attribute.ref_attr_name().empty()) continue;
     const std::string name = attribute.name();
     if (const onnx::AttributeProto* const value = given(attribute.ref_attr_name())) {
@@ -99,8 +96,7 @@ void FunctionBody::rename(onnx::NodeProto& node) {
     }
   }
   for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) rename(*attribute.mutable_g());
-    for (auto& graph : *attribute.mutable_graphs()) rename(graph);
+    for_each_graph_in(attribute, [&](onnx::GraphProto& graph) { rename(graph); });
   }
 }
 

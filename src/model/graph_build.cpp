@@ -17,6 +17,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/graph_index.h"
+#include "model/message_walk.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
@@ -253,12 +254,10 @@ void Graph::Builder::resolve_inputs(Node& node) {
 
 void Graph::Builder::nest(Node& node) {
   for (onnx::AttributeProto& attribute : *node.message_->mutable_attribute()) {
-    const auto add = [&](onnx::GraphProto& message) {
+    for_each_graph_in(attribute, [&](onnx::GraphProto& message) {
       node.subgraphs_.push_back(std::make_unique<Graph>(*graph_.model_, message, &graph_, &node));
       note_captures(*node.subgraphs_.back());
-    };
-    if (attribute.has_g()) add(*attribute.mutable_g());
-    for (onnx::GraphProto& message : *attribute.mutable_graphs()) add(message);
+    });
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/hash_set.h"
 #include "base/positions.h"
+#include "model/message_walk.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
 #include "relayout/graph.h"
@@ -47,8 +48,7 @@ void collect(const onnx::NodeProto& node, Names& names) {
   names.insert(hash(node.name()));
   for (const auto& output : node.output()) names.insert(hash(output));
   for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect(attribute.g(), names);
-    for (const auto& graph : attribute.graphs()) collect(graph, names);
+    for_each_graph_in(attribute, [&](const onnx::GraphProto& graph) { collect(graph, names); });
   }
 }
 

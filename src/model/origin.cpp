@@ -14,6 +14,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/bytes.h"
+#include "model/message_walk.h"
 #include "model/tensor_data.h"
 #include "model/wire.h"
 #include "relayout/error.h"
@@ -196,8 +197,7 @@ void ModelOrigin::note_elements(const onnx::ModelProto& model) {
     for (const onnx::NodeProto& node : nodes) {
       out.nodes.push_back(&node);
       for (const onnx::AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) open.push_back(&attribute.g());
-        for (const onnx::GraphProto& nested : attribute.graphs()) open.push_back(&nested);
+        for_each_graph_in(attribute, [&](const onnx::GraphProto& nested) { open.push_back(&nested); });
       }
     }
   };

@@ -31,6 +31,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/diagnose.h"
+#include "model/message_walk.h"
 #include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
@@ -158,8 +159,7 @@ void check_identifiers(const onnx::GraphProto& graph) {
     if (!node.name().empty()) refuse_text("names of nodes (" + quote(node.name()) + ")");
     for (const auto& attribute : node.attribute()) {
       check(attribute.name(), "attribute");
-      if (attribute.has_g()) check_identifiers(attribute.g());
-      for (const auto& nested : attribute.graphs()) check_identifiers(nested);
+      for_each_graph_in(attribute, check_identifiers);
     }
   }
 }

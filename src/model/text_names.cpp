@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "model/message_walk.h"
+
 namespace relayout {
 namespace {
 
@@ -49,8 +51,7 @@ class NameWalk {
     if (!node.name().empty()) of_node_(node);
     for (auto* const names : {node.mutable_input(), node.mutable_output()}) std::ranges::for_each(*names, of_value_);
     for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) walk(*attribute.mutable_g());
-      for (onnx::GraphProto& nested : *attribute.mutable_graphs()) walk(nested);
+      for_each_graph_in(attribute, [&](onnx::GraphProto& nested) { walk(nested); });
     }
   }
 

@@ -90,10 +90,7 @@ void make_way(Model& model, const std::string& name) {
     Value* const value = graph.find(name);
     if (value != nullptr && &value->graph() == &graph) graph.rename(*value, model.unique_name(name));
   };
-  free_in(model.graph());
-  for_each_node(model.graph(), [&](Node& node) {
-    for (const auto& nested : node.subgraphs()) free_in(*nested);
-  });
+  for_each_graph(model.graph(), free_in);
 }
 
 bool can_be_cast(const Port& a, const Port& b) {
