@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 #include "proof/numbers.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
+#include "proof/sums.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -30,39 +30,11 @@ namespace {
 /// Formulas are read up to this depth and number of atoms; what lies further upstream is taken as it is.
 constexpr int kDeepest = 48;
 constexpr std::size_t kMostAtoms = 128;
-constexpr int kMostHalves = 64;
 /// Elements of a constant that is looked at for whether they are all the same.
 constexpr int64_t kMostUniform = 1 << 16;
 
 /// Functions of one operand without attributes.
 constexpr auto kFunctions = std::to_array<std::string_view>({"Erf", "Exp", "Log", "Sigmoid", "Softplus", "Tanh"});
-
-std::string text_of(double number) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.17g", number);
-  return out.data();
-}
-
-std::string text_of(const Sum& sum) {
-  std::string out = text_of(sum.constant);
-  for (const Product& term : sum.terms) {
-    out += '+' + text_of(term.coefficient);
-    for (const Factor& factor : term.factors) out += '*' + std::to_string(factor.atom) + '^' + std::to_string(factor.halves);
-  }
-  return out;
-}
-
-/// What tells an atom from another one.
-std::string text_of(const Atom& atom) {
-  if (atom.kind == Atom::Kind::leaf) {
-    std::array<char, 64> out{};
-    std::snprintf(out.data(), out.size(), "%p %p", static_cast<const void*>(atom.origin.value), static_cast<const void*>(atom.origin.call));
-    return out.data();
-  }
-  std::string out = atom.kind == Atom::Kind::sum ? "sum" : "function " + atom.function;
-  for (const Sum& argument : atom.arguments) out += " (" + text_of(argument) + ")";
-  return out;
-}
 
 /// A permutation that exchanges the last two axes and leaves the others.
 bool is_matrix_transposition(const std::vector<int64_t>& permutation) {
@@ -79,25 +51,46 @@ bool is_arithmetic(const Node& node) {
   return node.domain().empty() && node.opset() >= 7;
 }
 
+/// Axes counted from the last, as text; empty when they are not certain.
+std::string axes_text(Shapes& shapes, std::vector<int64_t> axes, Ref of) {
+  const auto dims = shapes.of(of);
+  for (int64_t& axis : axes) {
+    if (axis >= 0 && !dims) return {};
+    if (axis >= 0) axis -= std::ssize(*dims);
+  }
+  std::ranges::sort(axes);
+  std::string out;
+  for (const int64_t axis : axes) out += " " + std::to_string(axis);
+  return out;
+}
+
+/// Whether a constant of these dims makes the value that it meets no larger.
+bool fits_into(Shapes& shapes, const Dims& constant, Ref other) {
+  if (constant.empty()) return true;
+  const auto dims = other ? shapes.of(other) : std::nullopt;
+  if (!dims || dims->size() < constant.size()) return false;
+  return std::equal(constant.rbegin(), constant.rend(), dims->rbegin(), [](int64_t own, int64_t met) { return own == 1 || own == met; });
+}
+
 }  // namespace
 
 std::optional<Formula> FormulaReader::read(Ref ref) {
   top_ = side_.resolve(ref);
   formula_.value = value_of(top_);
-  if (has_failed_) return std::nullopt;
+  if (sums_.has_failed()) return std::nullopt;
   return std::move(formula_);
 }
 
 Sum FormulaReader::value_of(Ref ref) {
   ref = side_.resolve(ref);
   if (!ref) {
-    has_failed_ = true;
+    sums_.fail();
     return {};
   }
   const auto known = values_.find(ref);
   if (known != values_.end()) return known->second;
   ++depth_;
-  Sum out = is_leaf(ref) ? leaf(ref) : value_of_node(ref);
+  Sum out = is_leaf(ref) ? sums_.leaf(ref) : value_of_node(ref);
   --depth_;
   out.origin = ref;
   if (out.constant == 0 && out.terms.size() == 1 && out.terms[0].coefficient == 1 && out.terms[0].factors.size() == 1) {
@@ -110,7 +103,7 @@ Sum FormulaReader::value_of(Ref ref) {
 
 bool FormulaReader::is_leaf(Ref ref) {
   const Node* const node = ref.value->producer();
-  if (has_failed_ || node == nullptr || depth_ > kDeepest || formula_.atoms.size() > kMostAtoms) return true;
+  if (sums_.has_failed() || node == nullptr || depth_ > kDeepest || formula_.atoms.size() > kMostAtoms) return true;
   const bool is_call = side_.entered(ref).has_value();
   if (ref.value->output_index() != 0 && !is_call) return true;
   const DataType type = side_.type_of(ref);
@@ -142,25 +135,25 @@ Sum FormulaReader::value_of_node(Ref ref) {
     if (!is_inner) return found;
   }
   formula_.nodes.resize(nodes);
-  return leaf(ref);
+  return sums_.leaf(ref);
 }
 
 FormulaReader::Terms FormulaReader::arithmetic(Ref ref) {
   const Node& node = *ref.value->producer();
-  if (node.is("Neg")) return times(value_of(side_.operand(ref, 0)), -1);
-  if (node.is("Reciprocal")) return power(value_of(side_.operand(ref, 0)), -2);
-  if (node.is("Sqrt")) return power(value_of(side_.operand(ref, 0)), 1);
+  if (node.is("Neg")) return sums_.times(value_of(side_.operand(ref, 0)), -1);
+  if (node.is("Reciprocal")) return sums_.power(value_of(side_.operand(ref, 0)), -2);
+  if (node.is("Sqrt")) return sums_.power(value_of(side_.operand(ref, 0)), 1);
   if (node.is("Sum")) {
     Sum out;
-    for (std::size_t i = 0; i < node.inputs().size(); ++i) out = plus(std::move(out), operand(ref, i, i == 0 ? 1 : 0));
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) out = sums_.plus(std::move(out), operand(ref, i, i == 0 ? 1 : 0));
     return out;
   }
   const bool is_known = node.is("Add") || node.is("Sub") || node.is("Mul") || node.is("Div");
   if (!is_known) return std::nullopt;
   const Sum a = operand(ref, 0, 1), b = operand(ref, 1, 0);
-  if (node.is("Add")) return plus(a, b);
-  if (node.is("Sub")) return plus(a, b, -1);
-  return node.is("Mul") ? times(a, b) : times(a, power(b, -2));
+  if (node.is("Add")) return sums_.plus(a, b);
+  if (node.is("Sub")) return sums_.plus(a, b, -1);
+  return node.is("Mul") ? sums_.times(a, b) : sums_.times(a, sums_.power(b, -2));
 }
 
 FormulaReader::Terms FormulaReader::power_of(Ref ref) {
@@ -168,7 +161,7 @@ FormulaReader::Terms FormulaReader::power_of(Ref ref) {
   const auto exponent = number(side_.operand(ref, 1), side_.operand(ref, 0));
   constexpr double kLargest = 8;
   if (!exponent || std::abs(*exponent) > kLargest || *exponent == 0 || 2 * *exponent != std::round(2 * *exponent)) return std::nullopt;
-  return power(value_of(side_.operand(ref, 0)), static_cast<int>(2 * *exponent));
+  return sums_.power(value_of(side_.operand(ref, 0)), static_cast<int>(2 * *exponent));
 }
 
 FormulaReader::Terms FormulaReader::function_of(Ref ref) {
@@ -178,10 +171,10 @@ FormulaReader::Terms FormulaReader::function_of(Ref ref) {
   if (std::ranges::find(kFunctions, std::string_view(node.op_type())) != kFunctions.end()) {
     name = node.op_type();
   } else if (node.is("HardSigmoid")) {
-    name = "HardSigmoid " + text_of(attributes.real("alpha", 0.2F)) + " " + text_of(attributes.real("beta", 0.5F));
+    name = "HardSigmoid " + number_text(attributes.real("alpha", 0.2F)) + " " + number_text(attributes.real("beta", 0.5F));
   }
   if (name.empty() || attributes.is_open()) return std::nullopt;
-  return function(std::move(name), {value_of(side_.operand(ref, 0))});
+  return sums_.function(std::move(name), {value_of(side_.operand(ref, 0))});
 }
 
 /// The definitions of the ONNX specification.
@@ -195,19 +188,14 @@ FormulaReader::Terms FormulaReader::composition(Ref ref) {
   if (attributes.is_open()) return std::nullopt;
   const Sum x = value_of(side_.operand(ref, 0));
   if (node.is("HardSwish")) {
-    return times(x, function("HardSigmoid " + text_of(static_cast<double>(1.0F / 6)) + " " + text_of(0.5), {x}));
+    return sums_.times(x, sums_.function("HardSigmoid " + number_text(static_cast<double>(1.0F / 6)) + " " + number_text(0.5), {x}));
   }
-  if (node.is("Mish")) return times(x, function("Tanh", {function("Softplus", {x})}));
-  if (node.is("Swish")) return times(x, function("Sigmoid", {times(x, alpha)}));
+  if (node.is("Mish")) return sums_.times(x, sums_.function("Tanh", {sums_.function("Softplus", {x})}));
+  if (node.is("Swish")) return sums_.times(x, sums_.function("Sigmoid", {sums_.times(x, alpha)}));
   const double root = std::sqrt(is_tanh ? 2 * std::numbers::inv_pi : 0.5);
   constexpr double kCubic = 0.044715;
-  const Sum inner = times(is_tanh ? plus(x, times(power(x, 6), kCubic)) : x, root);
-  return times(times(x, plus({1, {}, {}}, function(is_tanh ? "Tanh" : "Erf", {inner}))), 0.5);
-}
-
-/// 1 / √(mean (value²) + ε)
-Sum FormulaReader::inverse_root_mean_square(const Sum& value, const std::string& axes, double epsilon) {
-  return power(plus(function("ReduceMean" + axes, {power(value, 4)}), {epsilon, {}, {}}), -1);
+  const Sum inner = sums_.times(is_tanh ? sums_.plus(x, sums_.times(sums_.power(x, 6), kCubic)) : x, root);
+  return sums_.times(sums_.times(x, sums_.plus({1, {}, {}}, sums_.function(is_tanh ? "Tanh" : "Erf", {inner}))), 0.5);
 }
 
 FormulaReader::Terms FormulaReader::normalization(Ref ref) {
@@ -224,9 +212,9 @@ FormulaReader::Terms FormulaReader::normalization(Ref ref) {
   std::string axes;
   for (; axis < 0; ++axis) axes += " " + std::to_string(axis);
   Sum x = value_of(data);
-  if (is_centered) x = plus(x, function("ReduceMean" + axes, {x}), -1);
-  Sum out = times(times(x, inverse_root_mean_square(x, axes, attributes.real("epsilon", 1e-5F))), operand(ref, 1));
-  return side_.operand(ref, 2) ? plus(std::move(out), operand(ref, 2)) : out;
+  if (is_centered) x = sums_.plus(x, sums_.function("ReduceMean" + axes, {x}), -1);
+  Sum out = sums_.times(sums_.times(x, sums_.inverse_root_mean_square(x, axes, attributes.real("epsilon", 1e-5F))), operand(ref, 1));
+  return side_.operand(ref, 2) ? sums_.plus(std::move(out), operand(ref, 2)) : out;
 }
 
 FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
@@ -235,21 +223,9 @@ FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
   const AttributeReader attributes(node, ref.call);
   std::vector<int64_t> axes = attributes.integers("axes");
   if (const Ref given = side_.operand(ref, 1)) axes = side_.integers(given).value_or(std::vector<int64_t>());
-  const std::string text = axes_text(std::move(axes), side_.operand(ref, 0));
+  const std::string text = axes_text(shapes_, std::move(axes), side_.operand(ref, 0));
   if (text.empty() || attributes.integer("keepdims", 1) != 1 || attributes.is_open()) return std::nullopt;
-  return function("ReduceMean" + text, {value_of(side_.operand(ref, 0))});
-}
-
-std::string FormulaReader::axes_text(std::vector<int64_t> axes, Ref of) {
-  const auto dims = shapes_.of(of);
-  for (int64_t& axis : axes) {
-    if (axis >= 0 && !dims) return {};
-    if (axis >= 0) axis -= std::ssize(*dims);
-  }
-  std::ranges::sort(axes);
-  std::string out;
-  for (const int64_t axis : axes) out += " " + std::to_string(axis);
-  return out;
+  return sums_.function("ReduceMean" + text, {value_of(side_.operand(ref, 0))});
 }
 
 /// Products of matrices that are both computed; transpositions and factors in front of either are parts of the product.
@@ -267,7 +243,7 @@ FormulaReader::Terms FormulaReader::matrix_product(Ref ref) {
   const auto letter = [](bool is_transposed) { return is_transposed ? 'T' : 'N'; };
   const std::string name =
       std::string("MatMul ") + letter(left.is_transposed != transposes[0]) + letter(right.is_transposed != transposes[1]);
-  return times(function(name, {left.value, right.value}), alpha * left.factor * right.factor);
+  return sums_.times(sums_.function(name, {left.value, right.value}), alpha * left.factor * right.factor);
 }
 
 FormulaReader::Matrix FormulaReader::matrix(Ref ref) {
@@ -292,7 +268,7 @@ FormulaReader::Matrix FormulaReader::matrix(Ref ref) {
     formula_.nodes.push_back(&node);
     ref = side_.operand(ref, data);
   }
-  out.value = leaf(ref);
+  out.value = sums_.leaf(ref);
   return out;
 }
 
@@ -313,98 +289,10 @@ std::optional<double> FormulaReader::number(Ref ref, Ref other) {
   }
   const auto constant = ref ? side_.constant(ref) : std::nullopt;
   const auto values = constant ? side_.reals(ref, takes_uniform_ ? kMostUniform : 1) : std::nullopt;
-  if (!values || values->empty() || !fits_into(constant->dims, other)) return std::nullopt;
+  if (!values || values->empty() || !fits_into(shapes_, constant->dims, other)) return std::nullopt;
   if (std::ranges::any_of(*values, [&](double value) { return value != values->front(); })) return std::nullopt;
   formula_.numbers.push_back(given);
   return values->front();
-}
-
-/// Whether a constant of these dims makes the value that it meets no larger.
-bool FormulaReader::fits_into(const Dims& constant, Ref other) {
-  if (constant.empty()) return true;
-  const auto dims = other ? shapes_.of(other) : std::nullopt;
-  if (!dims || dims->size() < constant.size()) return false;
-  return std::equal(constant.rbegin(), constant.rend(), dims->rbegin(), [](int64_t own, int64_t met) { return own == 1 || own == met; });
-}
-
-Sum FormulaReader::leaf(Ref ref) {
-  return {0, {{1, {{intern({Atom::Kind::leaf, {}, {}, ref}), 2}}}}, ref};
-}
-
-Sum FormulaReader::function(std::string name, std::vector<Sum> arguments) {
-  return {0, {{1, {{intern({Atom::Kind::function, std::move(name), std::move(arguments), {}}), 2}}}}, {}};
-}
-
-std::size_t FormulaReader::intern(Atom atom) {
-  const auto [known, is_new] = known_.try_emplace(text_of(atom), formula_.atoms.size());
-  if (is_new) formula_.atoms.push_back(std::move(atom));
-  return known->second;
-}
-
-Sum FormulaReader::plus(Sum a, const Sum& b, double factor) {
-  a.origin = {};
-  a.constant += factor * b.constant;
-  for (Product term : b.terms) {
-    term.coefficient *= factor;
-    add(a, std::move(term));
-  }
-  return a;
-}
-
-void FormulaReader::add(Sum& to, Product term) {
-  const auto at = std::ranges::lower_bound(to.terms, term.factors, {}, &Product::factors);
-  if (at == to.terms.end() || at->factors != term.factors) {
-    to.terms.insert(at, std::move(term));
-    return;
-  }
-  at->coefficient += term.coefficient;
-  if (at->coefficient == 0) has_failed_ = true;
-}
-
-Sum FormulaReader::times(const Sum& a, double number) {
-  return times(a, Sum{number, {}, {}});
-}
-
-Sum FormulaReader::times(const Sum& a, const Sum& b) {
-  Product out = as_product(a);
-  const Product other = as_product(b);
-  out.coefficient *= other.coefficient;
-  if (out.coefficient == 0) has_failed_ = true;
-  for (const Factor& factor : other.factors) {
-    const auto at = std::ranges::lower_bound(out.factors, factor.atom, {}, &Factor::atom);
-    if (at == out.factors.end() || at->atom != factor.atom) {
-      out.factors.insert(at, factor);
-      continue;
-    }
-    // x / x is not 1 where x is 0, and √x · √x is not x where x is negative.
-    if ((at->halves > 0) != (factor.halves > 0) || (at->halves % 2 != 0 && factor.halves % 2 != 0)) has_failed_ = true;
-    at->halves += factor.halves;
-  }
-  if (out.factors.empty()) return {out.coefficient, {}, {}};
-  return {0, {std::move(out)}, {}};
-}
-
-/// A sum of several terms is an atom of the product.
-Product FormulaReader::as_product(const Sum& sum) {
-  if (sum.terms.empty()) return {sum.constant, {}};
-  if (sum.constant == 0 && sum.terms.size() == 1) return sum.terms[0];
-  return {1, {{intern({Atom::Kind::sum, {}, {sum}, sum.origin}), 2}}};
-}
-
-Sum FormulaReader::power(const Sum& base, int halves) {
-  Product out = as_product(base);
-  const bool is_root = halves % 2 != 0;
-  if (is_root && (out.coefficient != 1 || out.factors.size() != 1 || out.factors[0].halves != 2)) {
-    out = {1, {{intern({Atom::Kind::sum, {}, {base}, base.origin}), 2}}};  // √(x²) is not x
-  }
-  for (Factor& factor : out.factors) {
-    if (!is_root && factor.halves % 2 != 0 && halves % 4 == 0) has_failed_ = true;
-    factor.halves = is_root ? halves : factor.halves * (halves / 2);
-    if (std::abs(factor.halves) > kMostHalves) has_failed_ = true;
-  }
-  if (out.factors.empty()) return {std::pow(out.coefficient, halves / 2.0), {}, {}};
-  out.coefficient = std::pow(out.coefficient, halves / 2);
-  return {0, {std::move(out)}, {}};
 }
 
 }  // namespace relayout::proof

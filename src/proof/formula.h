@@ -1,46 +1,15 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "proof/shapes.h"
 #include "proof/side.h"
+#include "proof/sums.h"
 
 namespace relayout::proof {
-
-// Arithmetic of real elements in one form, however it was spelled: a sum of products of powers of atoms. Sums are not multiplied out, so
-// that two formulas that are the same differ by the order of their roundings alone. Nothing that cancels is left out: it may have given the
-// value its dims, or be infinite.
-
-/// atom^(halves / 2), the atom by its number in the formula.
-struct Factor {
-  std::size_t atom = 0;
-  int halves = 2;
-  auto operator<=>(const Factor&) const = default;
-};
-struct Product {
-  double coefficient = 1;
-  std::vector<Factor> factors;  ///< sorted, each atom once
-};
-struct Sum {
-  double constant = 0;
-  std::vector<Product> terms;  ///< sorted by their factors, no two with the same
-  Ref origin;                  ///< the value that it is, where there is one
-};
-
-struct Atom {
-  enum class Kind { leaf, function, sum };
-  Kind kind = Kind::leaf;
-  std::string function;        ///< its name and attributes
-  std::vector<Sum> arguments;  ///< of a function; the sum
-  Ref origin;                  ///< the value that it is, where there is one; of a leaf always
-};
 
 struct Formula {
   Sum value;
@@ -76,7 +45,6 @@ class FormulaReader {
   /// Operand `index`; a number where it makes operand `other` no larger.
   [[nodiscard]] Sum operand(Ref ref, std::size_t index, std::size_t other = 0);
   [[nodiscard]] std::optional<double> number(Ref ref, Ref other);
-  [[nodiscard]] bool fits_into(const Dims& constant, Ref other);
   /// A matrix without transpositions and factors in front of it.
   struct Matrix {
     Sum value;
@@ -84,31 +52,16 @@ class FormulaReader {
     double factor = 1;
   };
   [[nodiscard]] Matrix matrix(Ref ref);
-  /// Axes counted from the last, as text; empty when they are not certain.
-  [[nodiscard]] std::string axes_text(std::vector<int64_t> axes, Ref of);
   [[nodiscard]] bool is_leaf(Ref ref);
-
-  // Arithmetic.
-  [[nodiscard]] Sum leaf(Ref ref);
-  [[nodiscard]] Sum function(std::string name, std::vector<Sum> arguments);
-  [[nodiscard]] Sum inverse_root_mean_square(const Sum& value, const std::string& axes, double epsilon);
-  [[nodiscard]] Sum plus(Sum a, const Sum& b, double factor = 1);
-  [[nodiscard]] Sum times(const Sum& a, const Sum& b);
-  [[nodiscard]] Sum times(const Sum& a, double number);
-  [[nodiscard]] Sum power(const Sum& base, int halves);
-  [[nodiscard]] Product as_product(const Sum& sum);
-  [[nodiscard]] std::size_t intern(Atom atom);
-  void add(Sum& to, Product term);
 
   Side& side_;
   Shapes& shapes_;
   const Graph* other_;
   Ref top_;
   Formula formula_;
-  std::map<std::string, std::size_t> known_;  ///< atoms by what they are
+  Sums sums_{formula_.atoms};
   std::unordered_map<Ref, Sum, RefHash> values_;
   bool takes_uniform_ = false;
-  bool has_failed_ = false;
   int depth_ = 0;
 };
 
