@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "ops/op_history.h"
 #include "proof/side.h"
 
 namespace onnx {
@@ -18,12 +17,6 @@ namespace relayout::proof {
 /// that is known here: only the same version is the same.
 [[nodiscard]] bool same_semantics(const Node& a, const Call* call_a, const Node& b, const Call* call_b);
 
-/// An argument that one of two versions takes as an attribute and the other as an operand: axes of reductions, Squeeze, Unsqueeze, sizes
-/// of Split.
-struct MovedArgument {
-  std::string_view attribute;
-  std::size_t input = 0;
-};
 /// The argument that the nodes take differently; nothing when there is none.
 [[nodiscard]] std::optional<MovedArgument> moved_argument(const Node& a, const Node& b);
 /// Whether it is there on both sides with the same constant numbers, or on neither.
