@@ -2,17 +2,20 @@
 #include "verify/quantized_work.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "model/attributes.h"
 #include "model/walk.h"
 #include "ops/element_types.h"
+#include "ops/op.h"
 #include "ops/op_signature.h"
+#include "ops/quantized_form.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/noise.h"
@@ -23,36 +26,22 @@ namespace {
 /// Integers of more bits stand for sums, as the bias of a quantized convolution does.
 constexpr int kMostBits = 16;
 
-/// An operator that reads quantized numbers, and which of its inputs hold them (a bit each); the other integers are zero points.
-struct Reader {
-  std::string_view op;
-  unsigned inputs;
-  int bits;  ///< where the tensor's type does not tell: numbers packed into bytes; 0: it does
-};
-constexpr int kByAttribute = -1;
-constexpr auto kReaders = std::to_array<Reader>({
-    {"ConvInteger", 0b11, 0},
-    {"DequantizeLinear", 0b1, 0},
-    {"DynamicQuantizeLSTM", 0b110, 0},
-    {"DynamicQuantizeMatMul", 0b10, 0},
-    {"GatherBlockQuantized", 0b1, kByAttribute},
-    {"MatMulBnb4", 0b10, 4},
-    {"MatMulInteger", 0b11, 0},
-    {"MatMulIntegerToFloat", 0b11, 0},
-    {"MatMulNBits", 0b10, kByAttribute},
-    {"QAttention", 0b11, 0},
-    {"QGemm", 0b1001, 0},
-    {"QLinearAdd", 0b1001, 0},
-    {"QLinearConv", 0b1001, 0},
-    {"QLinearMatMul", 0b1001, 0},
-    {"QLinearMul", 0b1001, 0},
-});
-static_assert(std::ranges::is_sorted(kReaders, {}, &Reader::op));
+/// Inputs that hold quantized numbers; the other integers are zero points.
+std::vector<std::size_t> quantized_inputs(const Node& node) {
+  if (node.op_type() == "DequantizeLinear" && has_trait(node, Trait::quantizes)) return {0};
+  std::vector<std::size_t> out;
+  if (const QuantizedForm* const form = quantized_form(node)) {
+    for (const auto& operand : form->operands(node)) out.push_back(operand.numbers);
+  }
+  return out;
+}
 
-const Reader* reader_of(const Node& node) {
-  if (!node.domain().empty() && node.domain() != "com.microsoft") return nullptr;
-  const auto found = std::ranges::lower_bound(kReaders, std::string_view(node.op_type()), {}, &Reader::op);
-  return found != kReaders.end() && found->op == node.op_type() ? &*found : nullptr;
+/// Where the tensor's type does not tell how many bits a number has, because several are packed into a byte.
+std::optional<int> packed_bits(const Node& node) {
+  const QuantizedForm* const form = quantized_form(node);
+  if (form == nullptr || form->packing == QuantizedForm::Packing::none) return std::nullopt;
+  constexpr int64_t kBits = 4;
+  return static_cast<int>(form->packing == QuantizedForm::Packing::codes ? kBits : Attributes(node).integer("bits", kBits));
 }
 
 class Count {
@@ -75,15 +64,11 @@ class Count {
   }
 
   void count_weights(const Node& node) {
-    const Reader* const reader = reader_of(node);
-    for (std::size_t i = 0; reader != nullptr && i < node.inputs().size(); ++i) {
+    for (const std::size_t i : quantized_inputs(node)) {
       const Value* const value = node.input(i);
-      if ((reader->inputs >> i & 1U) == 0 || value == nullptr || !value->is_stored_constant() || !seen_.insert(value).second) continue;
-      int bits = bits_of(*value);
-      if (bits > 0 && reader->bits != 0) {
-        bits = reader->bits == kByAttribute ? static_cast<int>(Attributes(node).integer("bits", 4)) : reader->bits;
-      }
-      note(bits, work_.constants);
+      if (value == nullptr || !value->is_stored_constant() || !seen_.insert(value).second) continue;
+      const int bits = bits_of(*value);
+      note(bits > 0 ? packed_bits(node).value_or(bits) : 0, work_.constants);
     }
   }
 
@@ -99,7 +84,8 @@ class Count {
     }
     // What rounds its operand inside and gives back real numbers.
     constexpr int kDynamic = 8;
-    if (!rounds && node.op_type().starts_with("DynamicQuantize")) note(kDynamic, work_.activations);
+    const QuantizedForm* const form = quantized_form(node);
+    if (!rounds && form != nullptr && form->is_dynamic) note(kDynamic, work_.activations);
   }
 
   void note(int bits, int64_t& count) {

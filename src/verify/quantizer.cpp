@@ -3,7 +3,6 @@
 #include "verify/quantizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/quantized_form.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
@@ -47,17 +47,6 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
   return named == 0 ? DataType::uint8 : static_cast<DataType>(named);
 }
 
-constexpr auto kWeightReaders = std::to_array<WeightReader>({
-    {"ConvInteger", "Conv", 1},
-    {"DynamicQuantizeLSTM", "LSTM", 1, 2},
-    {"DynamicQuantizeMatMul", "MatMul", 1},
-    {"GatherBlockQuantized", "Gather", 0},
-    {"MatMulBnb4", "MatMul", 1},
-    {"MatMulInteger", "MatMul", 1},
-    {"MatMulIntegerToFloat", "MatMul", 1},
-    {"MatMulNBits", "MatMul", 1},
-});
-
 /// Of the sums of products that a node makes: the constant factor by which they are multiplied behind a Cast, together with the scale of
 /// the operand that varies. nullptr where they are not.
 const Value* scale_behind(const Node& node) {
@@ -78,11 +67,11 @@ const Value* scale_behind(const Node& node) {
 }
 
 /// Scale and zero point of a weight; nullptr where there is none.
-std::pair<const Value*, const Value*> parameters_of(const Node& node, const WeightReader& reader, std::size_t weight) {
-  if (reader.op == "DynamicQuantizeLSTM") return {node.input(6 + 2 * weight), node.input(7 + 2 * weight)};
-  if (reader.op == "DynamicQuantizeMatMul") return {node.input(2), node.input(3)};
-  if (reader.op == "MatMulIntegerToFloat") return {node.input(3), node.input(5)};
-  return {scale_behind(node), node.input(3)};
+std::pair<const Value*, const Value*> parameters_of(const Node& node, const QuantizedForm& form, std::size_t weight) {
+  const std::vector<QuantizedForm::Operand> weights = form.weights(node);
+  const auto found = std::ranges::find(weights, weight, &QuantizedForm::Operand::numbers);
+  if (found == weights.end()) return {};
+  return {found->scale == QuantizedForm::kNoInput ? scale_behind(node) : node.input(found->scale), node.input(found->zero)};
 }
 
 /// Numbers of `bits` bits out of bytes, the low bits first; each row of `columns` begins with a byte of its own.
@@ -107,15 +96,14 @@ double nearest(const std::vector<double>& sorted, double value) {
 
 }  // namespace
 
-const WeightReader* weight_reader(const Node& node) {
-  if (!node.domain().empty() && node.domain() != "com.microsoft") return nullptr;
-  const auto found = std::ranges::find(kWeightReaders, std::string_view(node.op_type()), &WeightReader::op);
-  return found != kWeightReaders.end() ? &*found : nullptr;
+const QuantizedForm* weight_reader(const Node& node) {
+  const QuantizedForm* const form = quantized_form(node);
+  return form != nullptr && form->result == QuantizedForm::kNoInput && !form->real.empty() ? form : nullptr;
 }
 
 bool is_rounded_dynamically(const Node& reader, std::size_t index) {
-  const bool is_dynamic = reader.op_type() == "DynamicQuantizeMatMul" || reader.op_type() == "DynamicQuantizeLSTM";
-  return index == 0 && (reader.is("DynamicQuantizeLinear") || (is_dynamic && weight_reader(reader) != nullptr));
+  const QuantizedForm* const form = quantized_form(reader);
+  return index == 0 && (reader.is("DynamicQuantizeLinear") || (form != nullptr && form->is_dynamic));
 }
 
 bool Quantizer::is_sound() const {
@@ -154,18 +142,18 @@ std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
 }
 
 std::optional<Quantizer> Quantizer::of_weight(const Node& node, std::size_t weight, Constants& constants, bool transposed) {
-  const WeightReader* const reader = weight_reader(node);
-  if (reader == nullptr || node.input(weight) == nullptr) return std::nullopt;
+  const QuantizedForm* const form = weight_reader(node);
+  if (form == nullptr || node.input(weight) == nullptr) return std::nullopt;
   std::optional<Quantizer> out;
-  if (reader->op == "MatMulNBits" || reader->op == "GatherBlockQuantized") {
+  if (form->packing == QuantizedForm::Packing::blocks) {
     out = of_blocks(node, constants);
-  } else if (reader->op == "MatMulBnb4") {
+  } else if (form->packing == QuantizedForm::Packing::codes) {
     out = of_codes(node, constants);
   } else {
-    const auto [scale, zero] = parameters_of(node, *reader, weight);
+    const auto [scale, zero] = parameters_of(node, *form, weight);
     out = of_integers(node, constants, constants.type_of(*node.input(weight)), scale, zero);
-    if (out && reader->op == "DynamicQuantizeLSTM") out->sharing_ = Sharing::leading;
-    if (out) out->axis_ = reader->stands_for == "Conv" ? 0 : -1;
+    if (out && form->real == "LSTM") out->sharing_ = Sharing::leading;
+    if (out) out->axis_ = form->real == "Conv" ? 0 : -1;
   }
   if (out) out->is_transposed_ = transposed;
   return out;
@@ -173,7 +161,7 @@ std::optional<Quantizer> Quantizer::of_weight(const Node& node, std::size_t weig
 
 std::optional<Quantizer> Quantizer::of_blocks(const Node& node, Constants& constants) {
   const Attributes attributes(node);
-  const bool gathers = node.op_type() == "GatherBlockQuantized";
+  const bool gathers = weight_reader(node)->real == "Gather";
   const DataType type = constants.type_of(*node.input(gathers ? 0 : 1));
   if (gathers && type != DataType::uint8) {
     auto out = of_integers(node, constants, type, node.input(2), node.input(3));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/constants.h"
+#include "ops/quantized_form.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -23,7 +24,7 @@ class Quantizer {
  public:
   /// Of a QuantizeLinear or DequantizeLinear. Nothing where scale or zero point are no constants or the type is none of integers.
   [[nodiscard]] static std::optional<Quantizer> of(const Node& node, Constants& constants);
-  /// Of a weight of an operator that a WeightReader describes, as the operator that it stands for reads it, or transposed.
+  /// Of a weight of a node that weight_reader() knows, as the operator that it stands for reads it, or transposed.
   [[nodiscard]] static std::optional<Quantizer> of_weight(const Node& node, std::size_t weight, Constants& constants, bool transposed);
   /// A DynamicQuantizeLinear: 8 bits between the least and the largest of the elements.
   [[nodiscard]] static Quantizer dynamic();
@@ -74,14 +75,9 @@ class Quantizer {
   double lowest_ = 0, highest_ = 0;
 };
 
-/// An operator that computes with weights of integers: the standard operator that it stands for, and the numbers of the weights among the
-/// inputs of both.
-struct WeightReader {
-  std::string_view op, stands_for;
-  std::size_t weight = 1, last = weight;
-};
-/// nullptr for any other node.
-[[nodiscard]] const WeightReader* weight_reader(const Node& node);
+/// Of a node that reads weights as integers and makes sums or real numbers of them: how it stands for an operator on real numbers, which
+/// has its weights at the same inputs. nullptr for any other node.
+[[nodiscard]] const QuantizedForm* weight_reader(const Node& node);
 
 /// Whether an input of a node is rounded to 8 bits by its own least and largest elements.
 [[nodiscard]] bool is_rounded_dynamically(const Node& reader, std::size_t index);

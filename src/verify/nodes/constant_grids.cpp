@@ -18,6 +18,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/quantized_form.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "verify/nodes/layers.h"
@@ -51,8 +52,8 @@ int64_t elements_of(const Value& constant, Constants& constants) {
 }
 
 bool is_counterpart(const Node& node, const Node& original) {
-  const WeightReader* const reader = weight_reader(node);
-  if (reader != nullptr) return original.is(reader->stands_for) || (reader->stands_for == "MatMul" && original.is("Gemm"));
+  const QuantizedForm* const form = weight_reader(node);
+  if (form != nullptr) return original.is(form->real) || (form->real == "MatMul" && original.is("Gemm"));
   if (is_plain_gemm(node) && original.is("MatMul")) return true;
   return original.op_type() == node.op_type() && original.domain() == node.domain();
 }
@@ -149,12 +150,11 @@ const Node* ConstantGrids::pair_bias(const Node& gemm, const Node& product, cons
 
 void ConstantGrids::pair_weights(const Node& node, const Node& original) {
   const bool transposed = original.is("Gemm") && Attributes(original).integer("transB", 0) != 0;
-  const WeightReader& reader = *weight_reader(node);
   std::map<std::string, Quantizer> grids;
-  for (std::size_t i = reader.weight; i <= reader.last; ++i) {
-    const Value* const constant = original.input(i);
+  for (const QuantizedForm::Operand& weight : weight_reader(node)->weights(node)) {
+    const Value* const constant = original.input(weight.numbers);
     if (constant == nullptr || !constant->is_stored_constant()) return;
-    auto grid = Quantizer::of_weight(node, i, constants_b_, transposed);
+    auto grid = Quantizer::of_weight(node, weight.numbers, constants_b_, transposed);
     const auto known = constants_a_.find(*constant);
     if (!grid || !std::holds_alternative<Constant>(known) || !grid->suits(std::get<Constant>(known).dims)) return;
     grids.emplace(constant->name(), *std::move(grid));

@@ -28,6 +28,7 @@
 #include "model/model_builder.h"
 #include "model/origin.h"
 #include "ops/op.h"
+#include "ops/quantized_form.h"
 #include "ops/traits.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -36,43 +37,8 @@
 namespace relayout {
 namespace {
 
-constexpr std::size_t kNone = ~std::size_t{0};
 /// DequantizeLinear and QuantizeLinear take an axis from here on.
 constexpr int64_t kLeastOpset = 13;
-
-/// Where an operator has its quantized operands, each followed by scale and zero point, and scale and zero point of its result.
-struct Form {
-  std::string_view op, real;
-  std::vector<std::size_t> operands;
-  std::size_t result = kNone;
-  std::size_t bias = kNone;   ///< integers in the scale of the products of the first two operands
-  std::size_t plain = kNone;  ///< an operand that is read as it is, in front of the others
-};
-
-const std::vector<Form>& forms() {
-  static const std::vector<Form> all = {
-      {"QGemm", "Gemm", {0, 3}, 7, 6, kNone},
-      {"QLinearAdd", "Add", {0, 3}, 6, kNone, kNone},
-      {"QLinearAveragePool", "AveragePool", {0}, 3, kNone, kNone},
-      {"QLinearConv", "Conv", {0, 3}, 6, 8, kNone},
-      {"QLinearGlobalAveragePool", "GlobalAveragePool", {0}, 3, kNone, kNone},
-      {"QLinearLeakyRelu", "LeakyRelu", {0}, 3, kNone, kNone},
-      {"QLinearMatMul", "MatMul", {0, 3}, 6, kNone, kNone},
-      {"QLinearMul", "Mul", {0, 3}, 6, kNone, kNone},
-      {"QLinearReduceMean", "ReduceMean", {0}, 3, kNone, kNone},
-      {"QLinearSigmoid", "Sigmoid", {0}, 3, kNone, kNone},
-      {"QLinearSoftmax", "Softmax", {0}, 3, kNone, kNone},
-      {"QLinearWhere", "Where", {1, 4}, 7, kNone, 0},
-  };
-  return all;
-}
-
-/// Of QLinearConcat as many operands as there are.
-Form concat_of(const Node& node) {
-  Form form{"QLinearConcat", "Concat", {}, 0, kNone, kNone};
-  for (std::size_t i = 2; i < node.inputs().size(); i += 3) form.operands.push_back(i);
-  return form;
-}
 
 class Speller {
  public:
@@ -86,7 +52,7 @@ class Speller {
     for (Node& node : graph_.nodes()) nodes.push_back(&node);
     for (Node* const node : nodes) {
       note_quantizer(*node);
-      if (const auto form = form_of(*node)) {
+      if (const QuantizedForm* const form = form_of(*node)) {
         spell(*node, *form);
       } else if (moves(*node)) {
         spell_mover(*node);
@@ -95,7 +61,7 @@ class Speller {
   }
 
   [[nodiscard]] static bool has_any(const Graph& graph) {
-    return std::ranges::any_of(graph.nodes(), [](const Node& node) { return form_of(node).has_value(); });
+    return std::ranges::any_of(graph.nodes(), [](const Node& node) { return form_of(node) != nullptr; });
   }
 
  private:
@@ -109,23 +75,24 @@ class Speller {
     std::size_t rank = 0;
   };
 
-  [[nodiscard]] static std::optional<Form> form_of(const Node& node) {
-    if (!node.domain().empty() && node.domain() != "com.microsoft") return std::nullopt;
-    if (node.outputs().size() != 1 || node.output(0) == nullptr || node.output(0)->is_output()) return std::nullopt;
-    const Attributes attributes(node);
-    if (node.op_type() == "QLinearConcat") return is_whole(node, concat_of(node)) ? std::optional(concat_of(node)) : std::nullopt;
-    const auto found = std::ranges::find(forms(), std::string_view(node.op_type()), &Form::op);
-    if (found == forms().end() || !is_whole(node, *found)) return std::nullopt;
+  /// The form of a node that can be written out; nullptr: none.
+  [[nodiscard]] static const QuantizedForm* form_of(const Node& node) {
+    const QuantizedForm* const form = quantized_form(node);
+    if (form == nullptr || form->result == QuantizedForm::kNoInput || !is_whole(node, *form)) return nullptr;
+    if (node.outputs().size() != 1 || node.output(0) == nullptr || node.output(0)->is_output()) return nullptr;
     // Of other factors the bias is in another scale, and before opset 13 Softmax flattens.
-    if (found->op == "QGemm" && attributes.real("alpha", 1) != 1) return std::nullopt;
-    if (found->op == "QLinearSoftmax" && attributes.integer("opset", 0) < 13 && attributes.integer("axis", -1) != -1) return std::nullopt;
-    return *found;
+    const Attributes attributes(node);
+    if (form->real == "Gemm" && attributes.real("alpha", 1) != 1) return nullptr;
+    if (form->real == "Softmax" && attributes.integer("opset", 0) < 13 && attributes.integer("axis", -1) != -1) return nullptr;
+    return form;
   }
 
-  [[nodiscard]] static bool is_whole(const Node& node, const Form& form) {
-    const auto is_there = [&](std::size_t i) { return node.input(i) != nullptr && node.input(i + 1) != nullptr; };
+  [[nodiscard]] static bool is_whole(const Node& node, const QuantizedForm& form) {
+    const auto is_there = [&](const QuantizedForm::Operand& operand) {
+      return node.input(operand.numbers) != nullptr && node.input(operand.scale) != nullptr;
+    };
     const bool has_result = node.input(form.result) != nullptr && node.input(form.result + 1) != nullptr;
-    return std::ranges::all_of(form.operands, is_there) && has_result;
+    return std::ranges::all_of(form.operands(node), is_there) && has_result;
   }
 
   /// Whether a node hands on elements of its first operand.
@@ -142,15 +109,17 @@ class Speller {
     if (!is_image_pool(node) && Attributes(node).integer("channels_last", 0) == 0) return 0;
     if (const auto known = images_.find(node.input(0)); known != images_.end()) return known->second.rank;
     if (const auto kernel = Attributes(node).integers("kernel_shape"); !kernel.empty()) return kernel.size() + 2;
-    const Value* const weight = node.op_type() == "QLinearConv" ? node.input(3) : nullptr;
+    const QuantizedForm* const form = quantized_form(node);
+    const Value* const weight = form != nullptr && form->real == "Conv" ? node.input(form->all[1].numbers) : nullptr;
     const bool is_stored = weight != nullptr && weight->initializer() != nullptr && weight->initializer()->data != nullptr;
     return is_stored ? weight->initializer()->data->dims().size() : 0;
   }
 
   /// Whether an operator does the same to images in either order, and has some.
-  [[nodiscard]] bool keeps_order_of_images(const Node& node, const Form& form) const {
-    if (form.real != "Add" && form.real != "Mul" && form.real != "Sigmoid" && form.real != "LeakyRelu") return false;
-    return std::ranges::all_of(form.operands, [&](std::size_t i) { return images_.contains(node.input(i)); });
+  [[nodiscard]] bool keeps_order_of_images(const Node& node, const QuantizedForm& form) const {
+    const Op* const real = find_op(form.real);
+    if (real == nullptr || !real->traits.has(Trait::elementwise) || form.plain != QuantizedForm::kNoInput) return false;
+    return std::ranges::all_of(form.operands(node), [&](const auto& operand) { return images_.contains(node.input(operand.numbers)); });
   }
 
   onnx::NodeProto transposed(const Value& value, std::size_t rank, bool to_front) {
@@ -218,19 +187,21 @@ class Speller {
     return insert(before, message);
   }
 
-  void spell(Node& node, const Form& form) {
-    const std::size_t rank = keeps_order_of_images(node, form) ? images_.at(node.input(form.operands[0])).rank : rank_of_images(node);
+  void spell(Node& node, const QuantizedForm& form) {
+    const std::vector<QuantizedForm::Operand> operands = form.operands(node);
+    const std::size_t rank = keeps_order_of_images(node, form) ? images_.at(node.input(operands[0].numbers)).rank : rank_of_images(node);
     if (Attributes(node).integer("channels_last", 0) != 0 && rank == 0) return;
     std::vector<Value*> inputs;
-    if (form.plain != kNone) inputs.push_back(node.input(form.plain));
-    for (const std::size_t i : form.operands) {
-      const bool is_image = rank > 0 && (i == 0 || form.real != "Conv");
-      inputs.push_back(is_image ? &dequantized_images(node, *node.input(i), {node.input(i + 1), node.input(i + 2)}, rank)
-                                : &dequantized(node, *node.input(i), *node.input(i + 1), node.input(i + 2), axis_of(node, form.real, i)));
+    if (form.plain != QuantizedForm::kNoInput) inputs.push_back(node.input(form.plain));
+    for (const auto& [numbers, scale, zero] : operands) {
+      const bool is_image = rank > 0 && (numbers == 0 || form.real != "Conv");
+      inputs.push_back(
+          is_image ? &dequantized_images(node, *node.input(numbers), {node.input(scale), node.input(zero)}, rank)
+                   : &dequantized(node, *node.input(numbers), *node.input(scale), node.input(zero), axis_of(node, form.real, numbers)));
     }
-    if (form.bias != kNone && node.input(form.bias) != nullptr) {
+    if (node.input(form.bias) != nullptr) {
       const Value& scale =
-          insert(node, made("Mul", {node.input(form.operands[0] + 1), node.input(form.operands[1] + 1)}, node.output(0)->name()));
+          insert(node, made("Mul", {node.input(operands[0].scale), node.input(operands[1].scale)}, node.output(0)->name()));
       inputs.push_back(&dequantized(node, *node.input(form.bias), scale, nullptr, 0));
     }
     const Grid grid{node.input(form.result), node.input(form.result + 1)};
