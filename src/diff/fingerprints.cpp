@@ -208,7 +208,8 @@ bool is_constant_node(const Node& node) noexcept {
   const Node* at = &node;
   for (int depth = 0; depth < 8; ++depth) {
     if (at->is("Constant")) return true;
-    const bool is_view = at->is("Transpose") || at->is("Identity") || at->is("Cast") || at->is("DequantizeLinear");
+    const bool is_view =
+        at->is("Transpose") || has_trait(*at, Trait::identity) || has_trait(*at, Trait::casts) || at->is("DequantizeLinear");
     const Value* const input = is_view ? at->input(0) : nullptr;
     if (input == nullptr) return false;
     if (input->producer() == nullptr) return input->is_stored_constant();
@@ -220,7 +221,7 @@ bool is_constant_node(const Node& node) noexcept {
 const Value* transparent_operand(const Node& node) noexcept {
   const Value* const first = node.input(0);
   if (first == nullptr || is_constant_node(node)) return nullptr;
-  if (node.is("Identity") || node.is("Dropout") || node.is("Cast")) return first;
+  if (has_trait(node, Trait::identity) || has_trait(node, Trait::casts)) return first;
   if (node.is("BatchNormalization")) return is_constant(*first) ? nullptr : first;
   const Value* const second = node.input(1);
   if (!has_trait(node, Trait::affine) || node.inputs().size() != 2 || second == nullptr || is_constant(*first) == is_constant(*second))

@@ -31,7 +31,7 @@ constexpr int kNewest = kReviewedOpset;
 constexpr Traits kNone = Traits::none();
 constexpr Traits kUnary = same_dims | same_type;
 constexpr Traits kBinary = broadcasts | same_type;
-constexpr Traits kComparison = broadcasts | makes_boolean | jumps;
+constexpr Traits kComparison = broadcasts | makes_boolean | jumps | Traits::takes_all_exactly();
 constexpr Traits kProduct = multiplies | costly;
 constexpr Traits kDecision = jumps | chooses;
 constexpr Traits kRenames = keeps_order | permutes | Traits::moves(0);
@@ -43,6 +43,12 @@ constexpr Traits moves_all() {
 }
 constexpr Traits convolves_with(std::size_t input) {
   return kProduct | Traits::convolves_with(input);
+}
+constexpr Traits exactly(std::size_t input) {
+  return Traits::takes_exactly(input);
+}
+constexpr Traits all_exactly() {
+  return Traits::takes_all_exactly();
 }
 constexpr Traits reads_dims(std::size_t input) {
   return Traits::reads_dims(input);
@@ -97,10 +103,10 @@ constexpr auto kTable = std::to_array<Op>({
     {"Cast", 1, kNewest, agnostic, same_dims | casts | jumps | elementwise, infer_cast, cast},
     {"CastLike", 15, kNewest, agnostic, same_dims | casts | jumps | reads_type(1) | elementwise, infer_cast_like, cast_like},
     {"CausalConvWithState", 27, kNewest, barrier, kUnary | kProduct, infer_causal_conv_with_state, causal_conv_with_state},
-    elementwise_op("Ceil", 1, kUnary | jumps | exact, infer_real_unary, kernels::ceil),
+    elementwise_op("Ceil", 1, kUnary | jumps | exact | exactly(0), infer_real_unary, kernels::ceil),
     elementwise_op("Celu", 12, kUnary | contracts, infer_real_unary, celu),
     {"CenterCropPad", 18, kNewest, barrier, same_type | moves(0), infer_center_crop_pad, center_crop_pad},
-    elementwise_op("Clip", 1, kUnary | exact | contracts, infer_clip, clip),
+    elementwise_op("Clip", 1, kUnary | exact | contracts | exactly(1) | exactly(2), infer_clip, clip),
     {"Col2Im", 18, kNewest, barrier, same_type, infer_col2im, col2im},
     {"Compress", 9, kNewest, barrier, same_type | moves(0), infer_compress, compress},
     {"Concat", 1, kNewest, axis_mapped, same_type | one_is_itself | moves_all(), infer_concat, concat},
@@ -120,7 +126,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"DequantizeLinear", 10, kNewest, agnostic, same_dims | quantizes, infer_dequantize_linear, dequantize_linear},
     {"Det", 11, kNewest, barrier, same_type | costly, infer_det, det},
     elementwise_op("Div", 1, kBinary | affine, infer_arithmetic, divide),
-    {"Dropout", 1, kNewest, view, kUnary | moves(0), infer_dropout, dropout, view_dropout},
+    {"Dropout", 1, kNewest, view, kUnary | moves(0) | Trait::identity | exactly(1), infer_dropout, dropout, view_dropout},
     {"DynamicQuantizeLinear", 11, kNewest, agnostic, same_dims | quantizes | kDecision, infer_dynamic_quantize_linear,
      dynamic_quantize_linear},
     {"Einsum", 12, kNewest, barrier, same_type | kProduct, infer_einsum, einsum},
@@ -131,7 +137,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"Expand", 8, kNewest, view, same_type | moves(0), infer_expand, expand, view_expand},
     {"EyeLike", 9, kNewest, barrier, same_dims | reads_dims(0) | exact, infer_eye_like, eye_like},
     {"Flatten", 1, kNewest, view, same_type | kRenames, infer_flatten, reshape, view_reshape},
-    elementwise_op("Floor", 1, kUnary | jumps | exact, infer_real_unary, kernels::floor),
+    elementwise_op("Floor", 1, kUnary | jumps | exact | exactly(0), infer_real_unary, kernels::floor),
     {"GRU", 1, kNewest, barrier, same_type | kProduct, infer_recurrent, recurrent},
     {"Gather", 1, kNewest, axis_mapped, same_type | moves(0), infer_gather, gather},
     {"GatherElements", 11, kNewest, axis_mapped, same_type | moves(0), infer_gather_elements, gather_elements},
@@ -150,7 +156,8 @@ constexpr auto kTable = std::to_array<Op>({
     elementwise_op("HardSigmoid", 1, kUnary | contracts, infer_real_unary, hard_sigmoid),
     elementwise_op("HardSwish", 14, kUnary, infer_real_unary, hard_swish),
     {"Hardmax", 1, kNewest, axis_mapped, kUnary | jumps | exact, infer_softmax, hardmax},
-    {"Identity", 1, kNewest, view, kUnary | kRenames | elementwise | contracts, infer_identity, identity, view_identity},
+    {"Identity", 1, kNewest, view, kUnary | kRenames | elementwise | contracts | Trait::identity, infer_identity, kernels::identity,
+     view_identity},
     control("If", 1),
     {"InstanceNormalization", 1, kNewest, agnostic, kUnary, infer_instance_normalization, instance_normalization},
     {"IsInf", 10, kNewest, agnostic, same_dims | makes_boolean | elementwise, infer_test_unary, is_inf},
@@ -175,25 +182,26 @@ constexpr auto kTable = std::to_array<Op>({
     {"MaxUnpool", 9, kNewest, barrier, same_type | moves(0), infer_max_unpool, max_unpool},
     {"Mean", 1, kNewest, agnostic, kBinary | one_is_itself | elementwise, infer_variadic_real, mean},
     {"MeanVarianceNormalization", 9, kNewest, agnostic, kUnary, infer_line_normalization, mean_variance_normalization},
-    {"MelWeightMatrix", 17, kNewest, barrier, jumps, infer_mel_weight_matrix, mel_weight_matrix},
+    {"MelWeightMatrix", 17, kNewest, barrier, jumps | all_exactly(), infer_mel_weight_matrix, mel_weight_matrix},
     {"Min", 1, kNewest, agnostic, kBinary | one_is_itself | elementwise | exact, infer_variadic_numeric, minimum},
     elementwise_op("Mish", 18, kUnary, infer_real_unary, mish),
-    elementwise_op("Mod", 10, kBinary | jumps, infer_arithmetic, modulo),
+    elementwise_op("Mod", 10, kBinary | jumps | all_exactly(), infer_arithmetic, modulo),
     elementwise_op("Mul", 1, kBinary | affine, infer_arithmetic, multiply),
     {"Multinomial", 7, kNewest, barrier, random | kDecision, infer_multinomial, multinomial},
     elementwise_op("Neg", 1, kUnary | affine | exact | contracts, infer_numeric_unary, negate),
     {"NegativeLogLikelihoodLoss", 12, kNewest, barrier, same_type, infer_loss, negative_log_likelihood_loss},
-    {"NonMaxSuppression", 10, kNewest, barrier, makes_int64 | kDecision | costly, infer_non_max_suppression, non_max_suppression},
+    {"NonMaxSuppression", 10, kNewest, barrier, makes_int64 | kDecision | costly | exactly(2) | exactly(3) | exactly(4),
+     infer_non_max_suppression, non_max_suppression},
     {"NonZero", 9, kNewest, barrier, makes_int64 | jumps, infer_non_zero, non_zero},
     elementwise_op("Not", 1, kUnary | makes_boolean, infer_boolean_unary, logical_not),
-    {"OneHot", 9, kNewest, barrier, moves(2) | exact, infer_one_hot, one_hot},
+    {"OneHot", 9, kNewest, barrier, moves(2) | exact | exactly(1) | exactly(2), infer_one_hot, one_hot},
     {"Optional", 15, kNewest, barrier, moves(0), infer_optional, kernels::optional},
     {"OptionalGetElement", 15, kNewest, barrier, moves(0), infer_optional_get_element, optional_get_element},
     {"OptionalHasElement", 15, kNewest, barrier, makes_boolean, infer_optional_has_element, optional_has_element},
     elementwise_op("Or", 1, broadcasts | makes_boolean, infer_logical, logical_or),
     elementwise_op("PRelu", 1, kUnary, infer_prelu, prelu),
-    {"Pad", 1, kNewest, axis_mapped, same_type | moves(0) | moves(2), infer_pad, pad},
-    elementwise_op("Pow", 1, kBinary, infer_pow, power),
+    {"Pad", 1, kNewest, axis_mapped, same_type | moves(0) | moves(2) | exactly(2), infer_pad, pad},
+    elementwise_op("Pow", 1, kBinary | exactly(1), infer_pow, power),
     {"QLinearConv", 10, kNewest, wants, quantized | kDecision | convolves_with(3), infer_qlinear_conv, qlinear_conv},
     {"QLinearMatMul", 10, kNewest, barrier, kProduct | quantized | kDecision, infer_qlinear_matmul, qlinear_matmul},
     {"QuantizeLinear", 10, kNewest, agnostic, same_dims | quantizes | kDecision, infer_quantize_linear, quantize_linear},
@@ -203,7 +211,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"RandomNormalLike", 1, kNewest, barrier, same_dims | random | reads_dims(0), infer_random_like, random_normal},
     {"RandomUniform", 1, kNewest, barrier, random, infer_random, random_uniform},
     {"RandomUniformLike", 1, kNewest, barrier, same_dims | random | reads_dims(0), infer_random_like, random_uniform},
-    {"Range", 11, kNewest, shape_only, same_type | jumps, infer_range, range},
+    {"Range", 11, kNewest, shape_only, same_type | jumps | all_exactly(), infer_range, range},
     elementwise_op("Reciprocal", 1, kUnary, infer_real_unary, reciprocal),
     {"ReduceL1", 1, kNewest, axis_mapped, same_type, infer_reduce, reduce_l1},
     {"ReduceL2", 1, kNewest, axis_mapped, same_type, infer_reduce, reduce_l2},
@@ -218,11 +226,12 @@ constexpr auto kTable = std::to_array<Op>({
     {"RegexFullMatch", 20, kNewest, barrier, same_dims | makes_boolean | elementwise, infer_regex_full_match, regex_full_match},
     elementwise_op("Relu", 1, kUnary | exact | contracts, infer_numeric_unary, relu),
     {"Reshape", 1, kNewest, view, same_type | kRenames, infer_reshape, reshape, view_reshape},
-    {"Resize", 10, kNewest, axis_mapped, same_type | kDecision | costly, infer_resize, kernels::resize},
+    {"Resize", 10, kNewest, axis_mapped, same_type | kDecision | costly | exactly(1) | exactly(2) | exactly(3), infer_resize,
+     kernels::resize},
     {"ReverseSequence", 10, kNewest, axis_mapped, kUnary | permutes | moves(0), infer_reverse_sequence, reverse_sequence},
     {"RoiAlign", 10, kNewest, barrier, same_type | kDecision | costly, infer_roi_align, roi_align},
     {"RotaryEmbedding", 23, kNewest, barrier, kUnary, infer_rotary_embedding, rotary_embedding},
-    elementwise_op("Round", 11, kUnary | jumps | exact, infer_real_unary, kernels::round),
+    elementwise_op("Round", 11, kUnary | jumps | exact | exactly(0), infer_real_unary, kernels::round),
     {"STFT", 17, kNewest, barrier, same_type | costly, infer_stft, stft},
     control("Scan", 8),
     {"Scatter", 9, kNewest, axis_mapped, kUnary | moves(0) | moves(2), infer_scatter_elements, scatter_elements},
@@ -239,7 +248,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"Shape", 1, kNewest, shape_only, makes_int64 | reads_dims(0), infer_shape, shape},
     elementwise_op("Shrink", 9, kUnary | jumps, infer_numeric_unary, shrink),
     elementwise_op("Sigmoid", 1, kUnary | contracts, infer_real_unary, sigmoid),
-    elementwise_op("Sign", 9, kUnary | jumps | exact, infer_numeric_unary, sign),
+    elementwise_op("Sign", 9, kUnary | jumps | exact | exactly(0), infer_numeric_unary, sign),
     elementwise_op("Sin", 7, kUnary | contracts, infer_real_unary, sine),
     elementwise_op("Sinh", 9, kUnary, infer_real_unary, kernels::sinh),
     {"Size", 1, kNewest, shape_only, makes_int64 | reads_dims(0), infer_size, kernels::size},
@@ -271,7 +280,7 @@ constexpr auto kTable = std::to_array<Op>({
     {"Trilu", 14, kNewest, barrier, kUnary | moves(0), infer_trilu, trilu},
     {"Unique", 11, kNewest, barrier, same_type | jumps | exact, infer_unique, unique},
     {"Unsqueeze", 1, kNewest, view, same_type | kRenames, infer_unsqueeze, reshape, view_reshape},
-    {"Upsample", 1, kNewest, axis_mapped, same_type | kDecision | costly, infer_resize, kernels::resize},
+    {"Upsample", 1, kNewest, axis_mapped, same_type | kDecision | costly | exactly(1), infer_resize, kernels::resize},
     {"Where", 9, kNewest, agnostic, broadcasts | moves(1) | moves(2) | elementwise | exact, infer_where, where},
     elementwise_op("Xor", 1, broadcasts | makes_boolean, infer_logical, logical_xor),
 });

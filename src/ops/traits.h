@@ -31,6 +31,7 @@ enum class Trait : uint32_t {
   exact = 1U << 19U,         ///< nothing is rounded: each element of the results is an element of the operands, its negative, or given
   contracts = 1U << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
   linear = 1U << 21U,        ///< takes up affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
+  identity = 1U << 22U,      ///< the result is input 0 (of Dropout: where it does not train)
 };
 
 /// What an operator looks at of one of its inputs.
@@ -51,6 +52,9 @@ class Traits {
   [[nodiscard]] static constexpr Traits reads_dims(std::size_t input) noexcept { return none().with(&Traits::dims_only_, 1U << input); }
   /// Of input `input` only the type is looked at.
   [[nodiscard]] static constexpr Traits reads_type(std::size_t input) noexcept { return none().with(&Traits::type_only_, 1U << input); }
+  /// No correct evaluation rounds input `input`: a bound, a threshold, an exponent, a scale of sizes, or where a step is.
+  [[nodiscard]] static constexpr Traits takes_exactly(std::size_t input) noexcept { return none().with(&Traits::exactly_, 1U << input); }
+  [[nodiscard]] static constexpr Traits takes_all_exactly() noexcept { return none().with(&Traits::exactly_, ~0U); }
 
   /// Input `input` is the weight of a convolution with fixed taps: [O, I/groups, k…]; of a transposed one [I, O/groups, k…].
   [[nodiscard]] static constexpr Traits convolves_with(std::size_t input) noexcept {
@@ -59,6 +63,7 @@ class Traits {
 
   [[nodiscard]] constexpr bool has(Trait trait) const noexcept { return (flags_ & static_cast<uint32_t>(trait)) != 0; }
   [[nodiscard]] constexpr bool moves_input(std::size_t input) const noexcept { return contains(moved_, input); }
+  [[nodiscard]] constexpr bool is_taken_exactly(std::size_t input) const noexcept { return contains(exactly_, input); }
   [[nodiscard]] constexpr Reads reads(std::size_t input) const noexcept {
     return contains(type_only_, input) ? Reads::type : contains(dims_only_, input) ? Reads::dims : Reads::elements;
   }
@@ -73,6 +78,7 @@ class Traits {
     a.moved_ |= b.moved_;
     a.dims_only_ |= b.dims_only_;
     a.type_only_ |= b.type_only_;
+    a.exactly_ |= b.exactly_;
     a.convolution_weight_ |= b.convolution_weight_;
     return a;
   }
@@ -88,7 +94,7 @@ class Traits {
   static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
 
   uint32_t flags_;
-  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, convolution_weight_ = 0;
+  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0;
 };
 
 [[nodiscard]] constexpr Traits operator|(Trait a, Trait b) noexcept {

@@ -28,6 +28,7 @@
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/match.h"
 #include "passes/node_access.h"
 #include "passes/pass.h"
@@ -53,7 +54,10 @@ struct Origin {
 
 /// Whether element i of the first input becomes element i of the output.
 bool hands_on(const Node& node) {
-  return node.input(0) != nullptr && (node.is("Identity") || node.is("Cast") || node.is("QuantizeLinear") || node.is("DequantizeLinear"));
+  const Traits traits = traits_of(node);
+  const bool keeps_elements = traits.has(Trait::keeps_order) && traits.has(Trait::elementwise);
+  const bool hands_on = keeps_elements || traits.has(Trait::casts) || node.is("QuantizeLinear") || node.is("DequantizeLinear");
+  return hands_on && node.input(0) != nullptr;
 }
 
 Origin origin_of(Value& weight) {

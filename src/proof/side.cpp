@@ -259,7 +259,8 @@ bool moves_nothing(Ref output) {
 /// The type that a Cast makes; undefined where the caller decides.
 DataType type_after(Side& side, Ref output) {
   const Node& node = *output.value->producer();
-  if (node.is("CastLike")) return node.input(1) != nullptr ? side.type_of(side.operand(output, 1)) : DataType::undefined;
+  if (traits_of(node).reads(1) == Reads::type)
+    return node.input(1) != nullptr ? side.type_of(side.operand(output, 1)) : DataType::undefined;
   const AttributeReader attributes(node, output.call);
   const int64_t to = attributes.integer("to", 0);
   return attributes.is_open() ? DataType::undefined : type_of_number(to);

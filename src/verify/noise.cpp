@@ -4,12 +4,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -32,42 +30,11 @@
 namespace relayout {
 namespace {
 
-/// Operands that no correct evaluation rounds: sizes, thresholds, exponents.
-struct ExactOperand {
-  std::string_view op;
-  int first, last;
-};
-constexpr int kAll = 1000;
-constexpr auto kExactOperands = std::to_array<ExactOperand>({
-    {"Resize", 1, 3},
-    {"Upsample", 1, 1},
-    {"NonMaxSuppression", 2, 4},
-    {"Pow", 1, 1},
-    {"Range", 0, kAll},
-    {"Mod", 0, kAll},
-    {"Equal", 0, kAll},
-    {"Greater", 0, kAll},
-    {"Less", 0, kAll},
-    {"GreaterOrEqual", 0, kAll},
-    {"LessOrEqual", 0, kAll},
-    {"Clip", 1, 2},
-    {"Dropout", 1, 1},
-    {"Pad", 2, 2},
-    {"OneHot", 1, 2},
-    {"Floor", 0, 0},
-    {"Ceil", 0, 0},
-    {"Round", 0, 0},
-    {"Sign", 0, 0},
-});
-
-bool is_exact_operand(const Node& node, int index) {
-  if (!node.domain().empty()) return false;
-  if (node.is("Cast")) {
-    const DataTypeTraits* const to = find_traits(Attributes(node).integer("to", 0));
-    return to == nullptr || !to->is_float;
-  }
-  return std::ranges::any_of(kExactOperands,
-                             [&](const ExactOperand& exact) { return node.is(exact.op) && index >= exact.first && index <= exact.last; });
+/// Whether no correct evaluation rounds an operand; what a Cast makes integers of is none to round either.
+bool is_exact_operand(const Node& node, std::size_t index) {
+  if (!node.is("Cast")) return traits_of(node).is_taken_exactly(index);
+  const DataTypeTraits* const to = find_traits(Attributes(node).integer("to", 0));
+  return to == nullptr || !to->is_float;
 }
 
 /// Marks the constants whose elements `value` holds, moved or cast.
@@ -162,7 +129,7 @@ WeightNoise::WeightNoise(const Graph& graph) {
     quantized_ = quantized_ || quantizes(node);
     if (node.is("ConstantOfShape") && node.output(0) != nullptr && fills_with_structure(node)) exact_.insert(node.output(0)->name());
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-      if (is_exact_operand(node, static_cast<int>(i))) mark_exact(node.input(i), exact_, seen);
+      if (is_exact_operand(node, i)) mark_exact(node.input(i), exact_, seen);
     }
   });
 }

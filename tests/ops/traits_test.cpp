@@ -3,6 +3,7 @@
 #include "ops/traits.h"
 
 #include <gtest/gtest.h>
+#include <onnx/defs/data_type_utils.h>
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
@@ -320,6 +321,14 @@ TEST(Traits, WhatPermutesHasEachElementOnce) {
   EXPECT_EQ(in_cases(with(Trait::permutes)), without(permuted, otherwise));
 }
 
+TEST(Traits, AnIdentityHandsOnItsOperand) {
+  const Names unchanged = names_by_case([&](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) {
+    if (!data[0] || data[0].type() != result.type() || data[0].dims() != result.dims()) return false;
+    return data[0].type() == DataType::string || numbers_of(data[0]) == numbers_of(result);
+  });
+  EXPECT_EQ(in_cases(with(Trait::identity)), without(unchanged, {"StringNormalizer"}));  // nothing but strings in its cases
+}
+
 TEST(Traits, OneOperandOfManyIsTheResult) {
   const Tensor x = data_of({"x", "Identity", "", {{DataType::float32, {2, 3}, Fill::normal, {}, false}}}).front();
   const Names variadic = names_by_schema([](const onnx::OpSchema& schema) {
@@ -496,6 +505,21 @@ TEST(Traits, WeightsOfConvolutionsAreNamedByTheSchemas) {
     }
   }
   EXPECT_EQ(stated, expected);
+}
+
+/// Inputs of real numbers that set what is computed, by the names that the schemas give them; and all those of steps.
+TEST(Traits, OperandsThatAreTakenExactlyAreNamedByTheSchemas) {
+  const std::set<std::string> words{"constant_value", "delta", "depth",  "iou_threshold",   "limit", "lower_edge_hertz", "max",   "min",
+                                    "ratio",          "roi",   "scales", "score_threshold", "start", "upper_edge_hertz", "values"};
+  const Names steps{"Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Round", "Sign"};
+  for (const auto& [name, versions] : schemas()) {
+    const auto& inputs = versions.back().inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].GetTypes().contains(onnx::Utils::DataTypeUtils::ToType("tensor(float)"))) continue;
+      const bool expected = steps.contains(name) || words.contains(inputs[i].GetName()) || (name == "Pow" && i == 1);
+      EXPECT_EQ(find_op(name)->traits.is_taken_exactly(i), expected) << name << ", input " << inputs[i].GetName();
+    }
+  }
 }
 
 // --- which operands are read -------------------------------------------------------------------------------------------------------

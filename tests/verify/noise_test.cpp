@@ -113,6 +113,17 @@ TEST(WeightNoise, SizesThresholdsAndExponentsAreNotWeights) {
   EXPECT_NE(values_of(scales), before);
 }
 
+TEST(WeightNoise, EdgesOfAFilterBankAreNotWeights) {
+  const auto model =
+      parse(R"(g (float[1] x) => (y) <int64 bins = {8}, int64 length = {64}, int64 rate = {8192}, float low = {0.3}, float high = {0.7}> {
+    m = MelWeightMatrix (bins, length, rate, low, high)
+    y = Mul (m, x)
+  })");
+  const WeightNoise noise(model->graph());
+  EXPECT_FALSE(noise.moves("low"));
+  EXPECT_FALSE(noise.moves("high"));
+}
+
 TEST(WeightNoise, ShapesFilledWithOneNumberAreWeightsUnlessItIsStructure) {
   const auto model = parse(R"(g (float[2] x) => (float[2] y) <int64[1] shape = {2}> {
     w = ConstantOfShape <value = float[1] {0.02}> (shape)

@@ -220,6 +220,23 @@ TEST(Pairing, V75AFoldedConvolutionPairsWithTheNormalizationsOutput) {
   EXPECT_EQ(found.size(), 9U);
 }
 
+TEST(Pairing, AConvolutionThatTookUpASignPairsWithTheSignsOutput) {
+  // a: Conv, Neg, Sum with a constant, Relu; b: Conv, Relu, with names of its own.
+  const auto make = [](bool folded, const std::string& prefix) {
+    Network n(1);
+    n.input("x", {"1", "3", "6", "6"}).output("y", {"1", "4", "6", "6"});
+    n.convolution("c", "x", prefix + "c.y", {4, 3, 3, 3}, {"pads=1,1,1,1"});
+    if (!folded) n.normal("s", {4, 1, 1}), n.node("Neg", {"c.y"}, {"m"}), n.node("Sum", {"m", "s"}, {"n"});
+    n.node("Relu", {folded ? prefix + "c.y" : "n"}, {prefix + "r"});
+    n.node("Tanh", {prefix + "r"}, {"y"});
+    return n;
+  };
+  Network a = make(false, ""), b = make(true, "other.");
+  const auto found = pairs(a, b);
+  ASSERT_TRUE(found.contains("other.c.y"));
+  EXPECT_EQ(found.at("other.c.y"), "~n");
+}
+
 TEST(Pairing, OperandsMustCorrespond) {
   // The same operators over exchanged operands: no pair behind the exchange but by name.
   const auto make = [](bool exchanged, const char* inner) {

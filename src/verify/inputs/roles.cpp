@@ -300,7 +300,7 @@ class Search {
     const Traits traits = traits_of(node);
     const bool casts = traits.has(Trait::casts) && index == 0;
     if (casts || traits.moves_input(as_size(index))) {
-      path.moved = path.moved || !(casts || node.is("Identity") || node.is("Dropout"));
+      path.moved = path.moved || !(casts || traits.has(Trait::identity));
       path.cast = path.cast || casts;
     } else if (std::ranges::find(kArithmetic, node.op_type()) != kArithmetic.end() && (is_integer() || reads_constant(node, index))) {
       path.arithmetic = true;

@@ -25,8 +25,10 @@
 namespace relayout {
 namespace {
 
-/// What a converter may take into the linear operator in front.
-constexpr auto kAbsorbed = std::to_array<std::string_view>({"BatchNormalization", "Mul", "Add", "Sub", "Div", "Identity", "Dropout"});
+/// Whether a converter may take a node into the linear operator in front, or drop it.
+bool may_be_absorbed(const Node& node) {
+  return has_trait(node, Trait::affine) || has_trait(node, Trait::identity);
+}
 
 /// Whether a value is read by quantizers alone: a converter may have quantized it before, which they do not see.
 bool feeds_quantizers(const Value& value) {
@@ -65,7 +67,8 @@ std::unordered_set<const Value*> constants_of(const Graph& graph, Known known) {
 
 /// Whether a node gives real numbers another type: optimizers of 16-bit models add such Casts, and drop them.
 bool makes_other_type(const Node& node) {
-  return node.is("Cast") && node.output(0) != nullptr && kRealTypes.has(static_cast<DataType>(Attributes(node).integer("to", 0)));
+  return has_trait(node, Trait::casts) && node.output(0) != nullptr &&
+         kRealTypes.has(static_cast<DataType>(Attributes(node).integer("to", 0)));
 }
 
 /// The value that Casts to other types begin with; itself where none makes it.
@@ -231,9 +234,7 @@ class StructuralPairing {
   }
 
   /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.
-  bool is_affine_by_constants(const Node& node) const {
-    return std::ranges::find(kAbsorbed, node.op_type()) != kAbsorbed.end() && sole_operand(node, known_a_) != nullptr;
-  }
+  bool is_affine_by_constants(const Node& node) const { return may_be_absorbed(node) && sole_operand(node, known_a_) != nullptr; }
 
   /// The operand to whose maker a node of b hands a fold on, because it moves elements or is a bias; nullptr for another node.
   const Value* carried_operand(const Node& node) const {
@@ -371,7 +372,7 @@ class StructuralPairing {
       if (readers_of(*value) == wanted) return value;
       if (value->uses().size() != 1 || value->is_output()) return nullptr;
       const Node& next = *value->uses().front().node;
-      if (std::ranges::find(kAbsorbed, next.op_type()) == kAbsorbed.end() || next.output(0) == nullptr) return nullptr;
+      if (!may_be_absorbed(next) || next.output(0) == nullptr) return nullptr;
       value = next.output(0);
     }
     return nullptr;
