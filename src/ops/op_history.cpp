@@ -187,7 +187,7 @@ constexpr auto kMoved = std::to_array<Entry>({
 }  // namespace
 
 bool is_unchanged(std::string_view op_type, int version) {
-  const auto listed = std::ranges::find(kVersions, op_type, &Versions::op);
+  const auto* const listed = std::ranges::find(kVersions, op_type, &Versions::op);
   return listed != kVersions.end() && std::ranges::find(listed->harmless, version) != listed->harmless.end();
 }
 
@@ -200,7 +200,7 @@ std::vector<std::string_view> attributes_changed(std::string_view op_type, int v
 }
 
 const MovedArgument* moved_argument(std::string_view op_type) {
-  const auto found = std::ranges::find(kMoved, op_type, &Entry::op);
+  const auto* const found = std::ranges::find(kMoved, op_type, &Entry::op);
   return found == kMoved.end() ? nullptr : &found->argument;
 }
 

@@ -6,7 +6,6 @@
 #include <wctype.h>
 
 #include <clocale>
-#include <cstddef>
 #include <cstdint>
 #include <cwctype>
 #include <string>

@@ -4,7 +4,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <string>

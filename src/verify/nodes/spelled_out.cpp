@@ -16,7 +16,6 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
