@@ -123,7 +123,8 @@ VerdictPage::Section depth(const VerifyResult& result) {
   std::vector<std::string> names;
   for (const LayerResult& layer : result.layers) {
     if (!layer.depth_error && !layer.depth_floor) continue;
-    if (layer.outcome == Outcome::different && marks.empty())
+    // As in answers(): where b is quantized, no node is wrong because it differs.
+    if (layer.outcome == Outcome::different && marks.empty() && result.losses.empty())
       marks.push_back({names.size(), std::string(divergence_title(result)) + ": " + layer_label(layer)});
     error.values.push_back(layer.depth_error);
     floor.values.push_back(layer.depth_floor);

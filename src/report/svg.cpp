@@ -105,7 +105,9 @@ std::string draw_bars(const std::vector<SvgBar>& bars, Room room) {
 
 std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks, const std::vector<std::string>& names,
                        const std::string& x_title, Room room) {
-  constexpr double kHeight = 300, kTop = 24, kBottom = 36;
+  constexpr double kBottom = 36, kPlot = 240;
+  // The names of marks have a line above the plot, where they cover nothing.
+  const double top = marks.empty() ? 24 : 42, height = top + kPlot + kBottom;
   const bool is_slim = room == Room::slim;
   const double width = width_of(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
   LogScale scale;
@@ -117,8 +119,8 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
   scale.finish();
   const double step = (width - left - right) / static_cast<double>(std::max<std::size_t>(count - 1, 1));
   const auto x = [&](std::size_t i) { return left + step * static_cast<double>(i); };
-  const auto y = [&](double value) { return kHeight - kBottom - (kHeight - kTop - kBottom) * scale.place(value); };
-  std::string out = open_chart(room, width, kHeight, "error by depth");
+  const auto y = [&](double value) { return height - kBottom - (height - top - kBottom) * scale.place(value); };
+  std::string out = open_chart(room, width, height, "error by depth");
   for (int power = scale.lowest; power <= scale.highest; power += scale.step()) {
     const double at = y(std::pow(10.0, power));
     out += line(left, at, width - right, at, "grid") + label(left - 6, at + 4, "1e" + std::to_string(power), "label end");
@@ -143,26 +145,26 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
   }
   for (const SvgMark& mark : marks) {
     const double at = x(mark.at);
-    out += line(at, kTop, at, kHeight - kBottom, "mark");
-    out += element("path", "d='M" + coordinate(at - 6) + " " + coordinate(kTop) + "L" + coordinate(at + 6) + " " + coordinate(kTop) + "L" +
-                               coordinate(at) + " " + coordinate(kTop + 10) + "Z' class='bad'");
-    // Below its mark, as far as there is room to both sides.
+    out += line(at, top, at, height - kBottom, "mark");
+    out += element("path", "d='M" + coordinate(at - 6) + " " + coordinate(top) + "L" + coordinate(at + 6) + " " + coordinate(top) + "L" +
+                               coordinate(at) + " " + coordinate(top + 10) + "Z' class='bad'");
+    // Above its mark, as far as there is room to both sides.
     constexpr double kCharacter = 7.5;
     const std::string text = shortened(mark.label, static_cast<std::size_t>((width - left - right) / kCharacter));
     const double half = kCharacter * static_cast<double>(display_width(text)) / 2;
-    out += label(std::clamp(at, left + half, std::max(left + half, width - right - half)), kTop + 24, text, "label middle");
+    out += label(std::clamp(at, left + half, std::max(left + half, width - right - half)), top - 8, text, "label middle");
   }
   // What each place is, for a pointer that rests on it.
   const double wide = std::max(step, 1.0);
   for (std::size_t i = 0; i < std::min(names.size(), count); ++i) {
-    out += "<rect x='" + coordinate(x(i) - wide / 2) + "' y='" + coordinate(kTop) + "' width='" + coordinate(wide) + "' height='" +
-           coordinate(kHeight - kTop - kBottom) + "' class='hit'><title>" + escape_markup(names[i]);
+    out += "<rect x='" + coordinate(x(i) - wide / 2) + "' y='" + coordinate(top) + "' width='" + coordinate(wide) + "' height='" +
+           coordinate(height - top - kBottom) + "' class='hit'><title>" + escape_markup(names[i]);
     for (const SvgLine& one : lines) {
       if (i < one.values.size() && one.values[i]) out += "\n" + escape_markup(one.label) + " " + scientific(*one.values[i]);
     }
     out += "</title></rect>\n";
   }
-  return out + label((width + left) / 2, kHeight - 8, shortened(x_title, is_slim ? 46 : 100), "label middle") + "</svg>\n";
+  return out + label((width + left) / 2, height - 8, shortened(x_title, is_slim ? 46 : 100), "label middle") + "</svg>\n";
 }
 
 std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes, Room room) {
@@ -210,7 +212,7 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
   // The last is always labelled: it is the largest error.
   const auto is_labelled = [&](std::size_t i, std::size_t each) {
     const std::size_t behind = columns.size() - 1 - i;
-    return behind == 0 || (i % each == 0 && behind >= std::min<std::size_t>(each, 3));
+    return behind == 0 || (i % each == 0 && behind >= std::min<std::size_t>(each, is_slim ? 4 : 3));
   };
   double most = 1;
   for (const auto& [name, count] : columns) most = std::max(most, count);

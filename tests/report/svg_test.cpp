@@ -77,6 +77,10 @@ TEST(Svg, TheLabelOfAMarkIsInsideTheChartWhereverItStands) {
       const double width = svg.rfind("class='slim'", where) != std::string::npos ? 380 : 760;
       EXPECT_GE(middle - half, 0) << at;
       EXPECT_LE(middle + half, width) << at;
+      // Above the plot, whose upper edge is where the dotted line of the mark begins.
+      const double base = std::stod(svg.substr(svg.find("y='", begin) + 3));
+      const std::size_t mark = svg.rfind("<line", svg.rfind("class='mark'", where));
+      EXPECT_LT(base, std::stod(svg.substr(svg.find("y1='", mark) + 4))) << at;
       ++found;
     }
     EXPECT_EQ(found, 2U) << at;
