@@ -34,6 +34,37 @@ double worst(Made made, Wanted wanted, float end) {
   return out;
 }
 
+TEST(FastMath, ExponentialIsWithinTwoUlp) {
+  EXPECT_LT(worst([](float x) { return exponential(x); }, [](float x) { return std::exp(static_cast<long double>(x)); }, 87.0F), 2.0);
+  EXPECT_EQ(exponential(kInfinity), kInfinity);
+  EXPECT_EQ(exponential(-kInfinity), 0.0F);
+  EXPECT_TRUE(std::isnan(exponential(kNan)));
+  for (const float x : {-88.0F, -95.0F, -100.0F, -103.0F}) {
+    EXPECT_NEAR(exponential(x), static_cast<double>(std::exp(static_cast<long double>(x))), 0x1p-146) << x;
+  }
+}
+
+TEST(FastMath, SigmoidIsWithinThreeUlp) {
+  const auto wanted = [](float x) { return 1.0L / (1.0L + std::exp(-static_cast<long double>(x))); };
+  EXPECT_LT(worst([](float x) { return sigmoid(x); }, wanted, 87.0F), 3.0);
+  EXPECT_EQ(sigmoid(kInfinity), 1.0F);
+  EXPECT_EQ(sigmoid(-kInfinity), 0.0F);
+  EXPECT_TRUE(std::isnan(sigmoid(kNan)));
+  for (const float x : {87.5F, 88.0F, 88.5F, 100.0F}) {
+    EXPECT_NEAR(sigmoid(-x), 0.0F, 0x1p-125) << x;
+    EXPECT_EQ(sigmoid(x), 1.0F) << x;
+  }
+}
+
+TEST(FastMath, HyperbolicTangentIsWithinThreeUlp) {
+  EXPECT_LT(worst([](float x) { return hyperbolic_tangent(x); }, [](float x) { return std::tanh(static_cast<long double>(x)); }, 100.0F),
+            3.0);
+  EXPECT_EQ(hyperbolic_tangent(kInfinity), 1.0F);
+  EXPECT_EQ(hyperbolic_tangent(-kInfinity), -1.0F);
+  EXPECT_TRUE(std::signbit(hyperbolic_tangent(-0.0F)));
+  EXPECT_TRUE(std::isnan(hyperbolic_tangent(kNan)));
+}
+
 TEST(FastMath, ErrorFunctionIsWithinTwoUlp) {
   EXPECT_LT(worst([](float x) { return error_function(x); }, [](float x) { return std::erf(static_cast<long double>(x)); }, 20.0F), 2.0);
 }

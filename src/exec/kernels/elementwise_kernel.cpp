@@ -85,7 +85,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
     case Function::sigmoid:
       return map(out, in, count, [](float x) { return sigmoid(x); });
     case Function::swish:
-      return map(out, in, count, [=](float x) { return x / (1.0F + exponential(-alpha * x)); });
+      return map(out, in, count, [=](float x) { return x / sigmoid_divisor(alpha * x); });
     case Function::exp:
       return map(out, in, count, [](float x) { return exponential(x); });
     case Function::erf:
@@ -95,7 +95,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
     case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x / (1 + e^(−2u))
       return map(out, in, count, [](float x) {
         const float u = 0.797884560802865356F * (x + 0.044715F * x * x * x);
-        return x / (1.0F + exponential(-2.0F * u));
+        return x / sigmoid_divisor(2.0F * u);
       });
     case Function::abs:
       return map(out, in, count, [](float x) { return std::fabs(x); });
