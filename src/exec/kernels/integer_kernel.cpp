@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_product.h"
@@ -73,23 +74,38 @@ RELAYOUT_VECTORIZE void flip_signs(uint8_t* bytes, int64_t count) {
   for (int64_t i = 0; i < count; ++i) bytes[i] ^= 0x80;
 }
 
-using Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
-
-/// sums[i] = Σ over taps sources[tap][i] · weights[tap][i], whole numbers that floats hold.
-RELAYOUT_VECTORIZE void sum_taps(int32_t* sums, const float* const* sources, const float* weights, int64_t taps, int64_t count) {
+template <int kBytes>
+[[gnu::always_inline]] inline void sum_vectors(int32_t* sums, const float* const* sources, const float* weights, int64_t taps,
+                                               int64_t count) {
+  using Floats = VectorOf<float, kBytes>::Type;
+  constexpr int64_t kOfVector = VectorOf<float, kBytes>::kLanes;
   int64_t begin = 0;
-  for (; begin + kLanes <= count; begin += kLanes) {
+  for (; begin + kOfVector <= count; begin += kOfVector) {
     Floats total = {};
     for (int64_t tap = 0; tap < taps; ++tap) {
       total += *reinterpret_cast<const Floats*>(sources[tap] + begin) * *reinterpret_cast<const Floats*>(weights + tap * count + begin);
     }
-    for (int64_t i = 0; i < kLanes; ++i) sums[begin + i] = static_cast<int32_t>(total[i]);
+    for (int64_t i = 0; i < kOfVector; ++i) sums[begin + i] = static_cast<int32_t>(total[i]);
   }
   for (; begin < count; ++begin) {
     float total = 0;
     for (int64_t tap = 0; tap < taps; ++tap) total += sources[tap][begin] * weights[tap * count + begin];
     sums[begin] = static_cast<int32_t>(total);
   }
+}
+
+RELAYOUT_VECTORIZE void sum_wide(int32_t* sums, const float* const* sources, const float* weights, int64_t taps, int64_t count) {
+  sum_vectors<64>(sums, sources, weights, taps, count);
+}
+
+RELAYOUT_VECTORIZE void sum_narrow(int32_t* sums, const float* const* sources, const float* weights, int64_t taps, int64_t count) {
+  sum_vectors<32>(sums, sources, weights, taps, count);
+}
+
+/// sums[i] = Σ over taps sources[tap][i] · weights[tap][i], whole numbers that floats hold.
+void sum_taps(int32_t* sums, const float* const* sources, const float* weights, int64_t taps, int64_t count) {
+  if (instruction_set() == InstructionSet::avx512) return sum_wide(sums, sources, weights, taps, count);
+  sum_narrow(sums, sources, weights, taps, count);
 }
 
 /// Differences to the zero point.

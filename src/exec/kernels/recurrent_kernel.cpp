@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
@@ -21,12 +22,11 @@ namespace relayout {
 namespace {
 
 constexpr int64_t kColumns = 64;  ///< of a panel
-constexpr int64_t kLanes = 16;
-constexpr int64_t kVectors = kColumns / kLanes;
-using Floats __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias)) = float;
 
-template <int kRows>
+template <int kBytes, int kRows>
 [[gnu::always_inline]] inline void multiply_rows(int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
+  using Floats = VectorOf<float, kBytes>::Type;
+  constexpr int64_t kLanes = VectorOf<float, kBytes>::kLanes, kVectors = kColumns / kLanes;
   Floats sums[kRows][kVectors] = {};
   for (int64_t k = 0; k < depth; ++k) {
     for (int64_t v = 0; v < kVectors; ++v) {
@@ -39,11 +39,23 @@ template <int kRows>
   }
 }
 
-/// One panel of a [rows × depth] · b; rows of a are dense.
-RELAYOUT_VECTORIZE void multiply_panel(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
+RELAYOUT_VECTORIZE void multiply_wide(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
   int64_t row = 0;
-  for (; row + 2 <= rows; row += 2) multiply_rows<2>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
-  if (row < rows) multiply_rows<1>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
+  for (; row + 2 <= rows; row += 2) multiply_rows<64, 2>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
+  if (row < rows) multiply_rows<64, 1>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
+}
+
+/// Sums of two rows would not leave a register for what is added to them.
+RELAYOUT_VECTORIZE void multiply_narrow(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
+  for (int64_t row = 0; row < rows; ++row) {
+    multiply_rows<32, 1>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
+  }
+}
+
+/// One panel of a [rows × depth] · b; rows of a are dense.
+void multiply_panel(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
+  if (instruction_set() == InstructionSet::avx512) return multiply_wide(rows, depth, a, panel, out, out_stride);
+  multiply_narrow(rows, depth, a, panel, out, out_stride);
 }
 
 /// What one row of the batch reads and changes in one step.
