@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/functions.h"
+#include "exec/function_bodies.h"
 #include "exec/ids.h"
 #include "model/walk.h"
 #include "ops/certain_shapes.h"

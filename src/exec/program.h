@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/functions.h"
+#include "exec/function_bodies.h"
 #include "exec/ids.h"
 #include "model/functions.h"
 #include "ops/op.h"

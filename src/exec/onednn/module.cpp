@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "exec/onednn/common.h"
-#include "exec/onednn/threads.h"
+#include "exec/onednn/openmp.h"
 #include "exec/primitives.h"
 #include "relayout/error.h"
 

@@ -1,5 +1,5 @@
 // Model-local functions and operators that ONNX defines by others, as graphs that the program expands.
-#include "exec/functions.h"
+#include "exec/function_bodies.h"
 
 #include <onnx/defs/schema.h>
 

@@ -2,7 +2,7 @@
 // functions; this module defines them, and as it is opened before libgomp its definitions are the ones that oneDNN gets. Where the
 // environment says how OpenMP's threads are to wait or where they are to be bound, and where oneDNN was bound to another runtime (a
 // program that has libgomp itself, a build for another runtime), everything goes to that runtime.
-#include "exec/onednn/threads.h"
+#include "exec/onednn/openmp.h"
 
 #include <dlfcn.h>
 
