@@ -1,5 +1,5 @@
-"""Products of 8-bit integers in real numbers: on processors without VNNI, ONNX Runtime's kernels add pairs of products in 16 bits, which
-saturate; what a file means does not depend on that."""
+"""Arithmetic of 8-bit integers in real numbers: on processors without VNNI, ONNX Runtime's kernels add pairs of products in 16 bits, which
+saturate, and its Resize cuts off what ONNX's reference implementation rounds; what a file means does not depend on that."""
 import numpy
 import onnx
 from onnx import helper, numpy_helper
@@ -12,6 +12,14 @@ class Rewriter:
     def __init__(self, model: onnx.ModelProto):
         self.graph, self.nodes = model.graph, []
         self.constants = {tensor.name: tensor for tensor in model.graph.initializer}
+        self.integers = dict(self.typed())
+
+    def typed(self):
+        """Values of 8 bits that quantizing operators make, with their types, which are those of their zero points."""
+        for node in self.graph.node:
+            place = {"QuantizeLinear": 2, "QLinearConv": 7, "QLinearMatMul": 7, "QLinearConcat": 1, "QLinearAdd": 7, "QLinearMul": 7}.get(node.op_type)
+            if place is not None and place < len(node.input) and node.input[place] in self.constants:
+                yield node.output[0], self.constants[node.input[place]].data_type
 
     def make(self, op_type: str, inputs, output: str, **attributes) -> str:
         self.nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
@@ -53,17 +61,27 @@ class Rewriter:
             made = self.make("Transpose", [made], prefix + "/y/last", perm=[0, *range(2, rank), 1])
         self.make("QuantizeLinear", [made, *inputs[y:y + 2]], node.output[0]) if inputs[y] else self.make("Identity", [made], node.output[0])
 
-    def takes(self, node: onnx.NodeProto) -> bool:
+    def resize(self, node: onnx.NodeProto):
+        """Between the integers, by the mean of its neighbours, rounded."""
+        given = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        x, y = node.output[0] + "/reals/x", node.output[0] + "/reals/y"
+        self.make("Cast", [node.input[0]], x, to=onnx.TensorProto.FLOAT)
+        self.make("Resize", [x, *node.input[1:]], y, **given)
+        self.make("Round", [y], y + "/rounded")
+        self.make("Cast", [y + "/rounded"], node.output[0], to=self.integers[node.input[0]])
+
+    def spelled_out(self, node: onnx.NodeProto):
+        """How the node is written in real numbers, where it is."""
         x, w, _ = PLACES.get(node.op_type, (0, 0, 0))
-        return bool(x) and all(node.input[place] in self.constants for place in (x, w))
+        if x and all(node.input[place] in self.constants for place in (x, w)):
+            return self.spell_out
+        is_mean = any(one.name == "mode" and one.s == b"linear" for one in node.attribute)
+        return self.resize if node.op_type == "Resize" and is_mean and node.input[0] in self.integers else None
 
     def run(self) -> bool:
-        found = [node for node in self.graph.node if self.takes(node)]
+        found = [node for node in self.graph.node if self.spelled_out(node)]
         for node in self.graph.node:
-            if self.takes(node):
-                self.spell_out(node)
-            else:
-                self.nodes.append(node)
+            (self.spelled_out(node) or self.nodes.append)(node)
         kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in self.nodes]
         del self.graph.node[:]
         self.graph.node.extend(kept)
