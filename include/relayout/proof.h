@@ -60,6 +60,8 @@ struct ProofResult {
   int64_t nodes_evaluated = 0;           ///< nodes over constants of the first model whose result the second stores
   int64_t nodes_dead = 0;                ///< nodes of the first model that no output needed
   std::vector<Unexplained> unexplained;  ///< in the order of the second model's nodes
+  std::vector<std::string> unreached;    ///< first outputs of main-graph nodes of the second model upstream of what is unexplained: of
+                                         ///< these nothing was shown, and they are not listed one by one
   std::vector<FileDigest> files_a, files_b;  ///< the model file, then its data files
 };
 

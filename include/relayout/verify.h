@@ -143,6 +143,7 @@ struct LayerResult {
                            ///< node's operands, with b running on its own values; of this tensor 1 where all nodes downstream
                            ///< make a's results when they are fed a's value
   std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
+  bool unreached = false;                ///< the node, or one in its place, is of ProofResult::unreached
   int64_t products = 0;          ///< convolutions and matrix products that make the value together; counted where a proof is at hand
   int64_t flips = 0;             ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
   bool constant = false;         ///< all elements of a's value are equal: so may those of another node be

@@ -70,6 +70,7 @@ ProofResult Account::result() {
     if (told.insert(issue.what.text).second) out.unexplained.push_back(std::move(issue.what));
   }
   for (const Value* tensor : permuted_tensors_) equal_tensors_.erase(tensor);
+  out.unreached = std::move(unreached_);
   out.proved = out.unexplained.empty();
   out.folds = static_cast<int64_t>(folds_.size());
   for (const auto& [fold, near] : folds_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -57,6 +58,7 @@ class Account {
   std::unordered_map<const Node*, double> folds_;  ///< and how near they are, see Recomputed
   std::unordered_set<const Value*> equal_tensors_, permuted_tensors_;
   std::vector<Issue> issues_;
+  std::vector<std::string> unreached_;  ///< see ProofResult
 };
 
 }  // namespace relayout::proof

@@ -388,7 +388,8 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     const Node* const made_a = of_a.value->producer();
     const Node* const made_b = of_b.value->producer();
     if (made_a == nullptr || made_b == nullptr) return sides.same_input(*of_a.value, *of_b.value);
-    return same_operator(*made_a, *made_b);
+    // What makes a weight is not where the models meet again, whatever its operator.
+    return same_operator(*made_a, *made_b) && sides.a.constant(of_a).has_value() == sides.b.constant(of_b).has_value();
   };
   const auto is_replaced = [&](bool by_name) {
     return a != nullptr && b != nullptr && meets(sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), by_name);

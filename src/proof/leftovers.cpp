@@ -2,8 +2,10 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -49,6 +51,11 @@ const Graph& top_of(const Graph& graph) {
   const Graph* out = &graph;
   while (out->outer() != nullptr) out = out->outer();
   return *out;
+}
+
+std::string first_output_of(const Node& node) {
+  const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
+  return found != node.outputs().end() ? (*found)->name() : std::string();
 }
 
 /// Without effect but through its outputs.
@@ -129,7 +136,10 @@ void Account::list_leftovers(const Sides& sides) {
   for (const Node* node : sides.b.nodes()) {
     if (accounted_b_.contains(node) || is_told_with_owner(*node, accounted_b_)) continue;
     if (sides.graph_of_first(top_of(node->graph())) == nullptr) continue;
-    if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) continue;
+    if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) {
+      if (&node->graph() == &sides.b.model().graph()) unreached_.push_back(first_output_of(*node));
+      continue;
+    }
     note(issue_of_node(sides, Unexplained::Kind::node_added, *node, false, "was not there"));
   }
   const auto paired_a = sides.paired_graphs();

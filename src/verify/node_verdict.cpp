@@ -139,7 +139,7 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
   const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
   auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
   // Where something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
-  const auto is_touched = [](const LayerResult& layer) { return differs(layer) && !layer.unexplained.empty(); };
+  const auto is_touched = [](const LayerResult& layer) { return differs(layer) && is_open(layer); };
   if (std::ranges::any_of(layers, is_touched)) {
     for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;
   }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"
@@ -33,6 +34,13 @@ TEST(ProofOfLeftovers, DeadCodeIsComparedToo) {
   const Example before = graph("a = LeakyRelu <alpha: float = 0.5> (x) y = Abs (x)");
   EXPECT_TRUE(names(prove(before, graph("a = LeakyRelu <alpha: float = 0.25> (x) y = Abs (x)")), Kind::attribute, "'alpha'"));
   EXPECT_TRUE(names(prove(graph("y = Abs (x)"), before), Kind::node_added, "output 'a' (LeakyRelu) was not there"));
+}
+
+TEST(ProofOfLeftovers, NodesUpstreamOfWhatIsUnexplainedAreNotListedButKnown) {
+  const ProofResult result = prove(graph("y = Abs (x)"), graph("c = Exp (x) d = Sin (c) y = Add (x, d)"));
+  EXPECT_TRUE(names(result, Kind::node_changed, "output 'y' (Add) stands where output 'y' (Abs) was"));
+  EXPECT_EQ(result.unreached, (std::vector<std::string>{"c", "d"}));
+  EXPECT_TRUE(prove(graph("a = Exp (x) y = Abs (a)"), graph("b = Exp (x) y = Abs (b)")).unreached.empty());
 }
 
 TEST(ProofOfLeftovers, UnusedInitializers) {

@@ -198,6 +198,35 @@ TEST(Precision, AWeightOfOneBranchIsNamedWhereTheOtherModelComputesIn32Bits) {
   EXPECT_EQ(wrong.layers.front().node, "left1");
 }
 
+TEST(Precision, TheCastOfAWeightIsNotTakenForTheCastOfTheResult) {
+  // As ONNX Runtime writes it: b's last Cast is from f32 to f32, and the Gemm reads its weight through a Cast.
+  const auto classified = [](float factor) {
+    Network n = branches(factor, false);
+    n.producer("y").set_output(0, "features");
+    n.normal("w", {32, 32}, 0.2).normal("bias", {32}, 0.2);
+    n.node("Gemm", {"features", "w", "bias"}, {"scores"}, {"transB=1"}), n.node("Cast", {"scores"}, {"y"}, {"to=1"});
+    const onnx::ValueInfoProto output = n.graph().output(0);
+    Network half = narrowed(n, onnx::TensorProto::FLOAT16);
+    *half.graph().mutable_output(0) = output;
+    half.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+    Network::set_attribute(half.producer("y"), "to=1");
+    return half;
+  };
+  const auto in_single = [](const Network& network) {
+    Network b = widened(network);
+    b.remove_node("y");
+    b.producer("wide.y").set_output(0, "y");
+    b.sort();
+    return b;
+  };
+  const Network a = classified(1);
+  const VerifyResult right = verified(a, in_single(a)), wrong = verified(a, in_single(classified(1.02F)));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+  ASSERT_FALSE(wrong.layers.empty());
+  EXPECT_EQ(wrong.layers.front().node, "left1");
+}
+
 TEST(Precision, AWeightThatOnlyManyProductsTogetherShowIsNotVouchedForByThem) {
   const Network a = branches(1, true);
   const VerifyResult right = verified(a, widened(branches(1, false))), wrong = verified(a, widened(branches(1.02F, false)));

@@ -128,8 +128,12 @@ std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const
   return std::nullopt;
 }
 
+bool is_open(const LayerResult& layer) {
+  return !layer.unexplained.empty() || layer.unreached;
+}
+
 bool convicts(const LayerResult& layer) {
-  return layer.outcome == Outcome::different && !layer.unexplained.empty() && layer.correlation >= rules::kSameThing;
+  return layer.outcome == Outcome::different && is_open(layer) && layer.correlation >= rules::kSameThing;
 }
 
 bool is_constant(const Unexplained& entry) noexcept {
@@ -170,8 +174,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
   // A result that is equal to the bit where rounding would be enlarged says more than one within a small floor.
   const auto is_vague = [](const LayerResult& layer) {
-    return !layer.unexplained.empty() &&
-           (layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, {layer.floor, layer.floor_rms})));
+    return is_open(layer) && (layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, {layer.floor, layer.floor_rms})));
   };
   return std::ranges::none_of(layers, is_vague) && std::ranges::all_of(outputs, [&](const std::string& name) {
            return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end();

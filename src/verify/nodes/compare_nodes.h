@@ -23,6 +23,9 @@ namespace relayout {
 [[nodiscard]] std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
                                                      Mode mode);
 
+/// Whether the proof leaves a node open: something unexplained changes it, or it was not reached.
+[[nodiscard]] bool is_open(const LayerResult& layer);
+
 /// Whether a node that differs does so because of something unexplained, and what it is compared with is the same thing in both files.
 [[nodiscard]] bool convicts(const LayerResult& layer);
 

@@ -250,6 +250,7 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
     auto nodes = layers.region_in_b(layer);
     result.products = std::ranges::count_if(nodes, [](const Node* node) { return has_trait(*node, Trait::multiplies); });
     if (const Node* const guilty = guilty_of(nodes, *suspects)) name_node(result, *guilty);
+    result.unreached = suspects->are_unreached(nodes);
     nodes.insert(nodes.end(), region.begin(), region.end());
     result.unexplained = suspects->of(nodes);
   }

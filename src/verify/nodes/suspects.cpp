@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -54,6 +55,10 @@ Suspects::Suspects(const ProofResult& proof, const Graph& a, const Graph& b) {
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
     const Unexplained& entry = proof.unexplained[i];
     if (entry.kind != Unexplained::Kind::interface) add(i, entry, entry.in_first ? of_a : of_b);
+  }
+  for (const std::string& output : proof.unreached) {
+    const Value* const value = b.find(output);
+    if (value != nullptr && value->producer() != nullptr) unreached_.insert(value->producer());
   }
 }
 
@@ -109,6 +114,10 @@ Suspects::Entries Suspects::of(const std::vector<const Node*>& nodes) const {
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+bool Suspects::are_unreached(const std::vector<const Node*>& nodes) const {
+  return std::ranges::any_of(nodes, [&](const Node* node) { return unreached_.contains(node); });
 }
 
 const Node* Suspects::last_of(const std::vector<const Node*>& nodes, bool (*is_wanted)(const Node&)) const {

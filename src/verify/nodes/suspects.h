@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "relayout/graph.h"
@@ -20,6 +21,8 @@ class Suspects {
 
   /// The entries that change one of these nodes, of b or of a; each once, in order.
   [[nodiscard]] Entries of(const std::vector<const Node*>& nodes) const;
+  /// Whether the proof shows nothing of one of these nodes of b (ProofResult::unreached).
+  [[nodiscard]] bool are_unreached(const std::vector<const Node*>& nodes) const;
   /// The last of these nodes that is wanted and that an entry was placed at; nullptr when none was.
   [[nodiscard]] const Node* last_of(const std::vector<const Node*>& nodes, bool (*is_wanted)(const Node&)) const;
   /// Entries that could not be placed at any node: they concern every node.
@@ -37,6 +40,7 @@ class Suspects {
 
   std::unordered_map<const Node*, Entries> by_node_;
   Entries everywhere_;
+  std::unordered_set<const Node*> unreached_;
 };
 
 }  // namespace relayout
