@@ -46,9 +46,16 @@ constexpr std::array<Reading, 7> kReadings = {{{.by_name = true},
                                                {.by_name = false, .is_strict = false, .may_differ = true}}};
 
 double tolerance_of(DataType type) {
-  // Operators have their numbers in float32 whatever their operands are.
-  const int bits = type == DataType::float16 || type == DataType::bfloat16 ? fraction_bits(type) : fraction_bits(DataType::float32);
-  return kRoundings * std::ldexp(0.5, -bits);
+  return kRoundings * std::ldexp(0.5, -fraction_bits(type));
+}
+
+/// Whether two formulas of one node each have the same operator and numbers that stand in the files: none was spelled in another way.
+bool are_spelled_alike(const Sides& sides, const Formula& a, const Formula& b) {
+  const auto are_stored = [](const Side& side, const Formula& formula) {
+    return std::ranges::all_of(formula.numbers, [&](Ref number) { return side.stored(number) != nullptr; });
+  };
+  return a.nodes.size() == 1 && b.nodes.size() == 1 && same_operator(*a.nodes.front(), *b.nodes.front()) && are_stored(sides.a, a) &&
+         are_stored(sides.b, b);
 }
 
 bool is_made_elsewhere(const Model& model, const Value& value) {
@@ -138,7 +145,7 @@ bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& l
     // Of two single nodes there is nothing to read but the order of their operands.
     const bool is_plain = a->nodes.empty() || b->nodes.empty() || (a->nodes.size() == 1 && b->nodes.size() == 1);
     if (!reading.is_strict && (strictly || is_plain)) continue;
-    if (const auto found = match(sides, *a, *b, tolerance, reading)) {
+    if (const auto found = match(sides, *a, *b, are_spelled_alike(sides, *a, *b) ? 0 : tolerance, reading)) {
       accept_formulas(sides, claim, *a, *b, *found, look);
       return true;
     }

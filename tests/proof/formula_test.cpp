@@ -203,6 +203,32 @@ TEST(ProofOfFormulas, WhatIsNotTheSameEverywhere) {
 }
 
 /// A number of more dims than the value makes it larger.
+TEST(ProofOfFormulas, NumbersAreAsExactAsTheirType) {
+  // Of one operator the number is the same or another one; of two spellings it may be rounded, as its type rounds.
+  const auto product = [](DataType type, double k) {
+    const std::string name = type == DataType::float64 ? "double" : "float";
+    return Example("g (" + name + "[4] x) => (" + name + "[4] y) { y = Mul (x, k) }").add("k", {type, {}, {k}});
+  };
+  for (const DataType type : {DataType::float32, DataType::float64}) {
+    EXPECT_TRUE(is_proved(prove(product(type, 3), product(type, 3))));
+    EXPECT_TRUE(names(prove(product(type, 3), product(type, next(3, type))), Kind::tensor, "constant 'k' differs"));
+  }
+  const auto gelu = [](double root2) {
+    return Example("g (double[4] x) => (double[4] y) { d = Div (x, root2) e = Erf (d) s = Add (e, one) p = Mul (x, s) y = Mul (p, half) }")
+        .add("root2", {DataType::float64, {}, {root2}})
+        .add("one", {DataType::float64, {}, {1}})
+        .add("half", {DataType::float64, {}, {0.5}});
+  };
+  const auto by_product = [] {
+    return Example("g (double[4] x) => (double[4] y) { d = Mul (x, root) e = Erf (d) s = Add (e, one) h = Mul (x, half) y = Mul (h, s) }")
+        .add("root", {DataType::float64, {}, {0.70710678118654757}})
+        .add("one", {DataType::float64, {}, {1}})
+        .add("half", {DataType::float64, {}, {0.5}});
+  };
+  EXPECT_TRUE(is_proved(prove(gelu(1.4142135623730951), by_product())));
+  EXPECT_FALSE(prove(gelu(1.4142135623731951), by_product()).proved) << "off by 1e-12";
+}
+
 TEST(ProofOfFormulas, NumbersOfMoreDims) {
   const auto model = [](const std::string& nodes, const Dims& dims) {
     return Example("g (float[4] x) => (y) { " + nodes + " }").add("half", Array{DataType::float32, dims, {0.5}});
