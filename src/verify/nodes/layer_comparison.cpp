@@ -298,6 +298,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   const auto differs = [](const Layer& layer) { return layer.differs(); };
   const bool by_depth = task.feeding == Feeding::by_depth;
   if (by_depth || (task.feeding == Feeding::exact && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);
+  for (Layer& layer : layers.all()) layer.unseen = !layer.compared;
   const std::vector<bool> right_downstream = with_right_readers(layers, Reach::all);
   const std::vector<bool> right_readers = with_right_readers(layers, Reach::up_to_fed);
   std::vector<LayerResult> results;

@@ -92,7 +92,9 @@ std::vector<const Node*> Layers::region_in_b(const Layer& layer) const {
 std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_value) const {
   return region_of(value, [&](const Value& other) {
     const auto found = by_value.find(&other);
-    return found != by_value.end() && !layers_[found->second].before_jump && !layers_[found->second].told_by_readers();
+    if (found == by_value.end()) return false;
+    const Layer& layer = layers_[found->second];
+    return !layer.before_jump && !layer.told_by_readers() && !layer.unseen;
   });
 }
 

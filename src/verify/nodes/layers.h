@@ -36,6 +36,7 @@ struct Layer {
   bool channels_last = false;    ///< b's value has a's second axis behind the others
   bool leaks = false;            ///< what one of both models makes it of is read by others too, past the value that is fed
   bool apart = false;            ///< for now not fed to anything
+  bool unseen = false;           ///< no run has made it: b computes it before it runs, as it depends on dims alone, or it stopped upstream
 
   /// Whether nodes that read it go on from b's own value, and tell by what they make of it.
   [[nodiscard]] bool told_by_readers() const { return other_structure || mask; }
@@ -53,7 +54,7 @@ class Layers {
   [[nodiscard]] Layer* of_b(const Value& value);
   /// The layers that a layer's nodes in b read.
   [[nodiscard]] std::vector<std::size_t> upstream(const Layer& layer) const;
-  /// The nodes that make a layer's value out of values that are fed, in a and in b.
+  /// The nodes that make a layer's value out of values that are fed, in a and in b; through values that no run has made.
   [[nodiscard]] std::vector<const Node*> region_in_a(const Layer& layer) const;
   [[nodiscard]] std::vector<const Node*> region_in_b(const Layer& layer) const;
 
