@@ -9,9 +9,9 @@ enum class Feeding : uint8_t {
   exact,     ///< the original's values
   by_depth,  ///< the same, and once more b's own values, for errors by depth
   shaken,    ///< values a little beside the original's: constants that values of zero keep from being felt are felt then
-  /// In the place of inputs and of what linear operators make, numbers of either sign near one (rules::kNearPowers), or of all magnitudes
-  /// (rules::kFarPowers) and the same in every type; everywhere else what the original makes of those. Branches that the samples do not
-  /// reach are taken then.
+  /// In the place of inputs and of what linear operators make, numbers of either sign near one (rules::kNearPowers) and zeros, or of all
+  /// magnitudes (rules::kFarPowers) and the same in every type; everywhere else what the original makes of those. Branches that the samples
+  /// do not reach are taken then.
   near,
   far,
 };

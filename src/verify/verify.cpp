@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +39,7 @@
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
+#include "verify/inputs/range.h"
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
@@ -342,6 +344,17 @@ void list_outputs(const Pair& pair, VerifyResult& result) {
   }
 }
 
+/// Samples that a quantizer of b takes whole cannot show that its range is too small for what the model will be fed.
+void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& ranges, VerifyResult& result) {
+  const auto of_a = ranges_of_inputs(pair.a.model->graph());
+  const auto bound = [](double value) { return exact_number(static_cast<double>(static_cast<float>(value))); };
+  for (const auto& [name, range] : ranges) {
+    if (pair.options->inputs.contains(name) || of_a.contains(name)) continue;
+    result.remarks.push_back("input " + quote(name) + ": samples lie between " + bound(range.lowest) + " and " + bound(range.highest) +
+                             ", which is all that b's quantizer takes of it (--input gives your own)");
+  }
+}
+
 /// Samples to begin with: all files of a folder, where one is given.
 int planned_samples(const Pair& pair, const InputMaker& inputs) {
   if (inputs.is_always_the_same()) return 1;
@@ -365,7 +378,10 @@ void execute(Pair& pair, VerifyResult& result) {
   const std::string coarser = find_coarser(pair, result);
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   InputLimits limits{pair.narrow != DataType::undefined || pair.quantized, {}};
-  if (pair.quantized) limits.ranges = ranges_of_inputs(b);
+  if (pair.quantized) {
+    limits.ranges = ranges_of_inputs(b);
+    note_held_inputs(pair, limits.ranges, result);
+  }
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 
   if (const std::string empty = inputs.empty_input(); !empty.empty()) result.remarks.push_back(empty);

@@ -264,6 +264,30 @@ TEST(Inputs, IntegersThatAreCastAndMultipliedAreMasks) {
   EXPECT_THAT(integers_of(input(*model, "keep", 0)), Each(AllOf(Ge(0), Le(1))));
 }
 
+TEST(Inputs, WhatHidesScoresIsAMask) {
+  for (const std::string nodes : {"n = Sub(one, c) y = Mul(n, hides)", "n = Sub(c, one) y = Mul(n, large)", "y = Mul(c, hides)"}) {
+    const auto model = parse(
+        "g (int64[2, 5] keep) => (float[2, 5] y) <float one = {1}, float hides = {-10000}, float large = {10000}>"
+        " { c = Cast<to = 1>(keep) " +
+        nodes + " }");
+    EXPECT_THAT(integers_of(input(*model, "keep", 0)), Each(AllOf(Ge(0), Le(1)))) << nodes;
+  }
+}
+
+TEST(Inputs, ImagesOfIntegersAreBytesWhateverScalesThem) {
+  const std::string rest = "w = ConstantOfShape(dims) y = Conv(n, w) }";
+  for (const std::string type : {"uint8", "int32", "int64"}) {
+    for (const std::string nodes :
+         {"c = Cast<to = 1>(x) m = Div(c, k) n = Sub(m, mean)", "c = Cast<to = 1>(x) m = Sub(c, mean) n = Mul(m, k)",
+          "c = Cast<to = 1>(x) n = Mul(c, k)", "c = Cast<to = 1>(x) m = Div(c, k) n = Sub(m, one)", "s = Mul(x, x) n = Cast<to = 1>(s)"}) {
+      const auto model =
+          parse("g (" + type + "[1, 3, 8, 8] x) => (float y) <float k = {127.5}, float one = {1}, int64[4] dims = {2, 3, 3, 3}," +
+                " float[1, 3, 1, 1] mean = {0.485, 0.456, 0.406}> { " + nodes + " " + rest);
+      EXPECT_GT(std::ranges::max(integers_of(input(*model, "x", 0))), 200) << type << " " << nodes;
+    }
+  }
+}
+
 TEST(Inputs, PositionsCountedAlongAMaskLeaveItAMask) {
   const auto model = parse(R"(g (int64[2, 5] attention_mask) => (float[2, 5, 3] y)
     <int64[2] dims = {9, 3}, int64 last = {1}, int64 one = {1}>

@@ -55,6 +55,25 @@ TEST(Quantized, ARightFoldIsTheSame) {
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
 }
 
+TEST(Quantized, SamplesThatAQuantizerTakesWholeAreSaidToBeThat) {
+  const auto made = [](float scale) {
+    Network n(3);
+    n.input("x", {"1", "3", "10", "10"}).output("y", {"1", "8", "10", "10"});
+    if (scale > 0) quantize(n, "x", "x.d", scale);
+    n.convolution("c1", scale > 0 ? "x.d" : "x", "y", {8, 3, 3, 3}, {"pads=1,1,1,1"});
+    return n;
+  };
+  const auto is_said = ::testing::Contains(::testing::HasSubstr("all that b's quantizer takes"));
+  VerifyOptions meant;
+  meant.precision = DataType::int8;
+  // 128 · 0.001 below zero, 127 · 0.001 above.
+  const VerifyResult held = verified(made(0), made(0.001F), meant);
+  EXPECT_THAT(held.remarks, ::testing::Contains(::testing::AllOf(::testing::HasSubstr("-0.128"), ::testing::HasSubstr("0.127"))))
+      << summary(held);
+  EXPECT_THAT(held.remarks, is_said);
+  EXPECT_THAT(verified(made(0.03F), made(0.031F)).remarks, ::testing::Not(is_said)) << "both are quantized";
+}
+
 TEST(Quantized, V83AMissingActivationAndOtherScalesAreNamed) {
   const Network a = quantized();
   const auto expect_named = [&](Network b, const std::vector<std::string>& any_of) {

@@ -375,6 +375,42 @@ TEST(Verify, AnOperatorInABranchThatNoSampleEntersIsInconclusive) {
   EXPECT_EQ(verified(branching("Tanh"), branching("Tanh")).outcome, Outcome::same);
 }
 
+TEST(Verify, OperatorsThatPartAtZeroAreInconclusiveWhereNoSampleIsZero) {
+  const auto made = [](const std::string& op_type) {
+    Network n(5);
+    n.input("x", {"4", "64"}).output("y", {"4", "64"});
+    n.floats("zero", {}, {0}).floats("one", {}, {1}).floats("minus", {}, {-1});
+    if (op_type == "Sign") {
+      n.node("Sign", {"x"}, {"y"});
+    } else {
+      n.node(op_type, {"x", "zero"}, {"above"}), n.node("Where", {"above", "one", "minus"}, {"y"});
+    }
+    return n;
+  };
+  for (const char* const other : {"GreaterOrEqual", "Sign"}) {
+    const VerifyResult result = verified(made("Greater"), made(other));
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << other << ": " << summary(result);
+  }
+}
+
+TEST(Verify, WhatAConstantChangesBeforeTheRunIsInconclusiveToo) {
+  // Rows of positions beyond the length of every sample, chosen by a Shape: the Slice depends on dims alone.
+  const auto made = [](float factor) {
+    Network n(9);
+    n.input("x", {"1", "S", "8"}).output("y", {"1", "S", "8"});
+    n.normal("table", {1, 512, 8}).integers("first", {1}, {0}).integers("axis", {1}, {1});
+    n.edit("table", [factor](std::vector<float>& v) {
+      for (std::size_t i = 400 * 8; i < v.size(); ++i) v[i] *= factor;
+    });
+    n.node("Shape", {"x"}, {"length"}, {"start=1", "end=2"});
+    n.node("Slice", {"table", "first", "length", "axis"}, {"positions"}), n.node("Add", {"x", "positions"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(made(1), made(2));
+  EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+  EXPECT_THAT(result.reason, AllOf(HasSubstr("'table'"), HasSubstr("no sample reaches that")));
+}
+
 TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
   const auto outcome = [](const Network& a, const Network& b) { return verified(a, b).outcome; };
   const VerifyResult unreached = verified(bent(1e6F, 1, "Relu"), bent(1e6F, 1, "Identity"));

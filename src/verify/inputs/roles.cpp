@@ -287,9 +287,7 @@ class Search {
       if (rule != nullptr && !is_whole_power(node)) note(node, rule->role, path);
       note_demands(node, index, path);
       note_bytes(node, index);
-      if (path.cast && is_integer() && std::ranges::find(kMaskReaders, node.op_type()) != kMaskReaders.end()) {
-        note(node, InputRole::mask, path);
-      }
+      if (path.cast && is_integer() && reads_as_mask(node, index, path)) note(node, InputRole::mask, path);
       follow(node, index, path);
     }
     if (use_.consumer.empty()) use_.consumer = node.label();
@@ -310,6 +308,19 @@ class Search {
     for (const Value* const output : node.outputs()) {
       if (output != nullptr) visit(*output, path);
     }
+  }
+
+  /// Whether the node does with the value what is done with masks: 1 − m, m · −10000, or a product with, or a choice between, other
+  /// values. Bytes of an image are scaled and shifted by constants.
+  bool reads_as_mask(const Node& node, int index, const Path& path) {
+    if (std::ranges::find(kMaskReaders, node.op_type()) == kMaskReaders.end()) return false;
+    const bool is_product = node.is("Mul");
+    if (!is_product && !node.is("Sub")) return true;
+    if (node.input(0) == node.input(1)) return false;
+    if (!reads_constant(node, index)) return true;
+    constexpr double kHides = 1000;  // so much at least, with either sign, is added to scores that are not to count
+    const auto number = operands_.number(node.input(index == 0 ? 1 : 0));
+    return number && (is_product ? std::fabs(*number) >= kHides : *number == 1 && !path.arithmetic);
   }
 
   /// x² and the like take negative numbers.
@@ -343,7 +354,7 @@ class Search {
   }
 
   void note(const Node& node, InputRole role, const Path& path) {
-    if (role == InputRole::image && path.arithmetic && is_integer()) return;
+    if (role == InputRole::image && path.arithmetic && is_integer() && !path.cast) return;
     if (role > use_.role) return;
     const bool first = role < use_.role;
     use_.role = role;

@@ -247,6 +247,9 @@ class Values {
         return fill_ids(tensor);
       case InputRole::length:
         return fill_lengths(tensor);
+      case InputRole::image:
+        if (type_ == DataType::int8 || traits(type_).bits < 8) return fill<int64_t>(tensor, [&](int64_t i) { return whole_number(i); });
+        [[fallthrough]];
       case InputRole::bytes:
         return fill_bytes(tensor);
       case InputRole::nonzero:

@@ -199,12 +199,16 @@ void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& referenc
 
 void FedRuns::fill(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "free " + name, 0);
-  const auto [lowest, highest] = task_->feeding == Feeding::near ? rules::kNearPowers : rules::kFarPowers;
+  constexpr uint64_t kZeros = 16;  // one of so many
+  const bool is_near = task_->feeding == Feeding::near;
+  const auto [lowest, highest] = is_near ? rules::kNearPowers : rules::kFarPowers;
   edit(datum, [&](std::size_t i, double& value) {
     // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every type.
     const double power = std::exp2(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
     const uint64_t bits = random.bits(2 * i + 1);
     value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
+    // Where Greater and GreaterOrEqual, Sign and a comparison with 0 part.
+    if (is_near && (bits >> 3) % kZeros == 0) value = 0;
   });
 }
 
