@@ -4,8 +4,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -17,11 +17,10 @@ namespace {
 
 constexpr int kMostElements = 16;
 
-/// Enough digits to tell two float32 values apart.
+/// The fewest digits that tell it from every other float32 value.
 std::string number(float value) {
   std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.9g", static_cast<double>(value));
-  return out.data();
+  return {out.data(), std::to_chars(out.data(), out.data() + out.size(), value).ptr};
 }
 
 template <class List, class Text>

@@ -104,8 +104,14 @@ class IssueListing {
   void describe_attribute(const Node& a, const Node& b, const Issue& issue, ModelChange& change) {
     for (const std::string& name : proof::different_attributes(sides_->a, first_output(a), sides_->b, first_output(b))) {
       if (!issue.what.text.ends_with(" " + quote(name))) continue;
-      const ChangedField& field = change.fields.emplace_back(ChangedField{name, value_of(a, name), value_of(b, name)});
+      const ChangedField field{name, value_of(a, name), value_of(b, name)};
+      if (field.before == field.after) {
+        // Tensors and long lists are told by their form.
+        change.text = b.label() + " has other values in " + escape(name) + ", " + field.after;
+        continue;
+      }
       change.text = b.label() + " has " + escape(name) + " " + field.after + ", was " + field.before;
+      change.fields.push_back(field);
     }
   }
 

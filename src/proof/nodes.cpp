@@ -93,8 +93,9 @@ bool same_attribute(const Model& model_a, const AttributeProto& a, const Model& 
 
 /// What an attribute of a node comes to.
 struct Effective {
-  const AttributeProto* value = nullptr;  ///< as written, or the default; nullptr: what the operator's definition describes
-  bool is_defined = false;                ///< the operator's version has the attribute
+  const AttributeProto* stated = nullptr;  ///< as written, or the default
+  const AttributeProto* value = nullptr;   ///< the same; nullptr: what the operator's definition describes
+  bool is_defined = false;                 ///< the operator's version has the attribute
   bool is_default = false;
 };
 
@@ -103,10 +104,10 @@ Effective effective(Side& side, Ref output, const std::string& name) {
   const AttributeDefault known = attribute_default(node, name);
   const AttributeProto* const written = AttributeReader(node, output.call).find(name);
   const AttributeProto* const value = written != nullptr ? written : known.value;
-  if (value == nullptr || is_implied(side, output, *value)) return {nullptr, known.is_defined, true};
-  if (written == nullptr) return {value, known.is_defined, true};
+  if (value == nullptr || is_implied(side, output, *value)) return {value, nullptr, known.is_defined, true};
+  if (written == nullptr) return {value, value, known.is_defined, true};
   const Model& model = node.graph().model();
-  return {written, known.is_defined, known.value != nullptr && same_attribute(model, *written, model, *known.value)};
+  return {written, written, known.is_defined, known.value != nullptr && same_attribute(model, *written, model, *known.value)};
 }
 
 }  // namespace
@@ -123,12 +124,15 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     const Effective in_a = effective(side_a, a, name);
     const Effective in_b = effective(side_b, b, name);
     if (in_a.value == nullptr && in_b.value == nullptr) return;
+    const auto is_same = [&](const AttributeProto* of_a, const AttributeProto* of_b) {
+      return of_a != nullptr && of_b != nullptr && same_attribute(node_a.graph().model(), *of_a, node_b.graph().model(), *of_b);
+    };
+    // Said alike, though one model alone says no more than its operands do: a kernel_shape beside a weight that is computed in the other.
+    if (is_same(in_a.stated, in_b.stated)) return;
     // A version without the attribute behaves as the default that a later one gives it.
     const bool is_new =
         (in_a.value == nullptr && !in_a.is_defined && in_b.is_default) || (in_b.value == nullptr && !in_b.is_defined && in_a.is_default);
-    const bool both = in_a.value != nullptr && in_b.value != nullptr;
-    if (is_new || (both && same_attribute(node_a.graph().model(), *in_a.value, node_b.graph().model(), *in_b.value))) return;
-    out.push_back(name);
+    if (!is_new) out.push_back(name);
   };
   for (const AttributeProto& attribute : node_a.message().attribute()) {
     if (attribute.name() != ignored) compare(attribute.name());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/convert.h"
@@ -22,6 +23,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -44,6 +46,13 @@ TextModel network() {
 
 ModelDiff diff(const TextModel& a, const TextModel& b) {
   return diff_models(*a.load(), *b.load());
+}
+
+/// "0, 0, 0"
+std::string zeros(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += i > 0 ? ", 0" : "0";
+  return out;
 }
 
 /// "changed node attribute Conv_0 > Conv_0"
@@ -161,6 +170,50 @@ TEST(ModelDiff, AnAttributeIsToldWithBothValues) {
   EXPECT_EQ(changed.changes[0].fields[0].after, "[2, 1, 1, 1]");
   EXPECT_EQ(changed.changes[1].fields[0].before, "absent");
   EXPECT_EQ(changed.changes[1].fields[0].after, "[2, 1]");
+}
+
+/// Beside a computed weight, kernel_shape says what nothing else does; beside a stored one, it repeats the weight's dims.
+TEST(ModelDiff, AnAttributeThatBothWriteAlikeIsNoDifference) {
+  const TextModel stored(R"(g (float[1,3,8,8] x) => (float[] y) <float[4,3,3,3] w> { y = Conv <kernel_shape = [3,3]> (x, w) })");
+  const TextModel computed(R"(g (float[1,3,8,8] x, float[4,3,3,3] v) => (float[] y) { y = Conv <kernel_shape = [3,3]> (x, v) })");
+  const TextModel quantized(R"(g (float[1,3,8,8] x) => (float[] y)
+    <int8[4,3,3,3] q = {)" + zeros(108) +
+                            R"(}, float[4] s = {1, 2, 3, 4}> {
+      w = DequantizeLinear <axis = 0> (q, s)  y = Conv <kernel_shape = [3,3]> (x, w) })");
+  for (const auto& [a, b] : {std::pair(&stored, &computed), {&computed, &stored}, {&stored, &quantized}, {&quantized, &stored}}) {
+    const ModelDiff found = diff(*a, *b);
+    EXPECT_FALSE(found.is_equal());
+    EXPECT_THAT(told(found), Each(Not(HasSubstr("attribute"))));
+  }
+  // A scale for the whole tensor makes the axis one that nothing reads.
+  const ModelDiff axis =
+      diff(R"(g (float[2,3] x) => (float[] y) <float s = {2}> { q = QuantizeLinear <axis = 1> (x, s)  y = DequantizeLinear (q, s) })",
+           R"(g (float[2,3] x) => (float[] y) <float[3] t = {2, 3, 4}, float s = {2}> {
+                                 q = QuantizeLinear (x, t)  y = DequantizeLinear (q, s) })");
+  EXPECT_FALSE(axis.is_equal());
+  EXPECT_THAT(told(axis), Each(Not(HasSubstr("attribute"))));
+}
+
+/// Where both values read the same, the line says that they do not.
+TEST(ModelDiff, AnAttributeThatReadsTheSameIsToldAsOtherValues) {
+  const auto model = [](const char* value) {
+    TextModel out(std::string("g (float[2] x) => (float[] y) { y = local.Op <t = float[2] {1, ") + value + "}, f = 0.1> (x) }",
+                  R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>)");
+    return out.name_nodes();
+  };
+  const ModelDiff tensor = diff(model("2"), model("3"));
+  ASSERT_THAT(told(tensor), ElementsAre("changed node attribute Op_0 > Op_0"));
+  EXPECT_EQ(tensor.changes[0].text, "'Op_0' (Op) has other values in t, f32 [2]");
+  EXPECT_THAT(tensor.changes[0].fields, IsEmpty());
+  TextModel other = model("2");
+  other.edit([](onnx::ModelProto& message) {
+    for (auto& attribute : *message.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+      if (attribute.name() == "f") attribute.set_f(1e-12F);
+    }
+  });
+  const ModelDiff number = diff(model("2"), other);
+  ASSERT_THAT(told(number), ElementsAre("changed node attribute Op_0 > Op_0"));
+  EXPECT_EQ(number.changes[0].text, "'Op_0' (Op) has f 1e-12, was 0.1");
 }
 
 TEST(ModelDiff, AConstantIsToldWithItsLargestDifference) {
