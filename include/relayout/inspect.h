@@ -33,10 +33,11 @@ struct InspectResult {
   std::map<std::string, int64_t> domains;  ///< other opset imports
   int64_t nodes = 0, functions = 0;
   /// Multiply-accumulates of convolutions, matrix products and recurrent operators, quantized ones included, where shapes can be told
-  /// without running.
+  /// without running. Those of functions and nested graphs count each time they run.
   std::optional<int64_t> macs;
+  bool macs_are_least = false;                      ///< operators are left out, or a Loop is counted once that may run more often
   std::map<std::string, int64_t> ops_without_macs;  ///< operators that add up products, too, and are not in `macs`
-  std::vector<std::string> assumed;                 ///< free dims and the sizes that `macs` is for: "N = 1"
+  std::vector<std::string> assumed;                 ///< what `macs` is for: sizes of free dims ("N = 1"), which branch, how many iterations
   std::optional<std::string> misfit;                ///< dims that do not fit, at the first node where that is so
   std::map<std::string, int64_t> op_counts;         ///< subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;

@@ -46,6 +46,12 @@ std::string macs_text(int64_t macs) {
   return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
 }
 
+/// What stands in a table: where nothing could be counted, that is no 0.
+std::string macs_cell(const InspectResult& result) {
+  if (!result.macs || (result.macs == 0 && result.macs_are_least)) return "?";
+  return (result.macs_are_least ? "≥ " : "") + macs_text(*result.macs);
+}
+
 /// " at N = 1, H = 224"
 std::string sizes_text(const InspectResult& result) {
   std::string out;
@@ -225,7 +231,7 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
                right(format_count(result.nodes)),
                right(short_count(result.parameters)),
                right(format_bytes(result.parameter_bytes)),
-               right(result.macs ? macs_text(*result.macs) : "?"),
+               right(macs_cell(result)),
                right(format_count(outlook.folds) + "/" + format_count(outlook.batch_norms)),
                right(format_count(outlook.moves) + "/" + format_count(outlook.weights))});
   }
@@ -242,7 +248,8 @@ Json inspect_json(const InspectResult& result) {
   for (const auto& [domain, version] : result.domains) opsets.set(domain, version);
   out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
   out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
-  out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs).set("assumed", result.assumed);
+  out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs);
+  out.set("macs_at_least", result.macs_are_least).set("assumed", result.assumed);
   out.set("misfit", result.misfit);
   Json left_out = Json::object();
   for (const auto& [op, count] : result.ops_without_macs) left_out.set(op, count);

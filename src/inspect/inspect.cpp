@@ -21,7 +21,6 @@
 #include "inspect/model_macs.h"
 #include "layout/cost.h"
 #include "layout/permutation.h"
-#include "layout/shapes.h"
 #include "layout/sizes.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
@@ -189,11 +188,12 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
   summary.add(*model);
   {
     check_sizes(options.sizes, size_names(model->graph()));
-    Shapes shapes(model->graph(), options.sizes);
-    result.macs = count_macs(model->graph(), shapes);
-    result.ops_without_macs = operators_without_macs(model->graph(), shapes);
-    result.assumed = shapes.assumed();
-    if (!shapes.misfit().empty()) result.misfit = shapes.misfit();
+    ModelMacs macs = count_macs(*model, options.sizes);
+    result.macs = macs.macs;
+    result.macs_are_least = macs.is_least;
+    result.ops_without_macs = std::move(macs.left_out);
+    result.assumed = std::move(macs.assumed);
+    if (!macs.misfit.empty()) result.misfit = std::move(macs.misfit);
   }
   if (options.layout) {
     const MeasuredCosts measured(options.threads);

@@ -1,26 +1,47 @@
-// Multiply-accumulates of a whole graph, and the operators whose products they leave out.
+// Multiply-accumulates of a whole model, and the operators whose products they leave out. Functions are followed into each call, with the
+// shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
+#include "base/positions.h"
+#include "exec/function_bodies.h"
 #include "layout/shapes.h"
+#include "model/attributes.h"
 #include "model/functions.h"
 #include "model/walk.h"
 #include "ops/macs.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
 namespace {
+
+using Known = Shapes::Known;
+using Results = std::vector<std::optional<Known>>;
+
+/// Functions that call functions multiply: what is followed ends here, and counts as not known.
+constexpr int64_t kMostNodes = 1'000'000;
+constexpr int kMostLevels = 64;
 
 /// Whether the node, or a graph or function that it runs, adds up products.
 bool adds_up_products(const Node& node, const Functions& functions) {
@@ -34,31 +55,315 @@ bool adds_up_products(const Node& node, const Functions& functions) {
   return found;
 }
 
-}  // namespace
-
-std::optional<int64_t> count_macs(const Graph& graph, Shapes& shapes) {
-  if (!shapes.misfit().empty()) return std::nullopt;
-  int64_t total = 0;
-  for (const Node& node : graph.nodes()) {
-    const auto sum = macs_of(node, [&](const Value* value) { return shapes.dims_of(value); });
-    const auto next = sum ? checked_add(total, *sum) : std::nullopt;
-    if (!next) return std::nullopt;
-    total = *next;
+const Graph* nested_graph(const Node& node, std::string_view name) {
+  const onnx::AttributeProto* const attribute = node.attribute(name);
+  if (attribute == nullptr || !attribute->has_g()) return nullptr;
+  for (const std::unique_ptr<Graph>& graph : node.subgraphs()) {
+    if (graph->message() == &attribute->g()) return graph.get();
   }
-  return total;
+  return nullptr;
 }
 
-std::map<std::string, int64_t> operators_without_macs(const Graph& graph, Shapes& shapes) {
-  std::map<std::string, int64_t> out;
-  const Functions functions(graph.model());
-  const DimsOf dims_of = [&](const Value* value) { return shapes.dims_of(value); };
-  for (const Node& node : graph.nodes()) {
-    if (macs_of(node, dims_of) != 0 || !adds_up_products(node, functions)) continue;
-    const Dims* const result = node.outputs().empty() ? nullptr : dims_of(node.output(0));
-    if (result != nullptr && std::ranges::find(*result, 0) != result->end()) continue;
-    ++out[node.domain().empty() ? node.op_type() : std::string(node.domain()) + ":" + node.op_type()];
-  }
+/// Its type and dims, of a tensor whose contents may be others the next time.
+std::optional<Known> without_contents(const std::optional<Known>& known) {
+  if (!known || known->info.kind != Datum::Kind::tensor) return std::nullopt;
+  Known out;
+  out.info.type = known->info.type;
+  out.info.dims = known->info.dims;
   return out;
+}
+
+Known scalar_of(DataType type) {
+  Known out;
+  out.info.type = type;
+  return out;
+}
+
+Known always_true() {
+  Known out = scalar_of(DataType::boolean);
+  Tensor value(DataType::boolean, {});
+  *value.data<uint8_t>() = 1;
+  out.datum = value;
+  out.has_contents = true;
+  return out;
+}
+
+bool same_form(const std::optional<Known>& a, const std::optional<Known>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->info.kind == b->info.kind && a->info.type == b->info.type && a->info.dims == b->info.dims;
+}
+
+/// A part of each iteration, stacked along a new axis.
+std::optional<Known> stacked(const std::optional<Known>& part, int64_t axis, int64_t count) {
+  std::optional<Known> out = without_contents(part);
+  if (!out) return out;
+  Dims& dims = out->info.dims;
+  const int64_t place = axis < 0 ? axis + static_cast<int64_t>(dims.size()) + 1 : axis;
+  if (place < 0 || place > static_cast<int64_t>(dims.size())) return std::nullopt;
+  dims.insert(dims.begin() + place, count);
+  return out;
+}
+
+/// One slice along an axis, and how many there are.
+struct Slices {
+  std::optional<Known> each;
+  std::optional<int64_t> count;
+};
+
+Slices sliced(const std::optional<Known>& whole, int64_t axis) {
+  Slices out{without_contents(whole), std::nullopt};
+  if (!out.each) return out;
+  Dims& dims = out.each->info.dims;
+  const int64_t place = axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis;
+  if (place < 0 || place >= static_cast<int64_t>(dims.size())) return {};
+  out.count = dims[as_size(place)];
+  dims.erase(dims.begin() + place);
+  return out;
+}
+
+/// What may be otherwise in another run.
+struct Choices {
+  bool branch = false, once = false, most = false;
+  void add(const Choices& other) {
+    branch = branch || other.branch;
+    once = once || other.once;
+    most = most || other.most;
+  }
+};
+
+/// What one run of a graph comes to; no `macs`: that is not known.
+struct Sum {
+  std::optional<int64_t> macs = 0;
+  std::map<std::string, int64_t> left_out = {};
+  Choices choices = {};
+
+  void add(const Sum& other) {
+    macs = macs && other.macs ? checked_add(*macs, *other.macs) : std::nullopt;
+    for (const auto& [name, count] : other.left_out) left_out[name] += count;
+    choices.add(other.choices);
+  }
+  void repeat(int64_t times) {
+    if (macs) macs = checked_mul(*macs, times);
+  }
+  [[nodiscard]] bool is_nothing() const { return macs == 0 && left_out.empty(); }
+};
+
+/// One more, until what it counts ends, in an error too.
+class Level {
+ public:
+  explicit Level(int& level) : level_(level) { ++level_; }
+  ~Level() { --level_; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  int& level_;
+};
+
+/// A graph that a node runs, for what is given.
+struct Run {
+  Sum sum;
+  Results outputs;
+};
+
+class Counter {
+ public:
+  explicit Counter(const Model& model) : model_(model), functions_(model) {}
+
+  ModelMacs run(const ShapeOptions& sizes) {
+    Shapes shapes(model_.graph(), sizes, nullptr, inside());
+    Sum sum = sum_of(model_.graph(), shapes);
+    ModelMacs out;
+    out.misfit = shapes.misfit();
+    out.assumed = shapes.assumed();
+    if (out.misfit.empty()) out.macs = sum.macs;
+    if (out.macs && sum.choices.branch) out.assumed.emplace_back("the larger branch of each If");
+    if (out.macs && sum.choices.most) out.assumed.emplace_back("all iterations of each Loop");
+    if (out.macs && sum.choices.once) out.assumed.emplace_back("one iteration of each Loop without a known number");
+    out.is_least = out.macs && (sum.choices.once || !sum.left_out.empty());
+    out.left_out = std::move(sum.left_out);
+    return out;
+  }
+
+ private:
+  Shapes::Inside inside() {
+    return [this](const Node& node, Shapes& shapes) { return follow(node, shapes); };
+  }
+
+  /// Sums what shapes have been found for.
+  Sum sum_of(const Graph& graph, Shapes& shapes) {
+    const DimsOf dims_of = [&](const Value* value) { return shapes.dims_of(value); };
+    Sum out;
+    for (const Node& node : graph.nodes()) {
+      if (auto inner = inner_.extract(&node)) {
+        if (inner.mapped().macs) {
+          out.add(inner.mapped());
+        } else if (adds_up_products(node, functions_)) {
+          leave_out(node, out);
+        }
+        continue;
+      }
+      const auto macs = macs_of(node, dims_of);
+      out.add({.macs = macs});
+      const Dims* const result = node.outputs().empty() ? nullptr : dims_of(node.output(0));
+      const bool is_empty = result != nullptr && std::ranges::find(*result, 0) != result->end();
+      if (macs == 0 && !is_empty && adds_up_products(node, functions_)) leave_out(node, out);
+    }
+    return out;
+  }
+
+  static void leave_out(const Node& node, Sum& sum) {
+    ++sum.left_out[node.domain().empty() ? node.op_type() : std::string(node.domain()) + ":" + node.op_type()];
+  }
+
+  std::optional<Results> follow(const Node& node, Shapes& shapes) {
+    auto function = find_function(functions_, node);
+    if (!function && node.subgraphs().empty()) {
+      // Operators that ONNX defines by others, as the executor runs them.
+      if (find_kernel(node) == nullptr && !node.is("Constant")) function = find_operator_body(node);
+      if (!function) return std::nullopt;
+    }
+    Sum& sum = inner_.insert_or_assign(&node, Sum{.macs = std::nullopt}).first->second;
+    ++nodes_;
+    if (nodes_ > kMostNodes || level_ == kMostLevels) return Results();
+    const Level level(level_);
+    Run run = function                               ? run_call(node, *function, shapes)
+              : node.is("If")                        ? run_if(node, shapes)
+              : node.is("Loop")                      ? run_loop(node, shapes)
+              : node.is("Scan") && node.opset() >= 9 ? run_scan(node, shapes)
+                                                     : Run{{.macs = std::nullopt}, {}};
+    sum = std::move(run.sum);
+    return std::move(run.outputs);
+  }
+
+  Run run_graph(const Graph& graph, Shapes& outer, const std::vector<Shapes::Given>& given) {
+    nodes_ += static_cast<int64_t>(graph.nodes().size());
+    Shapes shapes(graph, {}, &outer, inside(), given);
+    Run out{sum_of(graph, shapes), {}};
+    if (!shapes.misfit().empty()) out.sum.macs = std::nullopt;
+    for (const Value* output : graph.outputs()) out.outputs.push_back(output != nullptr ? shapes.known(*output) : std::nullopt);
+    return out;
+  }
+
+  Run run_call(const Node& call, const FunctionDefinition& function, Shapes& shapes) {
+    const FunctionInstance body = instantiate(function, call);
+    std::vector<Shapes::Given> given;
+    for (std::size_t i = 0; i < body.graph->inputs().size(); ++i) {
+      const Value* const operand = call.input(i);
+      given.push_back({body.graph->inputs()[i], operand != nullptr ? shapes.known(*operand) : std::nullopt, operand == nullptr});
+    }
+    return run_graph(*body.graph, shapes, given);
+  }
+
+  Run run_if(const Node& node, Shapes& shapes) {
+    const Graph* const then_graph = nested_graph(node, "then_branch");
+    const Graph* const else_graph = nested_graph(node, "else_branch");
+    if (then_graph == nullptr || else_graph == nullptr || node.input(0) == nullptr) return {{.macs = std::nullopt}, {}};
+    if (const auto is_true = shapes.truth(*node.input(0))) return run_graph(*is_true ? *then_graph : *else_graph, shapes, {});
+    Run larger = run_graph(*then_graph, shapes, {}), other = run_graph(*else_graph, shapes, {});
+    if (!larger.sum.macs || !other.sum.macs) return {{.macs = std::nullopt}, {}};
+    if (*other.sum.macs > *larger.sum.macs) std::swap(larger, other);
+    larger.sum.choices.add(other.sum.choices);
+    const bool is_alike = larger.sum.macs == other.sum.macs && std::ranges::equal(larger.outputs, other.outputs, same_form);
+    larger.sum.choices.branch = larger.sum.choices.branch || !is_alike;
+    for (std::optional<Known>& output : larger.outputs) output = without_contents(output);
+    return larger;
+  }
+
+  /// Runs a body whose `states`, at these places of its inputs and outputs, are what the iteration before made of them. What changes its
+  /// form on the way is not known in any iteration.
+  Run run_body(const Graph& body, Shapes& shapes, std::vector<Shapes::Given>& given, std::size_t first_input, std::size_t first_output,
+               std::size_t states) {
+    for (;;) {
+      Run out = run_graph(body, shapes, given);
+      bool is_stable = true;
+      for (std::size_t i = 0; i < states; ++i) {
+        std::optional<Known>& before = given[first_input + i].known;
+        const std::size_t place = first_output + i;
+        if (!before || (place < out.outputs.size() && same_form(before, out.outputs[place]))) continue;
+        before.reset();
+        is_stable = false;
+      }
+      if (is_stable) return out;
+    }
+  }
+
+  Run run_loop(const Node& node, Shapes& shapes) {
+    const Graph* const body = nested_graph(node, "body");
+    const std::size_t states = node.inputs().size() - std::min<std::size_t>(node.inputs().size(), 2);
+    if (body == nullptr || body->inputs().size() != states + 2) return {{.macs = std::nullopt}, {}};
+    const auto trips = node.input(0) != nullptr ? shapes.integers(*node.input(0)) : std::nullopt;
+    const auto starts = node.input(1) != nullptr ? shapes.truth(*node.input(1)) : std::optional(true);
+    std::vector<Shapes::Given> given = {{body->inputs()[0], scalar_of(DataType::int64)},
+                                        {body->inputs()[1], starts == true ? always_true() : scalar_of(DataType::boolean)}};
+    for (std::size_t i = 0; i < states; ++i) {
+      const Value* const state = node.input(i + 2);
+      given.push_back({body->inputs()[i + 2], state != nullptr ? without_contents(shapes.known(*state)) : std::nullopt});
+    }
+    Run out = run_body(*body, shapes, given, 2, 1, states);
+    if (out.outputs.empty()) return {{.macs = std::nullopt}, {}};
+    const bool goes_on = starts == true && is_true(out.outputs.front());
+    const bool is_known = trips && trips->size() == 1;
+    const int64_t count = starts == false ? 0 : is_known ? std::max<int64_t>(trips->front(), 0) : 1;
+    // What is counted of no product and makes no dims is nothing to be told of.
+    const bool is_told = starts != false && count > 0 && (!out.sum.is_nothing() || out.outputs.size() > states + 1);
+    out.sum.choices.once = out.sum.choices.once || (is_told && !is_known);
+    out.sum.choices.most = out.sum.choices.most || (is_told && is_known && !goes_on);
+    out.sum.repeat(count);
+    out.outputs.erase(out.outputs.begin());
+    for (std::size_t i = 0; i < out.outputs.size(); ++i) {
+      out.outputs[i] = i < states ? given[i + 2].known : stacked(out.outputs[i], 0, count);
+    }
+    return out;
+  }
+
+  Run run_scan(const Node& node, Shapes& shapes) {
+    const Graph* const body = nested_graph(node, "body");
+    const Attributes attributes(node);
+    const std::size_t scanned = as_size(std::max<int64_t>(attributes.integer("num_scan_inputs", 0), 0));
+    if (body == nullptr || scanned == 0 || scanned > node.inputs().size() || body->inputs().size() != node.inputs().size()) {
+      return {{.macs = std::nullopt}, {}};
+    }
+    const std::size_t states = node.inputs().size() - scanned;
+    const std::vector<int64_t> axes = attributes.integers("scan_input_axes"), out_axes = attributes.integers("scan_output_axes");
+    const auto axis_at = [](const std::vector<int64_t>& list, std::size_t i) { return i < list.size() ? list[i] : 0; };
+    std::optional<int64_t> count;
+    std::vector<Shapes::Given> given;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const auto operand = node.input(i) != nullptr ? shapes.known(*node.input(i)) : std::nullopt;
+      const Slices slices = i < states ? Slices{without_contents(operand), std::nullopt} : sliced(operand, axis_at(axes, i - states));
+      given.push_back({body->inputs()[i], slices.each});
+      if (slices.count) count = slices.count;
+    }
+    Run out = run_body(*body, shapes, given, 0, 0, states);
+    for (std::size_t i = 0; i < out.outputs.size(); ++i) {
+      const auto whole = [&] { return count ? stacked(out.outputs[i], axis_at(out_axes, i - states), *count) : std::nullopt; };
+      out.outputs[i] = i < states ? given[i].known : whole();
+    }
+    if (count) {
+      out.sum.repeat(*count);
+    } else if (!out.sum.is_nothing()) {
+      out.sum.macs = std::nullopt;
+    }
+    return out;
+  }
+
+  static bool is_true(const std::optional<Known>& known) {
+    const bool is_one = known && known->has_contents && known->info.type == DataType::boolean && known->datum.tensor.element_count() == 1;
+    return is_one && *contiguous(known->datum.tensor).data<uint8_t>() != 0;
+  }
+
+  const Model& model_;
+  Functions functions_;
+  std::unordered_map<const Node*, Sum> inner_;  ///< of nodes that run graphs, until their graph is summed up
+  int64_t nodes_ = 0;
+  int level_ = 0;
+};
+
+}  // namespace
+
+ModelMacs count_macs(const Model& model, const ShapeOptions& sizes) {
+  return Counter(model).run(sizes);
 }
 
 }  // namespace relayout

@@ -48,10 +48,17 @@ bool all_small(const Node& node, const std::vector<DatumInfo>& outputs) {
 
 }  // namespace
 
-Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer)
-    : graph_(&graph), outer_(outer), image_sizes_(image_sizes(graph)) {
+Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer, Inside inside, const std::vector<Given>& given)
+    : graph_(&graph), outer_(outer), inside_(std::move(inside)), image_sizes_(image_sizes(graph)) {
   for (const Value* input : graph.inputs()) {
-    if (input->initializer() == nullptr) add_input(*input, options);
+    const auto entry = std::ranges::find(given, input, &Given::input);
+    if (entry == given.end()) {
+      if (input->initializer() == nullptr) add_input(*input, options);
+    } else if (entry->is_absent) {
+      absent_.insert(input);
+    } else if (entry->known) {
+      adopt(*input, *entry->known);
+    }
   }
   for (const Node& node : graph.nodes()) {
     check_interrupt();
@@ -93,6 +100,13 @@ void Shapes::keep(Known& known, const Tensor& contents) {
   known.has_contents = true;
 }
 
+/// What another Shapes knows.
+void Shapes::adopt(const Value& value, const Known& known) {
+  Known& kept = known_[&value];
+  kept = known;
+  if (kept.has_contents) kept.info = info_of(kept.datum);
+}
+
 /// What is known of an operand; nullptr for nothing. Initializers and Constants are looked up when they are read.
 Shapes::Known* Shapes::look_up(const Value& value) {
   if (const auto known = known_.find(&value); known != known_.end()) return &known->second;
@@ -111,13 +125,20 @@ Shapes::Known* Shapes::look_up(const Value& value) {
 
 /// What follows for the outputs of a node, as far as its operands are known.
 void Shapes::infer(const Node& node) {
+  if (const auto made = inside_ ? inside_(node, *this) : std::nullopt) {
+    for (std::size_t i = 0; i < std::min(made->size(), node.outputs().size()); ++i) {
+      if (node.output(i) != nullptr && (*made)[i]) adopt(*node.output(i), *(*made)[i]);
+    }
+    return;
+  }
   const Op* const op = find_kernel(node);
   if (op == nullptr || node.is("Constant")) return;
   std::vector<const Known*> operands;
   KnownInfos infos(node.inputs().size());
   for (const Value* input : node.inputs()) {
-    operands.push_back(input == nullptr ? nullptr : look_up(*input));
-    if (input == nullptr) continue;
+    const bool is_absent = input == nullptr || absent_.contains(input);
+    operands.push_back(is_absent ? nullptr : look_up(*input));
+    if (is_absent) continue;
     if (operands.back() == nullptr) return;
     infos.set(operands.size() - 1, operands.back()->info);
   }
@@ -125,10 +146,10 @@ void Shapes::infer(const Node& node) {
   const auto outputs = op->infer(call, infos.get());
   if (!outputs) return;
   const auto is_wanted = [&](std::size_t i) { return node.output(i) != nullptr; };
-  const bool is_computable = follows_from(*op, node, [&](std::size_t i) { return operands[i]->has_contents; });
+  const bool is_computable = follows_from(*op, node, [&](std::size_t i) { return operands[i] == nullptr || operands[i]->has_contents; });
   if (is_computable && all_small(node, *outputs)) return compute(*op, call, operands, *outputs);
-  const bool is_constant =
-      is_computed_early(*outputs, is_wanted) && follows_from(*op, node, [&](std::size_t i) { return operands[i]->is_constant; });
+  const bool is_constant = is_computed_early(*outputs, is_wanted) &&
+                           follows_from(*op, node, [&](std::size_t i) { return operands[i] == nullptr || operands[i]->is_constant; });
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     if (!is_wanted(i)) continue;
     Known& known = known_[node.output(i)];
@@ -182,6 +203,18 @@ std::optional<std::vector<int64_t>> Shapes::integers(const Value& value) {
   if (dense.type() == DataType::int64) return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + count);
   if (dense.type() == DataType::int32) return std::vector<int64_t>(dense.data<int32_t>(), dense.data<int32_t>() + count);
   return std::nullopt;
+}
+
+std::optional<bool> Shapes::truth(const Value& value) {
+  const Known* const known = look_up(value);
+  const bool is_one = known != nullptr && known->has_contents && known->info.type == DataType::boolean;
+  if (!is_one || known->datum.tensor.element_count() != 1) return std::nullopt;
+  return *contiguous(known->datum.tensor).data<uint8_t>() != 0;
+}
+
+std::optional<Shapes::Known> Shapes::known(const Value& value) {
+  const Known* const known = look_up(value);
+  return known != nullptr ? std::optional(*known) : std::nullopt;
 }
 
 ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given) {

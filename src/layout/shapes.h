@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "layout/layout_graph.h"
@@ -19,8 +21,26 @@ namespace relayout {
 /// small (what shapes are computed from).
 class Shapes {
  public:
-  /// `outer`: of the graph around a nested one, which must live as long.
-  explicit Shapes(const Graph& graph, const ShapeOptions& options = {}, Shapes* outer = nullptr);
+  /// What is known of a value: its info, and its contents where they are small. The contents stay where they are.
+  struct Known {
+    DatumInfo info;
+    Datum datum;
+    bool has_contents = false, is_constant = false;
+  };
+  /// What stands for an input of a graph that a node runs.
+  struct Given {
+    const Value* input = nullptr;
+    std::optional<Known> known = {};
+    bool is_absent = false;  ///< the call leaves it out
+  };
+  /// Follows what a node runs, the body of a function or nested graphs: what is known of its outputs. Nothing where the operator itself
+  /// is to be asked.
+  using Inside = std::function<std::optional<std::vector<std::optional<Known>>>(const Node& node, Shapes& shapes)>;
+
+  /// `outer`: of the graph around a nested one, which must live as long. Without `inside`, nothing is known of what nested graphs and
+  /// functions make. Inputs that are not `given` are what they declare.
+  explicit Shapes(const Graph& graph, const ShapeOptions& options = {}, Shapes* outer = nullptr, Inside inside = {},
+                  const std::vector<Given>& given = {});
 
   /// Tensors, sequences and optionals; nullptr when nothing is known.
   [[nodiscard]] const DatumInfo* find(const Value& value);
@@ -30,28 +50,29 @@ class Shapes {
   [[nodiscard]] bool is_constant(const Value& value);
   /// Contents of a small integer constant.
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(const Value& value);
+  /// Contents of a constant that is one boolean.
+  [[nodiscard]] std::optional<bool> truth(const Value& value);
+  /// All that is known of a value.
+  [[nodiscard]] std::optional<Known> known(const Value& value);
   /// Free dims and the sizes they were taken to be: "N = 1".
   [[nodiscard]] const std::vector<std::string>& assumed() const noexcept { return assumed_; }
   /// What does not fit at the first node whose operands do not fit it; empty where all do.
   [[nodiscard]] const std::string& misfit() const noexcept { return misfit_; }
 
  private:
-  /// What is known of a value: its info, and its contents where they are small. The contents stay where they are.
-  struct Known {
-    DatumInfo info;
-    Datum datum;
-    bool has_contents = false, is_constant = false;
-  };
   void add_input(const Value& value, const ShapeOptions& options);
   void keep(Known& known, const Tensor& contents);
+  void adopt(const Value& value, const Known& known);
   Known* look_up(const Value& value);
   void infer(const Node& node);
   void compute(const Op& op, const OpCall& call, const std::vector<const Known*>& operands, const std::vector<DatumInfo>& outputs);
 
   const Graph* graph_;
   Shapes* outer_;
+  Inside inside_;
   Constants constants_;
   std::unordered_map<const Value*, Known> known_;
+  std::unordered_set<const Value*> absent_;  ///< inputs of a function that the call leaves out
   std::map<std::string, int64_t> image_sizes_;
   std::vector<std::string> assumed_;
   std::string misfit_;

@@ -233,6 +233,19 @@ TEST(InspectReport, WhatIsNotCountedAndWhatDoesNotFitIsSaid) {
   EXPECT_THAT(inspect_text(result, {}), HasSubstr("  dims do not fit: " + *result.misfit + " at N = 1\n"));
 }
 
+/// A least number has a sign in the table; 0 for what could not be counted would read as a model without products.
+TEST(InspectReport, TheTableMarksMacsThatAreALeast) {
+  InspectResult result = mobilenet();
+  result.macs = 36864;
+  EXPECT_THAT(inspect_table({result}, {}), testing::AllOf(HasSubstr("  36.9 kMAC  "), Not(HasSubstr("≥"))));
+  result.macs_are_least = true;
+  result.assumed = {"one iteration of each Loop without a known number"};
+  EXPECT_THAT(inspect_table({result}, {}), HasSubstr("  ≥ 36.9 kMAC  "));
+  EXPECT_THAT(inspect_text(result, {}), HasSubstr(" · 36.9 kMAC at one iteration of each Loop without a known number\n"));
+  result.macs = 0;
+  EXPECT_THAT(inspect_table({result}, {}), testing::AllOf(HasSubstr("     ?  "), Not(HasSubstr("0 MAC"))));
+}
+
 TEST(InspectReport, JsonHasEverything) {
   const Json json = inspect_json(mobilenet());
   EXPECT_EQ(json.find("schema")->text(), "relayout.inspect/1");
