@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,6 @@
 #include "layout/shapes.h"
 #include "model/attributes.h"
 #include "model/functions.h"
-#include "model/walk.h"
 #include "ops/macs.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -45,14 +45,20 @@ constexpr int kMostLevels = 64;
 
 /// Whether the node, or a graph or function that it runs, adds up products.
 bool adds_up_products(const Node& node, const Functions& functions) {
-  if (has_trait(node, Trait::multiplies)) return true;
-  bool found = false;
-  const auto visit = [&](const Node& inner) { found = found || adds_up_products(inner, functions); };
-  for (const std::unique_ptr<Graph>& graph : node.subgraphs()) for_each_node(static_cast<const Graph&>(*graph), visit);
-  // A valid model's functions do not call each other in a circle.
-  const Graph* const function = functions.called_by(node);
-  if (function != nullptr && !found) for_each_node(*function, visit);
-  return found;
+  std::vector<const Node*> open{&node};
+  std::unordered_set<const Graph*> seen;
+  const auto enter = [&](const Graph& graph) {
+    if (!seen.insert(&graph).second) return;
+    for (const Node& inner : graph.nodes()) open.push_back(&inner);
+  };
+  while (!open.empty()) {
+    const Node& at = *open.back();
+    open.pop_back();
+    if (has_trait(at, Trait::multiplies)) return true;
+    for (const std::unique_ptr<Graph>& graph : at.subgraphs()) enter(*graph);
+    if (const Graph* const function = functions.called_by(at)) enter(*function);
+  }
+  return false;
 }
 
 const Graph* nested_graph(const Node& node, std::string_view name) {
