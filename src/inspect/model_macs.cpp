@@ -23,6 +23,7 @@
 #include "layout/shapes.h"
 #include "model/attributes.h"
 #include "model/functions.h"
+#include "ops/composed.h"
 #include "ops/macs.h"
 #include "ops/op.h"
 #include "ops/traits.h"

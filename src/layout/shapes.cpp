@@ -23,6 +23,7 @@
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -97,16 +97,16 @@ TEST(CountMacs, TheLargerBranchOfAnIf) {
                  ") }>  s = Shape <start = 1, end = 2> (y) "
                  "z = Gemm <transB = 1> (m, m) }");
   };
-  const int64_t gemm = 2 * 8 * 2;
+  const int64_t gemm = int64_t{2} * 8 * 2;
   const ModelMacs larger = branches("c = Identity (k)", "w", "0,0,0,0");
-  EXPECT_EQ(larger.macs, 8 * 64 * 36 + gemm);
+  EXPECT_EQ(larger.macs, int64_t{8} * 64 * 36 + gemm);
   EXPECT_EQ(larger.assumed, (std::vector<std::string>{"the larger branch of each If"}));
   const ModelMacs alike = branches("c = Identity (k)", "v", "1,1,1,1");
-  EXPECT_EQ(alike.macs, 8 * 64 * 36 + gemm);
+  EXPECT_EQ(alike.macs, int64_t{8} * 64 * 36 + gemm);
   EXPECT_TRUE(alike.assumed.empty());
   // A condition that is constant decides.
   const ModelMacs decided = branches("c = Constant <value = bool {0}> ()", "w", "0,0,0,0");
-  EXPECT_EQ(decided.macs, 8 * 64 * 4 + gemm);
+  EXPECT_EQ(decided.macs, int64_t{8} * 64 * 4 + gemm);
   EXPECT_TRUE(decided.assumed.empty());
 }
 

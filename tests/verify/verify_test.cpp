@@ -400,7 +400,7 @@ TEST(Verify, WhatAConstantChangesBeforeTheRunIsInconclusiveToo) {
     n.input("x", {"1", "S", "8"}).output("y", {"1", "S", "8"});
     n.normal("table", {1, 512, 8}).integers("first", {1}, {0}).integers("axis", {1}, {1});
     n.edit("table", [factor](std::vector<float>& v) {
-      for (std::size_t i = 400 * 8; i < v.size(); ++i) v[i] *= factor;
+      for (std::size_t i = std::size_t{400} * 8; i < v.size(); ++i) v[i] *= factor;
     });
     n.node("Shape", {"x"}, {"length"}, {"start=1", "end=2"});
     n.node("Slice", {"table", "first", "length", "axis"}, {"positions"}), n.node("Add", {"x", "positions"}, {"y"});
