@@ -35,7 +35,7 @@ struct InspectResult {
   /// Multiply-accumulates of convolutions, matrix products and recurrent operators, quantized ones included, where shapes can be told
   /// without running. Those of functions and nested graphs count each time they run.
   std::optional<int64_t> macs;
-  bool macs_are_least = false;                      ///< operators are left out, or a Loop is counted once that may run more often
+  bool macs_are_least = false;                      ///< operators that add up products are left out
   std::map<std::string, int64_t> ops_without_macs;  ///< operators that add up products, too, and are not in `macs`
   std::vector<std::string> assumed;                 ///< what `macs` is for: sizes of free dims ("N = 1"), which branch, how many iterations
   std::optional<std::string> misfit;                ///< dims that do not fit, at the first node where that is so

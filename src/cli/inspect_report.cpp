@@ -46,7 +46,7 @@ std::string macs_text(int64_t macs) {
   return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
 }
 
-/// What stands in a table: where nothing could be counted, that is no 0.
+/// The cell of the table; "?" in place of a 0 that only says that nothing could be counted.
 std::string macs_cell(const InspectResult& result) {
   if (!result.macs || (result.macs == 0 && result.macs_are_least)) return "?";
   return (result.macs_are_least ? "≥ " : "") + macs_text(*result.macs);

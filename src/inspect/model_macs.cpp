@@ -40,7 +40,7 @@ namespace {
 using Known = Shapes::Known;
 using Results = std::vector<std::optional<Known>>;
 
-/// Functions that call functions multiply: what is followed ends here, and counts as not known.
+/// Limits of the search, as calls of calls multiply: the MACs of a node beyond them count as not known.
 constexpr int64_t kMostNodes = 1'000'000;
 constexpr int kMostLevels = 64;
 
@@ -128,7 +128,7 @@ Slices sliced(const std::optional<Known>& whole, int64_t axis) {
   return out;
 }
 
-/// What may be otherwise in another run.
+/// Assumptions about the branches and iterations of a run.
 struct Choices {
   bool branch = false, once = false, most = false;
   void add(const Choices& other) {
@@ -187,7 +187,7 @@ class Counter {
     if (out.macs && sum.choices.branch) out.assumed.emplace_back("the larger branch of each If");
     if (out.macs && sum.choices.most) out.assumed.emplace_back("all iterations of each Loop");
     if (out.macs && sum.choices.once) out.assumed.emplace_back("one iteration of each Loop without a known number");
-    out.is_least = out.macs && (sum.choices.once || !sum.left_out.empty());
+    out.is_least = out.macs && !sum.left_out.empty();
     out.left_out = std::move(sum.left_out);
     return out;
   }
@@ -266,7 +266,7 @@ class Counter {
     const Graph* const then_graph = nested_graph(node, "then_branch");
     const Graph* const else_graph = nested_graph(node, "else_branch");
     if (then_graph == nullptr || else_graph == nullptr || node.input(0) == nullptr) return {{.macs = std::nullopt}, {}};
-    if (const auto is_true = shapes.truth(*node.input(0))) return run_graph(*is_true ? *then_graph : *else_graph, shapes, {});
+    if (const auto is_true = truth(shapes, *node.input(0))) return run_graph(*is_true ? *then_graph : *else_graph, shapes, {});
     Run larger = run_graph(*then_graph, shapes, {}), other = run_graph(*else_graph, shapes, {});
     if (!larger.sum.macs || !other.sum.macs) return {{.macs = std::nullopt}, {}};
     if (*other.sum.macs > *larger.sum.macs) std::swap(larger, other);
@@ -300,7 +300,7 @@ class Counter {
     const std::size_t states = node.inputs().size() - std::min<std::size_t>(node.inputs().size(), 2);
     if (body == nullptr || body->inputs().size() != states + 2) return {{.macs = std::nullopt}, {}};
     const auto trips = node.input(0) != nullptr ? shapes.integers(*node.input(0)) : std::nullopt;
-    const auto starts = node.input(1) != nullptr ? shapes.truth(*node.input(1)) : std::optional(true);
+    const auto starts = node.input(1) != nullptr ? truth(shapes, *node.input(1)) : std::optional(true);
     std::vector<Shapes::Given> given = {{body->inputs()[0], scalar_of(DataType::int64)},
                                         {body->inputs()[1], starts == true ? always_true() : scalar_of(DataType::boolean)}};
     for (std::size_t i = 0; i < states; ++i) {
@@ -309,10 +309,10 @@ class Counter {
     }
     Run out = run_body(*body, shapes, given, 2, 1, states);
     if (out.outputs.empty()) return {{.macs = std::nullopt}, {}};
-    const bool goes_on = starts == true && is_true(out.outputs.front());
+    const bool goes_on = starts == true && out.outputs.front() && out.outputs.front()->truth() == true;
     const bool is_known = trips && trips->size() == 1;
     const int64_t count = starts == false ? 0 : is_known ? std::max<int64_t>(trips->front(), 0) : 1;
-    // What is counted of no product and makes no dims is nothing to be told of.
+    // A body without products whose results have no dim of the count needs no remark.
     const bool is_told = starts != false && count > 0 && (!out.sum.is_nothing() || out.outputs.size() > states + 1);
     out.sum.choices.once = out.sum.choices.once || (is_told && !is_known);
     out.sum.choices.most = out.sum.choices.most || (is_told && is_known && !goes_on);
@@ -355,9 +355,9 @@ class Counter {
     return out;
   }
 
-  static bool is_true(const std::optional<Known>& known) {
-    const bool is_one = known && known->has_contents && known->info.type == DataType::boolean && known->datum.tensor.element_count() == 1;
-    return is_one && *contiguous(known->datum.tensor).data<uint8_t>() != 0;
+  static std::optional<bool> truth(Shapes& shapes, const Value& value) {
+    const auto known = shapes.known(value);
+    return known ? known->truth() : std::nullopt;
   }
 
   const Model& model_;

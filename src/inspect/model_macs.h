@@ -21,7 +21,7 @@ struct ModelMacs {
   /// What the number is for where a run may go several ways: sizes of free dims ("N = 1"), the larger branch of an If whose condition
   /// is computed, iterations of a Loop that may be others.
   std::vector<std::string> assumed;
-  bool is_least = false;  ///< operators are left out, or a Loop is counted once that may run more often
+  bool is_least = false;  ///< operators are left out
   std::string misfit;     ///< what does not fit at the first node of the main graph whose operands do not fit it; empty where all do
 };
 

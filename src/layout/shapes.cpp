@@ -101,7 +101,7 @@ void Shapes::keep(Known& known, const Tensor& contents) {
   known.has_contents = true;
 }
 
-/// What another Shapes knows.
+/// Takes over the knowledge of another Shapes.
 void Shapes::adopt(const Value& value, const Known& known) {
   Known& kept = known_[&value];
   kept = known;
@@ -206,11 +206,9 @@ std::optional<std::vector<int64_t>> Shapes::integers(const Value& value) {
   return std::nullopt;
 }
 
-std::optional<bool> Shapes::truth(const Value& value) {
-  const Known* const known = look_up(value);
-  const bool is_one = known != nullptr && known->has_contents && known->info.type == DataType::boolean;
-  if (!is_one || known->datum.tensor.element_count() != 1) return std::nullopt;
-  return *contiguous(known->datum.tensor).data<uint8_t>() != 0;
+std::optional<bool> Shapes::Known::truth() const {
+  if (!has_contents || info.type != DataType::boolean || datum.tensor.element_count() != 1) return std::nullopt;
+  return *contiguous(datum.tensor).data<uint8_t>() != 0;
 }
 
 std::optional<Shapes::Known> Shapes::known(const Value& value) {

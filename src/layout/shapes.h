@@ -26,15 +26,17 @@ class Shapes {
     DatumInfo info;
     Datum datum;
     bool has_contents = false, is_constant = false;
+    /// Its only element, where that is a boolean and known.
+    [[nodiscard]] std::optional<bool> truth() const;
   };
-  /// What stands for an input of a graph that a node runs.
+  /// The value of an input of a graph that a node runs.
   struct Given {
     const Value* input = nullptr;
     std::optional<Known> known = {};
     bool is_absent = false;  ///< the call leaves it out
   };
-  /// Follows what a node runs, the body of a function or nested graphs: what is known of its outputs. Nothing where the operator itself
-  /// is to be asked.
+  /// Follows the graphs that a node runs, a function's body or nested ones, to its outputs. Nothing where the operator itself is to be
+  /// asked.
   using Inside = std::function<std::optional<std::vector<std::optional<Known>>>(const Node& node, Shapes& shapes)>;
 
   /// `outer`: of the graph around a nested one, which must live as long. Without `inside`, nothing is known of what nested graphs and
@@ -50,8 +52,6 @@ class Shapes {
   [[nodiscard]] bool is_constant(const Value& value);
   /// Contents of a small integer constant.
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(const Value& value);
-  /// Contents of a constant that is one boolean.
-  [[nodiscard]] std::optional<bool> truth(const Value& value);
   /// All that is known of a value.
   [[nodiscard]] std::optional<Known> known(const Value& value);
   /// Free dims and the sizes they were taken to be: "N = 1".

@@ -88,6 +88,19 @@ TEST(CountMacs, Functions) {
   EXPECT_FALSE(called.is_least);
 }
 
+TEST(CountMacs, FunctionsThatCallFunctionsTwiceAreLookedIntoOnce) {
+  // 2^39 calls of the innermost one, which adds up no products.
+  std::string functions = R"(<domain: "loc", opset_import: ["" : 17]> F0 (x) => (y) { y = Neg (x) })";
+  for (int i = 1; i < 40; ++i) {
+    const std::string inner = "loc.F" + std::to_string(i - 1);
+    functions += " <domain: \"loc\", opset_import: [\"\" : 17, \"loc\" : 1]> F" + std::to_string(i) + " (x) => (y) { u = " + inner +
+                 " (x)  y = " + inner + " (u) }";
+  }
+  const ModelMacs found = count("g (float[4] x) => (float[4] y) { y = loc.F39 (x) } " + functions);
+  EXPECT_EQ(found.macs, 0);
+  EXPECT_TRUE(found.left_out.empty());
+}
+
 TEST(CountMacs, TheLargerBranchOfAnIf) {
   const auto branches = [](const std::string& condition, const char* then_weight, const char* else_weight) {
     return count("g (bool k, float[1,4,8,8] x, float[8,4,3,3] v, float[8,4,1,1] w, float[2,8] m) => (float[] z) {" + condition +
@@ -128,7 +141,7 @@ TEST(CountMacs, IterationsOfALoop) {
   const ModelMacs open = loop("n", "yes", "t = Identity (c)");
   EXPECT_EQ(open.macs, 27);
   EXPECT_EQ(open.assumed, once);
-  EXPECT_TRUE(open.is_least);
+  EXPECT_FALSE(open.is_least) << "it may run no time";
 }
 
 /// A state that grows has other dims in each iteration; what does not read it is counted all the same.
