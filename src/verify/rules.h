@@ -65,6 +65,8 @@ struct Powers {
   double lowest, highest;
 };
 inline constexpr Powers kNearPowers{-4, 4}, kFarPowers{-10, 26};
+/// One of so many numbers near one is 0, where Greater and GreaterOrEqual, Sign and a comparison part.
+inline constexpr uint64_t kZeros = 16;
 
 /// Above this share of elements at the smallest and largest value an output shows nothing of the nodes upstream.
 inline constexpr double kSaturated = 0.99;

@@ -199,7 +199,6 @@ void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& referenc
 
 void FedRuns::fill(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "free " + name, 0);
-  constexpr uint64_t kZeros = 16;  // one of so many
   const bool is_near = task_->feeding == Feeding::near;
   const auto [lowest, highest] = is_near ? rules::kNearPowers : rules::kFarPowers;
   edit(datum, [&](std::size_t i, double& value) {
@@ -207,8 +206,7 @@ void FedRuns::fill(const std::string& name, const Datum& datum) const {
     const double power = std::exp2(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
     const uint64_t bits = random.bits(2 * i + 1);
     value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
-    // Where Greater and GreaterOrEqual, Sign and a comparison with 0 part.
-    if (is_near && (bits >> 3) % kZeros == 0) value = 0;
+    if (is_near && (bits >> 3) % rules::kZeros == 0) value = 0;
   });
 }
 
