@@ -411,6 +411,37 @@ TEST(Verify, WhatAConstantChangesBeforeTheRunIsInconclusiveToo) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("'table'"), HasSubstr("no sample reaches that")));
 }
 
+TEST(Verify, ANodeThatTheProofDoesNotReachIsNamedWhereTheOutputHidesIt) {
+  // The sum is written in another way, and the values have other names: the proof ends before the products. The second one is far below
+  // the rounding of the first.
+  const auto made = [](bool other, float factor) {
+    Network n(15);
+    n.input("x", {"16", "32"}).output("y", {"16", "24"});
+    n.normal("large", {32, 24}).normal("small", {32, 24}, 1e-9);
+    n.edit("small", [factor](std::vector<float>& v) {
+      for (float& value : v) value *= factor;
+    });
+    const std::string prefix = other ? "b." : "a.";
+    n.node("Tanh", {"x"}, {prefix + "t"});
+    n.node("MatMul", {"x", "large"}, {prefix + "p"}), n.node("MatMul", {prefix + "t", "small"}, {prefix + "q"}).set_name("second");
+    n.node("Relu", {prefix + "p"}, {prefix + "r"}), n.node("Sigmoid", {prefix + "q"}, {prefix + "s"});
+    if (other) {
+      n.integers("axis", {1}, {0});
+      n.node("Unsqueeze", {prefix + "r", "axis"}, {"u"}), n.node("Unsqueeze", {prefix + "s", "axis"}, {"v"});
+      n.node("Concat", {"u", "v"}, {"both"}, {"axis=0"}), n.node("ReduceSum", {"both", "axis"}, {"y"}, {"keepdims=0"});
+    } else {
+      n.node("Add", {prefix + "r", prefix + "s"}, {"y"});
+    }
+    return n;
+  };
+  const VerifyResult right = verified(made(false, 1), made(true, 1)), wrong = verified(made(false, 1), made(true, 1.2F));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  ASSERT_TRUE(wrong.proof);
+  EXPECT_THAT(wrong.proof->unreached, ::testing::Contains("b.q"));
+  EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+  EXPECT_THAT(wrong.reason, HasSubstr("'second'"));
+}
+
 TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
   const auto outcome = [](const Network& a, const Network& b) { return verified(a, b).outcome; };
   const VerifyResult unreached = verified(bent(1e6F, 1, "Relu"), bent(1e6F, 1, "Identity"));
