@@ -388,7 +388,7 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     const Node* const made_a = of_a.value->producer();
     const Node* const made_b = of_b.value->producer();
     if (made_a == nullptr || made_b == nullptr) return sides.same_input(*of_a.value, *of_b.value);
-    // What makes a weight is not where the models meet again, whatever its operator.
+    // The models do not meet again at an operator that makes a weight in one of them.
     return same_operator(*made_a, *made_b) && sides.a.constant(of_a).has_value() == sides.b.constant(of_b).has_value();
   };
   const auto is_replaced = [&](bool by_name) {

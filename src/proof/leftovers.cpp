@@ -53,6 +53,7 @@ const Graph& top_of(const Graph& graph) {
   return *out;
 }
 
+/// The name of the first output that is not absent.
 std::string first_output_of(const Node& node) {
   const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
   return found != node.outputs().end() ? (*found)->name() : std::string();

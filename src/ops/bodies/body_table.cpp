@@ -1,6 +1,6 @@
 // The operators of other domains, and those that ONNX Runtime has in the default domain beside ONNX's: each a composition of standard
-// operators. Their text is ONNX Runtime's docs/ContribOperators.md (version 1.31) under the same name; where that leaves something open,
-// the files that write bodies name the source that settles it.
+// operators. Their text is ONNX Runtime's list of contributed operators (version 1.31) under the same name; where that leaves something
+// open, the files that write bodies name the source that settles it.
 
 #include <algorithm>
 #include <array>

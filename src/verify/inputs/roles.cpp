@@ -310,8 +310,8 @@ class Search {
     }
   }
 
-  /// Whether the node does with the value what is done with masks: 1 − m, m · −10000, or a product with, or a choice between, other
-  /// values. Bytes of an image are scaled and shifted by constants.
+  /// Whether the node uses the value as a mask m: 1 − m, m · −10000, or a product with, or a choice between, other values. Bytes of an
+  /// image are scaled and shifted by constants.
   bool reads_as_mask(const Node& node, int index, const Path& path) {
     if (std::ranges::find(kMaskReaders, node.op_type()) == kMaskReaders.end()) return false;
     const bool is_product = node.is("Mul");
