@@ -14,4 +14,8 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
+std::string file_word(const std::string& path) {
+  return shell_word(path.starts_with('-') ? "./" + path : path);
+}
+
 }  // namespace relayout

@@ -45,11 +45,6 @@ std::string facts(const ConvertResult& result) {
   return out + " · " + fixed(result.seconds, 2) + " s";
 }
 
-/// A file as a word of a shell that no command takes for an option.
-std::string file_word(const std::string& file) {
-  return shell_word(file.starts_with('-') ? "./" + file : file);
-}
-
 /// "relayout verify", with the options that it needs.
 CommandWords verify_words(const VerifyNeeds& needs) {
   CommandWords words{"relayout", "verify"};

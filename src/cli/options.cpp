@@ -24,6 +24,7 @@
 
 #include "base/file.h"
 #include "base/nearest_word.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "base/text_file.h"
 #include "cli/config_file.h"
@@ -56,6 +57,13 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   const std::string_view nearest = nearest_word(word, candidates);
   return nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
+}
+
+/// How a file is named that begins with a dash; `else_advice` where there is none.
+std::string file_advice(const std::string& word, const std::string& else_advice) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(word, ignored)) return else_advice;
+  return "; the file of this name is " + file_word(word);
 }
 
 /// Names may hold '=', and so may paths: the first one with a file behind it parts them, else the last one.
@@ -215,7 +223,11 @@ void OptionSet::flag(std::string_view names, bool& target, std::string_view help
 
 void OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
   const std::string positive = "--" + std::string(name), negative = "--no-" + std::string(name);
-  impl_->add_flag(declare(positive + ", " + negative, "", help), positive + ",!" + negative).assign = [&target](const auto& values) {
+  impl_->add_flag(declare(positive + ", " + negative, "", help), positive + ",!" + negative).assign = [&target, positive,
+                                                                                                       negative](const auto& values) {
+    if (std::ranges::find(values, values.back() == "true" ? "false" : "true") != values.end()) {
+      usage(positive + " and " + negative + " exclude each other");
+    }
     target = values.back() == "true";
   };
 }
@@ -342,7 +354,7 @@ void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
   for (const std::string& word : app.remaining()) {
     if (word.starts_with('-') && word != "-") {
       const std::string name = word.substr(0, word.find('='));
-      usage("unknown option " + quote(name) + " of " + command + did_you_mean(name, option_names()));
+      usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names())));
     }
     others.push_back(word);
   }

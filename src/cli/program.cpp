@@ -101,7 +101,7 @@ const Command& find_command(const std::string& name) {
   std::error_code ignored;
   const std::string_view nearest = nearest_word(name, names);
   std::string advice = nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
-  if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see what is in this file: relayout inspect " + shell_word(name);
+  if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see what is in this file: relayout inspect " + file_word(name);
   fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
 

@@ -11,6 +11,9 @@ TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("größe"), "'größe'");
   EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(file_word("-d.onnx"), "./-d.onnx");
+  EXPECT_EQ(file_word("-d e/f.onnx"), "'./-d e/f.onnx'");
+  EXPECT_EQ(file_word("d-.onnx"), "d-.onnx");
 }
 
 }  // namespace

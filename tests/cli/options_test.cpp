@@ -103,9 +103,11 @@ TEST_F(OptionsTest, LeavesDefaultsAlone) {
   EXPECT_FALSE(rtol_);
 }
 
-TEST_F(OptionsTest, TheLastOfAToggleCounts) {
-  EXPECT_TRUE(parse({"--no-fold", "--fold"}));
-  EXPECT_TRUE(fold_);
+TEST_F(OptionsTest, BothSidesOfAToggleAreRefused) {
+  EXPECT_EQ(complaint({"--no-fold", "--fold"}), "--fold and --no-fold exclude each other");
+  EXPECT_EQ(complaint({"--fold", "--no-fold", "--fold"}), "--fold and --no-fold exclude each other");
+  EXPECT_TRUE(parse({"--no-fold", "--no-fold"}));
+  EXPECT_FALSE(fold_);
 }
 
 TEST_F(OptionsTest, ADashIsAnArgumentAndAValue) {

@@ -122,7 +122,16 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
   expect_refusal(run({"convert", "net.onnx", "-o", ""}), 2, "--output needs a value");
   expect_refusal(run({"verify", "net.onnx"}), 2, "two models");
   expect_refusal(run({"convert", "net.onnx", "-v", "-q"}), 2, "exclude");
+  expect_refusal(run({"convert", "net.onnx", "--fold", "--no-fold"}), 2, "--fold and --no-fold exclude each other");
   EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
+}
+
+TEST_F(Contract, AFileThatBeginsWithADashIsToldFromAnOption) {
+  std::filesystem::rename(folder_ / "net.onnx", folder_ / "-dash.onnx");
+  expect_refusal(run({"inspect", "-dash.onnx"}), 2, "unknown option '-dash.onnx' of inspect; the file of this name is ./-dash.onnx");
+  expect_refusal(run({"inspect", "-other.onnx"}), 2, "unknown option '-other.onnx' of inspect\n");
+  EXPECT_EQ(run({"inspect", "./-dash.onnx"}).code, 0);
+  EXPECT_EQ(run({"inspect", "--", "-dash.onnx"}).code, 0);
 }
 
 TEST_F(Contract, DefaultOutputStandsBesideTheInput) {
