@@ -119,7 +119,7 @@ void check_folder(const std::filesystem::path& input, const std::filesystem::pat
   if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
   if (folder == input.parent_path()) return;  // reading the model says so
   const bool exists = std::filesystem::exists(folder, ignored);
-  const std::string hint = exists ? "" : "mkdir -p " + shell_word(folder.string()) + " makes it";
+  const std::string hint = exists ? "" : "mkdir -p " + file_word(folder.string()) + " makes it";
   if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"), hint);
   fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"), hint);
 }
@@ -153,6 +153,14 @@ void check_named_ports(const ConvertResult& result, const ConvertOptions& option
                " cannot be handed over channels-last: " + std::string(text(finding.reason));
   }
   if (!refused.empty()) fail(ErrorKind::unsupported, escape(result.input.string()) + ": --io: " + refused);
+}
+
+/// A model that is all in one 16-bit type stays so when the other is asked for: nothing is written.
+void check_precision(const ConvertResult& result) {
+  for (const Finding& finding : result.findings) {
+    if (finding.reason != Reason::no_source_type || finding.verdict != Verdict::skipped) continue;
+    fail(ErrorKind::unsupported, escape(result.input.string()) + ": --precision: " + finding.detail);
+  }
 }
 
 /// Judges what saving would write, from a file that no other process sees.
@@ -238,6 +246,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
   }
   check_named_ports(result, options);
+  check_precision(result);
   const Counts after = count(*model, passing);
   result.nodes_after = after.nodes;
   result.initializers_after = after.initializers;

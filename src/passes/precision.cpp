@@ -113,7 +113,9 @@ class PrecisionPass {
     const auto add = [&](const std::string& part) { detail += (detail.empty() ? "" : "; ") + part; };
     if (!has_source && is_there) add("the model is in " + std::string(name_of(plan_.target())) + " already");
     for (const DataType type : kept) add("what is in " + std::string(name_of(type)) + " stays so (--precision fp32 first)");
-    Finding finding{std::string(context_.pass), "model", main_.message()->name(), Verdict::not_applicable, Reason::no_source_type};
+    const bool is_in_another = !has_source && narrows && !is_there && !kept.empty();
+    const Verdict verdict = is_in_another ? Verdict::skipped : Verdict::not_applicable;
+    Finding finding{std::string(context_.pass), "model", main_.message()->name(), verdict, Reason::no_source_type};
     finding.detail = std::move(detail);
     context_.findings.push_back(std::move(finding));
   }
