@@ -137,6 +137,7 @@ struct LayerResult {
   double error = 0, rms = 0;          ///< as in SampleMetrics, of this node alone
   double floor = 0, floor_rms = 0;    ///< what correct evaluations of this node alone differ by
   double bound = 0, ratio = 0;        ///< 0 where the value is equal to the bit
+  bool finite = true;                 ///< false: elements are NaN or infinite in one of both; the error is that of the others
   std::optional<double> depth_error;  ///< error/range of the value when b goes on from its own values
   std::optional<double> depth_floor;  ///< the same of a with moved weights
   double correlation = 1;  ///< of one that differs: the smallest Pearson correlation between a's and b's values of this tensor and of its
@@ -169,6 +170,7 @@ struct UnexplainedCheck {
   std::string node, op_type;  ///< the node of b that shows it most
   int sample = 0;
   double error = 0, floor = 0, bound = 0;  ///< of that node alone, as in LayerResult
+  bool finite = true;                      ///< of that node alone, as in LayerResult
   bool felt = false;                       ///< in some sample it changes a bit of some node's result
   bool alone = true;                       ///< no node that shows it is changed in another way than by its constants
   bool together = true;                    ///< every value that shows it is made by several products, whose rounding may hide it

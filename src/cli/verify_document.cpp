@@ -23,6 +23,7 @@ Json layer_json(const LayerResult& layer) {
   out.set("dtype", name_of(layer.type)).set("shape", layer.dims).set("verdict", to_string(layer.outcome)).set("reason", layer.reason);
   out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor).set("local_floor_rms", layer.floor_rms);
   if (!layer.inside.empty()) out.set("inside", layer.inside);
+  if (!layer.finite) out.set("finite", false);
   out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth_error).set("depth_floor", layer.depth_floor);
   return out;
 }
@@ -142,7 +143,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   out.set("first_divergence", std::move(first)).set("layers", std::move(layers));
   if (!result.losses.empty()) out.set("losses", losses_json(result));
   out.set("outputs", std::move(outputs)).set("remarks", result.remarks).set("reference_run", result.reference_run);
-  out.set("lossy", result.lossy).set("verdict", verdict_word(result)).set("reason", result.reason).set("defect", result.defect);
+  out.set("lossy", result.lossy).set("verdict", verdict_word(result)).set("reason", verdict_reason(result)).set("defect", result.defect);
   out.set("exit_code", exit_code(result, allow_inconclusive));
   Json seconds = Json::object();
   seconds.set("total", result.seconds).set("a", result.seconds_a).set("b", result.seconds_b).set("floor", result.seconds_floor);

@@ -44,12 +44,9 @@ VerdictPage::Section answers(const VerifyResult& result) {
   }
   if (!result.defect.empty()) lines.emplace_back("defect in relayout: " + result.defect, Style::bad);
   if (!result.reason.empty()) lines.emplace_back(result.reason);
-  for (const LayerResult& layer : result.layers) {
-    // Every node of a quantized model differs: its losses tell which one is at fault.
-    if (layer.outcome != Outcome::different || !result.losses.empty()) continue;
-    lines.emplace_back("First wrong node: " + layer_label(layer) + ". Its inputs agree, its output does not: " + layer.reason,
+  if (const LayerResult* const wrong = first_wrong(result)) {
+    lines.emplace_back("First wrong node: " + layer_label(*wrong) + ". Its inputs agree, its output does not: " + wrong->reason,
                        Style::strong);
-    break;
   }
   if (result.proof && result.proof->proved) {
     lines.emplace_back("Proved from the files alone: " + proof_counts(*result.proof) + ", nothing unexplained", Style::good);
@@ -62,7 +59,7 @@ VerdictPage::Section bars(const VerifyResult& result) {
   std::vector<SvgBar> all;
   for (const OutputComparison& output : result.outputs) {
     if (!is_measured(output)) continue;
-    const double error = error_text(output) == "NaN" ? NAN : output.max_error;
+    const double error = is_finite(output) ? output.max_error : NAN;
     all.push_back({output.name, error, output.floor, output.bound, output.outcome == Outcome::different, ratio_words(output)});
   }
   std::ranges::stable_sort(all, [](const SvgBar& x, const SvgBar& y) { return x.bad && !y.bad; });
@@ -84,7 +81,7 @@ VerdictPage::Section table(const VerifyResult& result) {
       row.push_back(right(error_text(output)));
       row.push_back(right(scientific(output.rms_error)));
       row.push_back(right(scientific(output.floor)));
-      row.push_back(right(error_text(output) == "NaN" ? "–" : ratio_text(output.ratio)));
+      row.push_back(right(is_finite(output) ? ratio_text(output.ratio) : "–"));
       row.push_back(right(std::to_string(cosine)));
       row.push_back(right(std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"));
     } else {
@@ -140,7 +137,7 @@ VerdictPage::Section layers(const VerifyResult& result) {
     const Style style = layer.outcome == Outcome::different ? Style::bad : Style::plain;
     rows.push_back({{layer_label(layer), style},
                     std::string(name_of(layer.type)) + " " + to_string(layer.dims),
-                    right(layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error), style),
+                    right(error_text(layer), style),
                     right(scientific(layer.floor)),
                     number(layer.depth_error),
                     number(layer.depth_floor),

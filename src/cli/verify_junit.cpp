@@ -104,16 +104,13 @@ class PairSuite {
       one.message = failure->line();
     } else if (result_.outcome == Outcome::different) {
       one.status = JunitCase::Status::failed;
-      one.message = result_.reason.empty() ? "different" : result_.reason;
+      one.message = verdict_reason(result_);
     } else if (result_.outcome == Outcome::inconclusive) {
-      set_inconclusive(one, result_.reason.empty() ? "nothing was tested by at least one output" : result_.reason);
+      set_inconclusive(one, verdict_reason(result_));
     }
     for (const std::string& sentence : loss_sentences(result_)) one.details += (one.details.empty() ? "" : "\n") + sentence;
-    for (const LayerResult& layer : result_.layers) {
-      // Every node of a quantized model differs: what its losses say is the cause.
-      if (layer.outcome != Outcome::different || !result_.losses.empty()) continue;
-      one.details = std::string(divergence_title(result_)) + ": " + layer_label(layer) + ": " + layer.reason;
-      break;
+    if (const LayerResult* const wrong = first_wrong(result_)) {
+      one.details = std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason;
     }
     if (!result_.proof) return;
     for (const Unexplained& entry : result_.proof->unexplained) one.details += (one.details.empty() ? "" : "\n") + entry.text;

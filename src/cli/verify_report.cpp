@@ -175,7 +175,7 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
     const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike - 1)) + " more" : "";
     table.row({{escape(result.proof->unexplained[check.entry].name) + others, of},
                escape(check.node) + " (" + escape(check.op_type) + ")",
-               {check.felt ? scientific(check.error) : "equal", of, Align::right},
+               {error_text(check), of, Align::right},
                {scientific(check.floor), Style::plain, Align::right}});
   }
   out += table.text();
@@ -197,7 +197,8 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
   if (first == nullptr) return;
   out +=
       paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
-  out += first->bound > 0 ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
+  const bool is_measured = first->bound > 0 && first->finite;
+  out += is_measured ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
   out += "\n";
   if (!first->inside.empty()) out += "  inside: " + first->inside + "\n";
   if (!first->replaces.empty()) {
@@ -241,7 +242,7 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
     const bool bad = layer.outcome == Outcome::different;
     table.row({{layer_label(layer), bad ? Style::bad : Style::plain},
                std::string(name_of(layer.type)) + " " + to_string(layer.dims),
-               right(layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error), bad ? Style::bad : Style::plain),
+               right(error_text(layer), bad ? Style::bad : Style::plain),
                right(scientific(layer.floor)),
                right(number(layer.depth_error)),
                right(number(layer.depth_floor))});
@@ -255,7 +256,7 @@ std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, co
   TextTable verdict({.color = style.color, .width = style.width});
   const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
-  std::string details = result.reason;
+  std::string details = verdict_reason(result);
   const std::string run = circumstances(result);
   if (!run.empty()) details += (details.empty() ? "" : " · ") + run;
   verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});

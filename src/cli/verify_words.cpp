@@ -1,6 +1,7 @@
 // Words that the text, the page and the other documents of a verification share.
 #include "cli/verify_words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -22,17 +23,20 @@
 namespace relayout::cli {
 namespace {
 
-/// Elements of all samples that are NaN in one of the two only.
-struct NanCounts {
-  int64_t a = 0, b = 0;
-  [[nodiscard]] bool any() const { return a + b > 0; }
+constexpr const char* kNotFinite = "not finite";
+
+/// Elements of all samples that are NaN, or infinite, in one of the two only.
+struct NonFinite {
+  int64_t nan_a = 0, nan_b = 0, infinite = 0;
+  [[nodiscard]] bool has_nan() const { return nan_a + nan_b > 0; }
 };
 
-NanCounts count_nan(const OutputComparison& output) {
-  NanCounts out;
+NonFinite count_non_finite(const OutputComparison& output) {
+  NonFinite out;
   for (const SampleMetrics& metrics : output.samples) {
-    out.a += metrics.nan_a;
-    out.b += metrics.nan_b;
+    out.nan_a += metrics.nan_a;
+    out.nan_b += metrics.nan_b;
+    out.infinite += metrics.infinite_mismatches;
   }
   return out;
 }
@@ -89,19 +93,59 @@ std::string ratio_text(double ratio) {
   return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
 }
 
+bool is_finite(const OutputComparison& output) {
+  const NonFinite count = count_non_finite(output);
+  return !count.has_nan() && count.infinite == 0;
+}
+
 std::string error_text(const OutputComparison& output) {
-  return count_nan(output).any() ? "NaN" : scientific(output.max_error);
+  const NonFinite count = count_non_finite(output);
+  return count.has_nan() ? "NaN" : count.infinite > 0 ? "∞" : scientific(output.max_error);
 }
 
 std::string ratio_words(const OutputComparison& output) {
-  const NanCounts nan = count_nan(output);
-  if (!nan.any()) return "ratio " + ratio_text(output.ratio);
-  const std::string side = nan.b == 0 ? "a" : nan.a == 0 ? "b" : "one";
+  const NonFinite count = count_non_finite(output);
+  if (!count.has_nan()) return count.infinite > 0 ? "infinite in one only" : "ratio " + ratio_text(output.ratio);
+  const std::string side = count.nan_b == 0 ? "a" : count.nan_a == 0 ? "b" : "one";
   return "NaN in " + side + " only";
 }
 
+std::string verdict_reason(const VerifyResult& result) {
+  if (!result.reason.empty() || result.outcome == Outcome::same || result.outcome == Outcome::accepted) return result.reason;
+  if (result.outcome == Outcome::different) {
+    for (const InterfaceDifference& difference : result.interface) {
+      if (!difference.remark) return sentence(difference, result);
+    }
+  }
+  const auto telling = std::ranges::find(result.outputs, result.outcome, &OutputComparison::outcome);
+  if (telling == result.outputs.end()) return {};
+  const int64_t others = std::ranges::count(result.outputs, result.outcome, &OutputComparison::outcome) - 1;
+  const std::string which = "output " + quote(telling->name) + (others > 0 ? " and " + counted(others, "more") : "");
+  const LayerResult* const wrong = first_wrong(result);
+  if (result.outcome != Outcome::different || wrong == nullptr) return which + ": " + telling->reason;
+  return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") on";
+}
+
+std::string error_text(const LayerResult& layer) {
+  if (!layer.finite) return kNotFinite;
+  return layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error);
+}
+
+std::string error_text(const UnexplainedCheck& check) {
+  if (!check.finite) return kNotFinite;
+  return check.felt ? scientific(check.error) : "equal";
+}
+
+const LayerResult* first_wrong(const VerifyResult& result) {
+  // Every node of a quantized model differs: its losses tell which one is at fault.
+  if (!result.losses.empty()) return nullptr;
+  const auto found = std::ranges::find(result.layers, Outcome::different, &LayerResult::outcome);
+  return found == result.layers.end() ? nullptr : &*found;
+}
+
 std::string shape_of(const OutputComparison& output) {
-  return std::string(name_of(output.type)) + " " + (output.samples.empty() ? output.shape : to_string(output.dims));
+  const std::string shape = output.samples.empty() ? output.shape : to_string(output.dims);
+  return std::string(name_of(output.type)) + (shape.empty() ? "" : " " + shape);
 }
 
 std::string circumstances(const VerifyResult& result) {

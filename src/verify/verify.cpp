@@ -208,8 +208,8 @@ void explain_suspicions(const Pair& pair, const Reference& reference, const Floo
     }
     result.defect = "as written and double-precision reference disagree on output " + quote(output) + " of " + escape(pair.a.name) +
                     " by " + short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" +
-                    escape(layer->op_type) + ") alone by " + (layer->bound > 0 ? short_number(layer->error) : layer->reason) +
-                    ", more than any rounding explains";
+                    escape(layer->op_type) + ") alone by " +
+                    (layer->bound > 0 && layer->finite ? short_number(layer->error) : layer->reason) + ", more than any rounding explains";
   }
 }
 
@@ -291,9 +291,10 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
                                  " of the range away" + kChoice);
         return;
       }
-      result.defect = escape(pair.b.name) + " is right as written, but not optimized: " + place_of(pair, reference, i, s) + ": " +
-                      metrics.reason + "; node " + quote(layer->node) + " (" + escape(layer->op_type) + ") alone: " +
-                      (layer->bound > 0 ? short_number(layer->error) + ", floor " + short_number(layer->floor) : layer->reason);
+      result.defect =
+          escape(pair.b.name) + " is right as written, but not optimized: " + place_of(pair, reference, i, s) + ": " + metrics.reason +
+          "; node " + quote(layer->node) + " (" + escape(layer->op_type) + ") alone: " +
+          (layer->bound > 0 && layer->finite ? short_number(layer->error) + ", floor " + short_number(layer->floor) : layer->reason);
     }
   }
 }

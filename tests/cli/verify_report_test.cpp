@@ -81,6 +81,68 @@ TEST(VerifyReport, TheErrorOfWhatIsNaNOnOneSideIsNaN) {
   EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("error/range 0")));
 }
 
+TEST(VerifyReport, TheErrorOfWhatIsInfiniteOnOneSideIsInfinite) {
+  VerifyResult result = different();
+  OutputComparison& output = result.outputs.front();
+  output.max_error = 0;
+  output.ratio = 0;
+  output.samples.front().infinite_mismatches = 3;
+  EXPECT_THAT(verify_text(result, false, {}), testing::AllOf(HasSubstr("error/range ∞"), HasSubstr("infinite in one only")));
+  EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("ratio 0")));
+}
+
+TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
+  VerifyResult result = different();
+  LayerResult layer;
+  layer.node = "/c/Conv";
+  layer.op_type = "Conv";
+  layer.outcome = Outcome::different;
+  layer.finite = false;
+  layer.floor = 1e-7;
+  layer.bound = 5e-7;
+  layer.depth_error = 0;
+  layer.reason = "3 elements are NaN in b only";
+  result.layers = {layer};
+  result.proof.emplace();
+  result.proof->unexplained.emplace_back().name = "c.weight";
+  UnexplainedCheck& check = result.checks.emplace_back();
+  check.node = layer.node;
+  check.op_type = layer.op_type;
+  check.floor = 1e-7;
+  check.finite = false;
+  check.outcome = Outcome::different;
+  const std::string text = verify_text(result, false, {.layers = true});
+  EXPECT_THAT(text, HasSubstr("its inputs agree, its output does not (3 elements are NaN in b only)\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("c.weight +/c/Conv \\(Conv\\) +not finite +1.0e-07"));
+  EXPECT_THAT(text, testing::ContainsRegex("/c/Conv \\(Conv\\) .* not finite +1.0e-07"));
+}
+
+TEST(VerifyReport, TheVerdictSaysWhy) {
+  VerifyResult result = different();
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+              HasSubstr("different   output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1) · 4 samples"));
+  LayerResult layer;
+  layer.node = "/c/Conv";
+  layer.op_type = "Conv";
+  layer.outcome = Outcome::different;
+  result.layers = {layer};
+  result.outputs.push_back(result.outputs.front());
+  EXPECT_EQ(verify_json(result, false).find("reason")->text(), "output 'output' and 1 more differ from node '/c/Conv' (Conv) on");
+  EXPECT_EQ(junit_suite(result, false).cases.back().message, "output 'output' and 1 more differ from node '/c/Conv' (Conv) on");
+  InterfaceDifference added;
+  added.side = "input";
+  added.name = "mask";
+  added.field = "added";
+  added.b = "f32[1]";
+  result.interface = {added};
+  EXPECT_EQ(verify_json(result, false).find("reason")->text(), "input 'mask' (f32[1]) is only in resnet50.cl.onnx");
+  VerifyResult open = same();
+  open.outcome = open.outputs.front().outcome = Outcome::inconclusive;
+  open.outputs.front().reason = "constant: every element is 1";
+  EXPECT_EQ(verify_json(open, false).find("reason")->text(), "output 'output': constant: every element is 1");
+  EXPECT_EQ(verify_json(same(), false).find("reason")->text(), "");
+}
+
 TEST(VerifyReport, TextAndJsonHaveOneVerdict) {
   VerifyResult result = same();
   result.outcome = Outcome::inconclusive;

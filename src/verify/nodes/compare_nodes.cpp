@@ -166,6 +166,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
       at->error = layer.error;
       at->floor = layer.floor;
       at->bound = layer.bound;
+      at->finite = layer.finite;
       at->outcome = guilty ? Outcome::different : Outcome::same;
     }
   }

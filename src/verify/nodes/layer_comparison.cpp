@@ -228,6 +228,7 @@ LayerResult describe(const Layer& layer, int sample) {
   result.floor_rms = layer.floor.rms;
   result.bound = layer.metrics.bound_max;
   result.ratio = layer.metrics.ratio;
+  result.finite = layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0;
   result.outcome = layer.metrics.outcome;
   result.reason = layer.metrics.reason;
   result.flips = layer.flips;
