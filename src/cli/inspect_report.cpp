@@ -133,7 +133,7 @@ Outlook outlook_of(const InspectResult& result) {
   return out;
 }
 
-std::string outlook(const InspectResult& result) {
+std::string outlook_of_folds(const InspectResult& result) {
   const Outlook counts = outlook_of(result);
   const bool has_batch_norms = counts.batch_norms > 0;
   std::string out = "no BatchNormalization to fold";
@@ -141,17 +141,30 @@ std::string outlook(const InspectResult& result) {
   if (counts.affines > 0) {
     out += " · " + format_count(counts.affine_folds) + " of " + counted(counts.affines, "affine") + (has_batch_norms ? "" : " will fold");
   }
+  return out;
+}
+
+/// Folds and weights in one line.
+std::string outlook(const InspectResult& result) {
   const std::string weights = weights_outlook(result.findings);
-  return out + (weights.empty() ? "" : " · " + weights);
+  return outlook_of_folds(result) + (weights.empty() ? "" : " · " + weights);
 }
 
 /// What a pass leaves alone, by reason; with -v by name.
-void add_refusals(std::string& out, const InspectResult& result, const std::string& pass, const ReportStyle& style) {
+std::string refusals(const InspectResult& result, const std::string& pass, const ReportStyle& style) {
   Findings findings;
   std::ranges::copy_if(result.findings, std::back_inserter(findings), [&](const Finding& finding) { return finding.pass == pass; });
-  if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return;
+  if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return {};
   const std::string lines = findings_text(findings, {.passes = {pass}, .will = true}, style);
-  out += lines.substr(lines.find('\n') + 1);  // its first line is ours above
+  return lines.substr(lines.find('\n') + 1);  // its first line is the outlook's
+}
+
+/// What convert would do, and what it leaves alone below the line that it belongs to.
+std::string outlook_with_refusals(const InspectResult& result, const ReportStyle& style) {
+  const std::string folds = refusals(result, "fold-batch-norm", style) + refusals(result, "fold-affine", style);
+  const std::string weights = refusals(result, "conv-weights-layout", style);
+  if (weights.empty()) return "  " + outlook(result) + "\n" + folds;
+  return "  " + outlook_of_folds(result) + "\n" + folds + "  " + weights_outlook(result.findings) + "\n" + weights;
 }
 
 std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
@@ -211,8 +224,7 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
     for (const std::string& op : result.unknown_ops) out += " " + escape(op);
     out += "\n";
   }
-  out += "  " + outlook(result) + "\n";
-  for (const char* const pass : {"fold-batch-norm", "fold-affine", "conv-weights-layout"}) add_refusals(out, result, pass, style);
+  out += outlook_with_refusals(result, style);
   if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
   return out;

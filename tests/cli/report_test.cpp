@@ -206,7 +206,12 @@ TEST(InspectReport, OneScreen) {
 TEST(InspectReport, WeightsThatStayHaveAReason) {
   InspectResult result;
   result.findings = {finding("conv-weights-layout", "Conv", "conv1", Verdict::skipped, Reason::overridable)};
-  EXPECT_THAT(inspect_text(result, {}), HasSubstr("0 of 1 weight would move to channels-last\n      1 stays: overridable   "));
+  EXPECT_THAT(inspect_text(result, {}), HasSubstr("  0 of 1 weight would move to channels-last\n      1 stays: overridable   "));
+  // Each list stands below the line that it belongs to.
+  result.findings.push_back(finding("fold-batch-norm", "BatchNormalization", "bn1", Verdict::skipped, Reason::overridable));
+  EXPECT_THAT(inspect_text(result, {}), testing::ContainsRegex("  0 of 1 BatchNormalization will fold\n      1 stays: overridable [^\n]*\n"
+                                                               "        bn1\n"
+                                                               "  0 of 1 weight would move to channels-last\n      1 stays: overridable "));
 }
 
 TEST(InspectReport, VerboseAddsTheConvolutions) {
