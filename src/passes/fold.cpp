@@ -93,6 +93,7 @@ class Matcher {
     auto side = look_ahead(affine, context_);
     if (auto fold = try_side(side, false, true, is_pointless)) return std::move(*fold);
     if (is_pointless) return NotApplicable{};
+    if (quantized_) return std::move(*quantized_);
     if (!found_) return Skip{Reason::no_linear_neighbour, {}};
     return obstacles_.first();
   }
@@ -104,6 +105,8 @@ class Matcher {
     found_ = true;
     auto fold = fold_into(side, is_behind, context_);
     if (auto* const skip = std::get_if<Skip>(&fold)) {
+      // Where the operator behind is quantized already, what stands ahead is no advice.
+      if (counts && is_behind && skip->reason == Reason::quantized) quantized_ = *skip;
       if (counts) obstacles_.note(std::move(*skip));
       return std::nullopt;
     }
@@ -114,6 +117,7 @@ class Matcher {
 
   PassContext& context_;
   Obstacles obstacles_;
+  std::optional<Skip> quantized_;
   bool found_ = false;
 };
 
@@ -149,6 +153,7 @@ Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& 
     return node.is("BatchNormalization") ? Skip{std::min(own.reason, Reason::no_linear_neighbour), own.detail}
                                          : Match<AffineFold>(NotApplicable{});
   }
+  if (behind.found && behind.obstacles.any() && behind.obstacles.first().reason == Reason::quantized) return behind.obstacles.first();
   Obstacles obstacles;
   obstacles.note(own);
   for (const Neighbours* side : {&behind, &ahead}) {

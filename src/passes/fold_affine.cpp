@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/fold.h"
 #include "passes/pass.h"
@@ -14,12 +16,20 @@
 namespace relayout {
 namespace {
 
+/// Scales and zero points that are computed with quantized numbers are not data.
+bool reads_scale(const Node& node) {
+  return std::ranges::any_of(node.inputs(), [](const Value* input) {
+    return input != nullptr && input->producer() != nullptr && has_trait(*input->producer(), Trait::quantizes) &&
+           input->producer()->output(0) != input;
+  });
+}
+
 /// What looks like an affine but is none has a verdict too where it follows a linear operator.
 bool is_candidate(const Node& node) {
   constexpr auto kOthers =
       std::to_array<std::string_view>({"GroupNormalization", "InstanceNormalization", "LayerNormalization", "Pow", "Sqrt"});
   static_assert(std::ranges::is_sorted(kOthers));
-  if (node.op_type() == "BatchNormalization") return false;
+  if (node.op_type() == "BatchNormalization" || reads_scale(node)) return false;
   return is_affine_operator(node) || (node.domain().empty() && std::ranges::binary_search(kOthers, std::string_view(node.op_type())));
 }
 

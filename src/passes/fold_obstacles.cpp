@@ -105,10 +105,19 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
   }
 }
 
+/// Whether real numbers are made here of what a quantized operator computed: by DequantizeLinear, or by a Cast and a Mul by a scale.
+bool ends_quantized(const Node& node) {
+  if (node.is("Mul")) {
+    return std::ranges::any_of(node.inputs(), [](const Value* input) {
+      return input != nullptr && input->producer() != nullptr && input->producer()->is("Cast") && ends_quantized(*input->producer());
+    });
+  }
+  const bool may = node.is("DequantizeLinear") || node.is("Cast");
+  return may && node.input(0) != nullptr && is_quantized_operator(node.input(0)->producer());
+}
+
 Reason blocking_reason(const Node& node) {
-  const bool may_end_quantized = node.is("DequantizeLinear") || node.is("Cast");
-  if (may_end_quantized && node.input(0) != nullptr && is_quantized_operator(node.input(0)->producer())) return Reason::quantized;
-  return reason_between(node);
+  return ends_quantized(node) ? Reason::quantized : reason_between(node);
 }
 
 class Behind {

@@ -36,6 +36,24 @@ const std::vector<FoldCase> kCases = {
      "g (uint8[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, " + parameters(4) +
          "> { c = ConvInteger (x, W)  d = Cast <to = 1> (c)  y = BatchNormalization (d, s, b, m, var) }",
      0, Reason::quantized},
+    {"F48cDynamicallyQuantized",
+     "g (float[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, float w = {0.01}, " + parameters(4) +
+         "> { q, r, o = DynamicQuantizeLinear (x)  c = ConvInteger (q, W, o)  f = Cast <to = 1> (c)  k = Mul (r, w)  d = Mul (f, k)  "
+         "y = BatchNormalization (d, s, b, m, var) }",
+     0, Reason::quantized},
+    {"F48dQuantizedBehindAndAReluAhead",
+     "g (uint8[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, float[4,4,1,1] V, float r = {0.25}, uint8 o = {128}, int8 p = {0}, " +
+         parameters(4) +
+         "> { c = QLinearConv (x, r, o, W, r, p, r, o)  d = DequantizeLinear (c, r, o)  e = BatchNormalization (d, s, b, m, var)  "
+         "f = Relu (e)  y = Conv (f, V) }",
+     0, Reason::quantized},
+    {"F48eScalesAreNoAffines",
+     "g (float[2,3,5,6] x, float[4,3,3,3] v) => (float[2,4,3,4] z, float k) <float w = {0.01}> { "
+     "c = Conv (x, v)  q, r, o = DynamicQuantizeLinear (c)  k = Mul (r, w)  z = DequantizeLinear (q, k, o) }",
+     0,
+     {},
+     17,
+     true},
     {"F52bTwoEqual",
      conv("y = BatchNormalization (c, s, b, m, var)  z = BatchNormalization (c, s, b, m, var)", "float[2,4,3,4] y, float[2,4,3,4] z"), 0,
      Reason::conv_output_shared},
