@@ -2,6 +2,7 @@
 #include "report/numbers.h"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -26,6 +27,7 @@ std::string significant(double value, int digits) {
 }
 
 std::string scientific(double value) {
+  if (std::isinf(value)) return value > 0 ? "∞" : "-∞";
   Digits text{};
   std::snprintf(text.data(), text.size(), "%.1e", value);
   return text.data();

@@ -387,7 +387,10 @@ Distance distance(const Datum& a, const Datum& b) {
     for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
       for (std::size_t k = 0; k < x.size(); ++k) {
         const double apart = std::fabs(x[k] - y[k]);
-        if (!std::isfinite(apart)) continue;
+        if (!std::isfinite(apart)) {
+          out.apart += x[k] == y[k] || (std::isnan(x[k]) && std::isnan(y[k])) ? 0 : 1;
+          continue;
+        }
         out.max_abs = std::max(out.max_abs, apart);
         squares += apart * apart;
         ++finite;

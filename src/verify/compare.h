@@ -50,9 +50,9 @@ class Yardstick {
   int64_t count_ = 0;
 };
 
-/// Largest and RMS difference over the elements that are finite in both.
 struct Distance {
-  double max_abs = 0, rms = 0;
+  double max_abs = 0, rms = 0;  ///< largest and RMS difference over the elements that are finite in both
+  int64_t apart = 0;            ///< elements that are NaN or infinite in one of both, or infinite with two signs
 };
 [[nodiscard]] Distance distance(const Datum& a, const Datum& b);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -185,6 +186,22 @@ TEST(Layers, OnRequestEveryValueIsListedWithItsErrorByDepth) {
   }
   EXPECT_EQ(result.layers.front().tensor, "n0.y");
   EXPECT_EQ(result.layers[1].error, 0) << "a Relu of the same numbers is the same";
+}
+
+TEST(Layers, AnErrorThatIsNotFiniteIsTold) {
+  Network a(3);
+  a.input("x", {"2", "8"}).output("y", {"2", "8"}).normal("w", {8, 8}).normal("b", {8});
+  a.node("MatMul", {"x", "w"}, {"u"}), a.node("Add", {"u", "b"}, {"v"}), a.node("Tanh", {"v"}, {"y"});
+  for (const float other : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    Network b = a;
+    b.edit("b", [&](auto& values) { values[3] = other; });
+    const VerifyResult result = verified(a, b, by_layers());
+    ASSERT_THAT(result.layers, SizeIs(3));
+    EXPECT_TRUE(result.layers[0].finite);
+    EXPECT_FALSE(result.layers[1].finite) << other;
+    EXPECT_EQ(result.layers[1].depth_error, std::numeric_limits<double>::infinity()) << other;
+    EXPECT_TRUE(result.layers[2].finite) << "fed the values of a, it makes the same";
+  }
 }
 
 TEST(Layers, V21ACorrectFoldOfADeepNetIsSame) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -40,7 +41,8 @@ namespace {
 /// Error/range of `datum`; nothing when the structures differ.
 std::optional<double> error_of(const Layer& layer, const Datum& reference, const Datum& datum) {
   if (!structural_difference(reference, datum).empty()) return std::nullopt;
-  return distance(reference, datum).max_abs / layer.yardstick.range();
+  const Distance error = distance(reference, datum);
+  return error.apart > 0 ? std::numeric_limits<double>::infinity() : error.max_abs / layer.yardstick.range();
 }
 
 /// Element by element the error of a factor may lie within the floor; all elements together tell it, where rounding is not as large as
