@@ -3,12 +3,12 @@
 //   cmake/dev bench network [--json FILE] [REGEX [ROUNDS [BUSY]]]      BUSY: processes that compete for the processors
 //   RELAYOUT_PYTHON=PYTHON                   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
 //   ONEDNN_MAX_CPU_ISA=AVX2                  relayout and OpenVINO as on an older processor; ONNX Runtime has no such switch
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -100,21 +100,33 @@ class Competitors {
 struct OtherRuntime {
   std::string name;
   int threads;
-  std::unique_ptr<Peer> process;
+  std::string version = {};
+  std::unique_ptr<Peer> process = nullptr;
+
+  /// Where it does not start, the version is empty.
+  void start() {
+    const std::string script = source_folder() + "/tests/bench/peer_time.py";
+    process = std::make_unique<Peer>(std::vector<std::string>{std::getenv("RELAYOUT_PYTHON"), script, name, std::to_string(threads)});
+    version = process->answer();
+  }
+  /// Of a model that brings it down, it has no time; the next one finds it again.
+  bool load(const fs::path& file) {
+    const std::string answer = process->ask("load " + file.string());
+    if (answer.empty()) start();
+    return answer == "ok";
+  }
 };
 
 std::vector<OtherRuntime> other_runtimes() {
   std::vector<OtherRuntime> out;
-  const char* const python = std::getenv("RELAYOUT_PYTHON");
-  if (python == nullptr) return out;
+  if (std::getenv("RELAYOUT_PYTHON") == nullptr) return out;
   for (const char* const name : {"onnxruntime", "openvino"}) {
     for (const int threads : {1, 2}) {
-      auto process = std::make_unique<Peer>(
-          std::vector<std::string>{python, source_folder() + "/tests/bench/peer_time.py", name, std::to_string(threads)});
-      const std::string version = process->answer();
-      if (version.empty()) continue;
-      if (threads == 1) std::printf("%s %s\n", name, version.c_str());
-      out.push_back({name, threads, std::move(process)});
+      OtherRuntime runtime{name, threads};
+      runtime.start();
+      if (runtime.version.empty()) continue;
+      if (threads == 1) std::printf("%s %s\n", name, runtime.version.c_str());
+      out.push_back(std::move(runtime));
     }
   }
   return out;
@@ -183,8 +195,8 @@ class Bench {
     runners.push_back(own_runner("always", 1, always, model->graph(), inputs));
     runners.push_back(own_runner("never", 1, never, model->graph(), inputs));
     runners.push_back(own_runner("automatic", 2, automatic, model->graph(), inputs));
-    for (const OtherRuntime& other : others_) {
-      if (other.process->ask("load " + file.string()) == "ok") runners.push_back(other_runner(other));
+    for (OtherRuntime& other : others_) {
+      if (other.load(file)) runners.push_back(other_runner(other));
     }
     measure(runners);
     print(name, runners);
@@ -300,6 +312,7 @@ int bench_all(const std::regex& pattern, int rounds, int busy, const fs::path& j
 }  // namespace relayout::test
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a runtime that ended has no answer
   try {
     const bool has_json = argc > 2 && std::string(argv[1]) == "--json";
     const std::vector<std::string> words(argv + (has_json ? 3 : 1), argv + argc);
