@@ -16,6 +16,7 @@
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -445,6 +446,24 @@ TEST(Outputs, FirstMayBeAbsent) {
     const RunResult result = run_in(mode, *model, {{"x", tensor_of({1, 1, 2, 4}, {1, 2, 3, 9, 5, 4, 7, 8})}});
     const auto* const at = result.outputs[0].data<int64_t>();
     EXPECT_EQ((std::vector<int64_t>{at[0], at[1]}), (std::vector<int64_t>{4, 3})) << to_string(mode);
+  }
+}
+
+/// oneDNN copies what it cannot read contiguous, and takes longer to copy an image or a product's operand than to compute with it.
+TEST(PlanInfo, ContiguousConvolutionsAreNotCopiedInsideTheLibrary) {
+  ModelBuilder builder;
+  builder.input("x", {1, 3, 32, 32})
+      .constant("stem", {8, 3, 3, 3}, std::vector<float>(216, 0.5F))
+      .constant("point", {16, 8, 1, 1}, std::vector<float>(128, 0.5F));
+  builder.node("Conv", {"x", "stem"}, {"a"}).node("Relu", {"a"}, {"b"});
+  builder.node("Conv", {"b", "point"}, {"c"}).node("HardSwish", {"c"}, {"y"}).output("y");
+  const auto model = builder.build();
+  ExecuteOptions options;
+  options.layout = LayoutChoice::never;
+  Executor executor(model->graph(), options);
+  (void)executor.run({{"x", tensor_of({1, 3, 32, 32}, std::vector<float>(3072, 0.5F))}});
+  for (const StepInfo& step : executor.plan_info().steps) {
+    EXPECT_EQ(step.implementation.find("ncsp_convolution:conv"), std::string::npos) << step.node << " " << step.implementation;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -324,8 +325,24 @@ class ConvolutionLowering {
   /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed) return Order::channels_last;
-    if (lowering_.library().fast_plain_convolution()) return Order::contiguous;
+    if (lowering_.library().fast_plain_convolution()) return has_few_channels() ? Order::channels_last : Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
+  }
+
+  /// A product of the weights with every element of the operand.
+  [[nodiscard]] bool is_point() const {
+    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
+    const auto all = [](auto begin, auto end, int64_t value) { return std::all_of(begin, end, [=](int64_t dim) { return dim == value; }); };
+    const auto& [strides, begin, end] = std::tie(parts_.spec.strides, parts_.spec.pads_begin, parts_.spec.pads_end);
+    return parts_.spec.groups == 1 && !parts_.spec.transposed && all(w.begin() + 2, w.end(), 1) && all(strides.begin(), strides.end(), 1) &&
+           all(begin.begin(), begin.end(), 0) && all(end.begin(), end.end(), 0);
+  }
+
+  /// The library's own copy of such an operand, element by element, takes longer than the convolution.
+  [[nodiscard]] bool has_few_channels() const {
+    constexpr int64_t kFewChannels = 4;
+    const int64_t channels = element_at(lowering_.info(parts_.node->inputs[0]).dims, 1);
+    return channels > 1 && channels <= kFewChannels;
   }
 
   Place operand(Order order) {
@@ -362,9 +379,11 @@ class ConvolutionLowering {
     lowering_.steps.count_macs(macs_);
   }
 
-  /// Products of unfolded windows apply post-ops element by element, in loops that are not widened: a pass of their own is faster.
-  [[nodiscard]] bool applies_slowly(const Primitive& primitive) const {
-    return primitive.implementation().find("gemm") != std::string::npos && are_own(parts_.stages);
+  /// Products of unfolded windows apply post-ops element by element, in loops that are not widened; contiguous convolutions by windows of
+  /// one element are products of their operands as they lie, but with post-ops both are copied. A pass of their own is faster.
+  [[nodiscard]] bool applies_slowly(const Primitive& primitive, Order order) const {
+    const bool copies = order == Order::contiguous && is_point() && primitive.implementation().find("ncsp") != std::string::npos;
+    return (copies || primitive.implementation().find("gemm") != std::string::npos) && are_own(parts_.stages);
   }
 
   bool emit_with_post_ops(const Place& source, Order order) {
@@ -372,7 +391,7 @@ class ConvolutionLowering {
     const PostOps post = make_post_ops(lowering_, parts_.stages, source, order);
     lowering_.steps.use_threads(nanoseconds_of(macs_));
     MadePrimitive made = make(source, order, post.ops);
-    if (!made.primitive || applies_slowly(*made.primitive)) return false;
+    if (!made.primitive || applies_slowly(*made.primitive, order)) return false;
     const Place destination = post.residual ? *post.residual : lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     emit(std::move(made), source, post, destination);
     lowering_.places.define(group_.output(), destination);
