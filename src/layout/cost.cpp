@@ -55,7 +55,7 @@ class DefaultCosts : public CostModel {
     if (node.op->layout == LayoutRule::wants) {
       const rates::Convolution& rate = convolutions_[static_cast<std::size_t>(kind_of(graph, node))];
       const double time = 2.0 * static_cast<double>(convolution_macs(graph, node)) / rate.gigaflops;
-      return {whole(time * rate.ratio), whole(time)};
+      return {whole(rate.ratio == rates::kCopied ? time + copies_around(graph, node) : time * rate.ratio), whole(time)};
     }
     const double move = move_nanoseconds(*x);
     if (node.op->name == "Transpose") return {moves(graph, node) ? whole(turn_nanoseconds(*x)) : 0, 0};
@@ -80,9 +80,21 @@ class DefaultCosts : public CostModel {
   }
 
   /// The same where each element goes to another place.
-  [[nodiscard]] double turn_nanoseconds(const LayoutValue& value) const {
-    const int64_t channels = value.dims.size() > 1 ? value.dims[1] : 8;
-    return move_nanoseconds(value) / (channels < 8 || channels % 8 != 0 ? rates::kOddChannels : 1);
+  static double turn_nanoseconds(const LayoutValue& value) {
+    const auto bytes = static_cast<double>(value.bytes());
+    return 2.0 * bytes / (bytes <= rates::kNearBytes ? rates::kTurnedBytesPerNanosecond : rates::kFarBytesPerNanosecond);
+  }
+
+  /// Of operand and result, where they have an order.
+  double copies_around(const LayoutGraph& graph, const LayoutNode& node) const {
+    double out = 0;
+    for (const LayoutValueId id : {node.input(0), node.output(0)}) {
+      const LayoutValue* const value = graph.value(id);
+      const bool has_order =
+          value != nullptr && value->is_known() && !is_contiguous(order_of(channels_last_axes(value->dims.size()), value->dims));
+      if (has_order) out += static_cast<double>(copy_nanoseconds(*value));
+    }
+    return out;
   }
 
   /// A part of each run of the operand has gaps, and is made dense again before a convolution reads it.

@@ -7,8 +7,8 @@
 
 /// What plans of layouts weigh: times of one core. Only ratios matter. Medians of each kind over the convolutions of networks
 /// (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2. AVX-512: AMD Zen 5, 14 networks,
-/// 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Operators and copies are
-/// this program's own kernels, measured on the same machines.
+/// 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Operators are this
+/// program's own kernels, measured on the same machines; copies on the Zen 5, 11 networks, 2026-11-25.
 namespace relayout::rates {
 
 /// A convolution's kind.
@@ -24,15 +24,19 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kFewChannels = 4;
 
-/// GFLOP/s of a convolution in channels-last, and how much longer it takes contiguous (reorders inside included).
+/// GFLOP/s of a convolution in channels-last, and how much longer it takes contiguous (reorders inside included); kCopied: it is
+/// computed in channels-last, between copies of operand and result.
+inline constexpr double kCopied = 0;
 struct Convolution {
   double gigaflops, ratio;
 };
 using Convolutions = std::array<Convolution, 8>;  ///< by Kind
 
-inline constexpr Convolutions kAvx512{{{96, 1.7}, {85, 3.0}, {88, 1.25}, {209, 1.08}, {82, 1.1}, {69, 1.0}, {144, 1.15}, {110, 1.0}}};
-/// Contiguous ones are products of unfolded windows.
-inline constexpr Convolutions kAvx2{{{64, 3.1}, {26, 2.4}, {47, 1.8}, {81, 1.1}, {78, 2.0}, {58, 1.2}, {59, 1.1}, {60, 1.0}}};
+inline constexpr Convolutions kAvx512{
+    {{96, kCopied}, {85, kCopied}, {88, kCopied}, {209, 1.08}, {82, kCopied}, {69, kCopied}, {144, kCopied}, {110, 1.0}}};
+/// Contiguous ones of one group over two dims are products of unfolded windows.
+inline constexpr Convolutions kAvx2{
+    {{64, 3.1}, {26, kCopied}, {47, kCopied}, {81, 1.1}, {78, 2.0}, {58, kCopied}, {59, kCopied}, {60, 1.0}}};
 /// Those products are as fast as with AVX2, and the kernels for channels-last are not: windows of several elements stay contiguous.
 inline constexpr Convolutions kSse41{{{11, 1.1}, {42, 2.4}, {10, 0.7}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}};
 
@@ -57,13 +61,13 @@ inline constexpr auto kOperators = std::to_array<Operator>({
     {"Upsample", 6},
 });
 
-/// Bytes read and written per nanosecond while both fit the cache, on the machines above.
+/// Bytes read and written per nanosecond while both fit the cache, on the machines above; where each element goes to another place.
 constexpr double near_bytes(InstructionSet set) {
   return set == InstructionSet::avx2 ? 24 : 40;
 }
+inline constexpr double kTurnedBytesPerNanosecond = 25;
 inline constexpr double kFarBytesPerNanosecond = 13;  ///< from memory
 inline constexpr double kNearBytes = 16 << 20;        ///< what fits
-inline constexpr double kOddChannels = 0.4;           ///< of that rate, turning few channels or a number that is no multiple of 8
 inline constexpr double kCopyStart = 2000;            ///< nanoseconds that every copy costs
 
 }  // namespace relayout::rates
