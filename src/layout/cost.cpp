@@ -35,7 +35,7 @@ rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
   const int64_t groups = Attributes(*node.node).integer("group", 1);
   if (x.size() == 3 || weight == nullptr || weight->dims.size() != x.size()) return line;
   if (groups > 1) return groups == x[1] ? depthwise : grouped;
-  if (node.node->is("ConvTranspose")) return transposed;
+  if (node.op->traits.has(Trait::transposed)) return transposed;
   if (x[1] <= rates::kFewChannels) return first;
   if (x.size() > 4) return volume;
   return std::all_of(weight->dims.begin() + 2, weight->dims.end(), [](int64_t dim) { return dim == 1; }) ? point : other;
@@ -140,7 +140,7 @@ int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node) {
   const LayoutValue *const x = graph.value(node.input(0)), *const w = graph.value(node.input(*index)),
                            *const y = graph.value(node.output(0));
   if (x == nullptr || w == nullptr || y == nullptr || !w->is_known() || w->dims.empty() || w->dims[0] == 0) return 0;
-  const int64_t elements = element_count(node.node->is("ConvTranspose") ? x->dims : y->dims);
+  const int64_t elements = element_count(node.op->traits.has(Trait::transposed) ? x->dims : y->dims);
   return checked_mul(elements, element_count(w->dims) / w->dims[0]).value_or(0);
 }
 

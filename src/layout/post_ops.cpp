@@ -2,25 +2,13 @@
 #include "layout/post_ops.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "layout/layout_graph.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout {
-namespace {
-
-constexpr auto kPostOps = std::to_array<std::string_view>(
-    {"Abs", "Clip", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Relu", "Sigmoid", "Softplus", "Sqrt", "Swish", "Tanh"});
-static_assert(std::ranges::is_sorted(kPostOps));
-
-}  // namespace
-
-bool is_post_op(std::string_view op_type) {
-  return std::ranges::binary_search(kPostOps, op_type);
-}
 
 bool fuses(const LayoutGraph& graph, const LayoutNode& node, LayoutValueId value, bool is_first) {
   const LayoutValue *const in = graph.value(value), *const out = graph.value(node.output(0));
@@ -35,7 +23,7 @@ bool fuses(const LayoutGraph& graph, const LayoutNode& node, LayoutValueId value
   const auto is_constant = [&](LayoutValueId input) { return input == LayoutValueId::none || graph.value(input)->is_constant; };
   if (!std::ranges::all_of(node.inputs.begin() + 1, node.inputs.end(), is_constant)) return false;
   if (node.op->name == "BatchNormalization") return is_first;
-  return is_post_op(node.op->name);
+  return node.op->traits.has(Trait::post_op);
 }
 
 }  // namespace relayout

@@ -54,6 +54,9 @@ struct Op {
 [[nodiscard]] inline bool has_trait(const Node& node, Trait trait) {
   return traits_of(node).has(trait);
 }
+[[nodiscard]] inline Arithmetic arithmetic_of(const Node& node) {
+  return traits_of(node).arithmetic();
+}
 /// The whole table of the default domain, by name.
 [[nodiscard]] std::span<const Op> op_table();
 

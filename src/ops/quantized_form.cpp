@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "model/attributes.h"
 #include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
 
 namespace relayout {
@@ -64,6 +67,12 @@ std::vector<QuantizedForm::Operand> QuantizedForm::weights(const Node& node) con
   std::vector<Operand> out = operands(node);
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first_weight));
   return out;
+}
+
+int64_t QuantizedForm::channel_axis(const Node& node) const {
+  const Op* const real_op = find_op(real);
+  if (real_op != nullptr && real_op->traits.convolution_weight()) return 0;
+  return real == "Gemm" && Attributes(node).integer("transB", 0) != 0 ? 0 : -1;
 }
 
 const QuantizedForm* quantized_form(const Node& node) {

@@ -38,6 +38,8 @@ struct QuantizedForm {
 
   [[nodiscard]] std::vector<Operand> operands(const Node& node) const;
   [[nodiscard]] std::vector<Operand> weights(const Node& node) const;
+  /// The axis along which a weight may have a scale each: that of the result's channels.
+  [[nodiscard]] int64_t channel_axis(const Node& node) const;
 };
 
 /// The form of a node's operator; nullptr for an operator that has none, and for calls of functions. QuantizeLinear,

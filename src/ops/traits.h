@@ -32,7 +32,16 @@ enum class Trait : uint32_t {
   contracts = 1U << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
   linear = 1U << 21U,        ///< takes up affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
   identity = 1U << 22U,      ///< the result is input 0 (of Dropout: where it does not train)
+  clips = 1U << 23U,         ///< the result is input 0 with what lies beyond a range set to its ends; an end may be infinite
+  averages = 1U << 24U,      ///< each element of the result is a mean of elements of one channel of input 0
+  normalizes = 1U << 25U,    ///< divides deviations from a mean of the data by their spread, and scales and shifts by operands
+  transposed = 1U << 26U,    ///< a convolution that adds each element of input 0 to many of the result: its weight is [I, O/groups, k…]
+  post_op = 1U << 27U,       ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
+                             ///< there, and not Gelu, which makes NaN of infinity
 };
+
+/// What an operator computes of the elements of its operands, which are broadcast. Of any number of operands, all in one row.
+enum class Arithmetic : uint8_t { none, add, subtract, multiply, divide, minimum, maximum, mean, negate };
 
 /// What an operator looks at of one of its inputs.
 enum class Reads : uint8_t { elements, dims, type };
@@ -41,7 +50,8 @@ enum class Reads : uint8_t { elements, dims, type };
 /// states what it is.
 class Traits {
  public:
-  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint32_t>(one)) {}  // NOLINT(google-explicit-constructor): one is a set
+  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint32_t>(one)) {}   // NOLINT(google-explicit-constructor): one is a set
+  constexpr Traits(Arithmetic arithmetic) noexcept : arithmetic_(arithmetic) {}  // NOLINT(google-explicit-constructor): as above
   /// Of an operator that none of the traits describes.
   [[nodiscard]] static constexpr Traits none() noexcept { return Traits(0U); }
   /// Each element of the results is an element of input `input` (or of another input that this is said of) or a fill value, and which one
@@ -62,6 +72,7 @@ class Traits {
   }
 
   [[nodiscard]] constexpr bool has(Trait trait) const noexcept { return (flags_ & static_cast<uint32_t>(trait)) != 0; }
+  [[nodiscard]] constexpr Arithmetic arithmetic() const noexcept { return arithmetic_; }
   [[nodiscard]] constexpr bool moves_input(std::size_t input) const noexcept { return contains(moved_, input); }
   [[nodiscard]] constexpr bool is_taken_exactly(std::size_t input) const noexcept { return contains(exactly_, input); }
   [[nodiscard]] constexpr Reads reads(std::size_t input) const noexcept {
@@ -80,6 +91,7 @@ class Traits {
     a.type_only_ |= b.type_only_;
     a.exactly_ |= b.exactly_;
     a.convolution_weight_ |= b.convolution_weight_;
+    if (b.arithmetic_ != Arithmetic::none) a.arithmetic_ = b.arithmetic_;
     return a;
   }
 
@@ -93,8 +105,9 @@ class Traits {
   /// The last bit stands for all further inputs.
   static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
 
-  uint32_t flags_;
+  uint32_t flags_ = 0;
   uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0;
+  Arithmetic arithmetic_ = Arithmetic::none;
 };
 
 [[nodiscard]] constexpr Traits operator|(Trait a, Trait b) noexcept {

@@ -168,23 +168,27 @@ class Alignment {
   bool grows_ = false, may_grow_ = false, needs_rank_ = false;
 };
 
-Affine affine_of(const Node& node, std::size_t constant_at, std::vector<double> values) {
+Affine affine_of(Arithmetic arithmetic, std::size_t constant_at, std::vector<double> values) {
   Affine out;
-  if (node.is("Mul") || node.is("Div")) {
-    if (node.is("Div")) {
+  switch (arithmetic) {
+    case Arithmetic::multiply:
+      out.scale = std::move(values);
+      break;
+    case Arithmetic::divide:
       for (double& value : values) value = 1 / value;
-    }
-    out.scale = std::move(values);
-  } else if (node.is("Sub") && constant_at == 1) {
-    out.center = std::move(values);
-  } else {
-    if (node.is("Sub")) out.scale = {-1};
-    out.shift = std::move(values);
+      out.scale = std::move(values);
+      break;
+    case Arithmetic::subtract:
+      if (constant_at == 0) out.scale = {-1};
+      (constant_at == 0 ? out.shift : out.center) = std::move(values);
+      break;
+    default:
+      out.shift = std::move(values);
   }
   return out;
 }
 
-/// Add, Sub, Mul, Div, Sum: one operand constant, the other not.
+/// Sums, differences, products and quotients: one operand constant, the other not.
 Match<AffineNode> read_binary(const Node& node, PassContext& context) {
   if (node.inputs().size() != 2 || node.input(0) == nullptr || node.input(1) == nullptr) return NotApplicable{};
   std::array found = {context.constants.find(*node.input(0)), context.constants.find(*node.input(1))};
@@ -204,13 +208,14 @@ Match<AffineNode> read_binary(const Node& node, PassContext& context) {
   if (!is_scalable(constant.type)) return NotApplicable{};
   const Attributes attributes(node);
   if (attributes.has_reference()) return Skip{Reason::not_constant, "an attribute is given by the caller of the function"};
-  if (is_left && node.is("Div")) return Skip{Reason::not_affine, "divides " + name};
+  const Arithmetic arithmetic = arithmetic_of(node);
+  if (is_left && arithmetic == Arithmetic::divide) return Skip{Reason::not_affine, "divides " + name};
 
   AffineNode out{&node, 1 - at, {}, {}};
   const auto data = context.constants.dims(*node.input(1 - at));
   if (auto skip = Alignment(node, at, constant.dims, data).place(out, name)) return std::move(*skip);
   if (element_count(constant.dims) == 0) return Skip{out.misplaced, name};
-  Affine affine = affine_of(node, at, to_doubles(constant.load()));
+  Affine affine = affine_of(arithmetic, at, to_doubles(constant.load()));
   if (auto skip = non_finite_channel(affine)) return std::move(*skip);
   out.affine = std::make_shared<const Affine>(std::move(affine));
   return out;
@@ -219,7 +224,7 @@ Match<AffineNode> read_binary(const Node& node, PassContext& context) {
 Match<AffineNode> read(const Node& node, PassContext& context) {
   if (!is_affine_operator(node) || node.output(0) == nullptr) return NotApplicable{};
   if (node.is("BatchNormalization")) return node.input(0) != nullptr ? read_batch_norm(node, context) : NotApplicable{};
-  if (!node.is("Neg")) return read_binary(node, context);
+  if (arithmetic_of(node) != Arithmetic::negate) return read_binary(node, context);
   if (node.input(0) == nullptr || context.constants.is_constant(*node.input(0))) return NotApplicable{};
   Affine affine;
   affine.scale = {-1};

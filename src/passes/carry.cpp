@@ -328,7 +328,7 @@ Reason reason_between(const Node& node) {
   if (node.is("Pad")) return Reason::pads_with_shift;
   if (node.is("Dropout")) return Reason::training_mode;
   if (node.is("Concat")) return Reason::concat_branch;
-  if (node.is("Add") || node.is("Sum")) return Reason::residual;
+  if (arithmetic_of(node) == Arithmetic::add) return Reason::residual;
   return Reason::nonlinear_between;
 }
 

@@ -11,6 +11,8 @@
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/match.h"
 #include "passes/rounding.h"
 #include "relayout/findings.h"
@@ -65,7 +67,8 @@ std::optional<Skip> ConstantNumbers::harm_by_rounding(std::span<const Value* con
 std::optional<Skip> ConstantNumbers::harm_by_magnitude(const Node& node, std::span<const Value* const> operands) const {
   // A score of 20 beside a mask of −65504 is −65524, beyond the range of float16: terms have half of it.
   const double range = overflow_of(target_);
-  const double room = node.is("Add") || node.is("Sub") || node.is("Sum") ? range / 2 : range;
+  const Arithmetic arithmetic = arithmetic_of(node);
+  const double room = arithmetic == Arithmetic::add || arithmetic == Arithmetic::subtract ? range / 2 : range;
   for (const Value* const value : operands) {
     const double magnitude = magnitudes_.of(*value);
     if (magnitude < room) continue;

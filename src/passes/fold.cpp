@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "ops/axis.h"
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/absorb.h"
 #include "passes/affine.h"
 #include "passes/cleanup.h"
@@ -131,11 +133,12 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
   if (!is_affine_operator(node)) return Skip{Reason::not_affine, node.op_type()};
   const bool is_squared = node.inputs().size() == 2 && node.input(0) == node.input(1);
   const Value& value = *node.input(data);
-  if (node.is("Add") || node.is("Sum")) {
+  const Arithmetic arithmetic = arithmetic_of(node);
+  if (arithmetic == Arithmetic::add) {
     if (is_squared) return Skip{Reason::conv_output_shared, quote(value.name()) + " is read twice"};
     return NotApplicable{};
   }
-  if (node.is("Sub") && value.uses().size() > 1) return Skip{Reason::conv_output_shared, quote(value.name())};
+  if (arithmetic == Arithmetic::subtract && value.uses().size() > 1) return Skip{Reason::conv_output_shared, quote(value.name())};
   // Without a constant operand nothing was to be folded: a square, a gate, the product of HardSwish and GELU. One that only a caller may
   // replace is a constant that --freeze makes.
   const Value* const other = is_squared || node.inputs().size() != 2 ? nullptr : node.input(1 - data);

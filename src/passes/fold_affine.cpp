@@ -1,8 +1,6 @@
 // Mul, Add, Sub, Div and Neg by constants per channel into the linear operators around them: see fold.h for the picture and the formula.
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -26,11 +24,8 @@ bool reads_scale(const Node& node) {
 
 /// What looks like an affine but is none has a verdict too where it follows a linear operator.
 bool is_candidate(const Node& node) {
-  constexpr auto kOthers =
-      std::to_array<std::string_view>({"GroupNormalization", "InstanceNormalization", "LayerNormalization", "Pow", "Sqrt"});
-  static_assert(std::ranges::is_sorted(kOthers));
   if (node.op_type() == "BatchNormalization" || reads_scale(node)) return false;
-  return is_affine_operator(node) || (node.domain().empty() && std::ranges::binary_search(kOthers, std::string_view(node.op_type())));
+  return is_affine_operator(node) || has_trait(node, Trait::normalizes) || node.is("Pow") || node.is("Sqrt");
 }
 
 }  // namespace

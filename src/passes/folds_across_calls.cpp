@@ -14,6 +14,8 @@
 #include "base/positions.h"
 #include "model/functions.h"
 #include "model/walk.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/carry.h"
 #include "passes/linear_operator.h"
@@ -124,7 +126,7 @@ class Paths {
   [[nodiscard]] const Value* handed_on(const Node& node) const {
     if (passes_through(node, context_) || may_carry(node)) return node.input(0);
     if (!is_affine_operator(node)) return nullptr;
-    if (node.is("BatchNormalization") || node.is("Neg")) return node.input(0);
+    if (node.is("BatchNormalization") || arithmetic_of(node) == Arithmetic::negate) return node.input(0);
     if (node.inputs().size() != 2) return nullptr;
     const Value* const first = node.input(0);
     const Value* const second = node.input(1);

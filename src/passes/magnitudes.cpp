@@ -6,10 +6,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "model/attributes.h"
 #include "model/origin.h"
@@ -22,36 +20,22 @@
 namespace relayout {
 namespace {
 
-/// Operators of the default domain whose results are as large as the operands up to `last`, sorted by name; beside those that move or cast.
-struct Arithmetic {
-  std::string_view op;
-  std::size_t last;
-};
-constexpr std::size_t kAll = static_cast<std::size_t>(-1);
-constexpr auto kArithmetic = std::to_array<Arithmetic>({
-    {"Abs", 0},
-    {"Add", 1},
-    {"Div", 0},
-    {"Max", kAll},
-    {"Mean", kAll},
-    {"Min", kAll},
-    {"Mul", 1},
-    {"Neg", 0},
-    {"ScatterElements", 2},
-    {"ScatterND", 2},
-    {"Sub", 1},
-    {"Sum", kAll},
-});
-static_assert(std::ranges::is_sorted(kArithmetic, {}, &Arithmetic::op));
-
+/// Whether the node's results are as large as an input.
 bool passes_on(const Node& node, std::size_t input) {
   const Traits traits = traits_of(node);
   if (traits.moves_input(input)) return true;
   if (traits.has(Trait::casts)) return input == 0;
-  const auto* const found = std::ranges::lower_bound(kArithmetic, std::string_view(node.op_type()), {}, &Arithmetic::op);
-  if (!node.domain().empty() || found == kArithmetic.end() || found->op != node.op_type() || input > found->last) return false;
-  // Max(x, −3.4e38) bounds x and is not large itself.
-  return !(node.is("Max") || node.is("Min")) || !node.input(input)->is_stored_constant();
+  switch (traits.arithmetic()) {
+    case Arithmetic::none:
+      return node.is("Abs") || node.is("ScatterElements") || node.is("ScatterND");
+    case Arithmetic::divide:
+      return input == 0;
+    case Arithmetic::minimum:
+    case Arithmetic::maximum:
+      return !node.input(input)->is_stored_constant();  // Max(x, −3.4e38) bounds x and is not large itself
+    default:
+      return true;
+  }
 }
 
 /// What a ConstantOfShape is full of.

@@ -8,13 +8,14 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "ops/axis.h"
 #include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/numbers.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
@@ -27,9 +28,7 @@ namespace {
 constexpr int64_t kMostChannels = int64_t{1} << 18;
 
 bool is_binary(const Node& node) {
-  constexpr std::array<std::string_view, 5> kOps = {"Add", "Div", "Mul", "Sub", "Sum"};
-  return node.domain().empty() && std::ranges::find(kOps, node.op_type()) != kOps.end() && node.inputs().size() == 2 &&
-         node.input(0) != nullptr && node.input(1) != nullptr;
+  return has_trait(node, Trait::affine) && node.inputs().size() == 2 && node.input(0) != nullptr && node.input(1) != nullptr;
 }
 
 /// Whether a BatchNormalization uses the stored statistics, each opset in its own words.
@@ -82,11 +81,11 @@ std::optional<Axis> axis_of(const Node& node, const AttributeReader& attributes,
   return Axis{axis + position, false};
 }
 
-Lane lane_of(const Node& node, double constant, std::size_t constant_at, double slack) {
+Lane lane_of(Arithmetic arithmetic, double constant, std::size_t constant_at, double slack) {
   const long double c = constant;
-  if (node.is("Mul")) return {c, 0, 0, 0};
-  if (node.is("Div")) return {1 / c, 0, 0, 0};
-  if (!node.is("Sub")) return {1, c, std::abs(c), slack};
+  if (arithmetic == Arithmetic::multiply) return {c, 0, 0, 0};
+  if (arithmetic == Arithmetic::divide) return {1 / c, 0, 0, 0};
+  if (arithmetic == Arithmetic::add) return {1, c, std::abs(c), slack};
   return constant_at == 0 ? Lane{-1, c, std::abs(c), slack} : Lane{1, -c, std::abs(c), slack};
 }
 
@@ -98,7 +97,8 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
     constant = side.constant(side.operand(output, at));
     if (constant) break;
   }
-  if (!constant || !is_real(constant->type) || (at == 0 && node.is("Div"))) return std::nullopt;
+  const Arithmetic arithmetic = arithmetic_of(node);
+  if (!constant || !is_real(constant->type) || (at == 0 && arithmetic == Arithmetic::divide)) return std::nullopt;
   const AttributeReader attributes(node, output.call);
   const auto axis = axis_of(node, attributes, constant->dims, at);
   if (!axis || attributes.is_open() || element_count(constant->dims) > kMostChannels) return std::nullopt;
@@ -110,8 +110,8 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
             {},
             static_cast<int64_t>(constant->dims.size()),
             true,
-            node.is("Mul") || node.is("Div") ? 1.0 : 0.0};
-  for (const double value : values) step.lanes.push_back(lane_of(node, value, at, rounded ? ulp(value, constant->type) / 2 : 0));
+            arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide ? 1.0 : 0.0};
+  for (const double value : values) step.lanes.push_back(lane_of(arithmetic, value, at, rounded ? ulp(value, constant->type) / 2 : 0));
   return step;
 }
 
@@ -138,7 +138,7 @@ std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
   const Node* const node = output.value->producer();
   if (node == nullptr) return std::nullopt;
   if (node->is("BatchNormalization")) return read_batch_norm(side, output);
-  if (node->is("Neg") && node->input(0) != nullptr)
+  if (arithmetic_of(*node) == Arithmetic::negate && node->input(0) != nullptr)
     return Step{node, output.call, side.operand(output, 0), {}, {{-1, 0, 0, 0}}, 0, false, 0};
   return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
 }

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/nodes.h"
 #include "proof/numbers.h"
 #include "proof/shapes.h"
@@ -140,20 +142,20 @@ Sum FormulaReader::value_of_node(Ref ref) {
 
 FormulaReader::Terms FormulaReader::arithmetic(Ref ref) {
   const Node& node = *ref.value->producer();
-  if (node.is("Neg")) return sums_.times(value_of(side_.operand(ref, 0)), -1);
   if (node.is("Reciprocal")) return sums_.power(value_of(side_.operand(ref, 0)), -2);
   if (node.is("Sqrt")) return sums_.power(value_of(side_.operand(ref, 0)), 1);
-  if (node.is("Sum")) {
+  const Arithmetic arithmetic = arithmetic_of(node);
+  if (arithmetic == Arithmetic::negate) return sums_.times(value_of(side_.operand(ref, 0)), -1);
+  if (arithmetic == Arithmetic::add) {
     Sum out;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) out = sums_.plus(std::move(out), operand(ref, i, i == 0 ? 1 : 0));
     return out;
   }
-  const bool is_known = node.is("Add") || node.is("Sub") || node.is("Mul") || node.is("Div");
-  if (!is_known) return std::nullopt;
+  const bool is_subtraction = arithmetic == Arithmetic::subtract, is_product = arithmetic == Arithmetic::multiply;
+  if (!is_subtraction && !is_product && arithmetic != Arithmetic::divide) return std::nullopt;
   const Sum a = operand(ref, 0, 1), b = operand(ref, 1, 0);
-  if (node.is("Add")) return sums_.plus(a, b);
-  if (node.is("Sub")) return sums_.plus(a, b, -1);
-  return node.is("Mul") ? sums_.times(a, b) : sums_.times(a, sums_.power(b, -2));
+  if (is_subtraction) return sums_.plus(a, b, -1);
+  return is_product ? sums_.times(a, b) : sums_.times(a, sums_.power(b, -2));
 }
 
 FormulaReader::Terms FormulaReader::power_of(Ref ref) {
@@ -250,16 +252,17 @@ FormulaReader::Matrix FormulaReader::matrix(Ref ref) {
   Matrix out;
   for (int passed = 0; passed < kDeepest && !is_leaf(ref); ++passed) {
     const Node& node = *ref.value->producer();
-    const bool is_scaled = is_arithmetic(node) && (node.is("Mul") || node.is("Div"));
+    const Arithmetic arithmetic = is_arithmetic(node) ? arithmetic_of(node) : Arithmetic::none;
+    const bool is_product = arithmetic == Arithmetic::multiply, is_scaled = is_product || arithmetic == Arithmetic::divide;
     std::size_t data = 0;
     if (is_scaled) {
       auto factor = number(side_.operand(ref, 1), side_.operand(ref, 0));
-      if (!factor && node.is("Mul")) {
+      if (!factor && is_product) {
         factor = number(side_.operand(ref, 0), side_.operand(ref, 1));
         data = 1;
       }
       if (!factor || *factor == 0) break;
-      out.factor *= node.is("Mul") ? *factor : 1 / *factor;
+      out.factor *= is_product ? *factor : 1 / *factor;
     } else if (is_matrix_transposition(written_permutation(node, ref.call))) {
       out.is_transposed = !out.is_transposed;
     } else if (!is_identity(side_, ref)) {

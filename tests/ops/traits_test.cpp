@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/check.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -489,6 +490,102 @@ TEST(Traits, LinearOperatorsAreAffineInEitherOperand) {
   }
   // No fold is known of these: an Einsum has any equation, and the taps of a DeformConv stand where its third operand says.
   EXPECT_EQ(without(found, {"DeformConv", "Einsum"}), with(Trait::linear));
+}
+
+/// The numbers of a result of one line of operands, each of which goes through the same steps from -30 to 30.
+std::vector<double> on_line(const std::string& op, std::size_t operands) {
+  std::vector<Tensor> data;
+  for (std::size_t i = 0; i < operands; ++i) {
+    // From opposite ends, so that every operand is the largest somewhere.
+    std::vector<double> x(2401);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = (static_cast<double>(k) - 1200.5) * 0.02503 * (i == 0 ? 1 : -0.7);
+    data.push_back(tensor_of_values(DataType::float32, {static_cast<int64_t>(x.size())}, x));
+  }
+  return numbers_of(run_one(op, data));
+}
+
+TEST(Traits, ArithmeticIsWhatTheKernelsCompute) {
+  using Function = double (*)(double, double);
+  const std::map<Arithmetic, Function> functions{
+      {Arithmetic::add, [](double x, double y) { return x + y; }},
+      {Arithmetic::subtract, [](double x, double y) { return x - y; }},
+      {Arithmetic::multiply, [](double x, double y) { return x * y; }},
+      {Arithmetic::divide, [](double x, double y) { return x / y; }},
+      {Arithmetic::minimum, [](double x, double y) { return std::min(x, y); }},
+      {Arithmetic::maximum, [](double x, double y) { return std::max(x, y); }},
+      {Arithmetic::mean, [](double x, double y) { return (x + y) / 2; }},
+      {Arithmetic::negate, [](double x, double) { return -x; }},
+  };
+  std::map<std::string_view, Arithmetic> computed, stated;
+  for (const Op& op : op_table()) {
+    if (op.traits.arithmetic() != Arithmetic::none) stated[op.name] = op.traits.arithmetic();
+    if (!op.traits.has(Trait::elementwise)) continue;
+    for (const std::size_t operands : {1U, 2U}) {
+      std::vector<double> x, y, result;
+      try {
+        result = on_line(std::string(op.name), operands);
+        x = on_line("Identity", 1);
+        y = operands == 1 ? x : numbers_of(run_one("Neg", {tensor_of_values(DataType::float32, {2401}, x)}));
+      } catch (const Error&) {
+        continue;
+      }
+      if (operands == 2) std::ranges::transform(y, y.begin(), [](double number) { return number * 0.7; });
+      for (const auto& [arithmetic, function] : functions) {
+        if ((arithmetic == Arithmetic::negate) != (operands == 1) || result.size() != x.size()) continue;
+        bool holds = true;
+        for (std::size_t k = 0; holds && k < x.size(); ++k) {
+          const double expected = function(x[k], y[k]);
+          holds = std::abs(result[k] - expected) <= 1e-6 * (std::abs(x[k]) + std::abs(y[k]) + std::abs(expected));
+        }
+        if (holds) computed[op.name] = arithmetic;
+      }
+    }
+  }
+  EXPECT_EQ(stated, computed);
+}
+
+TEST(Traits, WhatClipsIsMonotonicAndDoesNothingTwice) {
+  const std::vector<double> x = on_line("Identity", 1);
+  Names clipping;
+  for (const std::string_view name : with(Trait::contracts)) {
+    // Without ends a Clip is an identity.
+    const std::string op = name == "Clip" ? "Clip <min = -3.0, max = 5.0>" : std::string(name);
+    const int64_t opset = name == "Clip" ? 6 : kReviewedOpset;
+    const Tensor data = tensor_of_values(DataType::float32, {2401}, x);
+    const Tensor once = run_one(op, {data}, opset), twice = run_one(op, {once}, opset);
+    const std::vector<double> y = numbers_of(once);
+    if (y == numbers_of(twice) && std::ranges::is_sorted(y) && y != x) clipping.insert(name);
+  }
+  EXPECT_EQ(with(Trait::clips), clipping);
+}
+
+TEST(Traits, AveragesLieBetweenElementsAndAreAffine) {
+  std::map<std::string_view, bool> averaging;
+  for (const OpCase& op_case : op_cases()) {
+    const Op& op = *find_op(op_case.op);
+    // Of images, window by window and channel by channel.
+    if (op.layout != LayoutRule::agnostic || op.traits.has(Trait::same_dims) || op.traits.has(Trait::broadcasts)) continue;
+    const auto affine = is_affine_in(op_case, 0);
+    if (!affine) continue;
+    bool& all = averaging.try_emplace(op_case.op, true).first->second;
+    all = all && *affine;
+  }
+  Names found;
+  for (const auto& [name, all] : averaging) {
+    if (all) found.insert(name);
+  }
+  EXPECT_EQ(with(Trait::averages), found);
+}
+
+TEST(Traits, NormalizationsHaveAScaleAShiftAndAnEpsilon) {
+  const Names normalizing =
+      names_by_schema([](const onnx::OpSchema& schema) { return schema.inputs().size() == 3 && schema.attributes().contains("epsilon"); });
+  EXPECT_EQ(with(Trait::normalizes), normalizing);
+}
+
+TEST(Traits, TransposedConvolutionsHaveAnOutputPadding) {
+  const Names transposed = names_by_schema([](const onnx::OpSchema& schema) { return schema.attributes().contains("output_padding"); });
+  EXPECT_EQ(with(Trait::transposed), transposed);
 }
 
 TEST(Traits, WeightsOfConvolutionsAreNamedByTheSchemas) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,15 +16,16 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "layout/post_ops.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout {
 namespace {
 
 /// Whether the library applies a function to a convolution's result; x to the power of 1 is one, too.
-bool is_applied_by_convolution(const Stage& stage, std::string_view op_type) {
-  return stage.function == Function::linear || is_post_op(op_type);
+bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
+  return stage.function == Function::linear || node.op->traits.has(Trait::post_op);
 }
 
 class Fuser {
@@ -100,7 +100,7 @@ class Fuser {
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
     const Stage& stage = stages->front();
-    return !stage.is_binary ? is_applied_by_convolution(stage, node_at(node).node->op_type())
+    return !stage.is_binary ? is_applied_by_convolution(stage, node_at(node))
                             : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 

@@ -440,7 +440,7 @@ bool is_suitable(Lowering& lowering, const ProgramNode& node) {
 bool lower_convolution(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_suitable(lowering, node)) return false;
-  const bool transposed = node.node->op_type() == "ConvTranspose";
+  const bool transposed = node.op->traits.has(Trait::transposed);
   ConvolutionGroup parts;
   parts.node = &node;
   parts.spec = transposed ? transposed_spec(lowering, node) : plain_spec(lowering, node);

@@ -2,15 +2,14 @@
 #include "verify/nodes/masks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -32,22 +31,35 @@ bool is_read_by(const Value* value, const IsOne& is_one) {
 
 /// Whether a node computes Exp (x - ReduceMax (x)), as ONNX writes Softmax out: what is far below the largest counts as 0.
 bool is_distance_to_largest(const Node& sub, const Value& value) {
-  const Value* const largest = sub.is("Sub") ? sub.input(1) : nullptr;
+  const Value* const largest = arithmetic_of(sub) == Arithmetic::subtract ? sub.input(1) : nullptr;
   return largest != nullptr && sub.input(0) == &value && largest->producer() != nullptr && largest->producer()->is("ReduceMax") &&
          largest->producer()->input(0) == &value && is_read_by(sub.output(0), [](const Use& use) { return use.node->is("Exp"); });
 }
 
 /// Whether a use of a value is one of those in a Softmax that is written out.
 bool is_of_softmax(const Use& use, const Value& value) {
-  if (use.node->is("Sub")) return is_distance_to_largest(*use.node, value);
+  if (arithmetic_of(*use.node) == Arithmetic::subtract) return is_distance_to_largest(*use.node, value);
   const auto takes_distance = [&](const Use& reader) { return is_distance_to_largest(*reader.node, value); };
   return use.node->is("ReduceMax") && use.index == 0 && is_read_by(use.node->output(0), takes_distance);
+}
+
+/// Whether a mask, added, scaled or moved by a reader, is still one.
+bool carries_masks(const Use& use) {
+  const Traits traits = traits_of(*use.node);
+  switch (traits.arithmetic()) {
+    case Arithmetic::add:
+    case Arithmetic::subtract:
+    case Arithmetic::multiply:
+    case Arithmetic::maximum:
+      return true;
+    default:
+      return traits.has(Trait::casts) || traits.moves_input(as_size(use.index)) || use.node->is("Where");
+  }
 }
 
 }  // namespace
 
 bool ends_in_softmax(const Value& value) {
-  constexpr auto kCarriers = std::to_array<std::string_view>({"Add", "Cast", "Mul", "Sub", "Where", "Max"});
   constexpr std::size_t kMost = 256;
   std::vector<const Value*> open{&value};
   std::set<const Value*> seen;
@@ -64,9 +76,7 @@ bool ends_in_softmax(const Value& value) {
         found = true;
         continue;
       }
-      const bool carries = standard && (std::ranges::find(kCarriers, reader.op_type()) != kCarriers.end() || reader.is("Concat") ||
-                                        (use.index == 0 && traits_of(reader).moves_input(0)));
-      if (!carries || reader.output(0) == nullptr) return false;
+      if (!standard || !carries_masks(use) || reader.output(0) == nullptr) return false;
       open.push_back(reader.output(0));
     }
   }

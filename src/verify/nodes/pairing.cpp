@@ -110,7 +110,7 @@ const Node* quantizer_of_result(const Node& node) {
   for (int step = 0; step < 2 && made != nullptr && made->uses().size() == 1 && !made->is_output(); ++step) {
     const Node& reader = *made->uses().front().node;
     if (reader.is("QuantizeLinear")) return &reader;
-    if (!reader.is("Relu") && !reader.is("Clip")) return nullptr;
+    if (!has_trait(reader, Trait::clips)) return nullptr;
     made = reader.output(0);
   }
   return nullptr;
@@ -128,6 +128,52 @@ std::unordered_set<const Value*> channels_last_in(const Graph& graph) {
     if (says_so || (keeps && reads_one)) found.insert(node.outputs().begin(), node.outputs().end());
   }
   return found;
+}
+
+using Values = std::unordered_set<const Value*>;
+
+bool is_constant(const Value& value, const Values& computed) {
+  return (value.initializer() != nullptr && !value.is_input()) || computed.contains(&value);
+}
+
+/// The one operand that is no constant; nullptr where there are none or several.
+const Value* sole_operand(const Node& node, const Values& constants) {
+  const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants); };
+  if (std::ranges::count_if(node.inputs(), varies) != 1) return nullptr;
+  return *std::ranges::find_if(node.inputs(), varies);
+}
+
+/// How much speaks for one of several twins (branches that read one value): its name, which tools that rename values keep; the names and
+/// dims of its constants; its attributes. The first counts more than all that follow.
+int likeness(const Node& node, const Node& other) {
+  int names = 0, dims = 0;
+  for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
+    const Value *const mine = node.input(i), *const theirs = other.input(i);
+    if (mine == nullptr || theirs == nullptr || mine->initializer() == nullptr || theirs->initializer() == nullptr) continue;
+    names = std::max(names, mine->name() == theirs->name() ? 1 : 0);
+    const auto *const data = mine->initializer()->data.get(), *const other_data = theirs->initializer()->data.get();
+    dims = std::max(dims, data != nullptr && other_data != nullptr && data->dims() == other_data->dims() ? 1 : 0);
+  }
+  const auto is_there = [&](const onnx::AttributeProto& attribute) {
+    const onnx::AttributeProto* const same = other.attribute(attribute.name());
+    return same != nullptr && std::ranges::equal(attribute.ints(), same->ints()) && attribute.i() == same->i();
+  };
+  const int attributes = std::ranges::all_of(node.message().attribute(), is_there) ? 1 : 0;
+  return 8 * (!node.name().empty() && node.name() == other.name() ? 1 : 0) + 4 * names + 2 * dims + attributes;
+}
+
+/// Follows a's value through what may have been folded until it is read as b's is.
+const Value* end_of_chain(const Value& made, const Value* value) {
+  constexpr int kMost = 4;
+  const std::vector<std::string> wanted = readers_of(made);
+  for (int step = 0; step <= kMost; ++step) {
+    if (readers_of(*value) == wanted) return value;
+    if (value->uses().size() != 1 || value->is_output()) return nullptr;
+    const Node& next = *value->uses().front().node;
+    if (!may_be_absorbed(next) || next.output(0) == nullptr) return nullptr;
+    value = next.output(0);
+  }
+  return nullptr;
 }
 
 /// Pairs what names left over.
@@ -223,15 +269,6 @@ class StructuralPairing {
   }
 
  private:
-  using Values = std::unordered_set<const Value*>;
-
-  /// The one operand that is no constant; nullptr where there are none or several.
-  static const Value* sole_operand(const Node& node, const Values& constants) {
-    const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants); };
-    if (std::ranges::count_if(node.inputs(), varies) != 1) return nullptr;
-    return *std::ranges::find_if(node.inputs(), varies);
-  }
-
   /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.
   bool is_affine_by_constants(const Node& node) const { return may_be_absorbed(node) && sole_operand(node, known_a_) != nullptr; }
 
@@ -258,7 +295,7 @@ class StructuralPairing {
     for (int step = 0; step < kMostNodes && value != nullptr && value->uses().size() == 1; ++step) {
       const Node& reader = *value->uses().front().node;
       if (has_trait(reader, Trait::multiplies)) return true;
-      if (carried_operand(reader) == nullptr && !reader.is("GlobalAveragePool") && !reader.is("AveragePool")) return false;
+      if (carried_operand(reader) == nullptr && !has_trait(reader, Trait::averages)) return false;
       value = reader.output(0);
     }
     return false;
@@ -290,25 +327,6 @@ class StructuralPairing {
       value = is_cast ? value->producer()->input(0) : nullptr;
     }
     return nullptr;
-  }
-
-  /// How much speaks for one of several twins (branches that read one value): its name, which tools that rename values keep; the names and
-  /// dims of its constants; its attributes. The first counts more than all that follow.
-  static int likeness(const Node& node, const Node& other) {
-    int names = 0, dims = 0;
-    for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
-      const Value *const mine = node.input(i), *const theirs = other.input(i);
-      if (mine == nullptr || theirs == nullptr || mine->initializer() == nullptr || theirs->initializer() == nullptr) continue;
-      names = std::max(names, mine->name() == theirs->name() ? 1 : 0);
-      const auto *const data = mine->initializer()->data.get(), *const other_data = theirs->initializer()->data.get();
-      dims = std::max(dims, data != nullptr && other_data != nullptr && data->dims() == other_data->dims() ? 1 : 0);
-    }
-    const auto is_there = [&](const onnx::AttributeProto& attribute) {
-      const onnx::AttributeProto* const same = other.attribute(attribute.name());
-      return same != nullptr && std::ranges::equal(attribute.ints(), same->ints()) && attribute.i() == same->i();
-    };
-    const int attributes = std::ranges::all_of(node.message().attribute(), is_there) ? 1 : 0;
-    return 8 * (!node.name().empty() && node.name() == other.name() ? 1 : 0) + 4 * names + 2 * dims + attributes;
   }
 
   /// The node of a that does to the partners of `node`'s operands what `node` does; of several the one that is most like it.
@@ -350,10 +368,6 @@ class StructuralPairing {
     if (taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, false, false});
   }
 
-  static bool is_constant(const Value& value, const std::unordered_set<const Value*>& computed) {
-    return (value.initializer() != nullptr && !value.is_input()) || computed.contains(&value);
-  }
-
   void pair_outputs(const Node& node, const Node& twin) {
     twins_.insert(&twin);
     for (std::size_t k = 0; k < node.outputs().size(); ++k) {
@@ -361,20 +375,6 @@ class StructuralPairing {
       const Value* const end = k == 0 ? end_of_chain(*node.output(k), twin.output(k)) : twin.output(k);
       if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true, false, false});
     }
-  }
-
-  /// Follows a's value through what may have been folded until it is read as b's is.
-  static const Value* end_of_chain(const Value& made, const Value* value) {
-    constexpr int kMost = 4;
-    const std::vector<std::string> wanted = readers_of(made);
-    for (int step = 0; step <= kMost; ++step) {
-      if (readers_of(*value) == wanted) return value;
-      if (value->uses().size() != 1 || value->is_output()) return nullptr;
-      const Node& next = *value->uses().front().node;
-      if (!may_be_absorbed(next) || next.output(0) == nullptr) return nullptr;
-      value = next.output(0);
-    }
-    return nullptr;
   }
 
   const Graph* b_;
