@@ -1,33 +1,19 @@
-// Writes operators on quantized numbers out:
-//
-//     q = QLinearConv (x, x_scale, x_zero, w, w_scale, w_zero, q_scale, q_zero, bias)
-//       →  r = Conv (DequantizeLinear (x, x_scale, x_zero), DequantizeLinear (w, …), DequantizeLinear (bias, x_scale · w_scale))
-//          q = QuantizeLinear (r, q_scale, q_zero)
-//
-// and nodes that only move such numbers, or choose the largest, likewise: by the scale of what they read. Operators on images whose
-// channels come last compute on images whose channels come first, and a Transpose of the integers follows.
+// Writes a model with its quantization spelled out, so that the real numbers between the nodes can be compared with the original's: finds
+// which values of the original they stand for.
 #include "verify/nodes/spelled_out.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
-#include "model/attributes.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
 #include "ops/op.h"
-#include "ops/quantized_form.h"
+#include "ops/real_form.h"
 #include "ops/traits.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -39,236 +25,29 @@ namespace {
 /// DequantizeLinear and QuantizeLinear take an axis from here on.
 constexpr int64_t kLeastOpset = 13;
 
-class Speller {
+/// The values of the original model that integers stand for.
+class Originals {
  public:
-  Speller(Model& model, const Graph& original) : model_(model), graph_(model.graph()), original_(original) {
+  Originals(const Graph& graph, const Graph& original) : graph_(graph), original_(original) {
     for (const Node& node : original.nodes()) nodes_.emplace(node.name(), &node);
-    for (const Node& node : graph_.nodes()) names_.insert(node.name().substr(0, node.name().find("_token_")));
+    for (const Node& node : graph.nodes()) names_.insert(node.name().substr(0, node.name().find("_token_")));
   }
 
-  void run() {
-    std::vector<Node*> nodes;
-    for (Node& node : graph_.nodes()) nodes.push_back(&node);
-    for (Node* const node : nodes) {
-      note_quantizer(*node);
-      if (const QuantizedForm* const form = form_of(*node)) {
-        spell(*node, *form);
-      } else if (moves(*node)) {
-        spell_mover(*node);
-      }
-    }
-  }
-
-  [[nodiscard]] static bool has_any(const Graph& graph) {
-    return std::ranges::any_of(graph.nodes(), [](const Node& node) { return form_of(node) != nullptr; });
+  /// The one of a node's result; nullptr: not known. Where a Relu behind that is gone, as it is in their range, that of the Relu.
+  [[nodiscard]] const Value* of(const Node& node, const Value& integers) const {
+    const Value* const same = namesake_of(node, integers);
+    if (same == nullptr || same->uses().size() != 1 || same->is_output()) return same;
+    const Node& reader = *same->uses().front().node;
+    if (!has_trait(reader, Trait::clips) || reader.output(0) == nullptr) return same;
+    const std::string& behind = reader.output(0)->name();
+    const Value* const made = graph_.find(behind);
+    const bool is_dequantized = made != nullptr && made->producer() != nullptr && made->producer()->is("DequantizeLinear") &&
+                                made->producer()->input(0) == &integers;
+    const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(behind + "_quantized") != nullptr || is_node(reader.name());
+    return is_there ? same : reader.output(0);
   }
 
  private:
-  /// Scale and zero point of quantized numbers.
-  struct Grid {
-    Value *scale = nullptr, *zero = nullptr;
-  };
-  /// The same integers with their channels in front.
-  struct Images {
-    Value* integers = nullptr;
-    std::size_t rank = 0;
-  };
-
-  /// The form of a node that can be written out; nullptr: none.
-  [[nodiscard]] static const QuantizedForm* form_of(const Node& node) {
-    const QuantizedForm* const form = quantized_form(node);
-    if (form == nullptr || form->result == QuantizedForm::kNoInput || !is_whole(node, *form)) return nullptr;
-    if (node.outputs().size() != 1 || node.output(0) == nullptr || node.output(0)->is_output()) return nullptr;
-    // Of other factors the bias is in another scale, and before opset 13 Softmax flattens.
-    const Attributes attributes(node);
-    if (form->real == "Gemm" && attributes.real("alpha", 1) != 1) return nullptr;
-    if (form->real == "Softmax" && attributes.integer("opset", 0) < 13 && attributes.integer("axis", -1) != -1) return nullptr;
-    return form;
-  }
-
-  [[nodiscard]] static bool is_whole(const Node& node, const QuantizedForm& form) {
-    const auto is_there = [&](const QuantizedForm::Operand& operand) {
-      return node.input(operand.numbers) != nullptr && node.input(operand.scale) != nullptr;
-    };
-    const bool has_result = node.input(form.result) != nullptr && node.input(form.result + 1) != nullptr;
-    return std::ranges::all_of(form.operands(node), is_there) && has_result;
-  }
-
-  /// Whether a node hands on elements of its first operand.
-  [[nodiscard]] static bool moves(const Node& node) {
-    const bool one = node.outputs().size() == 1 && node.output(0) != nullptr && !node.output(0)->is_output() && node.input(0) != nullptr;
-    if (!one || is_image_pool(node)) return one;
-    return node.domain().empty() && has_trait(node, Trait::same_type) && (node.is("MaxPool") || traits_of(node).moves_input(0));
-  }
-
-  [[nodiscard]] static bool is_image_pool(const Node& node) { return node.op_type() == "NhwcMaxPool" && node.domain() == "com.microsoft"; }
-
-  /// Of an operator on images whose channels come last, how many dims these have; 0: not known, or no such operator.
-  [[nodiscard]] std::size_t rank_of_images(const Node& node) const {
-    if (!is_image_pool(node) && Attributes(node).integer("channels_last", 0) == 0) return 0;
-    if (const auto known = images_.find(node.input(0)); known != images_.end()) return known->second.rank;
-    if (const auto kernel = Attributes(node).integers("kernel_shape"); !kernel.empty()) return kernel.size() + 2;
-    const QuantizedForm* const form = quantized_form(node);
-    const Value* const weight = form != nullptr && form->real == "Conv" ? node.input(form->all[1].numbers) : nullptr;
-    const bool is_stored = weight != nullptr && weight->initializer() != nullptr && weight->initializer()->data != nullptr;
-    return is_stored ? weight->initializer()->data->dims().size() : 0;
-  }
-
-  /// Whether an operator does the same to images in either order, and has some.
-  [[nodiscard]] bool keeps_order_of_images(const Node& node, const QuantizedForm& form) const {
-    const Op* const real = find_op(form.real);
-    if (real == nullptr || !real->traits.has(Trait::elementwise) || form.plain != QuantizedForm::kNoInput) return false;
-    return std::ranges::all_of(form.operands(node), [&](const auto& operand) { return images_.contains(node.input(operand.numbers)); });
-  }
-
-  onnx::NodeProto transposed(const Value& value, std::size_t rank, bool to_front) {
-    onnx::NodeProto message = made("Transpose", {&value}, value.name());
-    add_integers(message, "perm", images_order(rank, to_front));
-    return message;
-  }
-
-  [[nodiscard]] static std::vector<int64_t> images_order(std::size_t rank, bool to_front) {
-    const auto last = static_cast<int64_t>(rank) - 1;
-    std::vector<int64_t> order = {0};
-    if (to_front) order.push_back(last);
-    for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? last : last + 1); ++axis) order.push_back(axis);
-    if (!to_front) order.push_back(1);
-    return order;
-  }
-
-  /// Images by their real numbers, their channels in front.
-  Value& dequantized_images(Node& before, Value& integers, const Grid& grid, std::size_t rank) {
-    if (const auto known = images_.find(&integers); known != images_.end()) {
-      return dequantized(before, *known->second.integers, *grid.scale, grid.zero, 0);
-    }
-    return insert(before, transposed(dequantized(before, integers, *grid.scale, grid.zero, 0), rank, true));
-  }
-
-  void note_quantizer(const Node& node) {
-    if (node.is("QuantizeLinear") && node.input(1) != nullptr && node.input(2) != nullptr && node.output(0) != nullptr) {
-      grids_[node.output(0)] = {node.input(1), node.input(2)};
-    }
-  }
-
-  /// The axis along which the second operand of a product has a scale each.
-  [[nodiscard]] static int64_t axis_of(const Node& node, std::string_view real, std::size_t operand) {
-    if (operand == 0 || real == "Conv") return 0;
-    return real == "Gemm" && Attributes(node).integer("transB", 0) != 0 ? 0 : 1;
-  }
-
-  static void add_integers(onnx::NodeProto& message, const std::string& name, const std::vector<int64_t>& values) {
-    onnx::AttributeProto& attribute = *message.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INTS);
-    for (const int64_t value : values) attribute.add_ints(value);
-  }
-
-  Value& insert(Node& before, const onnx::NodeProto& message) {
-    return *graph_.insert_before(graph_.position_of(before), message).output(0);
-  }
-
-  [[nodiscard]] onnx::NodeProto made(std::string_view op, const std::vector<const Value*>& inputs, std::string_view like) {
-    onnx::NodeProto message;
-    message.set_op_type(std::string(op));
-    for (const Value* const input : inputs) message.add_input(input == nullptr ? "" : input->name());
-    message.add_output(model_.unique_name(std::string(like) + "/" + std::string(op)));
-    return message;
-  }
-
-  Value& dequantized(Node& before, const Value& integers, const Value& scale, const Value* zero, int64_t axis) {
-    std::vector<const Value*> inputs = {&integers, &scale};
-    if (zero != nullptr) inputs.push_back(zero);
-    onnx::NodeProto message = made("DequantizeLinear", inputs, integers.name());
-    onnx::AttributeProto& attribute = *message.add_attribute();
-    attribute.set_name("axis");
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(axis);
-    return insert(before, message);
-  }
-
-  void spell(Node& node, const QuantizedForm& form) {
-    const std::vector<QuantizedForm::Operand> operands = form.operands(node);
-    const std::size_t rank = keeps_order_of_images(node, form) ? images_.at(node.input(operands[0].numbers)).rank : rank_of_images(node);
-    if (Attributes(node).integer("channels_last", 0) != 0 && rank == 0) return;
-    std::vector<Value*> inputs;
-    if (form.plain != QuantizedForm::kNoInput) inputs.push_back(node.input(form.plain));
-    for (const auto& [numbers, scale, zero] : operands) {
-      const bool is_image = rank > 0 && (numbers == 0 || form.real != "Conv");
-      inputs.push_back(
-          is_image ? &dequantized_images(node, *node.input(numbers), {node.input(scale), node.input(zero)}, rank)
-                   : &dequantized(node, *node.input(numbers), *node.input(scale), node.input(zero), axis_of(node, form.real, numbers)));
-    }
-    if (node.input(form.bias) != nullptr) {
-      const Value& scale =
-          insert(node, made("Mul", {node.input(operands[0].scale), node.input(operands[1].scale)}, node.output(0)->name()));
-      inputs.push_back(&dequantized(node, *node.input(form.bias), scale, nullptr, 0));
-    }
-    const Grid grid{node.input(form.result), node.input(form.result + 1)};
-    if (form.real == "ReduceMean") take_axes_as_operand(node, inputs);
-    become(node, form.real, {"channels_last", "opset"});
-    replace_inputs(node, inputs);
-    quantize_result(node, grid, rank);
-  }
-
-  /// Makes an operator of the default domain of a node, without some of its attributes.
-  void become(Node& node, std::string_view op, std::initializer_list<std::string_view> dropped) {
-    onnx::NodeProto& message = graph_.edit(node);
-    message.set_op_type(std::string(op));
-    message.clear_domain();
-    for (int i = message.attribute_size(); i-- > 0;) {
-      if (std::ranges::find(dropped, message.attribute(i).name()) != dropped.end()) message.mutable_attribute()->DeleteSubrange(i, 1);
-    }
-  }
-
-  /// The axes of ReduceMean are an operand from opset 18 on.
-  void take_axes_as_operand(Node& node, std::vector<Value*>& inputs) {
-    constexpr int64_t kAxesAreOperand = 18;
-    const std::vector<int64_t> axes = Attributes(node).integers("axes");
-    if (model_.opset("") < kAxesAreOperand || axes.empty()) return;
-    onnx::NodeProto constant = made("Constant", {}, node.output(0)->name());
-    add_integers(constant, "value_ints", axes);
-    inputs.push_back(&insert(node, constant));
-    become(node, "ReduceMean", {"axes"});
-  }
-
-  void spell_mover(Node& node) {
-    const auto known = grids_.find(node.input(0));
-    if (known == grids_.end()) return;
-    const Grid grid = known->second;
-    if (const std::size_t made = rank_of_reordered(node); made > 0) {
-      images_[node.output(0)] = {node.input(0), made};
-      grids_[node.output(0)] = grid;
-      return;
-    }
-    const std::size_t rank = rank_of_images(node);
-    if (is_image_pool(node)) become(node, "MaxPool", {});
-    graph_.set_input(node, 0, &(rank > 0 ? dequantized_images(node, *node.input(0), grid, rank) : moved_operand(node, grid)));
-    quantize_result(node, grid, rank);
-  }
-
-  /// Of a node that brings the channels of images to the back, how many dims these have; 0 of any other.
-  [[nodiscard]] static std::size_t rank_of_reordered(const Node& node) {
-    if (!node.is("Transpose")) return 0;
-    const std::vector<int64_t> order = Attributes(node).integers("perm");
-    return order.size() > 2 && order == images_order(order.size(), false) ? order.size() : 0;
-  }
-
-  /// What a node that moves elements reads. One that brings the channels of images to the front has nothing to do where they are there.
-  Value& moved_operand(Node& node, const Grid& grid) {
-    Value& integers = *node.input(0);
-    const auto images = images_.find(&integers);
-    const bool is_to_front =
-        images != images_.end() && node.is("Transpose") && Attributes(node).integers("perm") == images_order(images->second.rank, true);
-    if (!is_to_front) return dequantized(node, integers, *grid.scale, grid.zero, 0);
-    become(node, "Identity", {"perm"});
-    return dequantized(node, *images->second.integers, *grid.scale, grid.zero, 0);
-  }
-
-  void replace_inputs(Node& node, const std::vector<Value*>& inputs) {
-    const std::size_t count = std::max(node.inputs().size(), inputs.size());
-    for (std::size_t i = count; i-- > 0;) graph_.set_input(node, i, i < inputs.size() ? inputs[i] : nullptr);
-  }
-
   /// The value of the original that integers stand for, by the name that ONNX Runtime's quantizer gives them, or that of the node that
   /// makes them: ONNX Runtime's optimizer keeps it, with a number behind it at times. nullptr: not known.
   [[nodiscard]] const Value* namesake_of(const Node& node, const Value& integers) const {
@@ -281,57 +60,25 @@ class Speller {
     return found != nodes_.end() && found->second->op_type() == node.op_type() ? found->second->output(0) : nullptr;
   }
 
-  /// The same where a Relu behind it is gone, as it is in their range.
-  [[nodiscard]] const Value* original_of(const Node& node, const Value& integers) const {
-    const Value* const same = namesake_of(node, integers);
-    if (same == nullptr || same->uses().size() != 1 || same->is_output()) return same;
-    const Node& reader = *same->uses().front().node;
-    const bool clips = reader.is("Relu") || reader.is("Clip");
-    if (!clips || reader.output(0) == nullptr) return same;
-    const std::string& behind = reader.output(0)->name();
-    const Value* const made = graph_.find(behind);
-    const bool is_dequantized = made != nullptr && made->producer() != nullptr && made->producer()->is("DequantizeLinear") &&
-                                made->producer()->input(0) == &integers;
-    const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(behind + "_quantized") != nullptr || is_node(reader.name());
-    return is_there ? same : reader.output(0);
-  }
-
   /// Whether the model has a node of a name that there is in the original.
   [[nodiscard]] bool is_node(const std::string& name) const { return !name.empty() && names_.contains(name); }
 
-  void quantize_result(Node& node, const Grid& grid, std::size_t rank) {
-    Value& integers = *node.output(0);
-    const Value* const original = original_of(node, integers);
-    const bool is_free = original != nullptr && graph_.find(original->name()) == nullptr;
-    const Value& real = graph_.detach(integers, is_free ? original->name() : model_.unique_name(integers.name() + "/real"));
-    onnx::NodeProto message = made("QuantizeLinear", {&real, grid.scale, grid.zero}, integers.name());
-    if (rank == 0) message.set_output(0, integers.name());
-    Node& quantizer = graph_.insert_before(std::next(graph_.position_of(node)), message);
-    grids_[&integers] = grid;
-    if (rank == 0) return;
-    Value& images = *quantizer.output(0);
-    onnx::NodeProto back = transposed(images, rank, false);
-    back.set_output(0, integers.name());
-    graph_.insert_before(std::next(graph_.position_of(quantizer)), back);
-    images_[&integers] = {&images, rank};
-  }
-
-  Model& model_;
-  Graph& graph_;
-  const Graph& original_;
+  const Graph &graph_, &original_;
   std::unordered_map<std::string_view, const Node*> nodes_;  ///< of the original, by name
   std::unordered_set<std::string> names_;                    ///< of nodes
-  std::unordered_map<const Value*, Grid> grids_;
-  std::unordered_map<const Value*, Images> images_;  ///< by the integers whose channels come last
 };
 
 }  // namespace
 
 std::unique_ptr<Model> with_quantization_spelled_out(const Model& model, const Graph& original) {
-  if (model.graph().modified() || model.opset("") < kLeastOpset || !Speller::has_any(model.graph())) return nullptr;
+  if (model.graph().modified() || model.opset("") < kLeastOpset || !has_real_form(model.graph())) return nullptr;
   const ModelOrigin& origin = origin_of(model);
   auto copy = ModelBuilder::build(origin.source, origin.file, model.name(), {.allow_newer_opset = true});
-  Speller(*copy, original).run();
+  const Originals originals(copy->graph(), original);
+  write_real_form(copy->graph(), [&](const Node& node, const Value& integers) {
+    const Value* const found = originals.of(node, integers);
+    return found != nullptr ? found->name() : std::string();
+  });
   return Executor::unsupported(copy->graph()).empty() ? std::move(copy) : nullptr;
 }
 
