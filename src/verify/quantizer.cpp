@@ -26,6 +26,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/inputs/range.h"
+#include "verify/scale_sharing.h"
 
 namespace relayout {
 namespace {
@@ -50,16 +51,17 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
 /// Of the sums of products that a node makes: the constant factor by which they are multiplied behind a Cast, together with the scale of
 /// the operand that varies. nullptr where they are not.
 const Value* scale_behind(const Node& node) {
-  const auto sole_reader = [](const Value* value, std::string_view op) -> const Node* {
-    const bool one = value != nullptr && value->uses().size() == 1 && !value->is_output() && value->uses().front().node->is(op);
+  const auto is_product = [](const Node& reader) { return arithmetic_of(reader) == Arithmetic::multiply; };
+  const auto sole_reader = [](const Value* value, const auto& is_wanted) -> const Node* {
+    const bool one = value != nullptr && value->uses().size() == 1 && !value->is_output() && is_wanted(*value->uses().front().node);
     return one ? value->uses().front().node : nullptr;
   };
-  const Node* const cast = sole_reader(node.output(0), "Cast");
-  const Node* const product = cast == nullptr ? nullptr : sole_reader(cast->output(0), "Mul");
+  const Node* const cast = sole_reader(node.output(0), [](const Node& reader) { return has_trait(reader, Trait::casts); });
+  const Node* const product = cast == nullptr ? nullptr : sole_reader(cast->output(0), is_product);
   if (product == nullptr) return nullptr;
   const Value* const factor = product->input(product->input(0) == cast->output(0) ? 1 : 0);
   const Node* const scales = factor == nullptr ? nullptr : factor->producer();
-  if (scales == nullptr || !scales->is("Mul")) return nullptr;
+  if (scales == nullptr || !is_product(*scales)) return nullptr;
   for (const Value* const input : scales->inputs()) {
     if (input != nullptr && input->is_stored_constant()) return input;
   }
@@ -135,9 +137,9 @@ std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
   if (node.input(0) == nullptr || node.input(1) == nullptr) return std::nullopt;
   auto out = of_integers(node, constants, DataType::undefined, node.input(1), node.input(2));
   if (!out) return out;
-  out->axis_ = Attributes(node).integer("axis", 1);
-  out->block_ = Attributes(node).integer("block_size", 0);
-  if (out->block_ > 0) out->sharing_ = Sharing::blocks;
+  out->sharing_.axis = Attributes(node).integer("axis", 1);
+  out->sharing_.block = Attributes(node).integer("block_size", 0);
+  if (out->sharing_.block > 0) out->sharing_.how = ScaleSharing::How::blocks;
   return out;
 }
 
@@ -152,23 +154,23 @@ std::optional<Quantizer> Quantizer::of_weight(const Node& node, std::size_t weig
   } else {
     const auto [scale, zero] = parameters_of(node, *form, weight);
     out = of_integers(node, constants, constants.type_of(*node.input(weight)), scale, zero);
-    if (out && form->real == "LSTM") out->sharing_ = Sharing::leading;
-    if (out) out->axis_ = form->real == "Conv" ? 0 : -1;
+    if (out && form->real == "LSTM") out->sharing_.how = ScaleSharing::How::leading;
+    if (out) out->sharing_.axis = form->channel_axis(node);
   }
-  if (out) out->is_transposed_ = transposed;
+  if (out) out->sharing_.is_transposed = transposed;
   return out;
 }
 
 std::optional<Quantizer> Quantizer::of_blocks(const Node& node, Constants& constants) {
   const Attributes attributes(node);
-  const bool gathers = weight_reader(node)->real == "Gather";
+  const bool gathers = weight_reader(node)->all[0].numbers == 0;  // rows of a table, not columns of a matrix
   const DataType type = constants.type_of(*node.input(gathers ? 0 : 1));
   if (gathers && type != DataType::uint8) {
     auto out = of_integers(node, constants, type, node.input(2), node.input(3));
     if (!out) return out;
-    out->sharing_ = Sharing::blocks;
-    out->axis_ = attributes.integer("quantize_axis", 1);
-    out->block_ = attributes.integer("block_size", 128);
+    out->sharing_.how = ScaleSharing::How::blocks;
+    out->sharing_.axis = attributes.integer("quantize_axis", 1);
+    out->sharing_.block = attributes.integer("block_size", 128);
     return out;
   }
   const auto scales = node.input(2) == nullptr ? std::nullopt : constants.value(*node.input(2));
@@ -184,9 +186,9 @@ std::optional<Quantizer> Quantizer::of_blocks(const Node& node, Constants& const
   out.zeros_ = {std::ldexp(1.0, static_cast<int>(bits) - 1)};
   if (zeros)
     out.zeros_ = zeros->type() == DataType::uint8 ? unpacked(numbers(contiguous(*zeros)), bits, columns) : numbers(contiguous(*zeros));
-  out.sharing_ = gathers ? Sharing::blocks : Sharing::rows;
-  out.axis_ = attributes.integer("quantize_axis", 1);
-  out.block_ = block;
+  out.sharing_.how = gathers ? ScaleSharing::How::blocks : ScaleSharing::How::rows;
+  out.sharing_.axis = attributes.integer("quantize_axis", 1);
+  out.sharing_.block = block;
   out.set_ends(false, static_cast<int>(bits));
   return out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;
 }
@@ -195,11 +197,11 @@ std::optional<Quantizer> Quantizer::of_codes(const Node& node, Constants& consta
   const auto scales = node.input(2) == nullptr ? std::nullopt : constants.value(*node.input(2));
   const Attributes attributes(node);
   Quantizer out;
-  out.block_ = attributes.integer("block_size", 0);
-  if (!scales || !kRealTypes.has(scales->type()) || out.block_ <= 0 || attributes.integer("transB", 1) == 0) return std::nullopt;
+  out.sharing_.block = attributes.integer("block_size", 0);
+  if (!scales || !kRealTypes.has(scales->type()) || out.sharing_.block <= 0 || attributes.integer("transB", 1) == 0) return std::nullopt;
   out.scales_ = numbers(contiguous(*scales));
   out.zeros_ = {0};
-  out.sharing_ = Sharing::column_major;
+  out.sharing_.how = ScaleSharing::How::column_major;
   for (const float code : bnb4_codes(attributes.integer("quant_type", 0))) out.codes_.push_back(static_cast<double>(code));
   std::ranges::sort(out.codes_);
   return !out.codes_.empty() && out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;
@@ -226,59 +228,10 @@ Quantizer Quantizer::spanning(const std::vector<double>& values) {
   return out;
 }
 
-Quantizer::Places Quantizer::places_along_axis(const Dims& dims) const {
-  const auto rank = static_cast<int64_t>(dims.size());
-  const auto count = static_cast<int64_t>(scales_.size());
-  const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-  if (count == 1 && sharing_ == Sharing::axis) return [](int64_t) { return std::size_t{0}; };
-  if (axis < 0 || axis >= rank) return nullptr;
-  const int64_t size = dims[as_size(axis)];
-  int64_t inner = 1, outer = 1;
-  for (int64_t i = axis + 1; i < rank; ++i) inner *= dims[as_size(i)];
-  for (int64_t i = 0; i < axis; ++i) outer *= dims[as_size(i)];
-  if (sharing_ == Sharing::axis) {
-    if (size != count) return nullptr;
-    return [inner, size](int64_t i) { return as_size(i / inner % size); };
-  }
-  const int64_t block = block_, blocks = (size + block - 1) / block;
-  if (outer * blocks * inner != count) return nullptr;
-  return [=](int64_t i) { return as_size((i / (inner * size) * blocks + i / inner % size / block) * inner + i % inner); };
-}
-
-Quantizer::Places Quantizer::places_in_rows(const Dims& dims) const {
-  int64_t elements = 1;
-  for (const int64_t dim : dims) elements *= dim;
-  const auto count = static_cast<int64_t>(scales_.size());
-  if (elements < count || elements % count != 0) return nullptr;
-  return [in_row = elements / count](int64_t i) { return as_size(i / in_row); };
-}
-
-Quantizer::Places Quantizer::places_in_matrix(const Dims& dims) const {
-  if (dims.size() != 2) return nullptr;
-  const int64_t rows = dims[0], columns = dims[1], block = block_, blocks = (rows + block - 1) / block;
-  const auto count = static_cast<int64_t>(scales_.size());
-  if (sharing_ == Sharing::rows) {
-    if (columns * blocks != count) return nullptr;
-    return [=](int64_t i) { return as_size(i % columns * blocks + i / columns / block); };
-  }
-  if ((rows * columns + block - 1) / block != count) return nullptr;
-  return [=](int64_t i) { return as_size((i % columns * rows + i / columns) / block); };
-}
-
-Quantizer::Places Quantizer::places(const Dims& dims) const {
-  if (sharing_ == Sharing::leading) return places_in_rows(dims);
-  if (is_transposed_ && dims.size() != 2) return nullptr;
-  const Dims read = is_transposed_ ? Dims{dims[1], dims[0]} : dims;
-  const bool is_matrix = sharing_ == Sharing::rows || sharing_ == Sharing::column_major;
-  Places found = is_matrix ? places_in_matrix(read) : places_along_axis(read);
-  if (!is_transposed_ || found == nullptr) return found;
-  return [found, rows = read[0], columns = read[1]](int64_t i) { return found(i % rows * columns + i / rows); };
-}
-
 template <class Visit>
 bool Quantizer::for_each(const Tensor& tensor, const Visit& visit) const {
   if (!kRealTypes.has(tensor.type())) return false;
-  const Places places = this->places(tensor.dims());
+  const ScaleSharing::Places places = sharing_.places(tensor.dims(), static_cast<int64_t>(scales_.size()));
   if (places == nullptr) return false;
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
     const std::size_t place = places(i);

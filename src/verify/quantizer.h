@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/inputs/range.h"
+#include "verify/scale_sharing.h"
 
 namespace relayout {
 
@@ -35,27 +35,13 @@ class Quantizer {
   bool round(const Tensor& tensor, Ends ends) const;
   /// Whether all elements have one scale.
   [[nodiscard]] bool is_one_for_all() const noexcept { return scales_.size() == 1; }
-  [[nodiscard]] bool suits(const Dims& dims) const { return places(dims) != nullptr; }
+  [[nodiscard]] bool suits(const Dims& dims) const { return sharing_.places(dims, static_cast<int64_t>(scales_.size())) != nullptr; }
   /// The numbers that it takes at every place along its axis.
   [[nodiscard]] Range range() const;
   /// Elements that lie beyond the ends.
   [[nodiscard]] int64_t count_beyond(const Tensor& tensor) const;
 
  private:
-  /// Which elements have a scale in common.
-  enum class Sharing {
-    axis,          ///< those of one place along `axis_`, or all
-    blocks,        ///< `block_` places along `axis_`
-    rows,          ///< of a matrix [K, N], `block_` rows of a column; the scales of a column lie together
-    column_major,  ///< `block_` elements of a matrix that is read column after column
-    leading,       ///< as many in a row as there are for each
-  };
-  /// The number of an element's scale, by the number of the element; nullptr where the dims do not suit.
-  using Places = std::function<std::size_t(int64_t)>;
-  [[nodiscard]] Places places(const Dims& dims) const;
-  [[nodiscard]] Places places_along_axis(const Dims& dims) const;
-  [[nodiscard]] Places places_in_matrix(const Dims& dims) const;
-  [[nodiscard]] Places places_in_rows(const Dims& dims) const;
   [[nodiscard]] static std::optional<Quantizer> of_integers(const Node& node, Constants& constants, DataType type, const Value* scale,
                                                             const Value* zero);
   static std::optional<Quantizer> of_blocks(const Node& node, Constants& constants);
@@ -67,11 +53,9 @@ class Quantizer {
   bool for_each(const Tensor& tensor, const Visit& visit) const;
 
   bool is_dynamic_ = false;
-  bool is_transposed_ = false;          ///< of a matrix: what it speaks of are the elements of the transposed one
   std::vector<double> scales_, zeros_;  ///< one, or one for each place; of zeros also one for all
   std::vector<double> codes_;           ///< what the integers stand for, where that is no grid: sorted
-  Sharing sharing_ = Sharing::axis;
-  int64_t axis_ = 0, block_ = 1;
+  ScaleSharing sharing_;
   double lowest_ = 0, highest_ = 0;
 };
 
