@@ -46,19 +46,19 @@ bool contradicts(const Port& port, const Datum& value) {
   return false;
 }
 
+int64_t elements_of(const Reference& reference, std::size_t output, std::size_t sample) {
+  return std::max<int64_t>(reference.yardstick(output, sample).count(), 1);
+}
+
 }  // namespace
 
 Candidate::Candidate(const Pair& pair, const Reference& reference, Floors& floors, Mode mode)
-    : pair_(&pair), reference_(&reference), floors_(&floors), mode_(mode) {
+    : pair_(&pair), reference_(&reference), floors_(&floors), mode_(mode), flipped_(pair.a.outputs.size()) {
   for (const Port& port : pair.a.outputs) {
     const auto found = std::ranges::find(pair.b.outputs, port.name, &Port::name);
     const bool there = found != pair.b.outputs.end();
-    places_.push_back(there ? std::optional(as_size(found - pair.b.outputs.begin())) : std::nullopt);
+    outputs_.push_back({there ? std::optional(as_size(found - pair.b.outputs.begin())) : std::nullopt, {}, {}, {}});
   }
-  figures_.resize(places_.size());
-  flipped_.resize(places_.size());
-  hints_.resize(places_.size());
-  contradictions_.resize(places_.size());
 }
 
 void Candidate::run() {
@@ -76,8 +76,8 @@ void Candidate::run() {
       rejection_ += ")";
       break;
     }
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i]) compare(i, next_, run.outputs.at(*places_[i]));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i].place) compare(i, next_, run.outputs.at(*outputs_[i].place));
     }
     if (next_ == 0) look_for_renames(run.outputs);
   }
@@ -86,13 +86,13 @@ void Candidate::run() {
 
 void Candidate::compare(std::size_t output, std::size_t sample, const Datum& candidate) {
   const Datum reference = reference_->value(output, sample);
-  keep_flipped(output, sample, reference, candidate);
+  flipped_.keep_if_flipped(output, sample, reference, candidate);
   SampleMetrics metrics = metrics_of(output, sample, reference, candidate);
-  if (metrics.outcome == Outcome::different && hints_[output].empty()) {
-    hints_[output] = hint(reference, candidate, metrics.bound_max * reference_->yardstick(output, sample).range());
+  if (metrics.outcome == Outcome::different && outputs_[output].hint.empty()) {
+    outputs_[output].hint = relayout::hint(reference, candidate, metrics.bound_max * reference_->yardstick(output, sample).range());
   }
   check_declared(output, reference, candidate);
-  figures_[output].push_back(std::move(metrics));
+  outputs_[output].figures.push_back(std::move(metrics));
 }
 
 SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) const {
@@ -118,25 +118,24 @@ SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, cons
   return metrics;
 }
 
-void Candidate::keep_flipped(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) {
-  const DataType type = reference_->output(output).type();
-  const bool exact = candidate.kind == Datum::Kind::tensor && reference.kind == Datum::Kind::tensor && candidate.tensor &&
-                     kNumericTypes.has(type) && !is_measured(type);
-  if (exact && candidate.tensor.type() == type && !bit_equal(reference, candidate)) {
-    flipped_[output].emplace(sample, spill_.write(candidate));
-  }
+void Flipped::keep_if_flipped(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) {
+  if (candidate.kind != Datum::Kind::tensor || reference.kind != Datum::Kind::tensor || !candidate.tensor || !reference.tensor) return;
+  const DataType type = reference.tensor.type();
+  const bool exact = kNumericTypes.has(type) && !is_measured(type);
+  if (exact && candidate.tensor.type() == type && !bit_equal(reference, candidate))
+    outputs_[output].emplace(sample, spill_.write(candidate));
 }
 
 void Candidate::explain_flipped(std::size_t output) {
-  if (flipped_[output].empty()) return;
-  const auto decider = decider_of(*pair_->a.model->graph().outputs()[output]);
+  const Flipped::BySample flipped = flipped_.take(output);
+  const auto decider = flipped.empty() ? std::nullopt : decider_of(*pair_->a.model->graph().outputs()[output]);
   if (!decider) return;
-  for (const auto& [s, stored] : flipped_[output]) {
+  for (const auto& [s, stored] : flipped) {
     const auto inputs = [&, sample = s] { return reference_->inputs_of(sample); };
     const ExecuteOptions options = pair_->execute_options(Mode::as_written);
     const auto operands = decider_operands(pair_->a, *decider, inputs, options, rules::kNoiseDraws, pair_->grain);
-    const TieVerdict verdict = explain_ties(*decider, operands, reference_->value(output, s).tensor, spill_.read(stored).tensor);
-    SampleMetrics& metrics = figures_[output][s];
+    const TieVerdict verdict = explain_ties(*decider, operands, reference_->value(output, s).tensor, flipped_.read(stored));
+    SampleMetrics& metrics = outputs_[output].figures[s];
     if (verdict.explained) {
       metrics.outcome = Outcome::same;
       metrics.ties = verdict.ties;
@@ -145,82 +144,78 @@ void Candidate::explain_flipped(std::size_t output) {
       metrics.reason += ", which no tie explains: " + verdict.text;
     }
   }
-  flipped_[output].clear();
-}
-
-int64_t Candidate::elements_of(std::size_t output, std::size_t sample) const {
-  return std::max<int64_t>(reference_->yardstick(output, sample).count(), 1);
 }
 
 bool Candidate::is_near_bound(std::size_t output, const SampleMetrics& metrics) const {
   const bool above = metrics.max_error > metrics.bound_max || metrics.rms_error > metrics.bound_rms;
   const bool by_numbers = above && metrics.bound_max > 0 && metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0;
   if (metrics.outcome != Outcome::different || !by_numbers) return false;
-  const auto sample = as_size(&metrics - figures_[output].data());
-  const bool few = elements_of(output, sample) * floors_->draws() < rules::kFirmElements;
+  const auto sample = as_size(&metrics - outputs_[output].figures.data());
+  const bool few = elements_of(*reference_, output, sample) * floors_->draws() < rules::kFirmElements;
   const double near = few ? rules::kNearBoundOfFew : rules::kNearBound;
   return metrics.max_error < near * metrics.bound_max && metrics.rms_error < near * metrics.bound_rms;
 }
 
 void Candidate::settle() {
   int64_t fewest = 0;
-  for (std::size_t i = 0; i < figures_.size(); ++i) {
-    for (std::size_t s = 0; s < figures_[i].size(); ++s) {
-      if (is_near_bound(i, figures_[i][s])) fewest = fewest == 0 ? elements_of(i, s) : std::min(fewest, elements_of(i, s));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
+      if (!is_near_bound(i, outputs_[i].figures[s])) continue;
+      const int64_t elements = elements_of(*reference_, i, s);
+      fewest = fewest == 0 ? elements : std::min(fewest, elements);
     }
   }
   if (fewest > 0) {
     floors_->join_reference(0, next_);
     floors_->firm_up(fewest);
-    for (std::size_t i = 0; i < figures_.size(); ++i) {
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const DataType type = pair_->type_of_floor(reference_->output(i).type());
-      for (std::size_t s = 0; s < figures_[i].size(); ++s) {
-        SampleMetrics& metrics = figures_[i][s];
+      for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
+        SampleMetrics& metrics = outputs_[i].figures[s];
         metrics.reference_run = floors_->has_reference(s);
         if (metrics.bound_max > 0) decide(metrics, type, floors_->of(i, s));
       }
     }
   }
-  for (std::size_t i = 0; i < figures_.size(); ++i) explain_flipped(i);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) explain_flipped(i);
 }
 
 std::optional<std::size_t> Candidate::first_different() const {
   std::optional<std::size_t> first;
-  for (const auto& samples : figures_) {
-    const auto found = std::ranges::find(samples, Outcome::different, &SampleMetrics::outcome);
-    if (found == samples.end()) continue;
-    const auto s = as_size(found - samples.begin());
+  for (const Output& output : outputs_) {
+    const auto found = std::ranges::find(output.figures, Outcome::different, &SampleMetrics::outcome);
+    if (found == output.figures.end()) continue;
+    const auto s = as_size(found - output.figures.begin());
     first = first ? std::min(*first, s) : s;
   }
   return first;
 }
 
 void Candidate::check_declared(std::size_t output, const Datum& reference, const Datum& candidate) {
-  if (!contradictions_[output].empty() || contradicts(pair_->a.outputs[output], reference)) return;
-  const Port& port = pair_->b.outputs[*places_[output]];
-  if (contradicts(port, candidate)) contradictions_[output] = "declared " + type_text(port) + ", yields " + describe(candidate);
-}
-
-bool Candidate::agree(std::size_t output, const Datum& candidate) const {
-  return metrics_of(output, 0, reference_->value(output, 0), candidate).outcome == Outcome::same;
+  if (!outputs_[output].contradiction.empty() || contradicts(pair_->a.outputs[output], reference)) return;
+  const Port& port = pair_->b.outputs[*outputs_[output].place];
+  if (contradicts(port, candidate)) outputs_[output].contradiction = "declared " + type_text(port) + ", yields " + describe(candidate);
 }
 
 /// Names that were changed or exchanged: said, never matched silently. Looked for in the first sample, among few.
 void Candidate::look_for_renames(const Outputs& outputs) {
   constexpr std::size_t kMost = 16;
-  if (places_.size() > kMost || outputs.size() > kMost) return;
+  if (outputs_.size() > kMost || outputs.size() > kMost) return;
   const std::string name_b = escape(pair_->b.name);
-  const auto differs = [&](std::size_t i) { return places_[i] && figures_[i].front().outcome == Outcome::different; };
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    for (std::size_t k = 0; !places_[i] && k < outputs.size() && hints_[i].empty(); ++k) {
-      const bool taken = std::ranges::find(places_, std::optional(k)) != places_.end();
+  const auto agree = [&](std::size_t i, const Datum& candidate) {
+    return metrics_of(i, 0, reference_->value(i, 0), candidate).outcome == Outcome::same;
+  };
+  const auto differs = [&](std::size_t i) { return outputs_[i].place && outputs_[i].figures.front().outcome == Outcome::different; };
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    for (std::size_t k = 0; !outputs_[i].place && k < outputs.size() && outputs_[i].hint.empty(); ++k) {
+      const bool taken = std::ranges::find(outputs_, std::optional(k), &Output::place) != outputs_.end();
       if (taken || !agree(i, outputs[k])) continue;
-      hints_[i] = name_b + " has " + quote(pair_->b.outputs[k].name) + ", and its values agree under this renaming";
+      outputs_[i].hint = name_b + " has " + quote(pair_->b.outputs[k].name) + ", and its values agree under this renaming";
     }
     for (std::size_t k = 0; k < i; ++k) {
-      if (!differs(i) || !differs(k) || !agree(i, outputs[*places_[k]]) || !agree(k, outputs[*places_[i]])) continue;
+      if (!differs(i) || !differs(k) || !agree(i, outputs[*outputs_[k].place]) || !agree(k, outputs[*outputs_[i].place])) continue;
       for (const auto& [one, other] : {std::pair{i, k}, std::pair{k, i}}) {
-        hints_[one] = "its values agree with those of " + quote(pair_->a.outputs[other].name) + ": the two are exchanged";
+        outputs_[one].hint = "its values agree with those of " + quote(pair_->a.outputs[other].name) + ": the two are exchanged";
       }
     }
   }

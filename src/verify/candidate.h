@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/datum.h"
@@ -18,6 +19,21 @@
 
 namespace relayout {
 
+/// Values of an exact type that differ from the reference's, put aside until a choice between nearly equal numbers is looked for.
+class Flipped {
+ public:
+  using BySample = std::map<std::size_t, Spill::Stored>;
+  explicit Flipped(std::size_t outputs) : outputs_(outputs) {}
+  void keep_if_flipped(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate);
+  /// Those of an output, which are forgotten.
+  [[nodiscard]] BySample take(std::size_t output) { return std::exchange(outputs_[output], {}); }
+  [[nodiscard]] Tensor read(const Spill::Stored& stored) const { return spill_.read(stored).tensor; }
+
+ private:
+  std::vector<BySample> outputs_;
+  Spill spill_;
+};
+
 /// The other model in one mode: run over the reference's samples, its outputs measured and held against the floors.
 class Candidate {
  public:
@@ -30,38 +46,37 @@ class Candidate {
   void settle();
 
   /// Figures of an output by sample; empty where the candidate has no output of that name.
-  [[nodiscard]] std::vector<SampleMetrics>& figures(std::size_t output) { return figures_[output]; }
-  [[nodiscard]] std::optional<std::size_t> place_of(std::size_t output) const { return places_[output]; }
+  [[nodiscard]] std::vector<SampleMetrics>& figures(std::size_t output) { return outputs_[output].figures; }
+  [[nodiscard]] std::optional<std::size_t> place_of(std::size_t output) const { return outputs_[output].place; }
   /// The first sample, by its place in the reference, in which an output differs.
   [[nodiscard]] std::optional<std::size_t> first_different() const;
   /// What the model said when it refused a sample that the original takes; empty when it took all.
   [[nodiscard]] const std::string& rejection() const noexcept { return rejection_; }
-  /// Of an output that differs: what would make it agree, or where it differs. By output.
-  [[nodiscard]] const std::vector<std::string>& hints() const noexcept { return hints_; }
-  /// Of an output whose values contradict what the file declares: both. By output; empty where they do not.
-  [[nodiscard]] const std::vector<std::string>& contradictions() const noexcept { return contradictions_; }
+  /// Of an output that differs: what would make it agree, or where it differs.
+  [[nodiscard]] const std::string& hint(std::size_t output) const { return outputs_[output].hint; }
+  /// Of an output whose values contradict what the file declares: both; empty where they do not.
+  [[nodiscard]] const std::string& contradiction(std::size_t output) const { return outputs_[output].contradiction; }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
  private:
+  struct Output {
+    std::optional<std::size_t> place;    ///< among b's
+    std::vector<SampleMetrics> figures;  ///< by sample
+    std::string hint, contradiction;
+  };
   [[nodiscard]] SampleMetrics metrics_of(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) const;
   void compare(std::size_t output, std::size_t sample, const Datum& candidate);
-  void keep_flipped(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate);
   void explain_flipped(std::size_t output);
   [[nodiscard]] bool is_near_bound(std::size_t output, const SampleMetrics& metrics) const;
-  [[nodiscard]] int64_t elements_of(std::size_t output, std::size_t sample) const;
   void check_declared(std::size_t output, const Datum& reference, const Datum& candidate);
   void look_for_renames(const Outputs& outputs);
-  [[nodiscard]] bool agree(std::size_t output, const Datum& candidate) const;
 
   const Pair* pair_;
   const Reference* reference_;
   Floors* floors_;
   Mode mode_;
-  std::vector<std::optional<std::size_t>> places_;             ///< by output of a: its place among b's
-  std::vector<std::vector<SampleMetrics>> figures_;            ///< by output and sample
-  std::vector<std::map<std::size_t, Spill::Stored>> flipped_;  ///< by output and sample: values of an exact type that differ
-  std::vector<std::string> hints_, contradictions_;
-  Spill spill_;
+  std::vector<Output> outputs_;  ///< by output of a
+  Flipped flipped_;
   std::string rejection_;
   std::size_t next_ = 0;  ///< sample to run
   double seconds_ = 0;

@@ -113,7 +113,7 @@ bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& can
     }
     if (outputs.empty()) continue;
     const auto may_jump = [&](std::size_t i) {
-      return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradictions()[i].empty();
+      return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradiction(i).empty();
     };
     if (!std::ranges::all_of(outputs, may_jump)) return false;
     const auto layers = compare_nodes(pair, reference, s, result.proof ? &*result.proof : nullptr, Feeding::exact);

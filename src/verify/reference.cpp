@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,15 @@ bool may_saturate(const Value& output) {
     node = traits.has(Trait::permutes) && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
   }
   return true;
+}
+
+/// The first output that a second run over the same inputs makes otherwise; nothing when none does.
+std::optional<std::size_t> changed_output(Session& session, const Inputs& inputs, const Outputs& first) {
+  const Session::Run again = session.run(inputs);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (!again.rejected.empty() || !bit_equal(first[i], again.outputs.at(i))) return i;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -82,7 +92,8 @@ void Reference::run(int count, double deviation) {
     }
     sample.macs = session->macs();
     samples_.push_back(std::move(sample));
-    if (samples_.size() == 1) check_repeatable(*session, run.outputs);
+    const auto changed = samples_.size() == 1 ? changed_output(*session, inputs_of(0), run.outputs) : std::nullopt;
+    if (changed) unrepeatable_ = pair_->a.outputs[*changed].name;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs_[i].summary.add(run.outputs[i]);
       outputs_[i].yardsticks.emplace_back().add(run.outputs[i]);
@@ -90,15 +101,6 @@ void Reference::run(int count, double deviation) {
     }
   }
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-void Reference::check_repeatable(Session& session, const Outputs& first) {
-  const Session::Run again = session.run(inputs_of(0));
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    if (again.rejected.empty() && bit_equal(first[i], again.outputs.at(i))) continue;
-    unrepeatable_ = pair_->a.outputs[i].name;
-    return;
-  }
 }
 
 }  // namespace relayout

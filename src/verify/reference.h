@@ -54,7 +54,6 @@ class Reference {
     std::vector<Spill::Stored> stored;  ///< by sample
     std::vector<Yardstick> yardsticks;  ///< by sample
   };
-  void check_repeatable(Session& session, const Outputs& first);
 
   const Pair* pair_;
   const InputMaker* inputs_;

@@ -259,10 +259,10 @@ void take_figures(const Pair& pair, const Reference& reference, Candidate& candi
   for (std::size_t i = 0; i < reference.output_count(); ++i) {
     OutputComparison& output = result.outputs[i];
     output.samples = candidate.figures(i);
-    output.hint = candidate.hints()[i];
-    if (!candidate.contradictions()[i].empty()) {
+    output.hint = candidate.hint(i);
+    if (!candidate.contradiction(i).empty()) {
       output.outcome = Outcome::different;
-      output.reason = candidate.contradictions()[i];
+      output.reason = candidate.contradiction(i);
     }
     sum_up(output, reference.output(i), varied, pair.proved);
   }
