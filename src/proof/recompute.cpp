@@ -65,25 +65,95 @@ struct BrainHalf {
 
 /// Sums over the taps of each output channel: Σ W·t, Σ |W·t|, and Σ |W|·m, where m is the sum of the absolute terms that t is made of.
 struct TapSums {
+  TapSums() = default;
+  explicit TapSums(const Linear& linear)
+      : sum(as_size(linear.outputs)), absolute(as_size(linear.outputs)), magnitude(as_size(linear.outputs)) {}
+  template <class Format>
+  void add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& front);
+
   std::vector<long double> sum, absolute, magnitude;
+};
+
+template <class Format>
+void TapSums::add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& front) {
+  if (sum.empty()) return;
+  for (int64_t column = 0; column < linear.columns; ++column) {
+    const Lane& lane = front.lanes[as_size(linear.input_channel(row, column))];
+    const auto output = as_size(linear.output_channel(row, column));
+    long double of_channel = 0;
+    for (int64_t i = 0; i < linear.inner; ++i) {
+      const auto weight = static_cast<long double>(Format::load(weights[column * linear.inner + i]));
+      sum[output] += weight * lane.shift;
+      of_channel += std::abs(weight);
+    }
+    absolute[output] += of_channel * std::abs(lane.shift);
+    magnitude[output] += of_channel * lane.magnitude;
+  }
+}
+
+/// The largest magnitude of each output channel's weights, as bits, which are in order of the values.
+class ChannelMagnitudes {
+ public:
+  explicit ChannelMagnitudes(int64_t channels) : largest_(as_size(channels), 0) {}
+  template <class Format>
+  void note(std::size_t channel, const typename Format::Element* weights, int64_t count) {
+    using Magnitude = typename Format::Magnitude;
+    constexpr auto kMask = static_cast<Magnitude>(std::numeric_limits<Magnitude>::max() >> 1U);
+    Magnitude out = 0;
+    for (int64_t i = 0; i < count; ++i) out = std::max(out, static_cast<Magnitude>(std::bit_cast<Magnitude>(weights[i]) & kMask));
+    largest_[channel] = std::max(largest_[channel], static_cast<uint64_t>(out));
+  }
+  [[nodiscard]] const std::vector<uint64_t>& all() const noexcept { return largest_; }
+
+ private:
+  std::vector<uint64_t> largest_;
+};
+
+/// Compares stored weights with what they should be: right to the last bit, near as a fold in float32 is, or different.
+class Closeness {
+ public:
+  Closeness(const Linear& a, const Around& around_a, const Around& around_b)
+      : type_(a.weight.type),
+        tolerance_(type_ == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1))
+                                              : 0.501),
+        single_error_(roundings_of(a, around_a, around_b) * kSingleError) {}
+  /// b's weights should be a's times this.
+  template <class Format>
+  void compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
+
+  [[nodiscard]] const Difference& difference() const { return difference_; }
+  /// See Recomputed.
+  [[nodiscard]] double near() const { return near_; }
+
+ private:
+  template <class Format>
+  bool is_clearly_near(const typename Format::Element* a, const typename Format::Element* b, int64_t count, double factor);
+
+  DataType type_;
+  double tolerance_;     ///< in units in the last place
+  double single_error_;  ///< of a fold in float32, relative to the weight
+  double near_ = 0;
+  Difference difference_;
 };
 
 /// Compares the weights of both sides, row by row.
 class WeightCheck {
  public:
   WeightCheck(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b)
-      : a_(a), b_(b), behind_a_(around_a.behind), behind_b_(around_b.behind), front_a_(around_a.in_front), front_b_(around_b.in_front) {
-    tolerance_ =
-        a.weight.type == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1)) : 0.501;
-    single_error_ = roundings_of(a, around_a, around_b) * kSingleError;
-    largest_a_.assign(as_size(a.outputs), 0);
-    largest_b_ = largest_a_;
-  }
+      : a_(a),
+        b_(b),
+        behind_a_(around_a.behind),
+        behind_b_(around_b.behind),
+        front_a_(around_a.in_front),
+        front_b_(around_b.in_front),
+        closeness_(a, around_a, around_b),
+        largest_a_(a.outputs),
+        largest_b_(a.outputs) {}
 
   /// Σ W·t[c] is wanted of a side whose affine in front shifts.
   void sum_taps(bool of_a, bool of_b) {
-    if (of_a) sums_a_ = empty_sums();
-    if (of_b) sums_b_ = empty_sums();
+    if (of_a) sums_a_ = TapSums(a_);
+    if (of_b) sums_b_ = TapSums(a_);
   }
 
   void run(bool thorough) {
@@ -100,9 +170,7 @@ class WeightCheck {
     }
   }
 
-  [[nodiscard]] const Difference& difference() const { return difference_; }
-  /// See Recomputed.
-  [[nodiscard]] double near() const { return near_; }
+  [[nodiscard]] const Closeness& closeness() const { return closeness_; }
   [[nodiscard]] const TapSums& sums_a() const { return sums_a_; }
   [[nodiscard]] const TapSums& sums_b() const { return sums_b_; }
   /// What is wrong with an output channel that infinities stand in, or that ended below the smallest normal number and so without its
@@ -110,10 +178,6 @@ class WeightCheck {
   [[nodiscard]] std::string range_left() const;
 
  private:
-  [[nodiscard]] TapSums empty_sums() const {
-    const auto count = as_size(a_.outputs);
-    return {std::vector<long double>(count), std::vector<long double>(count), std::vector<long double>(count)};
-  }
   /// Whether all weights of a row are multiplied by the same.
   [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
   /// What a weight of `a` between two channels is multiplied by to give b's.
@@ -129,23 +193,13 @@ class WeightCheck {
   template <class Format>
   void compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b);
   template <class Format>
-  void compare_run(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
-  template <class Format>
-  bool is_clearly_near(const typename Format::Element* a, const typename Format::Element* b, int64_t count, double factor);
-  template <class Format>
   void note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b);
-  template <class Format>
-  void add_taps(int64_t row, const typename Format::Element* weights, const Composed& front, TapSums& sums) const;
 
   const Linear &a_, &b_;
   const Composed &behind_a_, &behind_b_, &front_a_, &front_b_;
-  double tolerance_ = 0.501;
-  double single_error_ = 0;  ///< of a fold in float32, relative to the weight
-  double near_ = 0;
-  Difference difference_;
+  Closeness closeness_;
   TapSums sums_a_, sums_b_;
-  /// Per output channel: magnitudes as bits, which are in order of the values; of A without what a factor of 0 takes away.
-  std::vector<uint64_t> largest_a_, largest_b_;
+  ChannelMagnitudes largest_a_, largest_b_;  ///< of A without what a factor of 0 takes away
 };
 
 /// Rows of a weight seen as [rows, row elements], read in pieces of about a MiB: of stored bytes any number, of permuted ones as many as
@@ -176,7 +230,7 @@ void WeightCheck::run_as(bool thorough) {
   const int64_t step = std::clamp(fitting, unit, a_.rows);
   const auto piece_a = std::make_unique_for_overwrite<Element[]>(as_size(step * row));
   const auto piece_b = std::make_unique_for_overwrite<Element[]>(as_size(step * row));
-  for (int64_t begin = 0; begin < a_.rows && (thorough || difference_.values == 0); begin += step) {
+  for (int64_t begin = 0; begin < a_.rows && (thorough || closeness_.difference().values == 0); begin += step) {
     check_interrupt();
     const int64_t count = std::min(step, a_.rows - begin);
     const auto elements = as_size(count * row);
@@ -185,22 +239,22 @@ void WeightCheck::run_as(bool thorough) {
     for (int64_t i = 0; i < count; ++i) {
       compare_row<Format>(begin + i, piece_a.get() + i * row, piece_b.get() + i * row);
       note_largest<Format>(begin + i, piece_a.get() + i * row, piece_b.get() + i * row);
-      add_taps<Format>(begin + i, piece_a.get() + i * row, front_a_, sums_a_);
-      add_taps<Format>(begin + i, piece_b.get() + i * row, front_b_, sums_b_);
+      sums_a_.add<Format>(a_, begin + i, piece_a.get() + i * row, front_a_);
+      sums_b_.add<Format>(a_, begin + i, piece_b.get() + i * row, front_b_);
     }
   }
 }
 
 template <class Format>
 void WeightCheck::compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
-  if (has_one_factor()) return compare_run<Format>(a, b, a_.columns * a_.inner, ratio(a_.output_channel(row, 0), 0));
+  if (has_one_factor()) return closeness_.compare<Format>(a, b, a_.columns * a_.inner, ratio(a_.output_channel(row, 0), 0));
   for (int64_t column = 0; column < a_.columns; ++column, a += a_.inner, b += a_.inner) {
-    compare_run<Format>(a, b, a_.inner, ratio(a_.output_channel(row, column), a_.input_channel(row, column)));
+    closeness_.compare<Format>(a, b, a_.inner, ratio(a_.output_channel(row, column), a_.input_channel(row, column)));
   }
 }
 
 template <class Format>
-void WeightCheck::compare_run(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor) {
+void Closeness::compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor) {
   const auto rough = static_cast<double>(factor);
   int64_t unequal = 0;
   for (int64_t i = 0; i < count; ++i) unequal += Format::is_rounded_from(Format::load(a[i]) * rough, b[i]) ? 0 : 1;
@@ -215,7 +269,7 @@ void WeightCheck::compare_run(const typename Format::Element* a, const typename 
       continue;
     }
     const auto off = static_cast<double>(std::abs(static_cast<long double>(found) - expected));
-    const double unit = spacing(found, expected, a_.weight.type);
+    const double unit = spacing(found, expected, type_);
     if (off <= tolerance_ * unit) continue;
     if (off <= single_error_ * std::abs(static_cast<double>(expected))) {
       near_ = std::max(near_, off / unit);
@@ -228,7 +282,7 @@ void WeightCheck::compare_run(const typename Format::Element* a, const typename 
 /// Whether every float32 element of a run is within its limits by so much that products in double, off by 2^-52 of their value, decide as
 /// extended precision does. A limit is at least 2^-25 of the value, which makes that 2^-27 of the limit.
 template <class Format>
-bool WeightCheck::is_clearly_near(const typename Format::Element* a, const typename Format::Element* b, int64_t count, double factor) {
+bool Closeness::is_clearly_near(const typename Format::Element* a, const typename Format::Element* b, int64_t count, double factor) {
   constexpr double kClear = 0x1p-20, kSmallestNormal = 0x1p-126, kInfinity = 0x1p128;
   constexpr uint64_t kExponent = 0x7ff0000000000000;
   if (!(single_error_ > 0)) return false;
@@ -250,38 +304,14 @@ bool WeightCheck::is_clearly_near(const typename Format::Element* a, const typen
 
 template <class Format>
 void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
-  using Magnitude = typename Format::Magnitude;
-  constexpr auto kMask = static_cast<Magnitude>(std::numeric_limits<Magnitude>::max() >> 1U);
-  const auto largest = [&](const typename Format::Element* from, int64_t count) {
-    Magnitude out = 0;
-    for (int64_t i = 0; i < count; ++i) out = std::max(out, static_cast<Magnitude>(std::bit_cast<Magnitude>(from[i]) & kMask));
-    return static_cast<uint64_t>(out);
-  };
   const bool one_factor = has_one_factor();
   const int64_t columns = one_factor ? 1 : a_.columns;
   const int64_t count = a_.columns * a_.inner / columns;
   for (int64_t column = 0; column < columns; ++column) {
     const auto channel = as_size(a_.output_channel(row, column));
     const bool is_meant_to_vanish = ratio(a_.output_channel(row, column), one_factor ? 0 : a_.input_channel(row, column)) == 0;
-    if (!is_meant_to_vanish) largest_a_[channel] = std::max(largest_a_[channel], largest(a + column * count, count));
-    largest_b_[channel] = std::max(largest_b_[channel], largest(b + column * count, count));
-  }
-}
-
-template <class Format>
-void WeightCheck::add_taps(int64_t row, const typename Format::Element* weights, const Composed& front, TapSums& sums) const {
-  if (sums.sum.empty()) return;
-  for (int64_t column = 0; column < a_.columns; ++column) {
-    const Lane& lane = front.lanes[as_size(a_.input_channel(row, column))];
-    const auto output = as_size(a_.output_channel(row, column));
-    long double absolute = 0;
-    for (int64_t i = 0; i < a_.inner; ++i) {
-      const auto weight = static_cast<long double>(Format::load(weights[column * a_.inner + i]));
-      sums.sum[output] += weight * lane.shift;
-      absolute += std::abs(weight);
-    }
-    sums.absolute[output] += absolute * std::abs(lane.shift);
-    sums.magnitude[output] += absolute * lane.magnitude;
+    if (!is_meant_to_vanish) largest_a_.note<Format>(channel, a + column * count, count);
+    largest_b_.note<Format>(channel, b + column * count, count);
   }
 }
 
@@ -289,9 +319,10 @@ std::string WeightCheck::range_left() const {
   const auto fraction = static_cast<unsigned>(fraction_bits(a_.weight.type));
   const uint64_t smallest_normal = uint64_t{1} << fraction;
   const uint64_t infinity = (uint64_t{1} << (static_cast<unsigned>(traits(a_.weight.type).bits) - 1U)) - smallest_normal;
-  for (std::size_t o = 0; o < largest_a_.size(); ++o) {
-    if (largest_a_[o] < infinity && largest_b_[o] >= infinity) return "a weight leaves the range of its type";
-    if (largest_a_[o] >= smallest_normal && largest_b_[o] < smallest_normal) {
+  const std::vector<uint64_t>&of_a = largest_a_.all(), &of_b = largest_b_.all();
+  for (std::size_t o = 0; o < of_a.size(); ++o) {
+    if (of_a[o] < infinity && of_b[o] >= infinity) return "a weight leaves the range of its type";
+    if (of_a[o] >= smallest_normal && of_b[o] < smallest_normal) {
       return "the weights of a channel sink below the normal numbers of their type";
     }
   }
@@ -466,8 +497,8 @@ Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, c
   WeightCheck weights(a, around_a, b, around_b);
   if (a.takes_shift) weights.sum_taps(shifted_a, shifted_b);
   weights.run(thorough);
-  out.weight = weights.difference();
-  out.near = weights.near();
+  out.weight = weights.closeness().difference();
+  out.near = weights.closeness().near();
   if (out.weight.values == 0) out.obstacle = weights.range_left();
   if (out.obstacle.empty() && (thorough || out.weight.values == 0)) compare_biases(a, around_a, b, around_b, weights, out);
   return out;
