@@ -34,23 +34,15 @@ Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, Rea
       steps_(steps),
       where_(facts.states.size()) {}
 
-void Places::count_reads(const Group& group, int change) {
-  for (const ProgramNode* node : group.nodes) {
-    for (const ValueId input : node->inputs) {
-      if (input != ValueId::none) reads_.add(input, change);
-    }
-  }
-}
-
 /// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
 void Places::begin(const Group& group) {
-  count_reads(group, -1);
+  reads_.add(group, -1);
   ValueId inside = ValueId::none;  // what a node of the group hands to the next
   for (const ProgramNode* node : group.nodes) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
       const ValueId value = node->inputs[i];
       if (value == ValueId::none || value == inside || !facts_.is_tensor(value) || facts_.constant(value) != nullptr) continue;
-      where(value).chosen = 0;
+      where_[value].chosen = 0;
       if (const auto wanted = guide_.wanted(node->id, i)) choose(value, *wanted);
     }
     inside = node->output(0);
@@ -59,24 +51,24 @@ void Places::begin(const Group& group) {
 
 void Places::choose(ValueId value, const AxisOrder& wanted) {
   (void)of(value);
-  const auto& places = where(value).places;
+  const auto& places = where_[value].places;
   const auto found = std::ranges::find_if(places, [&](const Place& candidate) { return follows(candidate.desc, wanted); });
   if (found != places.end()) {
-    where(value).chosen = as_size(found - places.begin());
+    where_[value].chosen = as_size(found - places.begin());
   } else {
     (void)dense(value, wanted);
-    where(value).chosen = where(value).places.size() - 1;
+    where_[value].chosen = where_[value].places.size() - 1;
   }
 }
 
 void Places::define(ValueId value, Place place) {
   reads_.settle(value, place.buffer);
-  where(value).places.push_back(std::move(place));
+  where_[value].places.push_back(std::move(place));
 }
 
 void Places::define_elements(ValueId value, std::vector<Place> places) {
   for (const Place& place : places) reads_.settle(value, place.buffer);
-  where(value).elements = std::move(places);
+  where_[value].elements = std::move(places);
 }
 
 const std::vector<Place>* Places::elements(ValueId value) const {
@@ -88,16 +80,16 @@ Place Places::import_value(ValueId value) {
   const ValueState& state = facts_.state(value);
   TensorDesc desc{state.info->type, state.info->dims, {}};
   desc.strides = state.strides ? *state.strides : contiguous_strides(desc.dims);
-  where(value).imported = true;
+  where_[value].imported = true;
   return steps_.import_place(value, std::move(desc));
 }
 
 Place Places::of(ValueId value) {
-  if (where(value).places.empty()) {
+  if (where_[value].places.empty()) {
     KnownConstant* const known = facts_.constant(value);
     define(value, known != nullptr ? steps_.fixed_place(facts_.store.load(*known)) : import_value(value));
   }
-  return where(value).places[where(value).chosen];
+  return where_[value].places[where_[value].chosen];
 }
 
 Place Places::dense(ValueId value, Order order) {
@@ -118,7 +110,7 @@ Place Places::dense_as(ValueId value, const AxisOrder& order, bool inside) {
     }
     return true;
   };
-  for (const Place& candidate : where(value).places) {
+  for (const Place& candidate : where_[value].places) {
     if (!is_wanted(candidate.desc)) continue;
     Place out = candidate;
     out.desc = wanted;
@@ -132,7 +124,7 @@ Place Places::dense_as(ValueId value, const AxisOrder& order, bool inside) {
     kernel->bind(1, copied.bytes());
     kernel->run();
     define(value, steps_.fixed_place(copied));
-    return where(value).places.back();
+    return where_[value].places.back();
   }
   // A view with gaps, or one without a planned order, only becomes dense.
   const bool turns = guide_.has_order(value) && !follows(lies.desc, order);
@@ -144,13 +136,13 @@ Place Places::dense_as(ValueId value, const AxisOrder& order, bool inside) {
 }
 
 SlotId Places::slot(ValueId value) {
-  SlotId& slot = where(value).slot;
+  SlotId& slot = where_[value].slot;
   if (slot == SlotId::none) slot = steps_.new_slot(facts_.info(value).kind);
   return slot;
 }
 
 SlotId Places::read_slot(ValueId value) {
-  Where& at = where(value);
+  Where& at = where_[value];
   if (at.slot == SlotId::none) {
     at.slot = steps_.import_slot(value, facts_.info(value).kind);
     at.imported = true;
@@ -164,13 +156,13 @@ PlanPort Places::port(ValueId value) {
 }
 
 void Places::hand_over(ValueId value) {
-  if (where(value).places.empty() || where(value).imported || facts_.constant(value) != nullptr || !guide_.has_order(value)) return;
-  where(value).chosen = 0;
+  if (where_[value].places.empty() || where_[value].imported || facts_.constant(value) != nullptr || !guide_.has_order(value)) return;
+  where_[value].chosen = 0;
   const Place contiguous = dense(value, Order::contiguous);
-  const auto& places = where(value).places;
+  const auto& places = where_[value].places;
   const auto found = std::ranges::find_if(
       places, [&](const Place& candidate) { return candidate.buffer == contiguous.buffer && candidate.offset == contiguous.offset; });
-  where(value).chosen = as_size(found - places.begin());
+  where_[value].chosen = as_size(found - places.begin());
 }
 
 std::vector<ValueId> Places::made_for_later() const {

@@ -24,7 +24,7 @@ class Places {
   /// A group begins: its reads no longer count as to come, and its operands are those in the order that their readers want.
   void begin(const Group& group);
   /// A group that began is not lowered as one.
-  void give_back(const Group& group) { count_reads(group, +1); }
+  void give_back(const Group& group) { reads_.add(group, +1); }
 
   /// Where a tensor value lies, in the order that the running group wants it in.
   [[nodiscard]] Place of(ValueId value);
@@ -62,9 +62,7 @@ class Places {
     std::size_t chosen = 0;  ///< among `places`: the one for the running group
     bool imported = false;
   };
-  Where& where(ValueId value) { return where_[value]; }
   Place import_value(ValueId value);
-  void count_reads(const Group& group, int change);
   void choose(ValueId value, const AxisOrder& wanted);
   [[nodiscard]] Place dense_as(ValueId value, const AxisOrder& order, bool inside);
 

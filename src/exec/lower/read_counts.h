@@ -7,6 +7,8 @@
 
 #include "base/indexed.h"
 #include "exec/ids.h"
+#include "exec/lower/group.h"
+#include "exec/program.h"
 
 namespace relayout {
 
@@ -29,6 +31,14 @@ class ReadCounts {
   void add(ValueId value, int change) {
     of_values_[value] += change;
     for (const BufferId buffer : buffers_[value]) in_buffers_[buffer] += change;
+  }
+  /// All reads by nodes of a group.
+  void add(const Group& group, int change) {
+    for (const ProgramNode* const node : group.nodes) {
+      for (const ValueId input : node->inputs) {
+        if (input != ValueId::none) add(input, change);
+      }
+    }
   }
 
  private:
