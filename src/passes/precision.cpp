@@ -50,6 +50,20 @@ std::string rounding_text(const Rounding& rounding, DataType type) {
   return out.empty() ? out : "of " + std::to_string(rounding.count) + " values " + out;
 }
 
+/// The type that a Cast makes.
+void set_target(onnx::NodeProto& message, DataType type) {
+  onnx::AttributeProto* to = nullptr;
+  for (onnx::AttributeProto& attribute : *message.mutable_attribute()) {
+    if (attribute.name() == "to") to = &attribute;
+  }
+  if (to == nullptr) {
+    to = message.add_attribute();
+    to->set_name("to");
+    to->set_type(onnx::AttributeProto::INT);
+  }
+  to->set_i(static_cast<int64_t>(type));
+}
+
 class PrecisionPass {
  public:
   PrecisionPass(Graph& graph, PassContext& context) : main_(graph), context_(context), plan_(graph, context) {}
@@ -157,19 +171,6 @@ class PrecisionPass {
     if (node.is("Cast")) return set_target(node.graph().edit(node), plan_.target());
     const auto found = context_.constants.find(value);
     value.graph().set_constant(node, std::get<Constant>(found).data.converted(plan_.target()));
-  }
-
-  static void set_target(onnx::NodeProto& message, DataType type) {
-    onnx::AttributeProto* to = nullptr;
-    for (onnx::AttributeProto& attribute : *message.mutable_attribute()) {
-      if (attribute.name() == "to") to = &attribute;
-    }
-    if (to == nullptr) {
-      to = message.add_attribute();
-      to->set_name("to");
-      to->set_type(onnx::AttributeProto::INT);
-    }
-    to->set_i(static_cast<int64_t>(type));
   }
 
   /// Readers that want another type get it.
