@@ -159,7 +159,7 @@ if(SELF_TEST)
     "src/model/a.cpp|  #  include <relayout/execute.h>|no"
     "src/model/a.cpp|#include \"relayout/error.h\"|yes"
     "src/exec/a.cpp|#include \"passes/pass.h\"|no"
-    "src/exec/a.cpp|#include \"layout/plan.h\"|yes"
+    "src/exec/a.cpp|#include \"layout/layout_plan.h\"|yes"
     "src/exec/a.cpp|#include <oneapi/dnnl/dnnl.hpp>|no"
     "src/exec/onednn/a.cpp|#include <oneapi/dnnl/dnnl.hpp>|yes"
     "src/exec/kernels/a.cpp|#include \"exec/primitives.h\"|yes"

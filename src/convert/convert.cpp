@@ -22,7 +22,7 @@
 #include "base/shell_word.h"
 #include "base/temporary.h"
 #include "base/text.h"
-#include "convert/options.h"
+#include "convert/pass_options.h"
 #include "layout/sizes.h"
 #include "model/origin.h"
 #include "model/save.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "proof/interface.h"
+#include "proof/interface_check.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/model_diff.h"

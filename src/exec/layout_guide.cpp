@@ -15,7 +15,7 @@
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
-#include "layout/plan.h"
+#include "layout/layout_plan.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -9,7 +9,7 @@
 #include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/program.h"
-#include "layout/plan.h"
+#include "layout/layout_plan.h"
 
 namespace relayout {
 

@@ -20,7 +20,7 @@
 #include "base/checked.h"
 #include "base/positions.h"
 #include "exec/function_bodies.h"
-#include "layout/shapes.h"
+#include "layout/graph_shapes.h"
 #include "model/attributes.h"
 #include "model/functions.h"
 #include "ops/composed.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "layout/connections.h"
-#include "layout/plan.h"
+#include "layout/layout_plan.h"
 
 namespace relayout {
 

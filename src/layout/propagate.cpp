@@ -10,8 +10,8 @@
 #include "layout/connections.h"
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
+#include "layout/layout_plan.h"
 #include "layout/orders.h"
-#include "layout/plan.h"
 #include "layout/ports.h"
 
 namespace relayout {

@@ -17,10 +17,10 @@
 
 #include "base/positions.h"
 #include "layout/axis_order.h"
+#include "layout/graph_shapes.h"
 #include "layout/layout_graph.h"
+#include "layout/layout_plan.h"
 #include "layout/permutation.h"
-#include "layout/plan.h"
-#include "layout/shapes.h"
 #include "model/walk.h"
 #include "passes/cleanup.h"
 #include "passes/match.h"

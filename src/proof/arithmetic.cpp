@@ -12,10 +12,10 @@
 
 #include "proof/claim.h"
 #include "proof/examine.h"
+#include "proof/float_types.h"
 #include "proof/formula.h"
-#include "proof/match.h"
+#include "proof/formula_match.h"
 #include "proof/nodes.h"
-#include "proof/numbers.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"

@@ -10,7 +10,7 @@
 
 #include "base/positions.h"
 #include "ops/axis.h"
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 #include "proof/linear.h"
 #include "proof/nodes.h"
 #include "proof/passable.h"

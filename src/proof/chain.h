@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 #include "proof/linear.h"
 #include "proof/shapes.h"
 #include "proof/side.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"

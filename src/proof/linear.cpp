@@ -12,7 +12,7 @@
 
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "proof/numbers.h"
+#include "proof/float_types.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -12,7 +12,7 @@
 
 #include "base/positions.h"
 #include "ops/axis.h"
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 #include "proof/shapes.h"
 
 namespace relayout::proof {

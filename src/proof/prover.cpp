@@ -15,7 +15,7 @@
 #include "ops/unknown.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
-#include "proof/interface.h"
+#include "proof/interface_check.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"

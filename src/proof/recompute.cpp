@@ -21,9 +21,9 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/tensor_data.h"
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
+#include "proof/float_types.h"
 #include "proof/linear.h"
-#include "proof/numbers.h"
 #include "proof/tensors.h"
 #include "relayout/types.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 #include "proof/linear.h"
 
 namespace relayout::proof {

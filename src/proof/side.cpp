@@ -20,7 +20,7 @@
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "ops/value_type.h"
-#include "proof/numbers.h"
+#include "proof/float_types.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

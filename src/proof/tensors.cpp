@@ -17,7 +17,7 @@
 #include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
-#include "proof/numbers.h"
+#include "proof/float_types.h"
 #include "proof/recompute.h"
 #include "relayout/proof.h"
 #include "relayout/tensor.h"

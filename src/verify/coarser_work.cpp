@@ -9,9 +9,9 @@
 #include "relayout/verify.h"
 #include "verify/acceptance.h"
 #include "verify/compare.h"
+#include "verify/computing_types.h"
 #include "verify/judge.h"
 #include "verify/pair.h"
-#include "verify/precision.h"
 #include "verify/quantized_work.h"
 
 namespace relayout {

@@ -17,7 +17,7 @@
 #include "base/cpus.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "layout/shapes.h"
+#include "layout/graph_shapes.h"
 #include "model/origin.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"

@@ -1,6 +1,4 @@
 // Labels and reorders of whole graphs.
-#include "layout/plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,9 +14,10 @@
 #include "exec/executor_builder.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"
+#include "layout/graph_shapes.h"
 #include "layout/layout_graph.h"
+#include "layout/layout_plan.h"
 #include "layout/ports.h"
-#include "layout/shapes.h"
 #include "ops/op.h"
 #include "relayout/execute.h"
 #include "relayout/layout.h"

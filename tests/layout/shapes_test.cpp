@@ -1,12 +1,11 @@
 // What is known of a graph's values before it runs: the same constants as the executor has.
 
-#include "layout/shapes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "layout/graph_shapes.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

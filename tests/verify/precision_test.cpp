@@ -1,7 +1,5 @@
 // The precision that a model computes in is part of what it computes: rounding through 16 bits is a difference unless it is meant.
 
-#include "verify/precision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +15,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/computing_types.h"
 
 namespace relayout {
 namespace {

@@ -10,7 +10,7 @@ using WriteFunction = void(Body& body);
 // activation.cpp: an activation that an attribute names, behind a product.
 WriteFunction fused_conv, fused_gemm, nhwc_conv;
 
-// attention.cpp
+// fused_attention.cpp
 WriteFunction attention, qattention, multi_head_attention, rotary_embedding, embed_layer_normalization, bias_add, bias_softmax;
 
 // group_query_attention.cpp
@@ -19,7 +19,7 @@ WriteFunction group_query_attention;
 // gelu.cpp
 WriteFunction gelu, bias_gelu, fast_gelu, quick_gelu;
 
-// matmul.cpp
+// fused_matmul.cpp
 WriteFunction fused_matmul;
 
 // block_quantized.cpp
@@ -30,7 +30,7 @@ WriteFunction qlinear_add, qlinear_mul, qlinear_sigmoid, qlinear_leaky_relu, qli
     qlinear_average_pool, qlinear_global_average_pool, qlinear_softmax, qgemm, dynamic_quantize_matmul, dynamic_quantize_lstm,
     matmul_integer_to_float, qlinear_conv, nhwc_max_pool, quantize_linear, dequantize_linear;
 
-// normalization.cpp
+// fused_normalization.cpp
 WriteFunction simplified_layer_normalization, skip_layer_normalization, skip_simplified_layer_normalization;
 
 }  // namespace relayout::bodies

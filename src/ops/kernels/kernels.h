@@ -56,7 +56,7 @@ ComputeFunction arg_max, arg_min, top_k;
 InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like, infer_window, infer_mel_weight_matrix;
 ComputeFunction constant, constant_of_shape, range, eye_like, hann_window, hamming_window, blackman_window, mel_weight_matrix;
 
-// random.cpp
+// draws.cpp
 InferFunction infer_random, infer_random_like, infer_bernoulli, infer_multinomial;
 ComputeFunction random_normal, random_uniform, bernoulli, multinomial;
 

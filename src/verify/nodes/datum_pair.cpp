@@ -19,8 +19,8 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/compare.h"
+#include "verify/computing_types.h"
 #include "verify/elements.h"
-#include "verify/precision.h"
 
 namespace relayout {
 namespace {

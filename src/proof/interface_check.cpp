@@ -1,7 +1,7 @@
 // Compares what callers see of two models, graph inputs and outputs, because no proof about nodes helps who cannot call the second as the
 // first.
 
-#include "proof/interface.h"
+#include "proof/interface_check.h"
 
 #include <onnx/onnx_pb.h>
 

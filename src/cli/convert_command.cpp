@@ -1,6 +1,4 @@
 // `relayout convert`: its options, what they mean to the library, and which of them contradict each other.
-#include "relayout/convert.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -22,6 +20,7 @@
 #include "cli/program_facts.h"
 #include "cli/suite.h"
 #include "cli/terminal.h"
+#include "relayout/convert.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/suite.h"

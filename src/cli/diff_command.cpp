@@ -1,6 +1,4 @@
 // `relayout diff`: what models, traces or profiles of runs differ in.
-#include "relayout/diff.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +22,7 @@
 #include "cli/profile_report.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "relayout/diff.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/model_diff.h"

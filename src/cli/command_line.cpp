@@ -1,5 +1,5 @@
 // The program behind main(): finds the command, reads its options, and turns every exception into a line, a document and an exit code.
-#include "cli/program.h"
+#include "cli/command_line.h"
 
 #include <algorithm>
 #include <array>

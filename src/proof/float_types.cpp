@@ -1,6 +1,6 @@
 // The floating-point types that folds know: their units in the last place, and elements widened to double.
 
-#include "proof/numbers.h"
+#include "proof/float_types.h"
 
 #include <algorithm>
 #include <cmath>

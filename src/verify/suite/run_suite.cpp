@@ -1,6 +1,4 @@
 // Many cases of a tree, each in a process of its own: what crashes or hangs ends alone.
-#include "relayout/suite.h"
-
 #include <string.h>
 
 #include <algorithm>
@@ -25,6 +23,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
+#include "relayout/suite.h"
 #include "relayout/version.h"
 #include "report/json.h"
 #include "verify/suite/cache.h"

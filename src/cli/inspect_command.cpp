@@ -1,6 +1,4 @@
 // `relayout inspect`: one model in full, or several as a table.
-#include "relayout/inspect.h"
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
+#include "relayout/inspect.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "report/json.h"

@@ -1,6 +1,4 @@
 // `relayout verify`: two models, one with stored outputs, or a tree of such; and --proof, which runs nothing.
-#include "relayout/verify.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -34,6 +32,7 @@
 #include "relayout/proof.h"
 #include "relayout/suite.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 
 namespace relayout::cli {
 namespace {

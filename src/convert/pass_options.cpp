@@ -1,5 +1,5 @@
 // The passes that a conversion's options ask for, and what they are told; contradictions are refused before anything is read.
-#include "convert/options.h"
+#include "convert/pass_options.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Tells in which floating-point types a model computes, from the element types of its values: whether one model rounds to 16 bits where
 // another does not is part of what a comparison has to say, however small the effect on the outputs.
-#include "verify/precision.h"
+#include "verify/computing_types.h"
 
 #include <algorithm>
 #include <string>

@@ -1,7 +1,7 @@
 // Types, dims and small contents of a graph's values before anything runs, and the graph that a layout plan sees. Asks the operators as the
 // executor does (ops/call.h), so that both know the same constants.
 
-#include "layout/shapes.h"
+#include "layout/graph_shapes.h"
 
 #include <algorithm>
 #include <cstddef>

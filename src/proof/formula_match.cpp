@@ -1,6 +1,6 @@
 // Compares two formulas: which values of one model must be which of the other for both to be the same.
 
-#include "proof/match.h"
+#include "proof/formula_match.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Makes the layout plan: possible orders, costs, the cheapest labelling, then copies and packs.
 
-#include "layout/plan.h"
+#include "layout/layout_plan.h"
 
 #include <algorithm>
 #include <cstddef>

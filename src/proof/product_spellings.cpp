@@ -1,7 +1,7 @@
 // Matrix products that different operators spell: MatMul and Add, or Gemm with its operand flattened to a matrix and the result brought
 // back. Optimizers write either for the other.
 
-#include "proof/product.h"
+#include "proof/product_spellings.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Reads nodes that are affine channel by channel (BatchNormalization in inference, arithmetic with constants) and composes chains of them,
 // in extended precision so that what the files hold can be judged to half a unit in the last place.
 
-#include "proof/affine.h"
+#include "proof/affine_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "proof/numbers.h"
+#include "proof/float_types.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

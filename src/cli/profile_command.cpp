@@ -1,6 +1,4 @@
 // `relayout profile`: where the time of one model goes, or how several settings of threads and sizes compare.
-#include "relayout/profile.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +26,7 @@
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
+#include "relayout/profile.h"
 
 namespace relayout::cli {
 namespace {

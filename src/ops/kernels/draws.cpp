@@ -1,7 +1,5 @@
 // Operators that draw numbers, from a stream that seed and node name determine, so that two runs agree.
 
-#include "base/random.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/random.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
