@@ -62,11 +62,11 @@ struct Counts {
 };
 
 /// Of the main graph, nested graphs and functions. BatchNormalizations that the user left out are where they are wanted.
-Counts count(const Model& model, const PassOptions& options) {
+Counts count(const Model& model, const passes::PassOptions& options) {
   Counts counts;
   const auto add_node = [&](const Node& node) {
     ++counts.nodes;
-    if (node.is("BatchNormalization") && !is_excluded(node, options)) ++counts.batch_norms;
+    if (node.is("BatchNormalization") && !passes::is_excluded(node, options)) ++counts.batch_norms;
   };
   for_each_node(model, add_node, [&](const Graph& graph) { counts.initializers += std::ssize(graph.initializers()); });
   return counts;
@@ -210,13 +210,13 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.precision = options.precision;
 
   // What is asked for makes sense, before anything is read.
-  const std::vector<const Pass*> passes = selected_passes(options);
-  for (const Pass* pass : passes) result.passes.emplace_back(pass->name);
+  const std::vector<const passes::Pass*> passes = selected_passes(options);
+  for (const passes::Pass* pass : passes) result.passes.emplace_back(pass->name);
   if (options.require_all_folded && std::ranges::find(result.passes, "fold-batch-norm") == result.passes.end()) {
     fail(ErrorKind::usage, "--require-all-folded: 'fold-batch-norm' is not among the passes");
   }
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
-  PassOptions passing = pass_options(options, threads);
+  passes::PassOptions passing = pass_options(options, threads);
   passing.assume_ranges = ranges == Ranges::assumed;
   const SaveOptions saving = save_options(options, threads);
   if (!options.make_folders) check_folder(input, output);
@@ -230,17 +230,17 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
   if (options.share_data) check_sharing(*model, output);
-  check_patterns(*model, passing);
-  check_sizes(options.sizes, size_names(model->graph()));
+  passes::check_patterns(*model, passing);
+  layout::check_sizes(options.sizes, layout::size_names(model->graph()));
   warn_about_unknown(*model);
   watch.stage("load");
   check_interrupt();
 
   {
     // From here on the graph is what will be written: weights carry their factors and their order, they are not computed yet.
-    PassContext context;
+    passes::PassContext context;
     context.options = passing;
-    run_passes(*model, passes, context);
+    passes::run_passes(*model, passes, context);
     result.findings = std::move(context.findings);
     said_already.reset();
     // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.

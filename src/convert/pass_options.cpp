@@ -20,10 +20,10 @@
 namespace relayout {
 namespace {
 
-const Pass& known_pass(const std::string& name) {
-  if (const Pass* pass = find_pass(name)) return *pass;
+const passes::Pass& known_pass(const std::string& name) {
+  if (const passes::Pass* pass = passes::find_pass(name)) return *pass;
   std::vector<std::string_view> names;
-  for (const Pass& pass : pass_table()) names.push_back(pass.name);
+  for (const passes::Pass& pass : passes::pass_table()) names.push_back(pass.name);
   const std::string_view nearest = nearest_word(name, names);
   fail(ErrorKind::usage, "unknown pass " + quote(name) + (nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?"),
        "relayout convert --list-passes lists them");
@@ -43,16 +43,16 @@ void check(const ConvertOptions& options) {
 
 }  // namespace
 
-std::vector<const Pass*> selected_passes(const ConvertOptions& options) {
+std::vector<const passes::Pass*> selected_passes(const ConvertOptions& options) {
   const bool none = contains(options.passes, "none");
   if (none && options.passes.size() > 1) fail(ErrorKind::usage, "pass 'none' goes with no other");
   for (const std::string& name : options.passes) {
     if (name != "none") (void)known_pass(name);
   }
   for (const std::string& name : options.skip) (void)known_pass(name);
-  const PassOptions wanted = pass_options(options, 1);
-  std::vector<const Pass*> out;
-  for (const Pass& pass : pass_table()) {
+  const passes::PassOptions wanted = pass_options(options, 1);
+  std::vector<const passes::Pass*> out;
+  for (const passes::Pass& pass : passes::pass_table()) {
     const bool is_picked = options.passes.empty() ? pass.wanted(wanted) : contains(options.passes, pass.name);
     if (!none && is_picked && !contains(options.skip, pass.name)) out.push_back(&pass);
   }
@@ -61,13 +61,13 @@ std::vector<const Pass*> selected_passes(const ConvertOptions& options) {
 
 std::vector<PassInfo> available_passes() {
   std::vector<PassInfo> out;
-  for (const Pass& pass : pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default()});
+  for (const passes::Pass& pass : passes::pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default()});
   return out;
 }
 
-PassOptions pass_options(const ConvertOptions& options, int threads) {
+passes::PassOptions pass_options(const ConvertOptions& options, int threads) {
   check(options);
-  PassOptions out;
+  passes::PassOptions out;
   out.layout = options.layout;
   out.export_io = options.export_io;
   out.io_names = options.io_names;

@@ -14,7 +14,7 @@
 #include "base/positions.h"
 #include "relayout/error.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr int64_t kAlignment = 64;
@@ -125,4 +125,4 @@ void ArenaMemory::Free::operator()(std::byte* data) const noexcept {
   ::operator delete(data, std::align_val_t{kPage});
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A buffer's claim on the arena: `bytes` of it from step `first` to step `last`, both included.
 struct Lifetime {
@@ -36,4 +36,4 @@ class ArenaMemory {
   std::unique_ptr<std::byte, Free> data_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -18,7 +18,7 @@
 #include "exec/routine_context.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// What was read from the file and is packed or bound by now goes.
@@ -67,4 +67,4 @@ std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, N
   return plan;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -10,11 +10,11 @@
 #include "exec/program.h"
 #include "exec/routine_context.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A plan for the nodes of a program from `first` on, up to the first that has to see data. `states` is what is known of values in front of
 /// `first`, and becomes what is known behind the plan. `touched`: the values whose states are new since the plan before.
 [[nodiscard]] std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, NodeId first,
                                             IdVector<ValueId, ValueState>& states, std::vector<ValueId> touched);
 
-}  // namespace relayout
+}  // namespace relayout::exec

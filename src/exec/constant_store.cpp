@@ -19,7 +19,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// The stored elements, permuted ones as a view of what lies in the file.
@@ -93,4 +93,4 @@ ConstantStore::Packed ConstantStore::share(const std::string& key, int64_t bytes
   return {std::move(memory), bytes};
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -11,7 +11,7 @@
 #include "ops/constants.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Elements of a constant: in a file until they are loaded, perhaps seen through Transposes.
 class KnownConstant {
@@ -80,4 +80,4 @@ class ConstantStore {
   uint64_t next_key_ = 0;  ///< of computed constants, which are not told apart from each other
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -25,7 +25,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 [[noreturn]] void reject(const OpCall& call, const std::string& what) {
@@ -372,4 +372,4 @@ std::vector<Datum> run_control_flow(const OpCall& call, const std::vector<const 
   return run_sequence_map(call, inputs, run);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

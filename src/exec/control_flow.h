@@ -7,7 +7,7 @@
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Runs a nested graph on its inputs; what it captures is the caller's business.
 using RunGraph = std::function<std::vector<Datum>(const Graph& graph, std::vector<Datum> inputs)>;
@@ -15,4 +15,4 @@ using RunGraph = std::function<std::vector<Datum>(const Graph& graph, std::vecto
 /// The outputs of an If, Loop, Scan or SequenceMap. Absent inputs are null. Error{invalid} naming the node where operands do not fit.
 [[nodiscard]] std::vector<Datum> run_control_flow(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run);
 
-}  // namespace relayout
+}  // namespace relayout::exec

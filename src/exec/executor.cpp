@@ -22,6 +22,14 @@
 #include "relayout/types.h"
 
 namespace relayout {
+
+using exec::Given;
+using exec::Program;
+using exec::Routine;
+using exec::RoutineContext;
+using exec::unsupported_nodes;
+using exec::ValueId;
+
 namespace {
 
 std::string message_of(const std::vector<Unsupported>& nodes) {
@@ -67,7 +75,7 @@ std::string_view to_string(StepKind kind) noexcept {
 }
 
 struct Executor::Impl {
-  Impl(const Graph& graph, ExecuteOptions options, const CostModel* costs)
+  Impl(const Graph& graph, ExecuteOptions options, const layout::CostModel* costs)
       : context(graph.model(), std::move(options), costs), routine(graph, context, {}) {}
   RoutineContext context;
   Routine routine;
@@ -91,7 +99,7 @@ void check_input(const Value& declared, const Tensor& tensor) {
 }
 
 /// The caller's inputs in the order of the graph's.
-std::vector<Given> in_order(const Program& program, const Inputs& inputs) {
+std::vector<Given> in_order(const exec::Program& program, const Inputs& inputs) {
   std::vector<Given> out;
   std::size_t used = 0;
   for (const ValueId value : program.inputs()) {
@@ -116,7 +124,7 @@ std::vector<Given> in_order(const Program& program, const Inputs& inputs) {
 
 }  // namespace
 
-Executor ExecutorBuilder::build(const Graph& graph, ExecuteOptions options, const CostModel* costs) {
+Executor ExecutorBuilder::build(const Graph& graph, ExecuteOptions options, const layout::CostModel* costs) {
   const std::vector<Unsupported> nodes = unsupported_nodes(graph);
   if (!nodes.empty()) fail(ErrorKind::unsupported, message_of(nodes));
   return Executor(std::make_unique<Executor::Impl>(graph, std::move(options), costs));

@@ -14,7 +14,7 @@
 #include "ops/composed.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 using GivenAttributes = std::unordered_map<std::string, const onnx::AttributeProto*>;
@@ -76,4 +76,4 @@ FunctionInstance instantiate(const FunctionDefinition& body, const Node& call) {
   return instance;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

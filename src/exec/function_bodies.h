@@ -9,7 +9,7 @@
 #include "ops/composed.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// What a call runs: a model-local function, or the body that ONNX gives for an operator; and values of attributes that the call may
 /// leave out.
@@ -26,4 +26,4 @@ struct FunctionDefinition {
 /// Attributes that the body takes from its caller are replaced (in nested graphs too), or dropped when the caller does not give them.
 [[nodiscard]] FunctionInstance instantiate(const FunctionDefinition& body, const Node& call);
 
-}  // namespace relayout
+}  // namespace relayout::exec

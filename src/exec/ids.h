@@ -1,6 +1,6 @@
 #pragma once
 
-namespace relayout {
+namespace relayout::exec {
 
 // What the parts of a program and of a plan are told apart by; see base/indexed.h.
 
@@ -9,4 +9,4 @@ enum class NodeId : int { none = -1 };    ///< a node of a program
 enum class BufferId : int { none = -1 };  ///< a buffer of a plan
 enum class SlotId : int { none = -1 };    ///< a slot of a plan
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -27,7 +27,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Constants up to this size are read during inference: shapes, axes, bounds.
@@ -234,4 +234,4 @@ std::vector<Datum> compute_now(const ProgramNode& node, std::span<const Datum* c
   return outputs;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -9,7 +9,7 @@
 #include "exec/ids.h"
 #include "exec/program.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// What is known of one value before it is computed.
 struct ValueState {
@@ -33,4 +33,4 @@ struct Inference {
 /// Runs one node on data at hand, as the op table computes it.
 [[nodiscard]] std::vector<Datum> compute_now(const ProgramNode& node, std::span<const Datum* const> inputs);
 
-}  // namespace relayout
+}  // namespace relayout::exec

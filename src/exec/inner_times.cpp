@@ -10,7 +10,7 @@
 #include "exec/ids.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 std::string key_of(NodeId root, const StepInfo& info) {
@@ -55,4 +55,4 @@ void InnerTimes::add(std::size_t number, const InnerTime& call) {
   total_ += call.nanoseconds;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

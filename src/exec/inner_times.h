@@ -9,7 +9,7 @@
 #include "exec/ids.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Times of steps in nested graphs, summed over all iterations of a run: memory grows with nodes, not with iterations.
 class InnerTimes {
@@ -41,4 +41,4 @@ class InnerTimes {
   int64_t total_ = 0;
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -19,7 +19,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Contents of constants up to this size are shown to the plan: axes.
@@ -34,11 +34,11 @@ std::optional<std::vector<int64_t>> integers_of(const KnownConstant& constant) {
 }  // namespace
 
 LayoutGuide::LayoutGuide(const Program& program, const std::vector<NodeId>& nodes, const IdVector<ValueId, ValueState>& states,
-                         const PlanningOptions& options) {
+                         const layout::PlanningOptions& options) {
   for (const NodeId index : nodes) {
     const ProgramNode& node = program.nodes()[index];
     nodes_[index] = graph_.nodes.end_id();
-    LayoutNode made{node.node, node.node->subgraphs().empty() ? node.op : nullptr, {}, {}};
+    layout::LayoutNode made{node.node, node.node->subgraphs().empty() ? node.op : nullptr, {}, {}};
     for (const ValueId input : node.inputs) made.inputs.push_back(id_of(program, states, input));
     for (const ValueId output : node.outputs) made.outputs.push_back(id_of(program, states, output));
     graph_.nodes.add(std::move(made));
@@ -46,50 +46,51 @@ LayoutGuide::LayoutGuide(const Program& program, const std::vector<NodeId>& node
       if (output != ValueId::none) graph_.values[values_.at(output)].is_output = program.is_output(output);
     }
   }
-  answers_ = see_through_sequences(graph_);
-  plan_ = plan_layout(graph_, options);
+  answers_ = layout::see_through_sequences(graph_);
+  plan_ = layout::plan_layout(graph_, options);
 }
 
-LayoutValueId LayoutGuide::id_of(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value) {
-  if (value == ValueId::none) return LayoutValueId::none;
+layout::LayoutValueId LayoutGuide::id_of(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value) {
+  if (value == ValueId::none) return layout::LayoutValueId::none;
   const auto [entry, is_new] = values_.try_emplace(value, graph_.values.end_id());
   if (!is_new) return entry->second;
-  LayoutValue& made = graph_.values[graph_.values.add()];
+  layout::LayoutValue& made = graph_.values[graph_.values.add()];
   const ValueState& state = states[value];
   made.value = program.values()[value];
-  if (state.is_tensor() && is_plannable(state.info->type, state.info->dims)) {
+  if (state.is_tensor() && layout::is_plannable(state.info->type, state.info->dims)) {
     made.type = state.info->type;
     made.dims = state.info->dims;
     // An earlier plan's result comes as it lies there.
-    if (state.strides && is_dense(made.dims, *state.strides)) made.fixed = order_of_strides(made.dims, *state.strides);
+    if (state.strides && layout::is_dense(made.dims, *state.strides)) made.fixed = layout::order_of_strides(made.dims, *state.strides);
   }
   made.is_constant = state.constant != nullptr;
   if (state.constant) made.integers = integers_of(*state.constant);
   return entry->second;
 }
 
-LayoutNodeId LayoutGuide::place_of(NodeId node) const {
+layout::LayoutNodeId LayoutGuide::place_of(NodeId node) const {
   const auto found = nodes_.find(node);
-  return found == nodes_.end() ? LayoutNodeId::none : answers_[found->second];
+  return found == nodes_.end() ? layout::LayoutNodeId::none : answers_[found->second];
 }
 
-std::optional<AxisOrder> LayoutGuide::wanted(NodeId node, std::size_t input) const {
-  const LayoutNodeId place = place_of(node);
-  return place == LayoutNodeId::none ? std::nullopt : plan_.wanted(graph_, place, input);
+std::optional<layout::AxisOrder> LayoutGuide::wanted(NodeId node, std::size_t input) const {
+  const layout::LayoutNodeId place = place_of(node);
+  return place == layout::LayoutNodeId::none ? std::nullopt : plan_.wanted(graph_, place, input);
 }
 
-std::optional<AxisOrder> LayoutGuide::made(NodeId node, std::size_t output) const {
-  const LayoutNodeId place = place_of(node);
-  const LayoutValueId value = place == LayoutNodeId::none ? LayoutValueId::none : graph_.nodes[place].output(output);
-  if (value == LayoutValueId::none || !plan_.has_order[value]) return std::nullopt;
-  const AxisOrder& held = plan_.held[value];
+std::optional<layout::AxisOrder> LayoutGuide::made(NodeId node, std::size_t output) const {
+  const layout::LayoutNodeId place = place_of(node);
+  const layout::LayoutValueId value =
+      place == layout::LayoutNodeId::none ? layout::LayoutValueId::none : graph_.nodes[place].output(output);
+  if (value == layout::LayoutValueId::none || !plan_.has_order[value]) return std::nullopt;
+  const layout::AxisOrder& held = plan_.held[value];
   const Dims& dims = graph_.values[value].dims;
-  return held.empty() ? order_of(contiguous_axes(dims.size()), dims) : held;
+  return held.empty() ? layout::order_of(layout::contiguous_axes(dims.size()), dims) : held;
 }
 
 std::optional<bool> LayoutGuide::is_ordered(NodeId node) const {
-  const LayoutNodeId place = place_of(node);
-  if (place == LayoutNodeId::none || !plan_.nodes[place].has_choice) return std::nullopt;
+  const layout::LayoutNodeId place = place_of(node);
+  if (place == layout::LayoutNodeId::none || !plan_.nodes[place].has_choice) return std::nullopt;
   return plan_.nodes[place].is_ordered;
 }
 
@@ -98,4 +99,4 @@ bool LayoutGuide::has_order(ValueId value) const {
   return found != values_.end() && plan_.has_order[found->second];
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

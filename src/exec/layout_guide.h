@@ -11,19 +11,19 @@
 #include "exec/program.h"
 #include "layout/layout_plan.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// The layout plan of some nodes of a program, asked by the program's numbers. Without a plan everything is taken and made as it comes.
 class LayoutGuide {
  public:
   LayoutGuide() = default;
   LayoutGuide(const Program& program, const std::vector<NodeId>& nodes, const IdVector<ValueId, ValueState>& states,
-              const PlanningOptions& options);
+              const layout::PlanningOptions& options);
 
   /// The order that a node needs an operand in; nothing when it takes it as it lies.
-  [[nodiscard]] std::optional<AxisOrder> wanted(NodeId node, std::size_t input) const;
+  [[nodiscard]] std::optional<layout::AxisOrder> wanted(NodeId node, std::size_t input) const;
   /// The order in which a node makes a result; nothing when that follows from its operands.
-  [[nodiscard]] std::optional<AxisOrder> made(NodeId node, std::size_t output) const;
+  [[nodiscard]] std::optional<layout::AxisOrder> made(NodeId node, std::size_t output) const;
   /// Whether a node's ports are in an order of their own; nothing when it has no choice.
   [[nodiscard]] std::optional<bool> is_ordered(NodeId node) const;
   /// Whether a value could lie in an order other than contiguous, so that copying it is a change of layout.
@@ -33,14 +33,14 @@ class LayoutGuide {
   [[nodiscard]] int64_t planned_packs() const { return static_cast<int64_t>(plan_.packs.size()); }
 
  private:
-  LayoutValueId id_of(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value);
-  [[nodiscard]] LayoutNodeId place_of(NodeId node) const;
+  layout::LayoutValueId id_of(const Program& program, const IdVector<ValueId, ValueState>& states, ValueId value);
+  [[nodiscard]] layout::LayoutNodeId place_of(NodeId node) const;
 
-  LayoutGraph graph_;
-  LayoutPlan plan_;
-  IdVector<LayoutNodeId, LayoutNodeId> answers_;    ///< see see_through_sequences
-  std::unordered_map<NodeId, LayoutNodeId> nodes_;  ///< the program's to the layout graph's
-  std::unordered_map<ValueId, LayoutValueId> values_;
+  layout::LayoutGraph graph_;
+  layout::LayoutPlan plan_;
+  IdVector<layout::LayoutNodeId, layout::LayoutNodeId> answers_;  ///< see see_through_sequences
+  std::unordered_map<NodeId, layout::LayoutNodeId> nodes_;        ///< the program's to the layout graph's
+  std::unordered_map<ValueId, layout::LayoutValueId> values_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

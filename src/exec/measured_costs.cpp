@@ -31,7 +31,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -43,7 +43,8 @@ constexpr int64_t kMostElements = int64_t{1} << 28;  ///< of all operands: large
 /// One node as a model of its own: operands and result as they are, or handed over channels-last.
 class Bench {
  public:
-  Bench(const LayoutGraph& graph, const LayoutNode& node, const Ports* ordered) : graph_(graph), node_(node), ordered_(ordered) {
+  Bench(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports* ordered)
+      : graph_(graph), node_(node), ordered_(ordered) {
     const Model& model = node.node->graph().model();
     message_.set_ir_version(model.ir_version());
     for (const auto& import : model.message().opset_import()) *message_.add_opset_import() = import;
@@ -75,9 +76,9 @@ class Bench {
   }
 
  private:
-  [[nodiscard]] bool is_last(const std::vector<AxisOrder>& orders, std::size_t index, const LayoutValue& value) const {
-    return index < orders.size() && !is_contiguous(orders[index]) &&
-           orders[index] == order_of(channels_last_axes(value.dims.size()), value.dims);
+  [[nodiscard]] bool is_last(const std::vector<layout::AxisOrder>& orders, std::size_t index, const layout::LayoutValue& value) const {
+    return index < orders.size() && !layout::is_contiguous(orders[index]) &&
+           orders[index] == layout::order_of(layout::channels_last_axes(value.dims.size()), value.dims);
   }
 
   bool build() {
@@ -87,7 +88,7 @@ class Bench {
     node.clear_output();
     int64_t elements = 0;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
-      const LayoutValue* const value = graph_.value(node_.inputs[i]);
+      const layout::LayoutValue* const value = graph_.value(node_.inputs[i]);
       if (value == nullptr) {
         node.add_input("");
         continue;
@@ -98,12 +99,12 @@ class Bench {
       if (elements > kMostElements) return false;
       add_operand("x" + std::to_string(i), *value, ordered_ != nullptr && is_last(ordered_->inputs, i, *value), node);
     }
-    const LayoutValue* const made = graph_.value(node_.output(0));
+    const layout::LayoutValue* const made = graph_.value(node_.output(0));
     if (made == nullptr || made->type != DataType::float32) return false;
     node.add_output("y");
     const bool last = ordered_ != nullptr && is_last(ordered_->outputs, 0, *made);
     *graph.add_node() = node;
-    if (last) add_transpose("y", "z", to_channels_last(made->dims.size()));
+    if (last) add_transpose("y", "z", layout::to_channels_last(made->dims.size()));
     add_port(*graph.add_output(), last ? "z" : "y", made->type, {});
     return true;
   }
@@ -128,7 +129,7 @@ class Bench {
     for (const int64_t axis : permutation) perm.add_ints(axis);
   }
 
-  void add_operand(const std::string& name, const LayoutValue& value, bool last, onnx::NodeProto& node) {
+  void add_operand(const std::string& name, const layout::LayoutValue& value, bool last, onnx::NodeProto& node) {
     auto& graph = *message_.mutable_graph();
     node.add_input(name);
     if (value.is_constant) {
@@ -151,9 +152,9 @@ class Bench {
     Dims dims = value.dims;
     const std::string given = last ? name + ".nhwc" : name;
     if (last) {
-      const Dims permutation = to_channels_last(dims.size());
+      const Dims permutation = layout::to_channels_last(dims.size());
       for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = element_at(value.dims, permutation[i]);
-      add_transpose(given, name, from_channels_last(dims.size()));
+      add_transpose(given, name, layout::from_channels_last(dims.size()));
     }
     add_port(*graph.add_input(), given, value.type, dims);
     Tensor tensor(value.type, dims);
@@ -168,20 +169,20 @@ class Bench {
     return out;
   }
 
-  const LayoutGraph& graph_;
-  const LayoutNode& node_;
-  const Ports* ordered_;
+  const layout::LayoutGraph& graph_;
+  const layout::LayoutNode& node_;
+  const layout::Ports* ordered_;
   onnx::ModelProto message_;
   Inputs inputs_;
 };
 
 /// What a time depends on.
-std::string key_of(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) {
+std::string key_of(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports& ports) {
   std::string out = node.node->op_type();
   for (const onnx::AttributeProto& attribute : node.node->message().attribute()) out += "|" + attribute.SerializeAsString();
-  const auto add = [&](const std::vector<LayoutValueId>& values, const std::vector<AxisOrder>& orders) {
+  const auto add = [&](const std::vector<layout::LayoutValueId>& values, const std::vector<layout::AxisOrder>& orders) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const LayoutValue* const value = graph.value(values[i]);
+      const layout::LayoutValue* const value = graph.value(values[i]);
       out += value != nullptr ? "|" + to_string(value->dims) : "|-";
       if (i < orders.size()) out += to_string(orders[i]);
     }
@@ -193,9 +194,10 @@ std::string key_of(const LayoutGraph& graph, const LayoutNode& node, const Ports
 
 }  // namespace
 
-CostModel::Times MeasuredCosts::times(const LayoutGraph& graph, const LayoutNode& node, const Ports& ports) const {
-  const Times otherwise = default_costs().times(graph, node, ports);
-  const bool is_timed = node.op != nullptr && depends_on_layout(*node.op);
+layout::CostModel::Times MeasuredCosts::times(const layout::LayoutGraph& graph, const layout::LayoutNode& node,
+                                              const layout::Ports& ports) const {
+  const Times otherwise = layout::default_costs().times(graph, node, ports);
+  const bool is_timed = node.op != nullptr && layout::depends_on_layout(*node.op);
   if (!is_timed || ports.outputs.empty()) return otherwise;
   const auto [entry, is_new] = known_.try_emplace(key_of(graph, node, ports), otherwise);
   if (!is_new) return entry->second;
@@ -205,4 +207,4 @@ CostModel::Times MeasuredCosts::times(const LayoutGraph& graph, const LayoutNode
   return entry->second;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -8,7 +8,7 @@
 #include "relayout/error.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 PrimitiveLibrary* open_library() {
@@ -30,8 +30,12 @@ PrimitiveLibrary& primitive_library() {
   return *library;
 }
 
+}  // namespace relayout::exec
+
+namespace relayout {
+
 LibraryInfo onednn_info() {
-  const PrimitiveLibrary& library = primitive_library();
+  const exec::PrimitiveLibrary& library = exec::primitive_library();
   return {library.version(), library.isa()};
 }
 

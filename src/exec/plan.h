@@ -18,7 +18,7 @@
 #include "exec/recycler.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 struct ProgramNode;
 
@@ -109,4 +109,4 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services);
 /// What it calls those whose bodies a node comes from, the outermost first.
 [[nodiscard]] std::vector<std::string> callers_of(const ProgramNode& node);
 
-}  // namespace relayout
+}  // namespace relayout::exec

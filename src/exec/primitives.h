@@ -11,7 +11,7 @@
 
 /// The seam between planner and primitive library: what is wanted, as plain structs, and what answers. One implementation,
 /// exec/onednn, lives in a module that is opened at the first plan. All descs are dense f32 unless said; no dim is 0.
-namespace relayout {
+namespace relayout::exec {
 
 /// Functions of one variable; alpha and beta as oneDNN defines them.
 enum class Function : uint8_t {
@@ -168,4 +168,4 @@ inline constexpr char kPrimitiveLibraryEntry[] = "relayout_onednn_library";
 /// Type of the module's one entry; the object lives as long as the process.
 using PrimitiveLibraryEntry = PrimitiveLibrary* (*)(const ThreadSource&);
 
-}  // namespace relayout
+}  // namespace relayout::exec

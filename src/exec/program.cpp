@@ -28,7 +28,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Functions that call each other twice at every level grow without bound.
@@ -281,4 +281,4 @@ ValueId Program::find(const Value* value) const {
   return entry == ids_.end() ? ValueId::none : entry->second;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -13,7 +13,7 @@
 #include "ops/op.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A call of a function whose body nodes come from.
 struct Caller {
@@ -89,4 +89,4 @@ class Program {
 /// The nodes among those that outputs depend on that no kernel takes, nested graphs and functions included.
 [[nodiscard]] std::vector<Unsupported> unsupported_nodes(const Graph& graph);
 
-}  // namespace relayout
+}  // namespace relayout::exec

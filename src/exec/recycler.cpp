@@ -12,7 +12,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr std::size_t kMostBlocks = 4;
@@ -62,4 +62,4 @@ Tensor Recycler::tensor(DataType type, const Dims& dims) {
   return {desc, data, std::shared_ptr<void>(data, give_back)};
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -5,7 +5,7 @@
 
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Memory for results that callers keep as long as they like: what they let go of serves the next run. Fresh memory costs the system a
 /// page fault per 4 KiB, which for large results is more than computing them. Keeps the few blocks freed last, for as long as it lives.
@@ -20,4 +20,4 @@ class Recycler {
   std::shared_ptr<Blocks> blocks_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

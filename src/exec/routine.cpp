@@ -32,7 +32,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Plans kept for other input shapes, and continuations kept for other data-dependent shapes.
@@ -202,7 +202,7 @@ std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan
     }
     return routine.run(given, captures);
   };
-  return relayout::run_control_flow(node.call, pointers, run);
+  return relayout::exec::run_control_flow(node.call, pointers, run);
 }
 
 /// Runs the node that had to see data.
@@ -365,4 +365,4 @@ PlanInfo Routine::info() const {
   return whole;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

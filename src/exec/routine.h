@@ -16,7 +16,7 @@
 #include "exec/routine_context.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A value handed to a routine: data, or a constant that plans may be built on; or neither, for an input left to its initializer.
 struct Given {
@@ -82,4 +82,4 @@ class Routine {
 /// A copy that shares no memory: tensors contiguous.
 [[nodiscard]] Datum detached(const Datum& datum, Recycler& recycler);
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -9,9 +9,9 @@
 #include "relayout/execute.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::exec {
 
-RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given)
+RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const layout::CostModel* costs_given)
     : functions(model),
       options(std::move(given)),
       costs(costs_given),
@@ -20,4 +20,4 @@ RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const C
   if (options.mode != Mode::reference) library = &primitive_library();
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

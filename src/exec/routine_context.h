@@ -9,14 +9,14 @@
 #include "relayout/execute.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// What all routines of an executor share.
 struct RoutineContext {
-  RoutineContext(const Model& model, ExecuteOptions given, const CostModel* costs_given);
+  RoutineContext(const Model& model, ExecuteOptions given, const layout::CostModel* costs_given);
   Functions functions;
   ExecuteOptions options;
-  const CostModel* costs;  ///< of the layout plan; nullptr: those of this machine
+  const layout::CostModel* costs;  ///< of the layout plan; nullptr: those of this machine
   int threads;
   ConstantStore store;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
@@ -24,4 +24,4 @@ struct RoutineContext {
   InnerTimes inner;                     ///< of nested graphs
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -18,7 +18,7 @@
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 void bind_steps(Plan& plan) {
@@ -143,4 +143,4 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services) {
   release_results(plan, state);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -4,7 +4,7 @@
 
 #include "relayout/error.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// The types within a file contradict each other: it is invalid whatever its inputs are. Other invalid operands may be those of one run.
 class TypeError : public Error {
@@ -12,4 +12,4 @@ class TypeError : public Error {
   explicit TypeError(const std::string& message) : Error(ErrorKind::invalid, message) {}
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

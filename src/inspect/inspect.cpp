@@ -41,10 +41,10 @@ namespace {
 
 /// How the bytes of a constant weight lie: the order of the stored dims that its logical ones are read from.
 std::string stored_layout(const TensorData& data) {
-  if (is_both_layouts(data.dims())) return "both";
+  if (layout::is_both_layouts(data.dims())) return "both";
   const Dims& permutation = data.permutation();
   if (permutation.empty()) return "contiguous";
-  return permutation == from_channels_last(permutation.size()) ? "channels-last" : "other";
+  return permutation == layout::from_channels_last(permutation.size()) ? "channels-last" : "other";
 }
 
 std::string port_type(const onnx::TypeProto& type) {
@@ -118,7 +118,7 @@ class Summary {
 
   void add_convolution(const Node& node, std::size_t weight_index) {
     ConvolutionSummary out;
-    out.node = name_in_findings(node);
+    out.node = passes::name_in_findings(node);
     out.op_type = node.op_type();
     out.groups = Attributes(node).integer("group", 1);
     out.layout = "computed";
@@ -137,7 +137,7 @@ class Summary {
     }
     std::string batch_norm;
     for (const Use& use : node.output(0) == nullptr ? std::span<const Use>{} : node.output(0)->uses()) {
-      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = name_in_findings(*use.node);
+      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = passes::name_in_findings(*use.node);
     }
     batch_norms_.push_back(std::move(batch_norm));
     result_->convolutions.push_back(std::move(out));
@@ -167,12 +167,12 @@ void add_header(const Model& model, InspectResult& result) {
 
 /// Runs convert's default pipeline on the model in memory.
 Findings findings_of_convert(Model& model) {
-  std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) {
+  std::vector<const passes::Pass*> passes;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default()) passes.push_back(&pass);
   }
-  PassContext context;
-  run_passes(model, passes, context);
+  passes::PassContext context;
+  passes::run_passes(model, passes, context);
   return std::move(context.findings);
 }
 
@@ -187,7 +187,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
   Summary summary(result);
   summary.add(*model);
   {
-    check_sizes(options.sizes, size_names(model->graph()));
+    layout::check_sizes(options.sizes, layout::size_names(model->graph()));
     ModelMacs macs = count_macs(*model, options.sizes);
     result.macs = macs.macs;
     result.macs_are_least = macs.is_least;
@@ -196,8 +196,8 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     if (!macs.misfit.empty()) result.misfit = std::move(macs.misfit);
   }
   if (options.layout) {
-    const MeasuredCosts measured(options.threads);
-    const CostModel& costs = options.measure ? measured : default_costs();
+    const exec::MeasuredCosts measured(options.threads);
+    const layout::CostModel& costs = options.measure ? measured : layout::default_costs();
     result.layout = report_layout(model->graph(), *options.layout, costs);
   }
 

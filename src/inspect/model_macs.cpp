@@ -37,7 +37,7 @@
 namespace relayout {
 namespace {
 
-using Known = Shapes::Known;
+using Known = layout::Shapes::Known;
 using Results = std::vector<std::optional<Known>>;
 
 /// Limits of the search, as calls of calls multiply: the MACs of a node beyond them count as not known.
@@ -178,7 +178,7 @@ class Counter {
   explicit Counter(const Model& model) : model_(model), functions_(model) {}
 
   ModelMacs run(const ShapeOptions& sizes) {
-    Shapes shapes(model_.graph(), sizes, nullptr, inside());
+    layout::Shapes shapes(model_.graph(), sizes, nullptr, inside());
     Sum sum = sum_of(model_.graph(), shapes);
     ModelMacs out;
     out.misfit = shapes.misfit();
@@ -193,12 +193,12 @@ class Counter {
   }
 
  private:
-  Shapes::Inside inside() {
-    return [this](const Node& node, Shapes& shapes) { return follow(node, shapes); };
+  layout::Shapes::Inside inside() {
+    return [this](const Node& node, layout::Shapes& shapes) { return follow(node, shapes); };
   }
 
   /// Sums what shapes have been found for.
-  Sum sum_of(const Graph& graph, Shapes& shapes) {
+  Sum sum_of(const Graph& graph, layout::Shapes& shapes) {
     const DimsOf dims_of = [&](const Value* value) { return shapes.dims_of(value); };
     Sum out;
     for (const Node& node : graph.nodes()) {
@@ -223,11 +223,11 @@ class Counter {
     ++sum.left_out[node.domain().empty() ? node.op_type() : std::string(node.domain()) + ":" + node.op_type()];
   }
 
-  std::optional<Results> follow(const Node& node, Shapes& shapes) {
-    auto function = find_function(functions_, node);
+  std::optional<Results> follow(const Node& node, layout::Shapes& shapes) {
+    auto function = exec::find_function(functions_, node);
     if (!function && node.subgraphs().empty()) {
       // Operators that ONNX defines by others, as the executor runs them.
-      if (find_kernel(node) == nullptr && !node.is("Constant")) function = find_operator_body(node);
+      if (find_kernel(node) == nullptr && !node.is("Constant")) function = exec::find_operator_body(node);
       if (!function) return std::nullopt;
     }
     Sum& sum = inner_.insert_or_assign(&node, Sum{.macs = std::nullopt}).first->second;
@@ -243,18 +243,18 @@ class Counter {
     return std::move(run.outputs);
   }
 
-  Run run_graph(const Graph& graph, Shapes& outer, const std::vector<Shapes::Given>& given) {
+  Run run_graph(const Graph& graph, layout::Shapes& outer, const std::vector<layout::Shapes::Given>& given) {
     nodes_ += static_cast<int64_t>(graph.nodes().size());
-    Shapes shapes(graph, {}, &outer, inside(), given);
+    layout::Shapes shapes(graph, {}, &outer, inside(), given);
     Run out{sum_of(graph, shapes), {}};
     if (!shapes.misfit().empty()) out.sum.macs = std::nullopt;
     for (const Value* output : graph.outputs()) out.outputs.push_back(output != nullptr ? shapes.known(*output) : std::nullopt);
     return out;
   }
 
-  Run run_call(const Node& call, const FunctionDefinition& function, Shapes& shapes) {
-    const FunctionInstance body = instantiate(function, call);
-    std::vector<Shapes::Given> given;
+  Run run_call(const Node& call, const exec::FunctionDefinition& function, layout::Shapes& shapes) {
+    const FunctionInstance body = exec::instantiate(function, call);
+    std::vector<layout::Shapes::Given> given;
     for (std::size_t i = 0; i < body.graph->inputs().size(); ++i) {
       const Value* const operand = call.input(i);
       given.push_back({body.graph->inputs()[i], operand != nullptr ? shapes.known(*operand) : std::nullopt, operand == nullptr});
@@ -262,7 +262,7 @@ class Counter {
     return run_graph(*body.graph, shapes, given);
   }
 
-  Run run_if(const Node& node, Shapes& shapes) {
+  Run run_if(const Node& node, layout::Shapes& shapes) {
     const Graph* const then_graph = nested_graph(node, "then_branch");
     const Graph* const else_graph = nested_graph(node, "else_branch");
     if (then_graph == nullptr || else_graph == nullptr || node.input(0) == nullptr) return {{.macs = std::nullopt}, {}};
@@ -279,8 +279,8 @@ class Counter {
 
   /// Runs a body whose `states`, at these places of its inputs and outputs, are what the iteration before made of them. What changes its
   /// form on the way is not known in any iteration.
-  Run run_body(const Graph& body, Shapes& shapes, std::vector<Shapes::Given>& given, std::size_t first_input, std::size_t first_output,
-               std::size_t states) {
+  Run run_body(const Graph& body, layout::Shapes& shapes, std::vector<layout::Shapes::Given>& given, std::size_t first_input,
+               std::size_t first_output, std::size_t states) {
     for (;;) {
       Run out = run_graph(body, shapes, given);
       bool is_stable = true;
@@ -295,14 +295,14 @@ class Counter {
     }
   }
 
-  Run run_loop(const Node& node, Shapes& shapes) {
+  Run run_loop(const Node& node, layout::Shapes& shapes) {
     const Graph* const body = nested_graph(node, "body");
     const std::size_t states = node.inputs().size() - std::min<std::size_t>(node.inputs().size(), 2);
     if (body == nullptr || body->inputs().size() != states + 2) return {{.macs = std::nullopt}, {}};
     const auto trips = node.input(0) != nullptr ? shapes.integers(*node.input(0)) : std::nullopt;
     const auto starts = node.input(1) != nullptr ? truth(shapes, *node.input(1)) : std::optional(true);
-    std::vector<Shapes::Given> given = {{body->inputs()[0], scalar_of(DataType::int64)},
-                                        {body->inputs()[1], starts == true ? always_true() : scalar_of(DataType::boolean)}};
+    std::vector<layout::Shapes::Given> given = {{body->inputs()[0], scalar_of(DataType::int64)},
+                                                {body->inputs()[1], starts == true ? always_true() : scalar_of(DataType::boolean)}};
     for (std::size_t i = 0; i < states; ++i) {
       const Value* const state = node.input(i + 2);
       given.push_back({body->inputs()[i + 2], state != nullptr ? without_contents(shapes.known(*state)) : std::nullopt});
@@ -324,7 +324,7 @@ class Counter {
     return out;
   }
 
-  Run run_scan(const Node& node, Shapes& shapes) {
+  Run run_scan(const Node& node, layout::Shapes& shapes) {
     const Graph* const body = nested_graph(node, "body");
     const Attributes attributes(node);
     const std::size_t scanned = as_size(std::max<int64_t>(attributes.integer("num_scan_inputs", 0), 0));
@@ -335,7 +335,7 @@ class Counter {
     const std::vector<int64_t> axes = attributes.integers("scan_input_axes"), out_axes = attributes.integers("scan_output_axes");
     const auto axis_at = [](const std::vector<int64_t>& list, std::size_t i) { return i < list.size() ? list[i] : 0; };
     std::optional<int64_t> count;
-    std::vector<Shapes::Given> given;
+    std::vector<layout::Shapes::Given> given;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const auto operand = node.input(i) != nullptr ? shapes.known(*node.input(i)) : std::nullopt;
       const Slices slices = i < states ? Slices{without_contents(operand), std::nullopt} : sliced(operand, axis_at(axes, i - states));
@@ -355,7 +355,7 @@ class Counter {
     return out;
   }
 
-  static std::optional<bool> truth(Shapes& shapes, const Value& value) {
+  static std::optional<bool> truth(layout::Shapes& shapes, const Value& value) {
     const auto known = shapes.known(value);
     return known ? known->truth() : std::nullopt;
   }

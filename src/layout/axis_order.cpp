@@ -14,7 +14,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 std::size_t at(int64_t axis) {
@@ -112,4 +112,4 @@ std::string order_name(const AxisOrder& order, const Dims& dims) {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

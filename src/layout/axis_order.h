@@ -7,7 +7,7 @@
 
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// The order in which a tensor's dims lie in memory, outermost first; dims of size 1 are left out, because they tell no two orders apart.
 /// Ascending is contiguous; a tensor whose channels or whose pixels are one is contiguous and channels-last at once.
@@ -38,4 +38,4 @@ using AxisOrder = std::vector<int64_t>;
 /// "contiguous", "channels-last", "both" or the dims as they lie: "0 3 1 2".
 [[nodiscard]] std::string order_name(const AxisOrder& order, const Dims& dims);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -6,7 +6,7 @@
 
 #include "layout/layout_graph.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 Connections::Connections(const LayoutGraph& graph)
     : producers_(graph.values.size(), LayoutNodeId::none),
@@ -29,4 +29,4 @@ Connections::Connections(const LayoutGraph& graph)
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

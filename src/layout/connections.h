@@ -6,7 +6,7 @@
 #include "base/indexed.h"
 #include "layout/layout_graph.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// Who makes and who reads each value of a layout graph.
 class Connections {
@@ -28,4 +28,4 @@ class Connections {
   IdLists<LayoutValueId, Read> reads_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::layout

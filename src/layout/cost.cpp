@@ -19,7 +19,7 @@
 #include "ops/traits.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 constexpr double kMostNanoseconds = 1e12;  ///< so that sums stay far from the end of the type
@@ -144,4 +144,4 @@ int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node) {
   return checked_mul(elements, element_count(w->dims) / w->dims[0]).value_or(0);
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

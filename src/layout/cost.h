@@ -8,7 +8,7 @@
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// What copies and operators cost. The plan only compares sums, so that ratios count, not the machine.
 class CostModel {
@@ -35,4 +35,4 @@ class CostModel {
 /// Multiply-accumulates of a convolution, 0 for everything else or when they do not fit.
 [[nodiscard]] int64_t convolution_macs(const LayoutGraph& graph, const LayoutNode& node);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -23,7 +23,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// Follows views forwards, and asks their readers.
@@ -133,4 +133,4 @@ std::vector<LayoutValueId> find_packs(const LayoutGraph& graph, const Connection
   return Gaps(graph, connections, plan).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

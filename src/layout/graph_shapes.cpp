@@ -32,7 +32,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// Contents are followed up to this size: shapes, axes, bounds, not weights.
@@ -308,4 +308,4 @@ LayoutGraph layout_graph(const Graph& graph, Shapes& shapes) {
   return Builder(graph, shapes).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

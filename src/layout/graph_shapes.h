@@ -15,7 +15,7 @@
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// Types and dims of a graph's values as far as they follow from the inputs, without running anything: contents are followed where they are
 /// small (what shapes are computed from).
@@ -84,4 +84,4 @@ class Shapes {
 /// A graph as a layout plan sees it: the nodes that its outputs depend on, without those whose results are constant.
 [[nodiscard]] LayoutGraph layout_graph(const Graph& graph, Shapes& shapes);
 
-}  // namespace relayout
+}  // namespace relayout::layout

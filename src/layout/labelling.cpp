@@ -9,7 +9,7 @@
 #include "base/indexed.h"
 #include "layout/min_cut.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 class Network {
@@ -136,4 +136,4 @@ int64_t cost(const Labelling& problem, const Modes& modes) {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

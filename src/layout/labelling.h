@@ -7,7 +7,7 @@
 
 #include "base/indexed.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 enum class OperatorId : int { none = -1 };  ///< an operator of a labelling problem: one node of a layout graph or several
 
@@ -46,4 +46,4 @@ using Modes = IdVector<OperatorId, bool>;
 /// Gains lost and copies paid.
 [[nodiscard]] int64_t cost(const Labelling& problem, const Modes& modes);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -14,7 +14,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 int64_t LayoutValue::bytes() const {
   return element_count(dims) * static_cast<int64_t>(memory_size(type));
@@ -57,4 +57,4 @@ IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph) {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

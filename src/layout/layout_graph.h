@@ -8,7 +8,7 @@
 #include "ops/op.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 enum class LayoutValueId : int { none = -1 };  ///< a value of a layout graph
 enum class LayoutNodeId : int { none = -1 };   ///< a node of a layout graph
@@ -52,4 +52,4 @@ struct LayoutGraph {
 /// SplitToSequence its first SequenceAt.
 IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph);
 
-}  // namespace relayout
+}  // namespace relayout::layout

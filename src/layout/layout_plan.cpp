@@ -22,7 +22,7 @@
 #include "relayout/layout.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// Builds the choice between contiguous and each node's ports, and reads the answer.
@@ -170,4 +170,4 @@ LayoutPlan plan_layout(const LayoutGraph& graph, const PlanningOptions& options)
   return Planner(graph, options).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

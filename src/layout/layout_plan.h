@@ -9,7 +9,7 @@
 #include "layout/layout_graph.h"
 #include "relayout/layout.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// How a node runs.
 struct NodePlan {
@@ -56,4 +56,4 @@ struct PlanningOptions {
 /// for itself. Only for comparison.
 [[nodiscard]] LayoutPlan propagate_layout(const LayoutGraph& graph);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -11,7 +11,7 @@
 
 #include "base/positions.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// The place of a number that is not negative.
@@ -268,4 +268,4 @@ std::vector<bool> FlowNetwork::source_side() const {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

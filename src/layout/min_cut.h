@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace relayout {
+namespace relayout::layout {
 
 /// A directed graph with capacities between a source and a sink, and its minimum cut. Capacities are whole numbers (nanoseconds), so that
 /// the answer is the same whatever the order of the work.
@@ -31,4 +31,4 @@ class FlowNetwork {
   std::vector<Edge> edges_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -23,7 +23,7 @@
 #include "ops/traits.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// Reshape [N, g·c, …] → [N, g, c, …], Transpose 0 2 1 3 …, Reshape back, perhaps with Identities between: one operator that copies from
@@ -230,4 +230,4 @@ Orders find_orders(const LayoutGraph& graph, const Connections& connections) {
   return Spread(graph, connections).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -5,7 +5,7 @@
 #include "layout/labelling.h"
 #include "layout/ports.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// Which orders nodes could take up: convolutions want channels-last, and from there orders spread in both directions as far as operators
 /// let them. A node whose ports would all be contiguous has no choice.
@@ -18,4 +18,4 @@ struct Orders {
 };
 [[nodiscard]] Orders find_orders(const LayoutGraph& graph, const Connections& connections);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -12,7 +12,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 Dims to_channels_last(std::size_t rank) {
   Dims out = {0};
@@ -77,4 +77,4 @@ bool is_transposable(DataType type, int64_t opset) {
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -7,7 +7,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 // Orders of a convolution weight. Logical: [O, I/g, k…], for ConvTranspose [I, O/g, k…]. Channels-last: [O, k…, I/g], dim 1 innermost,
 // as PyTorch's channels_last memory format has it.
@@ -24,4 +24,4 @@ namespace relayout {
 /// Whether Transpose of this opset takes the element type.
 [[nodiscard]] bool is_transposable(DataType type, int64_t opset);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -22,7 +22,7 @@
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 // Changing layouts inside of a graph is too much ("thrashing") above this share of all bytes, or from this many on with more than one for
@@ -96,7 +96,7 @@ class Reporter {
     made.reason = plan.has_choice ? "contiguous is cheaper here" : plan.barrier;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const LayoutValueId input = node.inputs[i];
-      made.loses |= input != LayoutValueId::none && !is_contiguous(held(input)) && reads_elements(node, i);
+      made.loses |= input != LayoutValueId::none && !layout::is_contiguous(held(input)) && reads_elements(node, i);
     }
   }
 
@@ -104,7 +104,7 @@ class Reporter {
     if (!plan.has_choice) return plan.barrier.empty() ? "either" : "contiguous";
     if (!plan.is_ordered) return "contiguous";
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != LayoutValueId::none && !is_contiguous(plan.ports.inputs[i]))
+      if (node.inputs[i] != LayoutValueId::none && !layout::is_contiguous(plan.ports.inputs[i]))
         return order_name(plan.ports.inputs[i], value(node.inputs[i]).dims);
     }
     return order_name(plan.ports.outputs.front(), value(node.output(0)).dims);
@@ -182,7 +182,7 @@ class Reporter {
     for (std::size_t i = 0; i < out_.tensors.size(); ++i) {
       const TensorLayout& tensor = out_.tensors[i];
       out_.activation_bytes += tensor.bytes;
-      const bool is_ordered = !is_contiguous(held(values_[i]));
+      const bool is_ordered = !layout::is_contiguous(held(values_[i]));
       if (is_ordered) out_.ordered_bytes += tensor.bytes;
       const bool could_be = !tensor.is_input && tensor.dims.size() > 3 && tensor.layout == "contiguous";
       if (is_ordered || could_be) out_.orderable_bytes += tensor.bytes;
@@ -255,8 +255,12 @@ LayoutReport report_layout(const Graph& graph, const LayoutRequest& request, con
   return report_graph(graph, shapes, request, costs);
 }
 
+}  // namespace relayout::layout
+
+namespace relayout {
+
 LayoutReport report_layout(const Graph& graph, const LayoutRequest& request) {
-  return report_layout(graph, request, default_costs());
+  return layout::report_layout(graph, request, layout::default_costs());
 }
 
 }  // namespace relayout

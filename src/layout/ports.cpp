@@ -22,7 +22,7 @@
 #include "relayout/error.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 using Answer = std::variant<Ports, Barrier>;
@@ -390,4 +390,4 @@ bool is_view(const LayoutNode& node) {
   return node.op != nullptr && (node.op->layout == LayoutRule::view || node.op->name == "SequenceAt");
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -7,7 +7,7 @@
 
 #include "layout/layout_graph.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// The order of each operand and result of a node when it does not run contiguous. Absent ones, and what has no order, are contiguous.
 struct Ports {
@@ -34,4 +34,4 @@ using Barrier = std::string;
 /// Whether results are the first operand, or parts of it, under other strides.
 [[nodiscard]] bool is_view(const LayoutNode& node);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -8,7 +8,7 @@
 #include "ops/traits.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 bool fuses(const LayoutGraph& graph, const LayoutNode& node, LayoutValueId value, bool is_first) {
   const LayoutValue *const in = graph.value(value), *const out = graph.value(node.output(0));
@@ -26,4 +26,4 @@ bool fuses(const LayoutGraph& graph, const LayoutNode& node, LayoutValueId value
   return node.op->traits.has(Trait::post_op);
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

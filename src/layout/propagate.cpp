@@ -14,7 +14,7 @@
 #include "layout/orders.h"
 #include "layout/ports.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// Forward, once: each node decides by what it finds.
@@ -120,4 +120,4 @@ LayoutPlan propagate_layout(const LayoutGraph& graph) {
   return Propagation(graph).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

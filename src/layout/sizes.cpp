@@ -20,7 +20,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 /// "did you mean 'x'?", or nothing.
@@ -115,4 +115,4 @@ std::map<std::string, int64_t> image_sizes(const Graph& graph) {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -10,7 +10,7 @@
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 
-namespace relayout {
+namespace relayout::layout {
 
 /// What a user may give sizes to: names of inputs, and the symbols of their free dims.
 struct SizeNames {
@@ -29,4 +29,4 @@ void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
 /// behind the channels of an input that a convolution reads. Everything else is taken as 1.
 [[nodiscard]] std::map<std::string, int64_t> image_sizes(const Graph& graph);
 
-}  // namespace relayout
+}  // namespace relayout::layout

@@ -30,7 +30,7 @@
 #include "relayout/findings.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// The channels that affines must have.
@@ -227,4 +227,4 @@ std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext
   return absorb(branch, context, take_from_in_front);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -31,7 +31,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr std::array<std::string_view, 5> kParameters = {"input", "scale", "shift", "mean", "variance"};
@@ -254,4 +254,4 @@ const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
   return *context.folds.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(read(node, context))).first->second;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

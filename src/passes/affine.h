@@ -11,7 +11,7 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// y = scale · (x − center) + shift along one axis of the data: each vector has one number per channel, or one for all.
 struct Affine {
@@ -49,4 +49,4 @@ struct AffineNode {
 /// operands). Error{invalid} for parameters of different lengths. Answers are remembered while a pass runs.
 [[nodiscard]] const Match<AffineNode>& read_affine(const Node& node, PassContext& context);
 
-}  // namespace relayout
+}  // namespace relayout::passes

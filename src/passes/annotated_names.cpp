@@ -6,7 +6,7 @@
 
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 bool AnnotatedNames::contains(const Value& value) {
   const auto [found, is_new] = names_.try_emplace(&value.graph());
@@ -18,4 +18,4 @@ bool AnnotatedNames::contains(const Value& value) {
   return found->second.contains(value.name());
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

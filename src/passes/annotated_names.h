@@ -6,7 +6,7 @@
 
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Names of the initializers that quantization annotations name, by graph: collected when a graph is first asked for.
 class AnnotatedNames {
@@ -19,4 +19,4 @@ class AnnotatedNames {
   std::unordered_map<const Graph*, std::unordered_set<std::string>> names_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -27,7 +27,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 std::optional<Dims> shape_of(const Value* value, PassContext& context) {
@@ -374,4 +374,4 @@ std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat,
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -8,7 +8,7 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Whether the node hands its first input on unchanged: Identity, Dropout in inference.
 [[nodiscard]] bool passes_through(const Node& node, PassContext& context);
@@ -36,4 +36,4 @@ namespace relayout {
 /// Why no affine goes through this operator at all.
 [[nodiscard]] Reason reason_between(const Node& node);
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -12,7 +12,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 bool is_removable(const Node& node) {
   const auto is_known = [](const Node& inner) { return find_op(inner) != nullptr; };
@@ -72,4 +72,4 @@ void release(Value& value, PassContext& context) {
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -2,7 +2,7 @@
 
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Whether a node may go when its results have no reader: operators of the default domain that this tool knows; a node with nested
 /// graphs only when all nodes in them are such.
@@ -20,4 +20,4 @@ void release(Value& value, PassContext& context);
 /// Erases a node whose outputs are unused (or have been taken over) and adds what it read to `freed`, nested graphs' captures included.
 void erase_node(Node& node, std::vector<Value*>& freed);
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -18,7 +18,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 bool is_only_reader(const Value& value) {
@@ -128,4 +128,4 @@ void scale_constant_input(Node& node, std::size_t index, const TensorData& data,
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

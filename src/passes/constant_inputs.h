@@ -4,7 +4,7 @@
 
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Gives input `index` of a node new constant contents. An initializer without another reader is changed in place; what was computed
 /// or spelled otherwise for this node alone becomes an initializer of the same name; anything with other readers is left to them and
@@ -16,4 +16,4 @@ void scale_constant_input(Node& node, std::size_t index, const TensorData& data,
 /// graphs before IR 4. The name must be free.
 Value& add_constant(Graph& home, Node& reader, const std::string& name, TensorData data, Initializer* after);
 
-}  // namespace relayout
+}  // namespace relayout::passes

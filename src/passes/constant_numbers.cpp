@@ -19,7 +19,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 ConstantNumbers::ConstantNumbers(const ElementTypes& types, Constants& constants, DataType target)
     : constants_(constants), target_(target), magnitudes_([this, &types](const Value& value) {
@@ -79,4 +79,4 @@ std::optional<Skip> ConstantNumbers::harm_by_magnitude(const Node& node, std::sp
   return std::nullopt;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -13,7 +13,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// The numbers of constants on their way through a graph, and what another floating-point type would do to them. Nodes come in graph
 /// order. Refers to `types` and `constants`.
@@ -48,4 +48,4 @@ class ConstantNumbers {
   Magnitudes magnitudes_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -41,7 +41,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// Where a convolution's weight comes from.
@@ -179,7 +179,7 @@ class WeightsPass {
       if (context_.options.layout == WeightsLayout::contiguous) return Skip{Reason::already_contiguous, name, Verdict::not_applicable};
       return to_channels_last(stored, constant, origin.direct);
     }
-    if (rank < 3 || permutation_of(*origin.transpose, rank) != from_channels_last(rank))
+    if (rank < 3 || layout::permutation_of(*origin.transpose, rank) != layout::from_channels_last(rank))
       return Skip{Reason::other_order, quote(weight.name()) + " comes through " + origin.transpose->label()};
     if (context_.options.layout == WeightsLayout::channels_last) return Skip{Reason::already_channels_last, name, Verdict::not_applicable};
     return to_contiguous(origin, constant);
@@ -189,9 +189,9 @@ class WeightsPass {
     const std::size_t rank = constant.dims.size();
     const std::string name = quote(stored.name());
     const std::string what = name + " " + to_string(constant.dims);
-    if (is_both_layouts(constant.dims)) return Skip{Reason::both_layouts, what, Verdict::not_applicable};
+    if (layout::is_both_layouts(constant.dims)) return Skip{Reason::both_layouts, what, Verdict::not_applicable};
     if (rank == 3 && !context_.options.include_1d) return Skip{Reason::rank_not_converted, what};
-    if (!is_transposable(constant.type, stored.graph().opset(""))) {
+    if (!layout::is_transposable(constant.type, stored.graph().opset(""))) {
       return Skip{Reason::type_not_transposable, name + " is of type " + std::string(name_of(constant.type))};
     }
     if (stored.producer() != nullptr && stored.producer()->attribute("value") == nullptr) return Skip{Reason::sparse, name};
@@ -199,7 +199,7 @@ class WeightsPass {
     Readers readers = readers_of(stored);
     if (!direct && readers.others) return Skip{Reason::shared_use, name};
     return Reorder{
-        std::move(readers.convolutions), {}, what, &stored, constant.data.permuted(relayout::to_channels_last(rank)), nullptr, {}};
+        std::move(readers.convolutions), {}, what, &stored, constant.data.permuted(relayout::layout::to_channels_last(rank)), nullptr, {}};
   }
 
   [[nodiscard]] ReorderMatch to_contiguous(const Origin& origin, const Constant& constant) {
@@ -208,7 +208,7 @@ class WeightsPass {
     const std::string name = quote(stored.name());
     if (stored.uses().size() != 1 || stored.is_output() || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
     if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
-    const Dims permutation = from_channels_last(constant.dims.size());
+    const Dims permutation = layout::from_channels_last(constant.dims.size());
     MovedAxis before{origin.before, std::nullopt};
     if (origin.before != nullptr) {
       const Value& between = *transpose.input(0);
@@ -272,7 +272,8 @@ class WeightsPass {
     const std::string name = graph.model().unique_name(weight.name() + ".channels_last");
     Value& stored = graph.detach(weight, name);
     const auto place = stored.producer() != nullptr ? std::next(graph.position_of(*stored.producer())) : front_of(graph);
-    (void)insert_transpose(graph, place, stored, weight.name(), graph.model().unique_name(name + "/Transpose"), from_channels_last(rank));
+    (void)insert_transpose(graph, place, stored, weight.name(), graph.model().unique_name(name + "/Transpose"),
+                           layout::from_channels_last(rank));
     store(stored, std::move(reorder.data));
   }
 
@@ -294,4 +295,4 @@ void conv_weights_layout(Graph& graph, PassContext& context) {
       [&](const Node& node, PassContext&) { return pass.match(node); }, [&](Reorder& reorder, PassContext&) { pass.apply(reorder); });
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -18,7 +18,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 std::vector<double> to_doubles(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
@@ -61,4 +61,4 @@ TensorData from_doubles(DataType type, Dims dims, std::span<const double> values
   return {type, std::move(dims), Bytes::owned(std::move(bytes))};
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -6,7 +6,7 @@
 #include "model/tensor_data.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// All elements of a tensor of a scalable type in row-major order, widened exactly.
 [[nodiscard]] std::vector<double> to_doubles(const Tensor& tensor);
@@ -19,4 +19,4 @@ void widen(DataType type, std::span<const std::byte> bytes, std::span<double> ou
 /// The distance between `magnitude` (not negative) and the next larger number of a scalable type.
 [[nodiscard]] double spacing_at(DataType type, double magnitude) noexcept;
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -35,7 +35,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr std::string_view kSuffix = ".nchw", kTextSuffix = "__nchw";  ///< the latter in ONNX's syntax, where nodes have no names
@@ -89,7 +89,7 @@ const Node* input_transpose(const Value& input) {
   const Value* const inner = node.output(0);
   if (&node.graph() != &input.graph() || inner == nullptr || !is_ours(node, *inner, input.name())) return nullptr;
   const std::size_t rank = permutation_rank(node);
-  return rank >= kLeastNamedRank && permutation_of(node, rank) == from_channels_last(rank) ? &node : nullptr;
+  return rank >= kLeastNamedRank && layout::permutation_of(node, rank) == layout::from_channels_last(rank) ? &node : nullptr;
 }
 
 const Node* output_transpose(const Value& output) {
@@ -97,7 +97,7 @@ const Node* output_transpose(const Value& output) {
   const Value* const inner = node != nullptr && node->is("Transpose") ? node->input(0) : nullptr;
   if (inner == nullptr || inner->producer() == nullptr || !is_ours(*node, *inner, output.name())) return nullptr;
   const std::size_t rank = permutation_rank(*node);
-  return rank >= kLeastNamedRank && permutation_of(*node, rank) == to_channels_last(rank) ? node : nullptr;
+  return rank >= kLeastNamedRank && layout::permutation_of(*node, rank) == layout::to_channels_last(rank) ? node : nullptr;
 }
 
 /// An input or output of the graph that gets a Transpose, or loses the one that it has.
@@ -151,7 +151,7 @@ class PortMatcher {
       if (is_named) return Skip{Reason::not_an_image, to_string(declared->dims)};
       return NotApplicable{};
     }
-    if (!is_transposable(declared->type, graph_.opset("")))
+    if (!layout::is_transposable(declared->type, graph_.opset("")))
       return Skip{Reason::type_not_transposable, std::string(name_of(declared->type))};
     return PortRewrite{&value, rank, nullptr};
   }
@@ -166,26 +166,28 @@ void apply_to_input(Graph& graph, const PortRewrite& rewrite) {
   if (rewrite.transpose != nullptr) {
     graph.replace_uses(*rewrite.transpose->output(0), input);
     graph.erase(writable(*rewrite.transpose));
-    return graph.permute_declared(input, from_channels_last(rewrite.rank));
+    return graph.permute_declared(input, layout::from_channels_last(rewrite.rank));
   }
   const std::string inner = graph.model().unique_name(input.name() + std::string(kSuffix));
   // Readers first: they must not read themselves.
-  Node* const made = insert_transpose(graph, graph.nodes().begin(), input, inner, inner + "/Transpose", from_channels_last(rewrite.rank));
+  Node* const made =
+      insert_transpose(graph, graph.nodes().begin(), input, inner, inner + "/Transpose", layout::from_channels_last(rewrite.rank));
   graph.replace_uses(input, *made->output(0));
   graph.set_input(*made, 0, &input);
-  graph.permute_declared(input, to_channels_last(rewrite.rank));
+  graph.permute_declared(input, layout::to_channels_last(rewrite.rank));
 }
 
 void apply_to_output(Graph& graph, const PortRewrite& rewrite) {
   Value& output = *rewrite.value;
   if (rewrite.transpose != nullptr) {
     attach_through(graph, writable(*rewrite.transpose));
-    return graph.permute_declared(output, from_channels_last(rewrite.rank));
+    return graph.permute_declared(output, layout::from_channels_last(rewrite.rank));
   }
   Value& inner = graph.detach(output, graph.model().unique_name(output.name() + std::string(kSuffix)));
-  (void)insert_transpose(graph, graph.nodes().end(), inner, output.name(), inner.name() + "/Transpose", to_channels_last(rewrite.rank));
+  (void)insert_transpose(graph, graph.nodes().end(), inner, output.name(), inner.name() + "/Transpose",
+                         layout::to_channels_last(rewrite.rank));
   graph.replace_uses(output, inner);
-  graph.permute_declared(output, to_channels_last(rewrite.rank));
+  graph.permute_declared(output, layout::to_channels_last(rewrite.rank));
 }
 
 void check_name(const Graph& graph, const std::string& name) {
@@ -216,4 +218,4 @@ void export_io(Graph& graph, PassContext& context) {
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

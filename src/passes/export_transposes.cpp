@@ -33,7 +33,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr std::string_view kMiddle = ".nhwc", kInner = ".inner", kBack = "/Back";
@@ -57,14 +57,14 @@ bool is_among(const Node& node, const Graph& home, const std::vector<const Node*
   return std::ranges::find(readers, at) != readers.end();
 }
 
-Match<PairToWrite> match_copy(const PlannedCopy& copy, const LayoutGraph& planned, const Graph& graph) {
-  const LayoutValue& value = planned.values[copy.value];
-  const AxisOrder last = order_of(channels_last_axes(value.dims.size()), value.dims);
-  const bool is_pair = (copy.from == last && is_contiguous(copy.to)) || (copy.to == last && is_contiguous(copy.from));
-  if (!is_pair || !is_transposable(value.type, graph.opset(""))) return NotApplicable{};
+Match<PairToWrite> match_copy(const layout::PlannedCopy& copy, const layout::LayoutGraph& planned, const Graph& graph) {
+  const layout::LayoutValue& value = planned.values[copy.value];
+  const layout::AxisOrder last = layout::order_of(layout::channels_last_axes(value.dims.size()), value.dims);
+  const bool is_pair = (copy.from == last && layout::is_contiguous(copy.to)) || (copy.to == last && layout::is_contiguous(copy.from));
+  if (!is_pair || !layout::is_transposable(value.type, graph.opset(""))) return NotApplicable{};
   PairToWrite out{graph.find(value.value->name()), value.dims.size(), {}, false};
-  for (const LayoutNodeId reader : copy.readers) {
-    if (reader == LayoutNodeId::none) {
+  for (const layout::LayoutNodeId reader : copy.readers) {
+    if (reader == layout::LayoutNodeId::none) {
       out.for_caller = true;
     } else {
       out.readers.push_back(planned.nodes[reader].node);
@@ -83,10 +83,10 @@ void write(const PairToWrite& pair, Graph& graph) {
   const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph;
   const auto place = is_made_here ? std::next(graph.position_of(*source.producer())) : graph.nodes().begin();
   const std::string middle = graph.model().unique_name(name + std::string(kMiddle));
-  const Node* const there = insert_transpose(graph, place, source, middle, middle + "/Transpose", to_channels_last(pair.rank));
+  const Node* const there = insert_transpose(graph, place, source, middle, middle + "/Transpose", layout::to_channels_last(pair.rank));
   const std::string result = pair.for_caller ? name : graph.model().unique_name(middle + ".nchw");
   const Node* const back =
-      insert_transpose(graph, place, *there->output(0), result, middle + std::string(kBack), from_channels_last(pair.rank));
+      insert_transpose(graph, place, *there->output(0), result, middle + std::string(kBack), layout::from_channels_last(pair.rank));
   for (const Use& use : uses) {
     const bool wants_copy = is_among(*use.node, graph, pair.readers);
     if (!wants_copy && &source == &value) continue;
@@ -112,7 +112,8 @@ Match<PairToRemove> match_back(const Node& back) {
   if (there == nullptr || !there->is("Transpose") || there->input(0) == nullptr || back.output(0) == nullptr) return NotApplicable{};
   if (middle->uses().size() != 1 || middle->is_output() || !is_named_as_pair(*there, *middle, back)) return NotApplicable{};
   const std::size_t rank = permutation_rank(back);
-  if (rank < 3 || permutation_of(back, rank) != from_channels_last(rank) || permutation_of(*there, rank) != to_channels_last(rank))
+  if (rank < 3 || layout::permutation_of(back, rank) != layout::from_channels_last(rank) ||
+      layout::permutation_of(*there, rank) != layout::to_channels_last(rank))
     return NotApplicable{};
   const Value& source = *there->input(0);
   const Value& result = *back.output(0);
@@ -138,10 +139,10 @@ void remove(const PairToRemove& pair, Graph& graph) {
 constexpr std::string_view kFinding = "reorder";
 
 /// `shapes` of this graph.
-void write_pairs(Graph& graph, Shapes& shapes, PassContext& context) {
-  const LayoutGraph planned = layout_graph(graph, shapes);
-  const LayoutPlan plan = plan_layout(planned, {context.options.choice, nullptr});
-  for (const PlannedCopy& copy : plan.copies) {
+void write_pairs(Graph& graph, layout::Shapes& shapes, PassContext& context) {
+  const layout::LayoutGraph planned = layout_graph(graph, shapes);
+  const layout::LayoutPlan plan = plan_layout(planned, {context.options.choice, nullptr});
+  for (const layout::PlannedCopy& copy : plan.copies) {
     rewrite_one(
         {kFinding, planned.values[copy.value].value->name()}, context, [&] { return match_copy(copy, planned, graph); },
         [&](const PairToWrite& pair) { write(pair, graph); });
@@ -166,10 +167,10 @@ void remove_pairs(Graph& graph, PassContext& context) {
 }
 
 /// Nested graphs first: what they capture is planned as it is there.
-void emit(Graph& graph, Shapes& shapes, PassContext& context) {
+void emit(Graph& graph, layout::Shapes& shapes, PassContext& context) {
   for (Node& node : graph.nodes()) {
     for (const auto& nested : node.subgraphs()) {
-      Shapes inner(*nested, sizes_inside(node, *nested, shapes, context.options.sizes), &shapes);
+      layout::Shapes inner(*nested, sizes_inside(node, *nested, shapes, context.options.sizes), &shapes);
       emit(*nested, inner, context);
     }
   }
@@ -184,8 +185,8 @@ void export_transposes(Graph& graph, PassContext& context) {
     for_each_graph<Nested::before>(graph, [&](Graph& nested) { remove_pairs(nested, context); });
     return;
   }
-  Shapes shapes(graph, context.options.sizes);
+  layout::Shapes shapes(graph, context.options.sizes);
   emit(graph, shapes, context);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -33,7 +33,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 std::string detail_of(const std::vector<Absorption>& parts) {
@@ -256,4 +256,4 @@ void apply(AffineFold& fold, PassContext& context) {
   for (Absorption& part : fold.parts) apply(part, context);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

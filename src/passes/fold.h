@@ -9,7 +9,7 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// What one linear operator becomes.
 struct Absorption {
@@ -44,4 +44,4 @@ struct AffineFold {
 [[nodiscard]] Match<AffineFold> match_affine(const Node& node, PassContext& context);
 void apply(AffineFold& fold, PassContext& context);
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -11,7 +11,7 @@
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// Scales and zero points that are computed with quantized numbers are not data.
@@ -35,4 +35,4 @@ void fold_affine(Graph& graph, PassContext& context) {
   context.folds.affines.clear();
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -6,11 +6,11 @@
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 void fold_batch_norm(Graph& graph, PassContext& context) {
   rewrite_each(graph, context, [](const Node& node) { return node.op_type() == "BatchNormalization"; }, match_affine, apply);
   context.folds.affines.clear();
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

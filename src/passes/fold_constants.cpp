@@ -34,7 +34,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr int64_t kOfNode = 64;  ///< bytes of a file that a node takes at least, with its names
@@ -212,4 +212,4 @@ void fold_constants(Graph& graph, PassContext& context) {
       [&](const Node& node, PassContext&) { return folding.match(node); }, apply);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -24,7 +24,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// Operators beyond an obstacle that are looked at for a linear one.
@@ -368,4 +368,4 @@ bool is_right_behind_linear(const Node& node, std::size_t data, PassContext& con
   return false;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -7,7 +7,7 @@
 #include "passes/pass.h"
 #include "passes/skips.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// A node that a fold takes out of the way: what it reads at `data` takes the place of what it makes.
 struct Bypass {
@@ -45,4 +45,4 @@ struct Neighbours {
 /// Whether a linear operator makes what the node reads at `data`, with nothing but nodes that hand on between.
 [[nodiscard]] bool is_right_behind_linear(const Node& node, std::size_t data, PassContext& context);
 
-}  // namespace relayout
+}  // namespace relayout::passes

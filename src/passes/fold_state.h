@@ -9,7 +9,7 @@
 #include "passes/match.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 struct AffineNode;
 
@@ -34,4 +34,4 @@ struct FoldState {
   std::unordered_map<const Node*, std::shared_ptr<const Match<AffineNode>>> affines;  ///< as read, while no other pass runs
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

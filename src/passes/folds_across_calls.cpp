@@ -22,7 +22,7 @@
 #include "passes/pass.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr int64_t kLargest = 100'000;  ///< nodes of one call, calls within it included: they can multiply without end
@@ -291,4 +291,4 @@ FoldsAcrossCalls::Facts FoldsAcrossCalls::count(const Graph& function, int depth
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -8,7 +8,7 @@
 #include "passes/pass.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Tells which calls of functions keep a BatchNormalization apart from its linear operator, or one of the two from its constants, so that
 /// a fold needs the function's nodes in place of the call. Only reads.
@@ -38,4 +38,4 @@ class FoldsAcrossCalls {
   std::unordered_map<const Graph*, Facts> facts_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

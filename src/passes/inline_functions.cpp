@@ -33,7 +33,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr int kMostRounds = 64;              ///< of calls within calls
@@ -232,4 +232,4 @@ void inline_functions(Graph& graph, PassContext& context) {
   Inliner(graph.model(), context).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -33,7 +33,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 [[noreturn]] void invalid(const std::string& what) {
@@ -295,4 +295,4 @@ const Node* biased_matmul(const Node& add, PassContext& context) {
   return nullptr;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

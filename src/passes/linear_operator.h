@@ -10,7 +10,7 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// What a linear operator adds to its products.
 struct LinearBias {
@@ -73,4 +73,4 @@ struct LinearOperator {
 /// The MatMul whose bias this Add is, or nullptr.
 [[nodiscard]] const Node* biased_matmul(const Node& add, PassContext& context);
 
-}  // namespace relayout
+}  // namespace relayout::passes

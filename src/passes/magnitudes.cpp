@@ -17,7 +17,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// Whether the node's results are as large as an input.
@@ -66,4 +66,4 @@ void Magnitudes::note(const Node& node) {
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -6,7 +6,7 @@
 
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// How far from 0 constants drive the elements of a value: those that it holds, moved, cast, chosen by a condition, negated, added,
 /// subtracted or multiplied. What an activation brings along is not counted: a mask of −3.4e38 counts, a score beside it does not.
@@ -25,4 +25,4 @@ class Magnitudes {
   std::unordered_map<const Value*, double> known_;  ///< not of stored constants
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -5,7 +5,7 @@
 
 #include "relayout/findings.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// A refusal: the reason and what is in the way. Not applicable: the candidate is fine as it is, for this reason.
 struct Skip {
@@ -20,4 +20,4 @@ struct NotApplicable {};
 template <class Rewrite>
 using Match = std::variant<Rewrite, Skip, NotApplicable>;
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -6,7 +6,7 @@
 
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 const std::string& name_in_findings(const Node& node) {
   if (!node.name().empty()) return node.name();
@@ -20,4 +20,4 @@ Node& writable(const Node& node) {
   return const_cast<Node&>(node);  // graphs own their nodes, and a rewrite may change its graph
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

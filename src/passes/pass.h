@@ -16,7 +16,7 @@
 #include "relayout/layout.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Options of all passes.
 struct PassOptions {
@@ -68,4 +68,4 @@ struct Pass {
 /// 2 prints the model before the pass that broke it, 3 writes a text model per pass into the working folder.
 void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context);
 
-}  // namespace relayout
+}  // namespace relayout::passes

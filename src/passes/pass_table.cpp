@@ -17,7 +17,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 bool always(const PassOptions&) {
@@ -133,4 +133,4 @@ void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& 
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

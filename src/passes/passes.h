@@ -2,7 +2,7 @@
 
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 // What the lines of the pass table point to, a file each.
 void fold_batch_norm(Graph& graph, PassContext& context);
@@ -16,4 +16,4 @@ void conv_weights_layout(Graph& graph, PassContext& context);
 void export_io(Graph& graph, PassContext& context);
 void export_transposes(Graph& graph, PassContext& context);
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -36,7 +36,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// "3 of 512 become 0, 7 keep some of their bits"; empty when all is well.
@@ -306,4 +306,4 @@ void precision(Graph& graph, PassContext& context) {
   PrecisionPass(graph, context).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -11,7 +11,7 @@
 #include "model/attributes.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr std::string_view kExponential = "exponentials leave the range of 16 bits";
@@ -117,4 +117,4 @@ std::string_view fragile_reason(const Node& node, std::size_t input) {
   return {};
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -33,7 +33,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr int64_t kCastByNumber = 6;
@@ -292,4 +292,4 @@ void PrecisionPlan::settle_leaves(Graph& graph) {
   for_each_node<Nested::before>(graph, settle_output, settle_initializers);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

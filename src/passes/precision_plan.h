@@ -18,7 +18,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// From which types to which.
 struct TypeChange {
@@ -79,4 +79,4 @@ class PrecisionPlan {
   std::vector<std::pair<const Node*, std::optional<Skip>>> nodes_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

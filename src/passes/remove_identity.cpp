@@ -26,7 +26,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 struct Removal {
@@ -107,4 +107,4 @@ void remove_identity(Graph& graph, PassContext& context) {
   rewrite_each(graph, context, [&](const Node& node) { return does_nothing(node, context); }, match_identity, apply);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -19,7 +19,7 @@
 #include "passes/selection.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 struct DeadNode {
@@ -67,4 +67,4 @@ void remove_unused(Graph& graph, PassContext& context) {
   for_each_graph<Nested::before>(graph, [&](Graph& nested) { remove_initializers(nested, context); });
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

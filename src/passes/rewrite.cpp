@@ -24,7 +24,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 class Driver {
@@ -166,4 +166,4 @@ void refuse_one(const FindingSubject& subject, PassContext& context, Skip skip) 
       {std::string(context.pass), std::string(subject.kind), std::string(subject.name), skip.verdict, skip.reason, std::move(skip.detail)});
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

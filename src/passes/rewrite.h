@@ -9,7 +9,7 @@
 #include "passes/node_access.h"
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// What every rewrite tells its driver.
 template <class Rewrite>
@@ -74,4 +74,4 @@ bool rewrite_one(const FindingSubject& subject, PassContext& context, const Matc
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -15,7 +15,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;  ///< bytes read at once
@@ -82,4 +82,4 @@ Rounding rounding_of(const TensorData& data, DataType type) {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -5,7 +5,7 @@
 #include "model/tensor_data.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// What becomes of a tensor's elements in a narrower type.
 struct Rounding {
@@ -26,4 +26,4 @@ struct Rounding {
 /// Reads the tensor once, in pieces.
 [[nodiscard]] Rounding rounding_of(const TensorData& data, DataType type);
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -15,7 +15,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 bool is_excluded(const Node& node, const PassOptions& options) {
   if (options.only.empty() && options.exclude.empty()) return false;
@@ -45,4 +45,4 @@ void check_patterns(const Model& model, const PassOptions& options) {
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -4,11 +4,11 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Whether --only or --exclude leave this node out.
 [[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
 /// Error{usage} when a pattern of --only or --exclude matches no node of the model: it was meant for something.
 void check_patterns(const Model& model, const PassOptions& options);
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -7,7 +7,7 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// What stands in the way of one rewrite. Of several the first in the order of the reasons is reported.
 class Obstacles {
@@ -27,4 +27,4 @@ class Obstacles {
   std::optional<Skip> first_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::passes

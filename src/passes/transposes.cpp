@@ -14,7 +14,7 @@
 #include "model/attributes.h"
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 Node* insert_transpose(Graph& graph, std::list<Node>::iterator position, Value& input, const std::string& output, const std::string& name,
                        std::span<const int64_t> permutation) {
@@ -45,4 +45,4 @@ void attach_through(Graph& graph, Node& node) {
   graph.attach(inner, node);
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -8,7 +8,7 @@
 
 #include "relayout/graph.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// A Transpose node before `position` that makes `output` of `input`. The output becomes a new value, or takes the place of one left
 /// without a source.
@@ -19,4 +19,4 @@ Node* insert_transpose(Graph& graph, std::list<Node>::iterator position, Value& 
 /// Takes a node out whose output is a graph output: what makes its input makes the output, and readers of the one read the other.
 void attach_through(Graph& graph, Node& node);
 
-}  // namespace relayout
+}  // namespace relayout::passes

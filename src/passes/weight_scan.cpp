@@ -26,7 +26,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 /// Of weights read at once: what stays in a core's cache between reading and looking.
@@ -223,4 +223,4 @@ std::variant<std::vector<double>, Skip> scan_weight(const LinearOperator& target
   return scanner.sums();
 }
 
-}  // namespace relayout
+}  // namespace relayout::passes

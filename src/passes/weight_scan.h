@@ -8,7 +8,7 @@
 #include "passes/match.h"
 #include "passes/skips.h"
 
-namespace relayout {
+namespace relayout::passes {
 
 /// Reads the weight once, in pieces, as stored; factors that it carries already are applied in double. A skip when its products with
 /// `scale` leave the range of their type in some output channel: `overflow` when a finite weight would become infinite, `underflow`
@@ -18,4 +18,4 @@ namespace relayout {
 [[nodiscard]] std::variant<std::vector<double>, Skip> scan_weight(const LinearOperator& target, const Scale& scale,
                                                                   std::span<const double> shifts, int threads);
 
-}  // namespace relayout
+}  // namespace relayout::passes

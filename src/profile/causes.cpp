@@ -47,7 +47,7 @@ std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
 /// What runs within a function or a nested graph is part of the node that calls it: names are that one's, and `callers` is the way from it
 /// to the row's own node.
 Rows by_callers(Rows rows) {
-  const auto cut = [](std::string& name) { name.resize(std::min(name.find(full_name({""}, "")), name.size())); };
+  const auto cut = [](std::string& name) { name.resize(std::min(name.find(exec::full_name({""}, "")), name.size())); };
   for (ProfileRow& row : rows) {
     std::ranges::for_each(row.absorbed, cut);
     if (row.callers.empty()) continue;

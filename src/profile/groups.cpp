@@ -65,7 +65,7 @@ std::vector<std::string_view> path_of(const ProfileRow& row) {
 }
 
 std::string full_name(const ProfileRow& row) {
-  return full_name(row.callers, row.node);
+  return exec::full_name(row.callers, row.node);
 }
 
 std::string_view to_string(Grouping by) noexcept {

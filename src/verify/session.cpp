@@ -54,7 +54,7 @@ Session::Run Session::run(const Inputs& inputs) {
   check_interrupt();
   try {
     return {executor_->run(inputs), {}};
-  } catch (const TypeError& error) {
+  } catch (const exec::TypeError& error) {
     fail_named(side_->name, error);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::invalid) return {{}, error.what()};
@@ -68,9 +68,9 @@ std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options) 
 
 std::vector<std::string> random_nodes(const Graph& graph) {
   std::vector<std::string> labels;
-  PassContext context;
+  passes::PassContext context;
   for_each_node(graph.model(), [&](const Node& node) {
-    const bool trains = node.is("Dropout") && node.input(2) != nullptr && !passes_through(node, context);
+    const bool trains = node.is("Dropout") && node.input(2) != nullptr && !passes::passes_through(node, context);
     if (has_trait(node, Trait::random) || trains) labels.push_back(node.label());
   });
   return labels;

@@ -57,10 +57,10 @@ namespace {
 /// Takes out what `convert --io nhwc` put behind inputs and in front of outputs (exact pairs of dims and a Transpose, see
 /// passes/export_io.cpp): both models get images in the order that they had before.
 void take_images_contiguous(Model& model) {
-  PassContext context;
+  passes::PassContext context;
   context.options.layout = WeightsLayout::contiguous;
-  const Pass* const pass = find_pass("export-io");
-  run_passes(model, std::span(&pass, 1), context);
+  const passes::Pass* const pass = passes::find_pass("export-io");
+  passes::run_passes(model, std::span(&pass, 1), context);
 }
 
 Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last) {
@@ -157,7 +157,7 @@ void report_rejection(const Pair& pair, const Reference& reference, VerifyResult
   if (reference.inputs().any_from_files()) fail(ErrorKind::invalid, why);
   reference.inputs().refuse_guesses(reference.rejection());
   // No input can be right for dims that do not fit as the file declares them.
-  const Shapes shapes(pair.a.model->graph());
+  const layout::Shapes shapes(pair.a.model->graph());
   if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().empty_input());
   result.outcome = Outcome::inconclusive;
   result.reason = "the reference cannot run: " + why;

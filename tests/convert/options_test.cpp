@@ -21,7 +21,7 @@ using testing::Not;
 
 std::vector<std::string> names_of(const ConvertOptions& options) {
   std::vector<std::string> out;
-  for (const Pass* pass : selected_passes(options)) out.emplace_back(pass->name);
+  for (const passes::Pass* pass : selected_passes(options)) out.emplace_back(pass->name);
   return out;
 }
 
@@ -38,7 +38,7 @@ std::string complaint(const ConvertOptions& options) {
 
 TEST(SelectedPasses, DefaultsAreTheTablesOwn) {
   std::vector<std::string> expected;
-  for (const Pass& pass : pass_table()) {
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default()) expected.emplace_back(pass.name);
   }
   EXPECT_EQ(names_of({}), expected);

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 void expect_disjoint(const std::vector<Lifetime>& lifetimes, const ArenaLayout& layout, uint64_t seed) {
@@ -58,4 +58,4 @@ TEST(Arena, HundredThousandBuffersInAMoment) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -90,4 +90,4 @@ TEST(FastMath, ErrorFunctionsAtTheirEnds) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::exec

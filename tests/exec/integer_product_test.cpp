@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Every instruction set that this machine has against sums in 64 bits, over sizes around tiles, groups and panels, extreme bytes among
@@ -78,4 +78,4 @@ TEST(IntegerProduct, LongSumsWrap) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -104,7 +104,7 @@ TEST(Models, OptimizedPlansReorderTheInputOnly) {
     for (const int threads : {1, 2}) {
       ExecuteOptions options;
       options.threads = threads;
-      Executor executor = ExecutorBuilder::build(model->graph(), options, &default_costs(InstructionSet::avx512));
+      Executor executor = ExecutorBuilder::build(model->graph(), options, &layout::default_costs(InstructionSet::avx512));
       const std::vector<float> ones(static_cast<std::size_t>(element_count(expected.input)), 1);
       (void)executor.run({{model->graph().inputs().front()->name(), tensor_of(expected.input, ones)}});
       const PlanInfo& info = executor.plan_info();
@@ -135,7 +135,7 @@ TEST(SlowModels, PlannedReordersAreExecuted) {
     const auto model = Model::load(path);
     const Value& input = *model->graph().inputs().front();
     ExecuteOptions options;
-    Executor executor = ExecutorBuilder::build(model->graph(), options, &default_costs(InstructionSet::avx512));
+    Executor executor = ExecutorBuilder::build(model->graph(), options, &layout::default_costs(InstructionSet::avx512));
     (void)executor.run({{input.name(), stored(path.parent_path() / "test_data_set_0" / "input_0.pb")}});
     const PlanInfo& info = executor.plan_info();
     EXPECT_EQ(info.reorders, info.planned_reorders) << path;

@@ -6,7 +6,7 @@
 #include "base/indexed.h"
 #include "exec/ids.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr ValueId kFirst{0}, kSecond{1};
@@ -50,4 +50,4 @@ TEST(ReadCounts, ABufferThatAValueComesToLaterHasItsReadsToCome) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::exec

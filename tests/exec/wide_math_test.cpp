@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -91,4 +91,4 @@ TEST(WideMath, PowersAreThoseOfTheStandardLibrary) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -24,9 +24,9 @@ using ::testing::ElementsAre;
 class RandomProblem {
  public:
   RandomProblem(uint64_t seed, int ops, int orders) : random_(seed, "labelling"), orders_(orders) {
-    for (int i = 0; i < ops; ++i) add_op(OperatorId{i});
+    for (int i = 0; i < ops; ++i) add_op(layout::OperatorId{i});
   }
-  [[nodiscard]] const Labelling& problem() const { return problem_; }
+  [[nodiscard]] const layout::Labelling& problem() const { return problem_; }
 
  private:
   int64_t from(int64_t low, int64_t high) {
@@ -34,35 +34,35 @@ class RandomProblem {
   }
   int any_order() { return static_cast<int>(from(0, orders_)); }
 
-  void add_op(OperatorId op) {
-    Labelling::Op entry{from(-6, 12), std::nullopt};
+  void add_op(layout::OperatorId op) {
+    layout::Labelling::Op entry{from(-6, 12), std::nullopt};
     if (from(0, 9) == 0) entry.mode = from(0, 1) == 1;
     problem_.ops.add(entry);
-    if (problem_.values.empty() || from(0, 5) == 0) problem_.values.push_back({OperatorId::none, any_order(), from(0, 12), {}});
+    if (problem_.values.empty() || from(0, 5) == 0) problem_.values.push_back({layout::OperatorId::none, any_order(), from(0, 12), {}});
     const int64_t inputs = from(1, 3);
     for (int64_t i = 0; i < inputs; ++i) {
       auto& value = problem_.values[static_cast<std::size_t>(from(0, static_cast<int64_t>(problem_.values.size()) - 1))];
       value.readers.push_back({op, any_order()});
     }
     problem_.values.push_back({op, any_order(), from(0, 12), {}});
-    if (from(0, 4) == 0) problem_.values.back().readers.push_back({OperatorId::none, any_order()});
+    if (from(0, 4) == 0) problem_.values.back().readers.push_back({layout::OperatorId::none, any_order()});
   }
 
   RandomStream random_;
   uint64_t next_ = 0;
   int64_t orders_;
-  Labelling problem_;
+  layout::Labelling problem_;
 };
 
 /// The definition, written once more: what is lost, and one copy per order that a reader needs and the value is not held in.
-int64_t cost_by_definition(const Labelling& problem, uint32_t modes) {
-  const auto in_mode_1 = [&](OperatorId op) { return op == OperatorId::none || ((modes >> index_of(op)) & 1) != 0; };
+int64_t cost_by_definition(const layout::Labelling& problem, uint32_t modes) {
+  const auto in_mode_1 = [&](layout::OperatorId op) { return op == layout::OperatorId::none || ((modes >> index_of(op)) & 1) != 0; };
   int64_t out = 0;
-  for (const OperatorId op : problem.ops.ids()) {
+  for (const layout::OperatorId op : problem.ops.ids()) {
     const int64_t gain = problem.ops[op].gain;
     out += in_mode_1(op) ? std::max<int64_t>(-gain, 0) : std::max<int64_t>(gain, 0);
   }
-  for (const Labelling::Value& value : problem.values) {
+  for (const layout::Labelling::Value& value : problem.values) {
     std::set<int> needed;
     for (const auto& reader : value.readers) needed.insert(in_mode_1(reader.op) ? reader.order : 0);
     needed.erase(in_mode_1(value.op) ? value.order : 0);
@@ -71,15 +71,15 @@ int64_t cost_by_definition(const Labelling& problem, uint32_t modes) {
   return out;
 }
 
-void expect_exact(const Labelling& problem, const std::string& what) {
-  const Modes found = solve(problem);
+void expect_exact(const layout::Labelling& problem, const std::string& what) {
+  const layout::Modes found = solve(problem);
   uint32_t bits = 0;
-  for (const OperatorId op : found.ids()) bits |= static_cast<uint32_t>(found[op] ? 1 : 0) << index_of(op);
+  for (const layout::OperatorId op : found.ids()) bits |= static_cast<uint32_t>(found[op] ? 1 : 0) << index_of(op);
   int64_t best = INT64_MAX;
   uint32_t in_any_best = 0;
   for (uint32_t modes = 0; modes < (1U << problem.ops.size()); ++modes) {
     bool allowed = true;
-    for (const OperatorId op : problem.ops.ids()) {
+    for (const layout::OperatorId op : problem.ops.ids()) {
       if (problem.ops[op].mode) allowed &= *problem.ops[op].mode == (((modes >> index_of(op)) & 1) != 0);
     }
     if (!allowed) continue;
@@ -89,7 +89,7 @@ void expect_exact(const Labelling& problem, const std::string& what) {
     best = std::min(best, cost);
   }
   EXPECT_EQ(cost_by_definition(problem, bits), best) << what;
-  EXPECT_EQ(cost(problem, found), best) << what;
+  EXPECT_EQ(layout::cost(problem, found), best) << what;
   EXPECT_EQ(bits, in_any_best) << what << ": of several best ones the largest, which is their union";
 }
 
@@ -101,25 +101,25 @@ TEST(Labelling, ExactAgainstBruteForce) {
 }
 
 /// x → c1 → {c2, B}, c2 → out, B a barrier.
-Labelling worked_example(int64_t gain1, int64_t gain2, bool nhwc) {
-  Labelling out;
-  const OperatorId none = OperatorId::none, c1 = out.ops.add(gain1, std::nullopt), c2 = out.ops.add(gain2, std::nullopt);
+layout::Labelling worked_example(int64_t gain1, int64_t gain2, bool nhwc) {
+  layout::Labelling out;
+  const layout::OperatorId none = layout::OperatorId::none, c1 = out.ops.add(gain1, std::nullopt), c2 = out.ops.add(gain2, std::nullopt);
   out.values = {{none, nhwc ? 1 : 0, 10, {{c1, 1}}}, {c1, 1, 8, {{c2, 1}, {none, 0}}}, {c2, 1, 8, {{none, 0}}}};
   return out;
 }
 
 TEST(Labelling, WorkedExample) {
-  const auto cost_of = [](const Labelling& problem) { return cost(problem, solve(problem)); };
+  const auto cost_of = [](const layout::Labelling& problem) { return cost(problem, solve(problem)); };
   EXPECT_EQ(cost_of(worked_example(6, 9, false)), 15);
-  EXPECT_THAT(solve(worked_example(6, 9, false)), ElementsAre(false, false));
+  EXPECT_THAT(layout::solve(worked_example(6, 9, false)), ElementsAre(false, false));
   EXPECT_EQ(cost_of(worked_example(20, 20, false)), 26);
-  EXPECT_THAT(solve(worked_example(20, 20, false)), ElementsAre(true, true));
+  EXPECT_THAT(layout::solve(worked_example(20, 20, false)), ElementsAre(true, true));
   EXPECT_EQ(cost_of(worked_example(12, 9, true)), 16);
-  EXPECT_EQ(cost(worked_example(12, 9, true), Modes(2, false)), 31);
+  EXPECT_EQ(layout::cost(worked_example(12, 9, true), layout::Modes(2, false)), 31);
 }
 
 TEST(Labelling, Nothing) {
-  EXPECT_TRUE(solve({}).empty());
+  EXPECT_TRUE(layout::solve({}).empty());
 }
 
 /// Chains, dense blocks and far edges of 100,000 operators; the same labels again.
@@ -127,41 +127,41 @@ TEST(Labelling, L95LargeProblems) {
   constexpr int kOps = kMany;
   const RandomStream random(1, "large");
   const auto chain = [&](int64_t gain, int64_t noise, int64_t cost) {
-    Labelling out;
-    out.values.push_back({OperatorId::none, 0, cost, {}});
+    layout::Labelling out;
+    out.values.push_back({layout::OperatorId::none, 0, cost, {}});
     for (int i = 0; i < kOps; ++i) {
-      out.values.back().readers.push_back({OperatorId{i}, 1});
+      out.values.back().readers.push_back({layout::OperatorId{i}, 1});
       out.ops.add(gain + static_cast<int64_t>(random.below(static_cast<uint64_t>(i), static_cast<uint64_t>(noise))), std::nullopt);
-      out.values.push_back({OperatorId{i}, 1, cost, {}});
+      out.values.push_back({layout::OperatorId{i}, 1, cost, {}});
     }
-    out.values.back().readers.push_back({OperatorId::none, 0});
+    out.values.back().readers.push_back({layout::OperatorId::none, 0});
     return out;
   };
-  Labelling dense;
+  layout::Labelling dense;
   for (int i = 0; i < kOps; ++i) {
     dense.ops.add(static_cast<int64_t>(random.below(static_cast<uint64_t>(i), 40)) - 10, std::nullopt);
-    dense.values.push_back({OperatorId{i}, 1, 30, {}});
+    dense.values.push_back({layout::OperatorId{i}, 1, 30, {}});
     for (int back = 1; back <= std::min(i, 12); ++back)
-      dense.values[static_cast<std::size_t>(i - back)].readers.push_back({OperatorId{i}, 1});
+      dense.values[static_cast<std::size_t>(i - back)].readers.push_back({layout::OperatorId{i}, 1});
   }
-  Labelling star;
+  layout::Labelling star;
   star.ops.add(5, std::nullopt);
-  star.values.push_back({OperatorId{0}, 1, 1000, {}});
+  star.values.push_back({layout::OperatorId{0}, 1, 1000, {}});
   for (int i = 1; i < kOps; ++i) {
     star.ops.add(i % 2 == 0 ? -1 : 1, std::nullopt);
-    star.values[0].readers.push_back({OperatorId{i}, 1});
+    star.values[0].readers.push_back({layout::OperatorId{i}, 1});
   }
-  Labelling far;
+  layout::Labelling far;
   for (int i = 0; i < kOps; ++i) {
     far.ops.add(static_cast<int64_t>(random.below(static_cast<uint64_t>(i), 30)), std::nullopt);
     if (i % 10 == 9) far.ops.back().mode = false;
-    far.values.push_back({OperatorId{i}, 1, static_cast<int64_t>(random.below(static_cast<uint64_t>(kOps + i), 20)), {}});
+    far.values.push_back({layout::OperatorId{i}, 1, static_cast<int64_t>(random.below(static_cast<uint64_t>(kOps + i), 20)), {}});
     for (int k = 0; k < 2 && i > 0; ++k) {
       const auto to = random.below(static_cast<uint64_t>(2 * kOps + 2 * i + k), static_cast<uint64_t>(i));
-      far.values[to].readers.push_back({OperatorId{i}, 1});
+      far.values[to].readers.push_back({layout::OperatorId{i}, 1});
     }
   }
-  for (const Labelling& problem : {chain(1, 3, 1'000'000'000), chain(-2, 5, 3), dense, star, far}) {
+  for (const layout::Labelling& problem : {chain(1, 3, 1'000'000'000), chain(-2, 5, 3), dense, star, far}) {
     const auto start = std::chrono::steady_clock::now();
     const Modes modes = solve(problem);
     RecordProperty("seconds", std::to_string(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));

@@ -41,38 +41,38 @@ class Planned {
                    InstructionSet set = InstructionSet::avx512)
       : model_(TextModel(text, "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + ", \"com.microsoft\" : 1]>").load()),
         shapes_(model_->graph()),
-        graph_(layout_graph(model_->graph(), shapes_)),
-        plan_(plan_layout(graph_, {choice, &default_costs(set)})) {
+        graph_(layout::layout_graph(model_->graph(), shapes_)),
+        plan_(layout::plan_layout(graph_, {choice, &layout::default_costs(set)})) {
     expect_executed(text, choice, set);
   }
 
   /// Names of the values that are copied into another order.
   [[nodiscard]] std::vector<std::string> copied() const {
     std::vector<std::string> out;
-    for (const PlannedCopy& copy : plan_.copies) out.push_back(name_of(copy.value));
+    for (const layout::PlannedCopy& copy : plan_.copies) out.push_back(name_of(copy.value));
     return out;
   }
   [[nodiscard]] std::vector<std::string> packed() const {
     std::vector<std::string> out;
-    for (const LayoutValueId value : plan_.packs) out.push_back(name_of(value));
+    for (const layout::LayoutValueId value : plan_.packs) out.push_back(name_of(value));
     return out;
   }
   /// "contiguous", "channels-last" or "both", of the tensor where it is made.
   [[nodiscard]] std::string layout(const std::string& name) const {
-    for (const LayoutValueId id : graph_.values.ids()) {
-      if (graph_.values[id].value->name() == name) return order_name(plan_.held[id], graph_.values[id].dims);
+    for (const layout::LayoutValueId id : graph_.values.ids()) {
+      if (graph_.values[id].value->name() == name) return layout::order_name(plan_.held[id], graph_.values[id].dims);
     }
     return "no such tensor";
   }
   /// Why the node that makes a tensor stays contiguous.
   [[nodiscard]] std::string barrier(const std::string& output) const {
-    for (const LayoutNodeId id : graph_.nodes.ids()) {
+    for (const layout::LayoutNodeId id : graph_.nodes.ids()) {
       if (graph_.nodes[id].node->output(0)->name() == output) return plan_.nodes[id].barrier;
     }
     return "no such node";
   }
-  [[nodiscard]] const LayoutPlan& plan() const { return plan_; }
-  [[nodiscard]] const LayoutGraph& graph() const { return graph_; }
+  [[nodiscard]] const layout::LayoutPlan& plan() const { return plan_; }
+  [[nodiscard]] const layout::LayoutGraph& graph() const { return graph_; }
 
  private:
   /// L96: what is planned is what runs, whatever the number of threads. Nodes behind control flow, and behind sizes that depend on values,
@@ -86,7 +86,7 @@ class Planned {
       ExecuteOptions options;
       options.layout = choice;
       options.threads = threads;
-      Executor executor = ExecutorBuilder::build(model_->graph(), options, &default_costs(set));
+      Executor executor = ExecutorBuilder::build(model_->graph(), options, &layout::default_costs(set));
       (void)executor.run(inputs);
       const PlanInfo& info = executor.plan_info();
       const auto copies = static_cast<int64_t>(plan_.copies.size());
@@ -102,13 +102,13 @@ class Planned {
   }
   [[nodiscard]] bool is_planned_whole() const {
     return std::ranges::none_of(graph_.nodes,
-                                [](const LayoutNode& node) { return !node.node->subgraphs().empty() || node.node->is("NonZero"); });
+                                [](const layout::LayoutNode& node) { return !node.node->subgraphs().empty() || node.node->is("NonZero"); });
   }
-  [[nodiscard]] std::string name_of(LayoutValueId value) const { return graph_.values[value].value->name(); }
+  [[nodiscard]] std::string name_of(layout::LayoutValueId value) const { return graph_.values[value].value->name(); }
   std::unique_ptr<Model> model_;
-  Shapes shapes_;
-  LayoutGraph graph_;
-  LayoutPlan plan_;
+  layout::Shapes shapes_;
+  layout::LayoutGraph graph_;
+  layout::LayoutPlan plan_;
 };
 
 // Sizes at which channels-last gains something: a first layer and depthwise convolutions.
@@ -232,7 +232,7 @@ TEST(LayoutPlan, L84ConvNeXtBlock) {
   EXPECT_THAT(planned.copied(), ElementsAre("x"));
   EXPECT_EQ(planned.layout("t"), "contiguous");
   EXPECT_EQ(planned.layout("u"), "channels-last");
-  for (const LayoutNodeId id : planned.graph().nodes.ids()) {
+  for (const layout::LayoutNodeId id : planned.graph().nodes.ids()) {
     if (planned.graph().nodes[id].node->is("Transpose")) {
       EXPECT_TRUE(planned.plan().nodes[id].is_ordered);
     }
@@ -334,13 +334,13 @@ TEST(LayoutPlan, L93ControlFlowIsABorder) {
 TEST(LayoutPlan, L94FreeDimsAreTakenAsPublishedSizesOrOneAndNamed) {
   const auto model =
       TextModel("g (float[N,3,H,W] x) => (float[N,16,A,B] y) <" + kStemWeights + "> { y = Conv <pads = [1,1,1,1]> (x, W) }").load();
-  Shapes one(model->graph());
+  layout::Shapes one(model->graph());
   EXPECT_THAT(one.assumed(), ElementsAre("N = 1", "H = 224", "W = 224"));
   EXPECT_EQ(*one.dims_of(model->graph().find("y")), (Dims{1, 16, 224, 224}));
-  Shapes given(model->graph(), {{{"N", 2}, {"H", 96}, {"W", 96}}, {}});
+  layout::Shapes given(model->graph(), {{{"N", 2}, {"H", 96}, {"W", 96}}, {}});
   EXPECT_THAT(given.assumed(), IsEmpty());
   EXPECT_EQ(*given.dims_of(model->graph().find("y")), (Dims{2, 16, 96, 96}));
-  Shapes by_input(model->graph(), {{}, {{"x", {1, 3, 7, 9}}}});
+  layout::Shapes by_input(model->graph(), {{}, {{"x", {1, 3, 7, 9}}}});
   EXPECT_EQ(*by_input.dims_of(model->graph().find("y")), (Dims{1, 16, 7, 9}));
 }
 
@@ -348,9 +348,9 @@ TEST(LayoutPlan, PropagationPaysForEachReader) {
   const auto model = TextModel("g (" + kInput + ") => (float[1,16,96,96] t, float[1,16,96,96] u) <" + kStemWeights + "> { " + kStem +
                                "t = Trilu (a)  u = Trilu <upper = 0> (a) }")
                          .load();
-  Shapes shapes(model->graph());
-  const LayoutGraph graph = layout_graph(model->graph(), shapes);
-  EXPECT_EQ(propagate_layout(graph).copies.size(), 3U);
+  layout::Shapes shapes(model->graph());
+  const layout::LayoutGraph graph = layout_graph(model->graph(), shapes);
+  EXPECT_EQ(layout::propagate_layout(graph).copies.size(), 3U);
 }
 
 struct Expected {
@@ -381,26 +381,26 @@ TEST(LayoutPlan, Models) {
     const std::filesystem::path path = cached_model(expected.model);
     if (path.empty()) GTEST_SKIP() << kNoModels;
     const auto model = Model::load(path);
-    Shapes shapes(model->graph());
-    LayoutGraph graph = layout_graph(model->graph(), shapes);
-    const PlanningOptions options{LayoutChoice::automatic, &default_costs(InstructionSet::avx512)};
-    const LayoutPlan plan = plan_layout(graph, options), followed = propagate_layout(graph);
+    layout::Shapes shapes(model->graph());
+    layout::LayoutGraph graph = layout_graph(model->graph(), shapes);
+    const layout::PlanningOptions options{LayoutChoice::automatic, &layout::default_costs(InstructionSet::avx512)};
+    const layout::LayoutPlan plan = plan_layout(graph, options), followed = propagate_layout(graph);
     EXPECT_EQ(plan.copies.size(), expected.copies) << expected.model;
     EXPECT_EQ(plan.packs.size(), expected.packs) << expected.model;
-    for (LayoutValue& value : graph.values) {
+    for (layout::LayoutValue& value : graph.values) {
       if (value.dims.size() >= 4 && (value.is_output || (value.value->is_input() && !value.is_constant))) {
-        value.fixed = order_of(channels_last_axes(value.dims.size()), value.dims);
+        value.fixed = layout::order_of(layout::channels_last_axes(value.dims.size()), value.dims);
       }
     }
-    EXPECT_EQ(plan_layout(graph, options).copies.size(), expected.with_nhwc) << expected.model << " with images";
+    EXPECT_EQ(layout::plan_layout(graph, options).copies.size(), expected.with_nhwc) << expected.model << " with images";
   }
 }
 
 /// Convolutions want channels-last, everything else is much faster contiguous, and copies are cheap.
-class TornCosts : public CostModel {
+class TornCosts : public layout::CostModel {
  public:
-  [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue&) const override { return 1; }
-  [[nodiscard]] Times times(const LayoutGraph&, const LayoutNode& node, const Ports&) const override {
+  [[nodiscard]] int64_t copy_nanoseconds(const layout::LayoutValue&) const override { return 1; }
+  [[nodiscard]] Times times(const layout::LayoutGraph&, const layout::LayoutNode& node, const layout::Ports&) const override {
     if (node.op != nullptr && node.op->layout == LayoutRule::wants) return {1000, 10};
     return {10, 100'000};
   }
@@ -413,14 +413,14 @@ TEST(LayoutPlan, WhatIsFusedWithAConvolutionHasItsOrder) {
       d = Conv <pads = [1,1,1,1]> (c, V)  e = BatchNormalization (d, s, t, m, v)  f = Add (c, e)  r = Relu (f)
       y = Softmax <axis = 3> (r) })")
                          .load();
-  Shapes shapes(model->graph());
-  const LayoutGraph graph = layout_graph(model->graph(), shapes);
+  layout::Shapes shapes(model->graph());
+  const layout::LayoutGraph graph = layout_graph(model->graph(), shapes);
   const TornCosts costs;
-  const LayoutPlan plan = plan_layout(graph, {LayoutChoice::automatic, &costs});
+  const layout::LayoutPlan plan = plan_layout(graph, {LayoutChoice::automatic, &costs});
   std::vector<std::string> copied;
-  for (const PlannedCopy& copy : plan.copies) copied.emplace_back(graph.values[copy.value].value->name());
+  for (const layout::PlannedCopy& copy : plan.copies) copied.emplace_back(graph.values[copy.value].value->name());
   EXPECT_THAT(copied, UnorderedElementsAre("x", "r"));
-  for (const LayoutNodeId id : graph.nodes.ids()) {
+  for (const layout::LayoutNodeId id : graph.nodes.ids()) {
     EXPECT_EQ(plan.nodes[id].is_ordered, !graph.nodes[id].node->is("Softmax")) << graph.nodes[id].node->op_type();
   }
 }

@@ -12,7 +12,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 using ::testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(Shapes, WhatWouldTakeTooMuchMemoryIsComputedWhenItIsNeeded) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::layout

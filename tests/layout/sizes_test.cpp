@@ -11,7 +11,7 @@
 #include "relayout/error.h"
 #include "relayout/model.h"
 
-namespace relayout {
+namespace relayout::layout {
 namespace {
 
 using testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(Sizes, NamesThatAreNotThereAreRefused) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::layout

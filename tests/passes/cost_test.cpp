@@ -86,13 +86,13 @@ class LongModel {
   onnx::ModelProto message_;
 };
 
-PassContext run_all(Model& model) {
-  std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) {
+passes::PassContext run_all(Model& model) {
+  std::vector<const passes::Pass*> passes;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default() || pass.name == "remove-identity" || pass.name == "fold-constants") passes.push_back(&pass);
   }
-  PassContext context;
-  run_passes(model, passes, context);
+  passes::PassContext context;
+  passes::run_passes(model, passes, context);
   model.graph().validate();
   return context;
 }

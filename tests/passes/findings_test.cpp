@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-namespace relayout {
+namespace relayout::passes {
 namespace {
 
 TEST(Findings, EachReasonHasItsOwnCodeAndText) {
@@ -34,4 +34,4 @@ TEST(Findings, CodesOfTheClosedSet) {
 }
 
 }  // namespace
-}  // namespace relayout
+}  // namespace relayout::passes

@@ -291,7 +291,7 @@ TEST(FoldBatchNormConstants, F44Overridable) {
 }
 
 TEST(FoldBatchNormConstants, F44FreezeIsProved) {
-  PassOptions options;
+  passes::PassOptions options;
   options.freeze = true;
   for (const char* const name : {"s", "W", "B"}) {
     const TextModel before = overridable(conv_bn(kBody), name);
@@ -312,21 +312,21 @@ TEST(FoldBatchNormConstants, F46ExternalData) {
   make_external(weight, "weights.bin");
   write_file(folder / "model.onnx", message.SerializeAsString());
   const auto model = Model::load(folder / "model.onnx");
-  std::vector<const Pass*> passes;
-  for (const std::string& name : kFolds) passes.push_back(find_pass(name));
-  PassContext context;
-  run_passes(*model, passes, context);
+  std::vector<const passes::Pass*> passes;
+  for (const std::string& name : kFolds) passes.push_back(passes::find_pass(name));
+  passes::PassContext context;
+  passes::run_passes(*model, passes, context);
   EXPECT_EQ(model->graph().nodes().size(), 1U);
   std::filesystem::create_directory(folder / "folded");
   (void)save(*model, folder / "folded" / "model.onnx", {});
   EXPECT_EQ(read_file(folder / "weights.bin"), data) << "the original data file was touched";
   const PassResult inside = run(kFolds, before);
   const auto saved = Model::load(folder / "folded" / "model.onnx");
-  EXPECT_EQ(to_doubles(saved->graph().find("W")->initializer()->data->load()), inside.initializer("W"));
+  EXPECT_EQ(passes::to_doubles(saved->graph().find("W")->initializer()->data->load()), inside.initializer("W"));
 }
 
 TEST(FoldBatchNormConstants, F44Freeze) {
-  PassOptions options;
+  passes::PassOptions options;
   options.freeze = true;
   const auto result = run(kFolds, overridable(conv_bn(kBody), "W"), options);
   EXPECT_EQ(result.count("BatchNormalization"), 0);

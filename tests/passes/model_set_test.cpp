@@ -39,13 +39,13 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
   const auto path = cached_model(expected.name);
   if (path.empty()) GTEST_SKIP() << kNoModels;
   const auto model = Model::load(path);
-  std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) {
+  std::vector<const passes::Pass*> passes;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default()) passes.push_back(&pass);
   }
-  PassContext context;
+  passes::PassContext context;
   const std::clock_t start = std::clock();
-  run_passes(*model, passes, context);
+  passes::run_passes(*model, passes, context);
   std::cout << expected.name << ": passes " << static_cast<double>(std::clock() - start) * 1000 / CLOCKS_PER_SEC << " ms CPU\n";
   model->graph().validate();
   const auto& findings = context.findings;
@@ -62,12 +62,12 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
   EXPECT_GT(count(findings, "conv-weights-layout", Verdict::done), 0);
 
   // Nothing is left to do, and undoing the order leaves nothing of it behind.
-  PassContext again;
-  run_passes(*model, passes, again);
+  passes::PassContext again;
+  passes::run_passes(*model, passes, again);
   EXPECT_EQ(again.rewrites, 0);
-  PassContext back;
+  passes::PassContext back;
   back.options.layout = WeightsLayout::contiguous;
-  run_passes(*model, passes, back);
+  passes::run_passes(*model, passes, back);
   EXPECT_EQ(back.rewrites, count(findings, "conv-weights-layout", Verdict::done));
   for (const Node& node : model->graph().nodes()) EXPECT_EQ(node.name().find(".channels_last"), std::string::npos);
 }
@@ -75,15 +75,15 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
 /// Nodes that are left when everything that simplifies has run.
 int64_t nodes_simplified(const std::filesystem::path& path) {
   const auto model = Model::load(path);
-  std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) {
+  std::vector<const passes::Pass*> passes;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (!pass.name.starts_with("export-")) passes.push_back(&pass);
   }
-  PassContext context;
-  run_passes(*model, passes, context);
+  passes::PassContext context;
+  passes::run_passes(*model, passes, context);
   model->graph().validate();
-  PassContext again;
-  run_passes(*model, passes, again);
+  passes::PassContext again;
+  passes::run_passes(*model, passes, again);
   EXPECT_EQ(again.rewrites, 0);
   return static_cast<int64_t>(model->graph().nodes().size());
 }

@@ -20,8 +20,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(PassTable, FindsByName) {
-  for (const Pass& pass : pass_table()) EXPECT_EQ(find_pass(pass.name), &pass);
-  EXPECT_EQ(find_pass("no-such-pass"), nullptr);
+  for (const passes::Pass& pass : passes::pass_table()) EXPECT_EQ(passes::find_pass(pass.name), &pass);
+  EXPECT_EQ(passes::find_pass("no-such-pass"), nullptr);
 }
 
 TEST(PassTable, RunsInItsOwnOrder) {
@@ -35,12 +35,12 @@ TEST(PassTable, NoPassIsIdentity) {
 }
 
 TEST(PassTable, OptionsSayWhatIsWanted) {
-  const auto names = [](const PassOptions& options) {
+  const auto names = [](const passes::PassOptions& options) {
     std::string out;
-    for (const Pass& pass : pass_table()) out += pass.wanted(options) ? std::string(pass.name) + " " : "";
+    for (const passes::Pass& pass : passes::pass_table()) out += pass.wanted(options) ? std::string(pass.name) + " " : "";
     return out;
   };
-  PassOptions options;
+  passes::PassOptions options;
   EXPECT_EQ(names(options), "remove-unused inline-functions fold-batch-norm fold-affine conv-weights-layout ");
   options.fold = false;
   options.layout = WeightsLayout::keep;
@@ -74,15 +74,15 @@ TEST(RewriteDriver, ErrorsNamePassAndNode) {
 TEST(RewriteDriver, F142Globs) {
   const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").rename("y", "block1/out").load();
   const Node& node = model->graph().nodes().back();
-  EXPECT_EQ(name_in_findings(node), "block1/out");
-  PassOptions options;
-  EXPECT_FALSE(is_excluded(node, options));
+  EXPECT_EQ(passes::name_in_findings(node), "block1/out");
+  passes::PassOptions options;
+  EXPECT_FALSE(passes::is_excluded(node, options));
   options.only = {"block2/*"};
-  EXPECT_TRUE(is_excluded(node, options));
+  EXPECT_TRUE(passes::is_excluded(node, options));
   options.only = {"block2/*", "block1/*"};
-  EXPECT_FALSE(is_excluded(node, options));
+  EXPECT_FALSE(passes::is_excluded(node, options));
   options.exclude = {"*out"};
-  EXPECT_TRUE(is_excluded(node, options)) << "exclude wins";
+  EXPECT_TRUE(passes::is_excluded(node, options)) << "exclude wins";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace relayout::test {
 namespace {
 
 /// What is said of patterns over the nodes "first", output "z" (nameless), and "inner" of a nested graph; "" when nothing is wrong.
-std::string complaint(const PassOptions& options) {
+std::string complaint(const passes::PassOptions& options) {
   const auto model =
       TextModel(
           "g (bool k, float[2] x) => (float[2] y, float[2] z) { y = If (k) <then_branch = t () => (float[2] p) { p = Neg (x) }, "
@@ -23,7 +23,7 @@ std::string complaint(const PassOptions& options) {
           })
           .load();
   try {
-    check_patterns(*model, options);
+    passes::check_patterns(*model, options);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -32,7 +32,7 @@ std::string complaint(const PassOptions& options) {
 }
 
 TEST(Patterns, NamesAndFirstOutputsOfAllGraphs) {
-  PassOptions options;
+  passes::PassOptions options;
   EXPECT_EQ(complaint(options), "");
   options.only = {"first", "z", "in*"};
   options.exclude = {"*"};
@@ -40,7 +40,7 @@ TEST(Patterns, NamesAndFirstOutputsOfAllGraphs) {
 }
 
 TEST(Patterns, WhatMatchesNothingIsNamed) {
-  PassOptions options;
+  passes::PassOptions options;
   options.only = {"first", "y"};  // the output of a node with a name
   EXPECT_NE(complaint(options).find("--only 'y'"), std::string::npos);
   options = {};

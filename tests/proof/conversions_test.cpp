@@ -18,12 +18,12 @@ namespace {
 testing::AssertionResult is_proved_conversion(const Example& before, int64_t folds) {
   const auto original = before.model();
   const auto converted = before.model();
-  PassContext context;
-  std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) {
+  passes::PassContext context;
+  std::vector<const passes::Pass*> passes;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default()) passes.push_back(&pass);
   }
-  run_passes(*converted, passes, context);
+  passes::run_passes(*converted, passes, context);
   const ProofResult result = relayout::prove(*original, *converted, {.digests = false});
   if (!result.proved) return is_proved(result);
   if (result.folds == folds) return testing::AssertionSuccess();

@@ -49,12 +49,12 @@ Example network() {
 
 Message convert(const Example& example) {
   const auto model = example.model();
-  PassContext context;
-  std::vector<const Pass*> passes;
-  for (const Pass& pass : pass_table()) {
+  passes::PassContext context;
+  std::vector<const passes::Pass*> passes;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default()) passes.push_back(&pass);
   }
-  run_passes(*model, passes, context);
+  passes::run_passes(*model, passes, context);
   Message out;
   out.ParseFromString(to_bytes(*model));
   return out;

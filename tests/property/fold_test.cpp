@@ -41,9 +41,9 @@ constexpr uint64_t kSeeds = kMany * 6 / 100;  ///< networks in all: 6,000
 constexpr uint64_t kParts = 8;                ///< tests that share them, for those who run several at a time
 
 /// Which passes run on the network of a seed: the folds with and without what follows them, everything that simplifies.
-std::vector<const Pass*> passes_of(uint64_t seed) {
-  std::vector<const Pass*> out;
-  for (const Pass& pass : pass_table()) {
+std::vector<const passes::Pass*> passes_of(uint64_t seed) {
+  std::vector<const passes::Pass*> out;
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.name.starts_with("export-")) continue;  // they change the interface, or add nodes on purpose
     if (seed % 4 == 0 || (pass.on_by_default() && (seed % 4 == 1 || pass.name != "conv-weights-layout"))) out.push_back(&pass);
   }
@@ -57,8 +57,8 @@ struct Converted {
 
 Converted convert(const std::string& bytes, uint64_t seed) {
   const auto model = Model::from_bytes(bytes);
-  PassContext context;
-  run_passes(*model, passes_of(seed), context);
+  passes::PassContext context;
+  passes::run_passes(*model, passes_of(seed), context);
   model->graph().validate();
   return {to_bytes(*model), context.rewrites};
 }
@@ -77,7 +77,7 @@ Tensor random_tensor(const Value& input, uint64_t sample) {
   const RandomStream random(11, input.name(), sample);
   std::vector<double> values(static_cast<std::size_t>(out.element_count()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = random.normal(i);
-  return from_doubles(shape.type, dims, values).load();
+  return passes::from_doubles(shape.type, dims, values).load();
 }
 
 /// Data for every input; from the second sample on also for initializers that a caller may replace.
@@ -88,9 +88,9 @@ Inputs random_inputs(const Model& model, uint64_t sample) {
     out[input->name()] = Datum(random_tensor(*input, sample));
     if (input->initializer() == nullptr) continue;
     // Whatever it is, a variance stays positive.
-    std::vector<double> values = to_doubles(out[input->name()].tensor);
+    std::vector<double> values = passes::to_doubles(out[input->name()].tensor);
     for (double& value : values) value = std::fabs(value) + 0.5;
-    out[input->name()] = Datum(from_doubles(input->declared()->type, input->declared()->dims, values).load());
+    out[input->name()] = Datum(passes::from_doubles(input->declared()->type, input->declared()->dims, values).load());
   }
   return out;
 }
@@ -112,7 +112,7 @@ double tolerance(DataType type) {
 
 std::string difference(const Tensor& expected, const Tensor& found, double range) {
   if (expected.type() != found.type() || expected.dims() != found.dims()) return "is of another type or shape";
-  const std::vector<double> a = to_doubles(expected), b = to_doubles(found);
+  const std::vector<double> a = passes::to_doubles(expected), b = passes::to_doubles(found);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool is_same =
         std::isfinite(a[i]) ? std::fabs(a[i] - b[i]) <= tolerance(expected.type()) * range : a[i] == b[i] || std::isnan(a[i]);
@@ -129,7 +129,8 @@ std::string different_values(const Model& before, const Model& after) {
     double range = 0;
     for (const Outputs* outputs : {&expected, &found}) {
       for (const Datum& output : *outputs) {
-        for (const double value : to_doubles(output.tensor)) range = std::isfinite(value) ? std::max(range, std::fabs(value)) : range;
+        for (const double value : passes::to_doubles(output.tensor))
+          range = std::isfinite(value) ? std::max(range, std::fabs(value)) : range;
       }
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -277,7 +278,7 @@ TEST(RandomNetworks, WrongFoldIsNoticed) {
       if (!is_scalable(type) || tensor.dims_size() < 3) continue;
       const Dims dims(tensor.dims().begin(), tensor.dims().end());
       const std::vector<double> wrong(static_cast<std::size_t>(element_count(dims)), 0.375);
-      tensor.set_raw_data(from_doubles(type, dims, wrong).load().bytes(), wrong.size() * memory_size(type));
+      tensor.set_raw_data(passes::from_doubles(type, dims, wrong).load().bytes(), wrong.size() * memory_size(type));
       ++tried;
       noticed += different_values(*Model::from_bytes(bytes), *Model::from_bytes(changed.SerializeAsString())).empty() ? 0 : 1;
       break;

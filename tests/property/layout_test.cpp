@@ -33,13 +33,13 @@ namespace {
 constexpr uint64_t kParts = 8, kGraphs = kMany * 24 / 1000;
 
 /// Gains and copies drawn from the seed.
-class RandomCosts : public CostModel {
+class RandomCosts : public layout::CostModel {
  public:
   explicit RandomCosts(uint64_t seed) : random_(seed, "costs") {}
-  [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override {
+  [[nodiscard]] int64_t copy_nanoseconds(const layout::LayoutValue& value) const override {
     return static_cast<int64_t>(random_.below(std::hash<std::string>()(value.value->name()), 30));
   }
-  [[nodiscard]] Times times(const LayoutGraph&, const LayoutNode& node, const Ports&) const override {
+  [[nodiscard]] Times times(const layout::LayoutGraph&, const layout::LayoutNode& node, const layout::Ports&) const override {
     const std::size_t key = std::hash<std::string>()(node.node->name());
     return {static_cast<int64_t>(random_.below(key, 60)), static_cast<int64_t>(random_.below(key + 1, 40))};
   }

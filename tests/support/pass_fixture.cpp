@@ -105,7 +105,7 @@ std::set<std::string> leftovers(const Model& model) {
     for (const Node& node : graph.nodes()) {
       const bool is_read = std::ranges::any_of(
           node.outputs(), [](const Value* output) { return output != nullptr && (!output->uses().empty() || output->is_output()); });
-      if (!is_read) out.insert("output " + name_in_findings(node));
+      if (!is_read) out.insert("output " + passes::name_in_findings(node));
     }
   };
   for_each_graph(model.graph(), look);
@@ -171,7 +171,7 @@ Tensor random_input(const Value& input, uint64_t sample) {
   if (is_scalable(shape->type)) {
     std::vector<double> values;
     for (std::size_t i = 0; i < count; ++i) values.push_back(random.normal(i));
-    return from_doubles(shape->type, dims, values).load();
+    return passes::from_doubles(shape->type, dims, values).load();
   }
   for (std::size_t i = 0; i < count; ++i) {
     switch (shape->type) {
@@ -206,8 +206,8 @@ void expect_same_tensor(const Tensor& expected, const Tensor& found, const std::
   ASSERT_EQ(expected.type(), found.type()) << name;
   ASSERT_EQ(expected.dims(), found.dims()) << name;
   if (!is_scalable(expected.type())) return;
-  const std::vector<double> a = to_doubles(expected);
-  const std::vector<double> b = to_doubles(found);
+  const std::vector<double> a = passes::to_doubles(expected);
+  const std::vector<double> b = passes::to_doubles(found);
   double range = 0;
   for (const double value : a) range = std::max(range, std::fabs(value));
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -231,7 +231,7 @@ void expect_same_values(const Model& before, const Model& after) {
 }
 
 void expect_invariants(const std::vector<std::string>& passes, const TextModel& text, const PassResult& result,
-                       const PassOptions& options) {
+                       const passes::PassOptions& options) {
   const auto before = text.load();
   const Model& after = *result.model;
   EXPECT_EQ(interface_of(*before), interface_of(after));
@@ -276,19 +276,19 @@ std::vector<double> PassResult::initializer(const std::string& name) const {
     ADD_FAILURE() << "no initializer " << name << " in\n" << to_text(*model);
     return {};
   }
-  return to_doubles(value->initializer()->data->load());
+  return passes::to_doubles(value->initializer()->data->load());
 }
 
-PassResult run(const std::vector<std::string>& passes, const TextModel& before, const PassOptions& options) {
+PassResult run(const std::vector<std::string>& passes, const TextModel& before, const passes::PassOptions& options) {
   const auto model = before.load();
-  std::vector<const Pass*> selected;
+  std::vector<const passes::Pass*> selected;
   for (const std::string& name : passes) {
-    selected.push_back(find_pass(name));
+    selected.push_back(passes::find_pass(name));
     if (selected.back() == nullptr) throw std::logic_error("no pass " + name);
   }
-  PassContext context;
+  passes::PassContext context;
   context.options = options;
-  run_passes(*model, selected, context);
+  passes::run_passes(*model, selected, context);
   model->graph().validate();
   for (const auto& function : model->functions()) function->validate();
   PassResult out;
@@ -298,20 +298,21 @@ PassResult run(const std::vector<std::string>& passes, const TextModel& before, 
   return out;
 }
 
-void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes, const PassOptions& options) {
+void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes,
+                 const passes::PassOptions& options) {
   expect_invariants(passes, before, result, options);
   expect_same_values(*before.load(), *result.model);
   for (const Unexplained& entry : prove(*before.load(), *result.model, {.digests = false}).unexplained) ADD_FAILURE() << entry.text;
 }
 
-PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options) {
+PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const passes::PassOptions& options) {
   PassResult result = run({pass}, before, options);
   EXPECT_EQ(structure_of(*result.model), structure_of(*after.load())) << result.details() << to_text(*result.model);
   expect_same(before, result, {pass}, options);
   return result;
 }
 
-PassResult expect_fold(const TextModel& before, int folded, const PassOptions& options) {
+PassResult expect_fold(const TextModel& before, int folded, const passes::PassOptions& options) {
   PassResult result = run(kFolds, before, options);
   const auto done = std::ranges::count(result.findings, Verdict::done, &Finding::verdict);
   EXPECT_EQ(done, folded) << result.details() << to_text(*result.model);
@@ -320,7 +321,7 @@ PassResult expect_fold(const TextModel& before, int folded, const PassOptions& o
   return result;
 }
 
-PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const PassOptions& options) {
+PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const passes::PassOptions& options) {
   PassResult result = run({pass}, model, options);
   EXPECT_TRUE(result.bytes == model.bytes()) << "changed to\n" << to_text(*result.model);
   EXPECT_FALSE(result.reasons().empty()) << "nothing was skipped";

@@ -428,14 +428,14 @@ Outputs run(const Model& model, const Inputs& inputs, Mode mode, LayoutChoice la
 /// The model as all passes leave it that these options ask for, validated after each.
 std::string converted(const RandomGraph& graph, LayoutChoice choice) {
   const auto model = graph.model();
-  PassContext context;
+  passes::PassContext context;
   context.options.simplify = context.options.include_1d = context.options.export_transposes = true;
   context.options.choice = choice;
   context.options.threads = 1;
-  for (const Pass& pass : pass_table()) {
+  for (const passes::Pass& pass : passes::pass_table()) {
     if (!pass.wanted(context.options)) continue;
-    const Pass* const one = &pass;
-    run_passes(*model, {&one, 1}, context);
+    const passes::Pass* const one = &pass;
+    passes::run_passes(*model, {&one, 1}, context);
     model->graph().validate();
   }
   return to_bytes(*model);

@@ -13,7 +13,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 struct Wide {
@@ -351,4 +351,4 @@ std::unique_ptr<Kernel> make_copy_kernel(const TensorDesc& source, const TensorD
   return std::make_unique<CopyKernel>(source, destination, team);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -22,7 +22,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Elements handled by one stage before the next one starts: what stays in the first cache.
@@ -406,4 +406,4 @@ std::unique_ptr<Kernel> make_elementwise_kernel(const std::vector<TensorDesc>& o
   return std::make_unique<ElementwiseKernel>(operands, destination, std::move(stages), team);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

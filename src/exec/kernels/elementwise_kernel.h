@@ -9,7 +9,7 @@
 #include "exec/primitives.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// One function of a chain: of one variable, or of two with a further operand of the kernel.
 struct ElementwiseStage {
@@ -34,4 +34,4 @@ inline constexpr std::size_t kMostElementwiseOperands = 8;
 [[nodiscard]] std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t count, const ElementwiseStage& stage,
                                                                      Team team);
 
-}  // namespace relayout
+}  // namespace relayout::exec

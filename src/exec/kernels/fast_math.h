@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace relayout {
+namespace relayout::exec {
 
 // Functions of one variable to about 1 ulp, written so that the compiler widens loops over them. NaN stays NaN.
 
@@ -169,4 +169,4 @@ inline constexpr float kWellReduced = 8192.0F;
   return magnitude < 1.0F ? error_series(x * x) * x + x : std::copysign(beyond, x);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -19,7 +19,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr int64_t kColumns = IntegerPanel::kColumns;
@@ -517,4 +517,4 @@ std::unique_ptr<Kernel> make_integer_matmul_kernel(const IntegerMatmul& product,
   return std::make_unique<IntegerMatmulKernel>(product, parameters, team);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

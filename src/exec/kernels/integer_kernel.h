@@ -8,7 +8,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// What the integer kernels read besides source and weights, in this order behind them; the destination comes last. All dense.
 struct IntegerParameters {
@@ -51,4 +51,4 @@ void pack_weights(const IntegerConvolution& convolution, const Tensor& weights, 
 [[nodiscard]] std::unique_ptr<Kernel> make_integer_convolution_kernel(const IntegerConvolution& convolution,
                                                                       const IntegerParameters& parameters, Team team);
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #endif
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr int64_t kColumns = IntegerPanel::kColumns;
@@ -260,4 +260,4 @@ void multiply_panel(IntegerIsa isa, int64_t rows, int64_t depth, const uint8_t* 
   multiply_generic(rows, padded, a, b, columns, c);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

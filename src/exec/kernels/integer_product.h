@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace relayout {
+namespace relayout::exec {
 
 /// The one product of 8-bit matrices: sums in 32 bits, which wrap and never saturate. Rows of the left matrix are unsigned, the right
 /// matrix is signed: callers shift values of the other kind, and their zero points, by 128.
@@ -48,4 +48,4 @@ enum class IntegerIsa : uint8_t { generic, avx2, avx512_vnni, amx };
 /// and as far apart, rows of c 64 elements.
 void multiply_panel(IntegerIsa isa, int64_t rows, int64_t depth, const uint8_t* a, const std::byte* panel, int64_t columns, int32_t* c);
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -12,7 +12,7 @@
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// One piece of work of a plan with its operands bound ahead of time: running it looks nothing up and allocates nothing.
 /// The maker of a kernel numbers its operands, inputs before outputs.
@@ -97,4 +97,4 @@ class FloatKernel : public Kernel {
 /// Copies operand 0 to operand 1, of the same dims and any strides. Not for strings.
 [[nodiscard]] std::unique_ptr<Kernel> make_copy_kernel(const TensorDesc& source, const TensorDesc& destination, Team team);
 
-}  // namespace relayout
+}  // namespace relayout::exec

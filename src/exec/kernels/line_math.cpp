@@ -8,7 +8,7 @@
 
 #include "base/vectorize.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Lanes combined by halves, so that every step is a few instructions on vectors.
@@ -72,4 +72,4 @@ float maximum_of(const float* in, int64_t count) {
   return maximum_of_lanes(in, count);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

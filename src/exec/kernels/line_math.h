@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace relayout {
+namespace relayout::exec {
 
 /// a where it is larger or NaN, else b.
 [[gnu::always_inline]] inline float larger(float a, float b) {
@@ -20,4 +20,4 @@ inline constexpr int64_t kSumBlock = 64;
 /// Terms that a line is worked on side by side.
 inline constexpr int64_t kLanes = 16;
 
-}  // namespace relayout
+}  // namespace relayout::exec

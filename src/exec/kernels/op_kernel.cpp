@@ -10,7 +10,7 @@
 #include "exec/program.h"
 #include "relayout/datum.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 class OpKernel : public Kernel {
@@ -51,4 +51,4 @@ std::unique_ptr<Kernel> make_op_kernel(const ProgramNode& node, const std::vecto
   return std::make_unique<OpKernel>(node, inputs, outputs);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -6,7 +6,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/program.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// An operand of an op kernel: a tensor (bound like any kernel's), a datum in a slot of the plan, or absent.
 struct OpOperand {
@@ -18,4 +18,4 @@ struct OpOperand {
 [[nodiscard]] std::unique_ptr<Kernel> make_op_kernel(const ProgramNode& node, const std::vector<OpOperand>& inputs,
                                                      const std::vector<OpOperand>& outputs);
 
-}  // namespace relayout
+}  // namespace relayout::exec

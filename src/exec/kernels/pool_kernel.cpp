@@ -16,7 +16,7 @@
 #include "exec/kernels/line_math.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 RELAYOUT_VECTORIZE void maximum_into(float* out, const float* in, int64_t count) {
@@ -311,4 +311,4 @@ std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maxim
   return std::make_unique<SpatialKernel>(source, maximum, team);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

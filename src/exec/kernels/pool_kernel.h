@@ -4,7 +4,7 @@
 
 #include "exec/kernels/kernel.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A sliding window over the spatial dims of [N, C, …]; one entry per spatial dim. Every window covers at least one input element.
 struct PoolWindow {
@@ -21,4 +21,4 @@ struct PoolWindow {
 /// Other reductions over trailing dims are this one of [1, lines, length].
 [[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team);
 
-}  // namespace relayout
+}  // namespace relayout::exec

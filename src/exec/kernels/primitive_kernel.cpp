@@ -8,7 +8,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/primitives.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 class PrimitiveKernel : public Kernel {
@@ -33,4 +33,4 @@ std::unique_ptr<Kernel> make_primitive_kernel(std::unique_ptr<Primitive> primiti
   return std::make_unique<PrimitiveKernel>(std::move(primitive), std::move(roles));
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

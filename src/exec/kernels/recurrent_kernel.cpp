@@ -18,7 +18,7 @@
 #include "ops/operands.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 constexpr int64_t kColumns = 64;  ///< of a panel
@@ -359,4 +359,4 @@ std::unique_ptr<Kernel> make_recurrent_kernel(const Recurrence& recurrence, cons
   return std::make_unique<RecurrentKernel>(recurrence, node, team);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

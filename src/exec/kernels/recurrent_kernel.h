@@ -8,7 +8,7 @@
 #include "exec/program.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// RNN, GRU or LSTM in f32 with their default activations.
 struct Recurrence {
@@ -34,4 +34,4 @@ void pack_weights(const Recurrence& recurrence, const Tensor& weights, std::byte
 /// length is out of range.
 [[nodiscard]] std::unique_ptr<Kernel> make_recurrent_kernel(const Recurrence& recurrence, const ProgramNode& node, Team team);
 
-}  // namespace relayout
+}  // namespace relayout::exec

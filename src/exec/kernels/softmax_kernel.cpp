@@ -19,7 +19,7 @@
 #include "ops/kernels/window.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Σ e^(in − maximum), each lane in double.
@@ -215,4 +215,4 @@ std::unique_ptr<Kernel> make_log_softmax_kernel(int64_t length, int64_t lines, T
   return std::make_unique<LogSoftmaxKernel>(length, lines, team);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

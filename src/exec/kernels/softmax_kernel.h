@@ -10,7 +10,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// LogSoftmax of `lines` lines of `length` f32 each, dense; operand 0 is the source, 1 the destination. The sum and what follows it are
 /// in double.
@@ -32,4 +32,4 @@ struct AttentionSoftmax {
 /// Operands: the mask, if there is one, then the scores, in place.
 [[nodiscard]] std::unique_ptr<Kernel> make_attention_softmax_kernel(AttentionSoftmax spec, Team team);
 
-}  // namespace relayout
+}  // namespace relayout::exec

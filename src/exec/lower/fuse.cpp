@@ -20,7 +20,7 @@
 #include "ops/traits.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Whether the library applies a function to a convolution's result; x to the power of 1 is one, too.
@@ -142,4 +142,4 @@ std::vector<Group> fused_groups(const Program& program, const std::vector<NodeId
   return Fuser(program, nodes, facts, guide).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

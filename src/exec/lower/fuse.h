@@ -6,7 +6,7 @@
 #include "exec/lower/group.h"
 #include "exec/lower/value_facts.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// The nodes as groups in running order, each on its own.
 [[nodiscard]] std::vector<Group> single_groups(const Program& program, const std::vector<NodeId>& nodes);
@@ -15,4 +15,4 @@ namespace relayout {
 [[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<NodeId>& nodes, const ValueFacts& facts,
                                               const LayoutGuide& guide);
 
-}  // namespace relayout
+}  // namespace relayout::exec

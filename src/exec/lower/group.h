@@ -4,7 +4,7 @@
 
 #include "exec/program.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Nodes that become one piece of work: the first is the anchor, each next one is the only reader of its predecessor's output.
 struct Group {
@@ -15,4 +15,4 @@ struct Group {
   [[nodiscard]] ValueId output() const { return last().output(0); }
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

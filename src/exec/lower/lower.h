@@ -6,7 +6,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/lower/stages.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 // What the lines of the lowering table point to, file by file.
 bool lower_convolution(Lowering& lowering, const Group& group);
@@ -42,4 +42,4 @@ bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view)
 /// destination = stages(source), one step; the destination's order is that of full-size operands.
 void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages);
 
-}  // namespace relayout
+}  // namespace relayout::exec

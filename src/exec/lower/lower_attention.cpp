@@ -23,7 +23,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// All operands f32 (the mask may be bool), everything dense, the scores have no reader.
@@ -117,4 +117,4 @@ bool lower_attention(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -33,7 +33,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// A Conv or ConvTranspose and what a group adds to it.
@@ -453,4 +453,4 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
   return ConvolutionLowering(lowering, group, std::move(parts)).run();
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

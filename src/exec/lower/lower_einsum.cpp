@@ -13,7 +13,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 bool lower_einsum(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
@@ -39,4 +39,4 @@ bool lower_einsum(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

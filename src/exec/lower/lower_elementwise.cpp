@@ -21,7 +21,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 bool is_float_tensor(Lowering& lowering, ValueId value) {
@@ -67,7 +67,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
   std::vector<TensorDesc> descs{source.desc};
   std::vector<ElementwiseStage> chain;
   double bytes = 2.0 * static_cast<double>(element_count(destination.desc.dims)) * 4;
-  const auto order = order_of_strides(destination.desc.dims, destination.desc.strides);
+  const auto order = layout::order_of_strides(destination.desc.dims, destination.desc.strides);
   for (const Stage& stage : stages) {
     ElementwiseStage step{stage.is_binary, stage.function, stage.alpha, stage.beta, stage.binary, stage.reversed, 0};
     if (stage.is_binary) {
@@ -76,7 +76,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
         operand = lowering.steps.fixed_place(stage.constant);
       } else if (lowering.info(stage.value).dims == destination.desc.dims) {
         operand = lowering.places.of(stage.value);
-        if (order && order_of_strides(operand.desc.dims, operand.desc.strides) != order)
+        if (order && layout::order_of_strides(operand.desc.dims, operand.desc.strides) != order)
           operand = lowering.places.dense(stage.value, *order);
         bytes += static_cast<double>(element_count(destination.desc.dims)) * 4;
       } else {
@@ -111,8 +111,8 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
   const auto stage = unary_stage_of(lowering.facts, node);
   if (!stage) return false;
   const Place source = lowering.places.of(input);
-  const auto order = order_of_strides(source.desc.dims, source.desc.strides);
-  if (!order || !is_dense(source.desc.dims, source.desc.strides)) return false;
+  const auto order = layout::order_of_strides(source.desc.dims, source.desc.strides);
+  if (!order || !layout::is_dense(source.desc.dims, source.desc.strides)) return false;
   const Place destination = lowering.steps.new_place(ordered(type, source.desc.dims, *order));
   const int64_t count = element_count(source.desc.dims);
   const int threads = lowering.steps.use_threads(static_cast<double>(count) / step_rates::kExponentialsPerNanosecond);
@@ -147,8 +147,9 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
   const TensorDesc result = lowering.result_desc(group.last(), 0, common_order(lowering, full));
   if (!are_own(stages)) return false;
   Place source = lowering.places.of(anchor_input);
-  const bool dense = is_dense(source.desc.dims, source.desc.strides) &&
-                     order_of_strides(source.desc.dims, source.desc.strides) == order_of_strides(result.dims, result.strides);
+  const bool dense =
+      layout::is_dense(source.desc.dims, source.desc.strides) &&
+      layout::order_of_strides(source.desc.dims, source.desc.strides) == layout::order_of_strides(result.dims, result.strides);
   if (dense) source.desc = result;
   // The first stage may read the source's memory a second time, later ones would find results there.
   bool shared = false;
@@ -162,4 +163,4 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -26,7 +26,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Inputs of the four operators by what they are; -1 where an operator has none.
@@ -211,4 +211,4 @@ bool lower_integer_convolution(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -19,7 +19,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// An operand of a batch of products as [batch…, rows, columns] of `rank` dims; a vector is a matrix of one row, or column.
@@ -114,4 +114,4 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -23,7 +23,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Copies of the sources into slices of one destination: operands are the sources, then the destination.
@@ -157,7 +157,7 @@ bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view)
   const auto planned = lowering.made(node, 0);
   const TensorDesc& desc = view.desc;
   const bool is_right =
-      planned ? order_of_strides(desc.dims, desc.strides) == planned : lowering.optimized() || is_ordered(desc, Order::contiguous);
+      planned ? layout::order_of_strides(desc.dims, desc.strides) == planned : lowering.optimized() || is_ordered(desc, Order::contiguous);
   if (is_right && !lowering.settings.observe) {
     lowering.places.define(node.outputs[0], view);
     return true;
@@ -199,4 +199,4 @@ bool lower_tile(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

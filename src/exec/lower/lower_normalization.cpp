@@ -17,7 +17,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Scale and shift along the last dim alone, which is what the library has.
@@ -62,4 +62,4 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -19,7 +19,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// The place as a tensor whose address only serves to be told apart from others of the same buffer.
@@ -124,4 +124,4 @@ void lower_own(Lowering& lowering, const ProgramNode& node) {
   }
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

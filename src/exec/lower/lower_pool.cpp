@@ -20,7 +20,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Every window must cover an input element: the kernel has nothing to start from otherwise.
@@ -48,9 +48,9 @@ std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
   if (!lowering.optimized()) return Order::contiguous;
   const TensorDesc& desc = lowering.places.of(node.inputs[0]).desc;
   const auto order = lowering.planned_order(node);
-  const auto lies = order_of_strides(desc.dims, desc.strides);
+  const auto lies = layout::order_of_strides(desc.dims, desc.strides);
   for (const Order candidate : {order.value_or(Order::contiguous), Order::channels_last}) {
-    if (lies == order_of_strides(desc.dims, ordered(desc.type, desc.dims, candidate).strides)) return candidate;
+    if (lies == layout::order_of_strides(desc.dims, ordered(desc.type, desc.dims, candidate).strides)) return candidate;
   }
   return order ? std::nullopt : std::optional(Order::contiguous);
 }
@@ -147,4 +147,4 @@ bool lower_spatial(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

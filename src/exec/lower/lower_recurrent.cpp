@@ -23,7 +23,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Numbers of the operators' inputs.
@@ -140,4 +140,4 @@ bool lower_recurrent(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

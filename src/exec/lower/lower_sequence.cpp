@@ -18,7 +18,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Whether a sequence is only ever asked for elements at known positions, within this plan: then it need not exist.
@@ -92,4 +92,4 @@ bool lower_sequence_at(Lowering& lowering, const Group& group) {
   return true;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

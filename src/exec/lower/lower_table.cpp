@@ -7,7 +7,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/lower/stages.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Operators with something better than their own kernel of the op table, by name, but for those that stages.h reads.
@@ -58,4 +58,4 @@ const LoweringEntry* find_lowering(std::string_view op_type) {
   return may_be_stages(op_type) ? &kElementwise : nullptr;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -31,7 +31,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Reads of each value that are to come: all but those of nodes in front of the plan, and of those that inference folded away.
@@ -184,4 +184,4 @@ std::unique_ptr<Plan> lower(const Program& program, NodeId first, const Inferenc
   return plan;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -19,7 +19,7 @@
 #include "layout/axis_order.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 struct LoweringSettings {
   Mode mode = Mode::optimized;
@@ -50,7 +50,9 @@ struct Lowering {
   /// Whether convolutions and what is computed like them run channels-last; nothing when the plan leaves it to how operands lie.
   [[nodiscard]] std::optional<Order> planned_order(const ProgramNode& node) const;
   /// The planned order of a node's result; nothing when that follows from its operands.
-  [[nodiscard]] std::optional<AxisOrder> made(const ProgramNode& node, std::size_t output) const { return guide.made(node.id, output); }
+  [[nodiscard]] std::optional<layout::AxisOrder> made(const ProgramNode& node, std::size_t output) const {
+    return guide.made(node.id, output);
+  }
   /// A new tensor for a node's result: in the planned order, else in `otherwise`.
   [[nodiscard]] TensorDesc result_desc(const ProgramNode& node, std::size_t output, Order otherwise) const;
 };
@@ -69,4 +71,4 @@ struct LoweringEntry {
 /// The op table's own kernel, or a view.
 void lower_own(Lowering& lowering, const ProgramNode& node);
 
-}  // namespace relayout
+}  // namespace relayout::exec

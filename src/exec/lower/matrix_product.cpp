@@ -27,7 +27,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 double nanoseconds_of(const MatrixProduct& product, int64_t macs) {
@@ -182,4 +182,4 @@ void finish(Lowering& lowering, const Group& group, const Place& destination, co
   lowering.places.define(group.output(), destination);
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -10,7 +10,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A matrix product the library is asked for, and where its operands are. Dims are [batch…, rows, columns], of one rank.
 struct MatrixProduct {
@@ -38,4 +38,4 @@ void finish(Lowering& lowering, const Group& group, const Place& destination, co
 /// Stages of the nodes behind a group's anchor, if the chain kernel computes them all.
 [[nodiscard]] std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group);
 
-}  // namespace relayout
+}  // namespace relayout::exec

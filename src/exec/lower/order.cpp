@@ -10,7 +10,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 TensorDesc ordered(DataType type, const Dims& dims, Order order) {
   TensorDesc desc{type, dims, contiguous_strides(dims)};
@@ -25,8 +25,8 @@ TensorDesc ordered(DataType type, const Dims& dims, Order order) {
   return desc;
 }
 
-TensorDesc ordered(DataType type, const Dims& dims, const AxisOrder& order) {
-  return {type, dims, strides_of(order, dims)};
+TensorDesc ordered(DataType type, const Dims& dims, const layout::AxisOrder& order) {
+  return {type, dims, layout::strides_of(order, dims)};
 }
 
 bool is_ordered(const TensorDesc& desc, Order order) {
@@ -38,7 +38,7 @@ bool is_ordered(const TensorDesc& desc, Order order) {
   return true;
 }
 
-bool follows(const TensorDesc& desc, const AxisOrder& order) {
+bool follows(const TensorDesc& desc, const layout::AxisOrder& order) {
   int64_t inner = 0;  // elements from the first to the last of what lies inside
   for (std::size_t i = order.size(); i-- > 0;) {
     const int64_t stride = std::abs(element_at(desc.strides, order[i]));
@@ -49,12 +49,13 @@ bool follows(const TensorDesc& desc, const AxisOrder& order) {
   return true;
 }
 
-AxisOrder axes_of(Order order, const Dims& dims) {
-  return order_of(order == Order::contiguous || dims.size() < 3 ? contiguous_axes(dims.size()) : channels_last_axes(dims.size()), dims);
+layout::AxisOrder axes_of(Order order, const Dims& dims) {
+  return layout::order_of(
+      order == Order::contiguous || dims.size() < 3 ? layout::contiguous_axes(dims.size()) : layout::channels_last_axes(dims.size()), dims);
 }
 
 int64_t byte_count(const TensorDesc& desc) {
   return element_count(desc.dims) * static_cast<int64_t>(memory_size(desc.type));
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -24,7 +24,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, ReadCounts reads, StepWriter& steps)
     : facts_(facts),
@@ -49,7 +49,7 @@ void Places::begin(const Group& group) {
   }
 }
 
-void Places::choose(ValueId value, const AxisOrder& wanted) {
+void Places::choose(ValueId value, const layout::AxisOrder& wanted) {
   (void)of(value);
   const auto& places = where_[value].places;
   const auto found = std::ranges::find_if(places, [&](const Place& candidate) { return follows(candidate.desc, wanted); });
@@ -93,14 +93,14 @@ Place Places::of(ValueId value) {
 }
 
 Place Places::dense(ValueId value, Order order) {
-  return dense_as(value, axes_of(order, facts_.info(value).dims), !optimized_);
+  return dense_as(value, exec::axes_of(order, facts_.info(value).dims), !optimized_);
 }
 
 Place Places::dense_inside(ValueId value, Order order) {
-  return dense_as(value, axes_of(order, facts_.info(value).dims), true);
+  return dense_as(value, exec::axes_of(order, facts_.info(value).dims), true);
 }
 
-Place Places::dense_as(ValueId value, const AxisOrder& order, bool inside) {
+Place Places::dense_as(ValueId value, const layout::AxisOrder& order, bool inside) {
   const Place lies = of(value);
   const TensorDesc wanted = ordered(lies.desc.type, lies.desc.dims, order);
   const auto is_wanted = [&](const TensorDesc& desc) {
@@ -176,4 +176,4 @@ std::vector<ValueId> Places::made_for_later() const {
   return out;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

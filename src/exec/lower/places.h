@@ -14,7 +14,7 @@
 #include "layout/axis_order.h"
 #include "relayout/execute.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Knows where each value lies, in which orders, and copies values into the order that a reader needs.
 class Places {
@@ -30,7 +30,7 @@ class Places {
   [[nodiscard]] Place of(ValueId value);
   /// The value in this order without gaps, copied if it must be (once, for all readers).
   [[nodiscard]] Place dense(ValueId value, Order order);
-  [[nodiscard]] Place dense(ValueId value, const AxisOrder& order) { return dense_as(value, order, false); }
+  [[nodiscard]] Place dense(ValueId value, const layout::AxisOrder& order) { return dense_as(value, order, false); }
   /// The value in this order for the inside of one node.
   [[nodiscard]] Place dense_inside(ValueId value, Order order);
   /// Whether the place is that of a dying value which may be written over, and no other operand of the step lies in its buffer.
@@ -63,8 +63,8 @@ class Places {
     bool imported = false;
   };
   Place import_value(ValueId value);
-  void choose(ValueId value, const AxisOrder& wanted);
-  [[nodiscard]] Place dense_as(ValueId value, const AxisOrder& order, bool inside);
+  void choose(ValueId value, const layout::AxisOrder& wanted);
+  [[nodiscard]] Place dense_as(ValueId value, const layout::AxisOrder& order, bool inside);
 
   const ValueFacts& facts_;
   const LayoutGuide& guide_;
@@ -74,4 +74,4 @@ class Places {
   IdVector<ValueId, Where> where_;
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -10,7 +10,7 @@
 #include "exec/lower/group.h"
 #include "exec/program.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// Reads that are still to come, of values and of the buffers that they lie in.
 class ReadCounts {
@@ -47,4 +47,4 @@ class ReadCounts {
   IdVector<ValueId, std::vector<BufferId>> buffers_;  ///< that each value lies in, each once
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

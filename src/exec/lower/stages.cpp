@@ -22,7 +22,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 /// Elementwise operators broadcast as numpy does from this opset on.
@@ -309,4 +309,4 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const Progr
   return std::nullopt;
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -8,7 +8,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// A function of one variable, or of that and an operand: a value of the program, or a computed constant.
 struct Stage {
@@ -40,4 +40,4 @@ struct ChannelAffine {
 /// The node as an affine per channel, or nothing.
 [[nodiscard]] std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node);
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -25,7 +25,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout {
+namespace relayout::exec {
 namespace {
 
 std::string_view name_of_layout(const TensorDesc& desc) {
@@ -196,4 +196,4 @@ const std::string& name_of(const Node& node) {
   return !node.name().empty() || first == nullptr ? node.name() : first->name();
 }
 
-}  // namespace relayout
+}  // namespace relayout::exec

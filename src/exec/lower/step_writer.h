@@ -15,7 +15,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// The place of elements of a tensor that lies at `place`.
 [[nodiscard]] Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes);
@@ -68,4 +68,4 @@ class StepWriter {
   StepInfo about_;  ///< what the steps of the running group have in common
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

@@ -6,7 +6,7 @@
 #include "exec/inference.h"
 #include "relayout/datum.h"
 
-namespace relayout {
+namespace relayout::exec {
 
 /// What is known of the values of a program when a plan is made.
 struct ValueFacts {
@@ -20,4 +20,4 @@ struct ValueFacts {
   [[nodiscard]] KnownConstant* constant(ValueId value) const { return state(value).constant.get(); }
 };
 
-}  // namespace relayout
+}  // namespace relayout::exec

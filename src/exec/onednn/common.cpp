@@ -14,7 +14,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 
 Runtime& runtime() {
   static Runtime instance;
@@ -243,4 +243,4 @@ void CompiledPrimitive::execute() {
   }
 }
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

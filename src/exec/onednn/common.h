@@ -9,7 +9,7 @@
 
 #include "exec/primitives.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 
 /// The one engine and stream of the process.
 struct Runtime {
@@ -95,4 +95,4 @@ void add_operands(std::vector<std::pair<int, dnnl::memory::desc>>& arguments, co
 [[nodiscard]] MadePrimitive make(const Reorder& spec);
 [[nodiscard]] MadePrimitive make(const Normalization& spec);
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

@@ -10,7 +10,7 @@
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 namespace {
 
 /// One-dimensional convolutions run as two-dimensional ones of height 1: depthwise ones are 27 times faster so.
@@ -131,4 +131,4 @@ MadePrimitive make(const Convolution& spec) {
   return build<dnnl::convolution_forward::primitive_desc>(plain, dnnl::algorithm::convolution_direct);
 }
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

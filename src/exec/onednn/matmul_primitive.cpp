@@ -9,7 +9,7 @@
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 namespace {
 
 /// What constant weights are packed to. Left to itself, the library picks plain rows without AVX-512, which is half as fast as
@@ -59,4 +59,4 @@ MadePrimitive make(const Matmul& spec) {
   return {std::make_unique<CompiledPrimitive>(pd, std::move(arguments), std::move(format)), {}};
 }
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

@@ -8,7 +8,7 @@
 #include "exec/primitives.h"
 #include "relayout/error.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 namespace {
 
 /// The table of families: one maker per alternative of PrimitiveSpec, in its order.
@@ -75,11 +75,11 @@ class Library : public PrimitiveLibrary {
 };
 
 }  // namespace
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn
 
-extern "C" __attribute__((visibility("default"))) relayout::PrimitiveLibrary* relayout_onednn_library(
-    const relayout::ThreadSource& threads) {
-  relayout::onednn::use_threads_of(threads);
-  static relayout::onednn::Library library;
+extern "C" __attribute__((visibility("default"))) relayout::exec::PrimitiveLibrary* relayout_onednn_library(
+    const relayout::exec::ThreadSource& threads) {
+  relayout::exec::onednn::use_threads_of(threads);
+  static relayout::exec::onednn::Library library;
   return &library;
 }

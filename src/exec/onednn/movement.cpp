@@ -7,7 +7,7 @@
 #include "exec/onednn/common.h"
 #include "exec/primitives.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 
 MadePrimitive make(const Reorder& spec) {
   const dnnl::memory::desc source = descriptor(spec.source);
@@ -21,4 +21,4 @@ MadePrimitive make(const Reorder& spec) {
           {}};
 }
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

@@ -7,7 +7,7 @@
 #include "exec/onednn/common.h"
 #include "exec/primitives.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 
 MadePrimitive make(const Softmax& spec) {
   const dnnl::memory::desc source = descriptor(spec.source);
@@ -36,4 +36,4 @@ MadePrimitive make(const Normalization& spec) {
   return {std::make_unique<CompiledPrimitive>(pd, std::move(arguments)), {}};
 }
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

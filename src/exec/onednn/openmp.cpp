@@ -12,7 +12,7 @@
 
 #include "exec/primitives.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 namespace {
 
 /// The runtime's own functions; null where there is none.
@@ -94,10 +94,10 @@ void run_library_parts(int count, void (*work)(void*, int), void* context) {
   runtime_functions().parallel(part, &shared, static_cast<unsigned>(count), 0);
 }
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn
 
-using relayout::onednn::member;
-using relayout::onednn::runtime_functions;
+using relayout::exec::onednn::member;
+using relayout::exec::onednn::runtime_functions;
 
 // NOLINTBEGIN(readability-identifier-naming): OpenMP's names.
 extern "C" {
@@ -105,7 +105,7 @@ extern "C" {
 #define RELAYOUT_OPENMP __attribute__((visibility("default")))
 
 RELAYOUT_OPENMP void GOMP_parallel(void (*work)(void*), void* data, unsigned count, unsigned flags) {
-  using namespace relayout::onednn;
+  using namespace relayout::exec::onednn;
   if (uses_runtime) return runtime_functions().parallel(work, data, count, flags);
   const int wanted = count == 0 ? wanted_threads : static_cast<int>(count);
   Region region{work, data, member.is_inside ? 1 : threads.reserve(wanted)};
@@ -117,7 +117,7 @@ RELAYOUT_OPENMP void GOMP_barrier() {
   if (!member.is_inside) {
     if (runtime_functions().barrier != nullptr) runtime_functions().barrier();
   } else if (member.count > 1) {
-    relayout::onednn::threads.meet();
+    relayout::exec::onednn::threads.meet();
   }
 }
 
@@ -135,11 +135,11 @@ RELAYOUT_OPENMP int omp_in_parallel() {
 }
 
 RELAYOUT_OPENMP int omp_get_max_threads() {
-  return relayout::onednn::wanted_threads;
+  return relayout::exec::onednn::wanted_threads;
 }
 
 RELAYOUT_OPENMP void omp_set_num_threads(int count) {
-  relayout::onednn::set_library_threads(count);
+  relayout::exec::onednn::set_library_threads(count);
 }
 
 }  // extern "C"

@@ -2,7 +2,7 @@
 
 #include "exec/primitives.h"
 
-namespace relayout::onednn {
+namespace relayout::exec::onednn {
 
 /// Where parallel work goes from now on, the library's own included.
 void use_threads_of(const ThreadSource& source);
@@ -11,4 +11,4 @@ void set_library_threads(int threads);
 /// work(context, i) for i in [0, count) on the threads that the library uses.
 void run_library_parts(int count, void (*work)(void*, int), void* context);
 
-}  // namespace relayout::onednn
+}  // namespace relayout::exec::onednn

@@ -119,13 +119,13 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
 }
 
 void FreeDims::check_names(const std::vector<Port>& ports, const InputOptions& options) const {
-  SizeNames names;
+  layout::SizeNames names;
   for (const Port& port : ports) names.inputs.push_back(port.name);
   for (const auto& [key, free] : free_) {
     if (free.has_symbol) names.symbols.push_back(key);
   }
-  check_sizes({options.dims, options.shapes}, names);
-  for (const auto& [name, path] : options.inputs) check_input_name("--input", name, names);
+  layout::check_sizes({options.dims, options.shapes}, names);
+  for (const auto& [name, path] : options.inputs) layout::check_input_name("--input", name, names);
 }
 
 void FreeDims::add_input(const Port& whole, const InputUse& use) {

@@ -25,9 +25,9 @@ std::unique_ptr<Model> with_batch_norms_folded(const Model& original, const Grap
   if (original.graph().modified() || !has_batch_norm(original.graph()) || has_batch_norm(quantized)) return nullptr;
   const ModelOrigin& origin = origin_of(original);
   auto copy = ModelBuilder::build(origin.source, origin.file, original.name(), {.allow_newer_opset = true});
-  PassContext context;
-  const Pass* const fold = find_pass("fold-batch-norm");
-  run_passes(*copy, std::span(&fold, 1), context);
+  passes::PassContext context;
+  const passes::Pass* const fold = passes::find_pass("fold-batch-norm");
+  passes::run_passes(*copy, std::span(&fold, 1), context);
   return context.rewrites > 0 ? std::move(copy) : nullptr;
 }
 
