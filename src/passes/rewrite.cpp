@@ -41,34 +41,48 @@ class Driver {
       again_.pop_front();
       look_at(next);
     }
-    const auto found = std::ranges::count(candidates_, true, &Candidate::has_finding);
-    context_.findings.reserve(context_.findings.size() + as_size(found) + beside_.size());
-    for (Candidate& candidate : candidates_) {
-      if (candidate.has_finding) context_.findings.push_back(std::move(candidate.finding));
+    context_.findings.reserve(context_.findings.size() + findings_.size() + beside_.size());
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.has_finding()) context_.findings.push_back(std::move(finding_of(candidate)));
     }
     for (Finding& finding : beside_) context_.findings.push_back(std::move(finding));
     context_.skipped.clear();
   }
 
  private:
+  /// Most candidates of a large model come to no finding.
   struct Candidate {
+    static constexpr std::size_t kNoFinding = static_cast<std::size_t>(-1);
     const Node* node;
-    Finding finding;
-    bool has_finding = false;
+    std::string output;                ///< by which a node without name goes: a rewrite may take it
+    std::size_t finding = kNoFinding;  ///< its place in findings_
     bool is_seen = false;
+    [[nodiscard]] bool has_finding() const noexcept { return finding != kNoFinding; }
   };
 
   void collect(const Graph& graph) {
     for_each_node(graph, [&](const Node& node) {
       if (!is_candidate_(node)) return;
       numbers_.emplace(&node, candidates_.size());
-      candidates_.push_back({&node, {std::string(context_.pass), node.op_type(), name_in_findings(node)}});
+      candidates_.push_back({&node, node.name().empty() ? name_in_findings(node) : std::string()});
     });
+  }
+
+  Finding& finding_of(const Candidate& candidate) { return findings_[candidate.finding]; }
+
+  /// A finding about the node, whose name and operator are still those that it had when it was collected.
+  Finding& finding_for(Candidate& candidate) {
+    if (!candidate.has_finding()) {
+      candidate.finding = findings_.size();
+      const Node& node = *candidate.node;
+      findings_.push_back({std::string(context_.pass), node.op_type(), node.name().empty() ? candidate.output : node.name()});
+    }
+    return finding_of(candidate);
   }
 
   void look_at(std::size_t number) {
     const Node& node = *candidates_[number].node;
-    const bool is_settled = candidates_[number].has_finding && candidates_[number].finding.verdict != Verdict::skipped;
+    const bool is_settled = candidates_[number].has_finding() && finding_of(candidates_[number]).verdict != Verdict::skipped;
     if (node.erased() || is_settled || !context_.may_rewrite()) return;
     check_interrupt();
     candidates_[number].is_seen = true;
@@ -92,10 +106,10 @@ class Driver {
 
   void refuse(std::size_t number, const Skip& skip) {
     Candidate& candidate = candidates_[number];
-    candidate.has_finding = true;
-    candidate.finding.verdict = skip.verdict;
-    candidate.finding.reason = skip.reason;
-    candidate.finding.detail = skip.detail;
+    Finding& finding = finding_for(candidate);
+    finding.verdict = skip.verdict;
+    finding.reason = skip.reason;
+    finding.detail = skip.detail;
     if (skip.verdict == Verdict::skipped) context_.skipped.insert_or_assign(candidate.node, skip);
   }
 
@@ -108,11 +122,10 @@ class Driver {
             {std::string(context_.pass), taken->op_type(), name_in_findings(*taken), Verdict::done, Reason::count_, rewritable.detail});
         continue;
       }
-      Candidate& candidate = candidates_[number->second];
-      candidate.has_finding = true;
-      candidate.finding.verdict = Verdict::done;
-      candidate.finding.reason = Reason::count_;
-      candidate.finding.detail = rewritable.detail;
+      Finding& finding = finding_for(candidates_[number->second]);
+      finding.verdict = Verdict::done;
+      finding.reason = Reason::count_;
+      finding.detail = rewritable.detail;
       context_.skipped.erase(taken);
     }
     ++context_.rewrites;
@@ -138,7 +151,8 @@ class Driver {
   const std::function<bool(const Node&)>& is_candidate_;
   const std::function<AnyMatch(const Node&)>& match_;
   std::vector<Candidate> candidates_;
-  Findings beside_;
+  Findings findings_;  ///< of candidates, as they come
+  Findings beside_;    ///< of others
   std::unordered_map<const Node*, std::size_t> numbers_;
   std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
 };
