@@ -194,7 +194,6 @@ Match<AffineNode> read_binary(const Node& node, PassContext& context) {
   std::array found = {context.constants.find(*node.input(0)), context.constants.find(*node.input(1))};
   const bool is_left = std::holds_alternative<Constant>(found[0]);
   const std::size_t at = is_left ? 0 : 1;
-  const std::string name = quote(node.input(at)->name());
   if (const auto* const reason = std::get_if<Reason>(&found[at])) {
     // An initializer that a caller may replace would be the constant if it could.
     const bool is_stored = node.input(0)->initializer() != nullptr || node.input(1)->initializer() != nullptr;
@@ -204,6 +203,7 @@ Match<AffineNode> read_binary(const Node& node, PassContext& context) {
     return Skip{why != nullptr ? *why : *reason, quote(node.input(stored)->name())};
   }
   if (is_left && std::holds_alternative<Constant>(found[1])) return NotApplicable{};
+  const std::string name = quote(node.input(at)->name());
   const Constant& constant = std::get<Constant>(found[at]);
   if (!is_scalable(constant.type)) return NotApplicable{};
   const Attributes attributes(node);
@@ -251,7 +251,12 @@ bool is_affine_operator(const Node& node) {
 const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
   const auto known = context.folds.affines.find(&node);
   if (known != context.folds.affines.end()) return *known->second;
-  return *context.folds.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(read(node, context))).first->second;
+  // What most Adds of a large model are.
+  static const auto kNotApplicable = std::make_shared<const Match<AffineNode>>(NotApplicable{});
+  Match<AffineNode> found = read(node, context);
+  const bool is_none = std::holds_alternative<NotApplicable>(found);
+  const auto answer = is_none ? kNotApplicable : std::make_shared<const Match<AffineNode>>(std::move(found));
+  return *context.folds.affines.emplace(&node, answer).first->second;
 }
 
 }  // namespace relayout::passes
