@@ -123,6 +123,15 @@ DataType source_type(const Value& value) {
   return declared ? declared->type : DataType::undefined;
 }
 
+/// Folding what quantizes would undo a quantization that is meant; sources of randomness stay, even those with a seed; costly operators
+/// are not run to see whether something is constant.
+std::optional<Reason> why_never_evaluated(const Node& node, const Op* kernel) {
+  if (kernel == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
+  if (kernel->traits.has(Trait::quantizes)) return Reason::quantized;
+  const bool draws = kernel->traits.has(Trait::random) || node.is("Dropout");
+  return draws || kernel->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
+}
+
 /// Sources are most of the values of a model. What lies in the file costs no more to tell again than to look up.
 bool is_told_again(const Value& value) {
   return value.producer() == nullptr && (value.initializer() == nullptr || value.initializer()->data);
@@ -130,14 +139,8 @@ bool is_told_again(const Value& value) {
 
 }  // namespace
 
-/// Folding what quantizes would undo a quantization that is meant; sources of randomness stay, even those with a seed; costly operators
-/// are not run to see whether something is constant.
 std::optional<Reason> why_never_evaluated(const Node& node) {
-  const Op* const op = find_kernel(node);
-  if (op == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
-  if (op->traits.has(Trait::quantizes)) return Reason::quantized;
-  const bool draws = op->traits.has(Trait::random) || node.is("Dropout");
-  return draws || op->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
+  return why_never_evaluated(node, find_kernel(node));
 }
 
 void Constants::forget(const Value& value) {
@@ -162,14 +165,14 @@ std::optional<Tensor> Constants::value(const Value& value) {
 }
 
 Constants::Known Constants::known(Answer answer) {
-  if (const auto* const reason = std::get_if<Reason>(&answer)) return *reason;
+  if (const auto* const reason = std::get_if<Reason>(&answer)) return NotConstant(*reason, true);
   return std::make_shared<const Constant>(std::get<Constant>(std::move(answer)));
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {
   if (is_told_again(value)) return of_source(value);
   const Known& answer = look_up(value);
-  if (const auto* const reason = std::get_if<Reason>(&answer)) return *reason;
+  if (const auto* const none = std::get_if<NotConstant>(&answer)) return none->reason;
   return *std::get<0>(answer);
 }
 
@@ -194,40 +197,48 @@ const Constants::Known& Constants::look_up(const Value& value) {
         answer(*producer);
       }
     } else {
-      known_.emplace(top.value, known(of_source(*top.value)));
+      Known source = known(of_source(*top.value));
+      // What is stored is a constant, and of what is given nothing is certain.
+      if (auto* const none = std::get_if<NotConstant>(&source)) none->may_be_certain = false;
+      known_.emplace(top.value, std::move(source));
     }
   }
   return known_.at(&value);
 }
 
 const Value* Constants::next_unknown(const Node& node, std::size_t& next) const {
-  if (!is_seen_through(node) && why_never_evaluated(node)) return nullptr;
-  const Traits traits = traits_of(node);
+  const Op* const kernel = find_kernel(node);
+  if (!is_seen_through(node) && why_never_evaluated(node, kernel)) return nullptr;
+  const Traits traits = kernel != nullptr ? kernel->traits : Traits::none();
   for (; next < node.inputs().size(); ++next) {
     const Value* const input = node.input(next);
     if (input == nullptr || traits.reads(next) == Reads::type) continue;
     const auto known = known_.find(input);
     if (known == known_.end()) return input;
-    if (std::holds_alternative<Reason>(known->second)) return nullptr;
+    if (std::holds_alternative<NotConstant>(known->second)) return nullptr;
   }
   return nullptr;
 }
 
-void Constants::answer_all(const Node& node, Answer answer) {
-  const Known shared = known(std::move(answer));
+void Constants::answer_all(const Node& node, const Known& answer) {
   for (const Value* output : node.outputs()) {
-    if (output != nullptr) known_.insert_or_assign(output, shared);
+    if (output != nullptr) known_.insert_or_assign(output, answer);
   }
 }
 
 void Constants::answer(const Node& node) {
   const bool seen_through = is_seen_through(node);
-  if (const auto reason = seen_through ? std::nullopt : why_never_evaluated(node)) return answer_all(node, *reason);
-  const Traits traits = traits_of(node);
+  const Op* const kernel = find_kernel(node);
+  if (const auto reason = seen_through ? std::nullopt : why_never_evaluated(node, kernel)) return answer_all(node, *reason);
+  const Traits traits = kernel != nullptr ? kernel->traits : Traits::none();
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const input = node.input(i);
     if (input == nullptr || traits.reads(i) == Reads::type) continue;
-    if (const auto* const reason = std::get_if<Reason>(&known_.at(input))) return answer_by_certain(node, *reason);
+    const auto* const none = std::get_if<NotConstant>(&known_.at(input));
+    if (none == nullptr) continue;
+    // Nothing is certain of what is made of such elements (ops/partial_contents.h).
+    if (!none->may_be_certain && traits.reads(i) == Reads::elements) return answer_all(node, *none);
+    return answer_by_certain(node, none->reason);
   }
   answer_all(node, Reason::not_constant);
   try {
@@ -246,7 +257,8 @@ void Constants::answer_by_certain(const Node& node, Reason otherwise) {
   for (const Value* const output : node.outputs()) {
     if (output == nullptr) continue;
     const auto found = certain_.contents(*output, *this);
-    known_.insert_or_assign(output, known(found && found->is_complete() ? Answer(constant_of(found->values)) : Answer(otherwise)));
+    const bool is_constant = found && found->is_complete();
+    known_.insert_or_assign(output, is_constant ? known(constant_of(found->values)) : NotConstant(otherwise, found.has_value()));
   }
 }
 

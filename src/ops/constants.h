@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -64,8 +65,14 @@ class Constants {
 
  private:
   using Answer = std::variant<Constant, Reason>;
+  /// Why a value is no constant.
+  struct NotConstant {
+    Reason reason;
+    bool may_be_certain;  ///< some of its contents all the same
+    NotConstant(Reason why, bool certain) : reason(why), may_be_certain(certain) {}
+  };
   /// Most values are no constants, so that what is remembered of them is small.
-  using Known = std::variant<std::shared_ptr<const Constant>, Reason>;
+  using Known = std::variant<std::shared_ptr<const Constant>, NotConstant>;
   [[nodiscard]] static Known known(Answer answer);
   /// What is remembered of a value that is no source, found now where it is not known yet.
   [[nodiscard]] const Known& look_up(const Value& value);
@@ -78,7 +85,8 @@ class Constants {
   /// The operand from number `next` on whose answer `node` waits for; nullptr when it can be answered.
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
-  void answer_all(const Node& node, Answer answer);
+  void answer_all(const Node& node, const Known& answer);
+  void answer_all(const Node& node, Answer answer) { answer_all(node, known(std::move(answer))); }
   /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
   void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
