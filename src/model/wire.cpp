@@ -145,11 +145,11 @@ class Walker {
   Outcome tensor(int64_t end, Place place);
   /// False when the payload turns out to come in pieces, which only a walk without eliding can join.
   bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
-  bool tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& state);
+  bool tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, TensorState& state);
 
   void skip_value(WireType type, int64_t end);
-  void copy_scalar(Tag tag, int64_t end);
-  void copy_bytes(uint32_t field, int64_t end);
+  void copy_scalar(Tag tag, int64_t start, int64_t end);
+  void copy_bytes(uint32_t field, int64_t start, int64_t end);
   void copy_group(uint32_t field, int64_t start, int64_t end);
   int record(Kind kind, std::size_t first, int existing);
   void append_later_pieces(Message& graph, const std::vector<Item>& items);
@@ -222,8 +222,8 @@ void Walker::append_later_pieces(Message& graph, const std::vector<Item>& items)
   out_.items.insert(out_.items.end(), items.begin(), items.end());
 }
 
-/// Reads the fields of a message up to `end`: on_bytes(field, end of its payload) and on_scalar(tag) go over the payload, each false to
-/// stop. Recorded fields are noted as items of the message whose items begin at `first`. Whether none stopped.
+/// Reads the fields of a message up to `end`: on_bytes(field, start of its tag, end of its payload) and on_scalar(tag, its start) go over
+/// the payload, each false to stop. Recorded fields are noted as items of the message whose items begin at `first`. Whether none stopped.
 template <class OnBytes, class OnScalar>
 bool Walker::fields(int64_t end, bool recorded, std::size_t first, const OnBytes& on_bytes, const OnScalar& on_scalar) {
   while (in_.position() < end) {
@@ -233,8 +233,8 @@ bool Walker::fields(int64_t end, bool recorded, std::size_t first, const OnBytes
     if (tag.type == WireType::bytes) {
       const int64_t field_end = in_.length_end(end);
       payload = in_.position();
-      if (!on_bytes(tag.field, field_end)) return false;
-    } else if (!on_scalar(tag)) {
+      if (!on_bytes(tag.field, start, field_end)) return false;
+    } else if (!on_scalar(tag, start)) {
       return false;
     }
     if (recorded) push_item(first, {tag.field, static_cast<uint8_t>(payload - start), tag.type, start, in_.position()});
@@ -248,9 +248,9 @@ Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
   Outcome outcome;
   bool wanted = kind == Kind::model || kind == Kind::graph || kind == Kind::function;
   Singles singles;
-  const auto on_bytes = [&](uint32_t field, int64_t field_end) {
+  const auto on_bytes = [&](uint32_t field, int64_t start, int64_t field_end) {
     if (child_kind(kind, field) == Kind::other) {
-      copy_bytes(field, field_end);
+      copy_bytes(field, start, field_end);
     } else {
       const Outcome inner = child(kind, field, field_end, place, singles);
       outcome.elided |= inner.elided;
@@ -258,8 +258,8 @@ Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
     }
     return true;
   };
-  fields(end, place.record, first, on_bytes, [&](Tag tag) {
-    copy_scalar(tag, end);
+  fields(end, place.record, first, on_bytes, [&](Tag tag, int64_t start) {
+    copy_scalar(tag, start, end);
     return true;
   });
   if (place.record && wanted) outcome.number = record(kind, first, existing);
@@ -329,7 +329,7 @@ Outcome Walker::tensor(int64_t end, Place place) {
 }
 
 bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& state) {
-  const auto on_scalar = [&](Tag tag) {
+  const auto on_scalar = [&](Tag tag, int64_t start) {
     if (tag.field == kDataLocation && tag.type == WireType::varint) {
       const int64_t payload = in_.position();
       state.external = in_.varint(end) == kLocationExternal;
@@ -339,15 +339,17 @@ bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& st
         (tag.field == kFloatData && tag.type == WireType::fixed32) || (tag.field == kDoubleData && tag.type == WireType::fixed64);
     if (element && state.typed && state.typed->field == tag.field) return false;
     if (element) ++state.typed_pieces[tag.field == kDoubleData];
-    copy_scalar(tag, end);
+    copy_scalar(tag, start, end);
     return true;
   };
-  const auto on_bytes = [&](uint32_t field, int64_t field_end) { return tensor_bytes(field, field_end, elide, state); };
-  return fields(end, place.record, items_.size(), on_bytes, on_scalar);
+  const auto on_bytes = [&](uint32_t field, int64_t start, int64_t field_end) {
+    return tensor_bytes(field, start, field_end, elide, state);
+  };
+  return fields(end, place.record && !place.initializer, items_.size(), on_bytes, on_scalar);
 }
 
 /// One length-delimited field of a tensor: elided when it is a large payload, else copied.
-bool Walker::tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& state) {
+bool Walker::tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, TensorState& state) {
   const int64_t offset = in_.position();
   const int64_t length = end - offset;
   const bool large = elide && length >= kElideThreshold;
@@ -355,7 +357,7 @@ bool Walker::tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& 
     // The last one counts. An empty one in its place also takes back a small one that came before.
     state.raw.reset();
     if (!large) {
-      copy_bytes(field, end);
+      copy_bytes(field, start, end);
       return true;
     }
     state.raw = {field, offset, length};
@@ -365,7 +367,7 @@ bool Walker::tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& 
     return true;
   }
   if (field != kFloatData && field != kDoubleData) {
-    copy_bytes(field, end);
+    copy_bytes(field, start, end);
     return true;
   }
   const int64_t element = field == kFloatData ? 4 : 8;
@@ -375,7 +377,7 @@ bool Walker::tensor_bytes(uint32_t field, int64_t end, bool elide, TensorState& 
   if (large && pieces > 0) return false;
   ++pieces;
   if (!large) {
-    copy_bytes(field, end);
+    copy_bytes(field, start, end);
     return true;
   }
   state.typed = {field, offset, length};
@@ -404,23 +406,26 @@ void Walker::skip_value(WireType type, int64_t end) {
   }
 }
 
-/// Copies a scalar or a group, whose tag has been read, unless it is one of our own markers.
-void Walker::copy_scalar(Tag tag, int64_t end) {
+/// Copies a scalar or a group, whose tag began at `start` and has been read, unless it is one of our own markers.
+void Walker::copy_scalar(Tag tag, int64_t start, int64_t end) {
   const int64_t payload = in_.position();
   if (tag.type == WireType::group_begin) return copy_group(tag.field, payload, end);
   if (tag.type == WireType::group_end) in_.malformed(payload, "the end of a group that did not begin");
   skip_value(tag.type, end);
   if (is_marker(tag.field)) return;
+  if (payload - start == 1) return in_.copy_since(start, out_.skeleton);
   put_tag(tag.field, tag.type);
   in_.copy_since(payload, out_.skeleton);
 }
 
-/// Copies a length-delimited field that is not descended into.
-void Walker::copy_bytes(uint32_t field, int64_t end) {
+/// Copies a length-delimited field, whose tag began at `start`, that is not descended into.
+void Walker::copy_bytes(uint32_t field, int64_t start, int64_t end) {
   const int64_t payload = in_.position();
   in_.seek(end);
   if (is_marker(field)) return;
   check_skeleton(end - payload);
+  // A tag and a length of one byte each are not padded.
+  if (payload - start == 2) return in_.copy_since(start, out_.skeleton);
   put_tag(field, WireType::bytes);
   put_varint(static_cast<uint64_t>(end - payload));
   in_.copy_since(payload, out_.skeleton);
