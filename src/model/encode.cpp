@@ -78,7 +78,10 @@ bool is_same(wire::Reader& file, const wire::Item& item, const google::protobuf:
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(stored.data()) + item.header,
                                                 static_cast<int>(stored.size()) - item.header);
   stream.SetRecursionLimit(wire::kRecursionLimit);
-  return original->ParsePartialFromCodedStream(&stream) && serialized(*original) == serialized(message);
+  if (!original->ParsePartialFromCodedStream(&stream)) return false;
+  const bool is_unmarked = message.GetReflection()->GetUnknownFields(message).empty();
+  if (is_unmarked && original->ByteSizeLong() != message.ByteSizeLong()) return false;
+  return serialized(*original) == serialized(message);
 }
 
 }  // namespace relayout::encode
