@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <memory_resource>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,15 +24,19 @@ using onnx::GraphProto;
 /// For each element now, its number in the file or -1.
 template <class Message>
 std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const std::vector<const Message*>& originals) {
-  std::pmr::monotonic_buffer_resource memory;
-  std::pmr::unordered_map<const Message*, int64_t> known(&memory);
+  struct Known {
+    const Message* message;
+    int64_t number;
+  };
+  std::vector<Known> known;
   known.reserve(originals.size());
-  for (std::size_t i = 0; i < originals.size(); ++i) known.emplace(originals[i], static_cast<int64_t>(i));
+  for (const Message* original : originals) known.push_back({original, static_cast<int64_t>(known.size())});
+  std::ranges::sort(known, {}, &Known::message);
   std::vector<int64_t> out;
   out.reserve(now.size());
   for (const Message* message : now) {
-    const auto found = known.find(message);
-    out.push_back(found == known.end() ? -1 : found->second);
+    const auto found = std::ranges::lower_bound(known, message, {}, &Known::message);
+    out.push_back(found == known.end() || found->message != message ? -1 : found->number);
   }
   return out;
 }
