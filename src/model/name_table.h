@@ -16,7 +16,7 @@ template <class Named>
 class NameTable {
  public:
   void reserve(std::size_t names) {
-    const std::size_t capacity = std::bit_ceil(std::max<std::size_t>(names * 4 / 3 + 1, kFewest));
+    const std::size_t capacity = std::bit_ceil(std::max<std::size_t>(names * 8 / 7 + 1, kFewest));
     if (capacity > slots_.size()) rehash(capacity);
   }
 
@@ -25,7 +25,7 @@ class NameTable {
 
   /// nullptr: `named` is here now; else what has its name already.
   Named* insert(Named& named) {
-    if ((count_ + 1) * 4 > slots_.size() * 3) rehash(std::max(slots_.size() * 2, kFewest));
+    if ((count_ + 1) * 8 > slots_.size() * 7) rehash(std::max(slots_.size() * 2, kFewest));
     Slot& slot = slots_[place_of(named.name())];
     if (slot.named != nullptr) return slot.named;
     slot = {hash_of(named.name()), &named};
@@ -75,7 +75,7 @@ class NameTable {
     }
   }
 
-  std::vector<Slot> slots_;  ///< a power of two of them, or none; at most three quarters are taken
+  std::vector<Slot> slots_;  ///< a power of two of them, or none; at most seven eighths are taken
   std::size_t count_ = 0;
 };
 
