@@ -80,7 +80,7 @@ RandomConvolution draw_any_convolution(Draw& draw, bool transposed) {
   const bool depthwise = out.groups > 1 && draw.yes();
   out.x = {draw.from(1, 3), (depthwise ? 1 : inputs) * out.groups};
   for (const int64_t dim : distinct(draw, rank, 4, rank == 3 ? 9 : 17)) out.x.push_back(dim);
-  const int64_t per_group = depthwise ? 1 : outputs;
+  const int64_t per_group = !depthwise ? outputs : transposed ? 1 : draw.from(1, 5);
   out.w = transposed ? Dims{out.x[1], per_group} : Dims{per_group * out.groups, out.x[1] / out.groups};
   for (std::size_t i = 0; i < rank; ++i) {
     out.w.push_back(draw.from(1, 4));

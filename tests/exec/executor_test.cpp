@@ -467,6 +467,22 @@ TEST(PlanInfo, ContiguousConvolutionsAreNotCopiedInsideTheLibrary) {
   }
 }
 
+/// Groups of one channel with several outputs are convolutions of repeated channels, for which oneDNN has a kernel in every instruction
+/// set.
+TEST(PlanInfo, RepeatedChannelsAreConvolvedOneByOne) {
+  ModelBuilder builder;
+  builder.input("x", {1, 24, 14, 14}).constant("w", {48, 1, 3, 3}, std::vector<float>(432, 0.5F));
+  builder.node("Conv", {"x", "w"}, {"y"}).integer("group", 24).output("y");
+  const auto model = builder.build();
+  const RunResult result = run_in(Mode::optimized, *model, {{"x", tensor_of({1, 24, 14, 14}, std::vector<float>(4704, 0.5F))}});
+  const auto uses = [&](const char* name) {
+    return std::ranges::any_of(result.info.steps,
+                               [&](const StepInfo& step) { return step.implementation.find(name) != std::string::npos; });
+  };
+  EXPECT_TRUE(uses("dw") || uses("dgmm"));
+  EXPECT_EQ(result.info.macs, 48 * 144 * 9);
+}
+
 TEST(PlanInfo, MultiplyAccumulatesOfEveryTypeAndMode) {
   for (const char* const type : {"float", "float16", "bfloat16", "double"}) {
     const std::string of(type);

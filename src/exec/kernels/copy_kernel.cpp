@@ -49,6 +49,28 @@ void separate(const T* source, T* destination, int64_t row_stride, int64_t colum
   }
 }
 
+/// Each of `count` elements `times` times: destination[i · times + j] = source[i · step].
+template <class T>
+void repeat_each(const T* source, int64_t step, T* destination, int64_t count, int64_t times) {
+  const auto run = [&](auto distance, auto repeats) {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t j = 0; j < repeats; ++j) destination[i * repeats + j] = source[i * distance];
+    }
+  };
+  constexpr std::integral_constant<int64_t, 1> kOne;
+  if (step != 1) return run(step, times);
+  switch (times) {
+    case 2:
+      return run(kOne, std::integral_constant<int64_t, 2>{});
+    case 3:
+      return run(kOne, std::integral_constant<int64_t, 3>{});
+    case 4:
+      return run(kOne, std::integral_constant<int64_t, 4>{});
+    default:
+      return run(kOne, times);
+  }
+}
+
 #if defined(__GNUC__) && !defined(__clang__)
 
 /// A square of as many rows of 16 bytes as fit elements into them, transposed by interleaving rows that are half of it apart, as often
@@ -221,6 +243,8 @@ class CopyKernel : public Kernel {
     if (step == 0) {
       spread(inner, from, to);
       for (int64_t done = 1; done < size; done *= 2) copy_row(to, to + done * block, std::min(done, size - done) * block);
+    } else if (inner + 1 == loops_.dims.size() && loops_.strides[0][inner] == 0) {
+      repeat_each(from, step, to, size, loops_.dims[inner]);
     } else if (inner + 1 == loops_.dims.size() && loops_.dims[inner] <= kShortRow) {
       copy_short_rows(from, to, size);
     } else {
@@ -232,10 +256,12 @@ class CopyKernel : public Kernel {
   void spread_all() const {
     const T* const source = reinterpret_cast<const T*>(source_);
     T* const destination = reinterpret_cast<T*>(destination_);
-    const int64_t block = loops_.strides[1][0];
-    if (loops_.strides[0][0] == 0 || loops_.dims.size() == 1) return spread(0, source, destination);
+    const int64_t block = loops_.strides[1][0], step = loops_.strides[0][0];
+    if (step == 0 || loops_.dims.size() == 1) return spread(0, source, destination);
     team_.divide(loops_.dims[0], kElementsPerPart / block + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) spread(1, source + i * loops_.strides[0][0], destination + i * block);
+      if (loops_.dims.size() == 2 && loops_.strides[0][1] == 0)
+        return repeat_each(source + begin * step, step, destination + begin * block, end - begin, block);
+      for (int64_t i = begin; i < end; ++i) spread(1, source + i * step, destination + i * block);
     });
   }
 

@@ -293,12 +293,16 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
 }
 
 class ConvolutionLowering {
+  static constexpr int64_t kMostRepeated = 4;
+
  public:
   ConvolutionLowering(Lowering& lowering, const Group& group, ConvolutionGroup parts)
       : lowering_(lowering), group_(group), parts_(std::move(parts)), output_dims_(lowering.info(group.output()).dims) {
     const Dims& w = lowering.info(parts_.node->inputs[1]).dims;
     const Dims& x = lowering.info(parts_.node->inputs[0]).dims;
     macs_ = parts_.spec.transposed ? element_count(x) * (element_count(w) / w[0]) : element_count(output_dims_) * (element_count(w) / w[0]);
+    if (!parts_.spec.transposed && parts_.spec.groups == x[1] && w[0] / x[1] <= kMostRepeated) repeats_ = w[0] / x[1];
+    if (repeats_ > 1) parts_.spec.groups = w[0];
     // Small ops run on one thread; the primitive is made for as many as it will run on.
     threads_ = lowering.steps.use_threads(nanoseconds_of(macs_));
   }
@@ -324,7 +328,7 @@ class ConvolutionLowering {
 
   /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
   [[nodiscard]] Order computed_order() const {
-    if (outer_order() == Order::channels_last || parts_.spec.transposed) return Order::channels_last;
+    if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
     if (lowering_.library().fast_plain_convolution()) return has_few_channels() ? Order::channels_last : Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
   }
@@ -347,7 +351,26 @@ class ConvolutionLowering {
 
   Place operand(Order order) {
     const ValueId value = parts_.node->inputs[0];
+    if (repeats_ > 1) return repeated(lowering_.places.of(value), order);
     return order == outer_order() ? lowering_.places.dense(value, order) : lowering_.places.dense_inside(value, order);
+  }
+
+  /// Each channel as often as there are outputs of it.
+  Place repeated(const Place& place, Order order) {
+    const auto with_repeats = [&](TensorDesc desc, int64_t stride) {
+      desc.dims.insert(desc.dims.begin() + 2, repeats_);
+      desc.strides.insert(desc.strides.begin() + 2, stride);
+      return desc;
+    };
+    Dims dims = place.desc.dims;
+    dims[1] *= repeats_;
+    const Place out = lowering_.steps.new_place(ordered(DataType::float32, dims, order));
+    TensorDesc channels = out.desc;
+    channels.dims[1] /= repeats_;
+    const int64_t stride = channels.strides[1];
+    channels.strides[1] *= repeats_;
+    lowering_.steps.copy(view_of(place, with_repeats(place.desc, 0), 0), view_of(out, with_repeats(channels, stride), 0), StepKind::inside);
+    return out;
   }
 
   MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
@@ -422,6 +445,8 @@ class ConvolutionLowering {
   Dims output_dims_;
   std::optional<Place> bias_;
   int64_t macs_ = 0;
+  /// Outputs of each channel, where a group is one channel: the library has kernels for one, which are fast, and for groups in general.
+  int64_t repeats_ = 1;
   int threads_ = 1;
 };
 
