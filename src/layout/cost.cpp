@@ -86,13 +86,13 @@ class DefaultCosts : public CostModel {
   }
 
   /// Of operand and result, where they have an order.
-  double copies_around(const LayoutGraph& graph, const LayoutNode& node) const {
+  static double copies_around(const LayoutGraph& graph, const LayoutNode& node) {
     double out = 0;
     for (const LayoutValueId id : {node.input(0), node.output(0)}) {
       const LayoutValue* const value = graph.value(id);
       const bool has_order =
           value != nullptr && value->is_known() && !is_contiguous(order_of(channels_last_axes(value->dims.size()), value->dims));
-      if (has_order) out += static_cast<double>(copy_nanoseconds(*value));
+      if (has_order) out += turn_nanoseconds(*value);
     }
     return out;
   }
