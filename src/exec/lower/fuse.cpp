@@ -9,6 +9,7 @@
 
 #include "base/indexed.h"
 #include "exec/ids.h"
+#include "exec/kernels/elementwise_kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -106,8 +107,17 @@ class Fuser {
 
   [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     const auto stages = stages_of(facts_, node_at(node), through);
-    constexpr std::size_t kLongest = 3;  // each may take three operands
-    return stages && are_own(*stages) && chain.size() < kLongest;
+    if (!stages) return false;
+    std::size_t operands = most_operands(node);
+    for (const NodeId before : chain) operands += most_operands(before);
+    return operands <= kMostElementwiseOperands;
+  }
+
+  /// Of the stages that a node comes to.
+  [[nodiscard]] std::size_t most_operands(NodeId node) const {
+    constexpr std::size_t kOfAffine = 3;
+    const ProgramNode& entry = node_at(node);
+    return channel_affine_of(facts_, entry) ? kOfAffine : entry.inputs.size() - 1;
   }
 
   [[nodiscard]] bool is_elementwise(NodeId node) const {
