@@ -29,32 +29,56 @@ RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
 
 struct KeepLarger {
   [[gnu::always_inline]] void operator()(float& total, float x) const { total = larger(total, x); }
+  /// The processor's maximum loses what is not a number; that is kept beside, where no next step waits for it.
+  template <int kWidth>
+  struct Lanes {
+    float best[kWidth], lost[kWidth] = {};
+    [[gnu::always_inline]] void start(const float* x) {
+      std::memcpy(best, x, sizeof best);
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) lost[lane] = x[lane] != x[lane] ? x[lane] : 0;
+    }
+    [[gnu::always_inline]] void take(const float* x) {
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) best[lane] = best[lane] > x[lane] ? best[lane] : x[lane];
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) lost[lane] = x[lane] != x[lane] ? x[lane] : lost[lane];
+    }
+    [[gnu::always_inline]] void finish(float* out) {
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) best[lane] = lost[lane] != lost[lane] ? lost[lane] : best[lane];
+      std::memcpy(out, best, sizeof best);
+    }
+  };
 };
 struct AddTo {
   [[gnu::always_inline]] void operator()(float& total, float x) const { total += x; }
+  template <int kWidth>
+  struct Lanes {
+    float total[kWidth];
+    [[gnu::always_inline]] void start(const float* x) { std::memcpy(total, x, sizeof total); }
+    [[gnu::always_inline]] void take(const float* x) {
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) total[lane] += x[lane];
+    }
+    [[gnu::always_inline]] void finish(float* out) { std::memcpy(out, total, sizeof total); }
+  };
 };
 
 /// out[i] = all of address(0)[i], address(1)[i] … combined. The last lanes overlap those before: what is computed twice is the same.
 /// Loops over an array, not vector types: those are lowered for the baseline before the function is cloned for better processors.
-template <int kWidth, class Address, class Combine>
-[[gnu::always_inline]] inline void combine_lanes(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
+template <int kWidth, class Combine, class Address>
+[[gnu::always_inline]] inline void combine_lanes(float* out, const Address& address, int64_t terms, int64_t count) {
   for (int64_t i = 0; i < count; i += kWidth) {
     const int64_t at = i + kWidth <= count ? i : count - kWidth;
-    float total[kWidth];
-    std::memcpy(total, address(0) + at, sizeof total);
-    for (int64_t term = 1; term < terms; ++term) {
-      const float* const x = address(term) + at;
-      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) combine(total[lane], x[lane]);
-    }
-    std::memcpy(out + at, total, sizeof total);
+    typename Combine::template Lanes<kWidth> lanes;
+    lanes.start(address(0) + at);
+    for (int64_t term = 1; term < terms; ++term) lanes.take(address(term) + at);
+    lanes.finish(out + at);
   }
 }
 
 template <class Address, class Combine>
 [[gnu::always_inline]] inline void combine_all(float* out, const Address& address, int64_t terms, int64_t count, const Combine& combine) {
-  if (count >= 16) return combine_lanes<16>(out, address, terms, count, combine);
-  if (count >= 8) return combine_lanes<8>(out, address, terms, count, combine);
-  if (count >= 4) return combine_lanes<4>(out, address, terms, count, combine);
+  if (count >= 32) return combine_lanes<32, Combine>(out, address, terms, count);
+  if (count >= 16) return combine_lanes<16, Combine>(out, address, terms, count);
+  if (count >= 8) return combine_lanes<8, Combine>(out, address, terms, count);
+  if (count >= 4) return combine_lanes<4, Combine>(out, address, terms, count);
   for (int64_t i = 0; i < count; ++i) {
     float total = address(0)[i];
     for (int64_t term = 1; term < terms; ++term) combine(total, address(term)[i]);
@@ -95,6 +119,27 @@ RELAYOUT_VECTORIZE void sum_of_lines(float* out, const float* const* lines, int6
   combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, AddTo{});
 }
 
+/// The same of pixels side by side, each of `width` channels; what the window covers of the next one lies `step` further on.
+struct PixelRun {
+  int64_t pixels, step, width;
+};
+template <class Combine>
+[[gnu::always_inline]] inline void combine_pixels(float* out, const float* const* taps, int64_t count, const PixelRun& run,
+                                                  const Combine& combine) {
+  for (int64_t pixel = 0; pixel < run.pixels; ++pixel) {
+    const int64_t offset = pixel * run.step;
+    combine_all(out + pixel * run.width, [=](int64_t tap) { return taps[tap] + offset; }, count, run.width, combine);
+  }
+}
+
+RELAYOUT_VECTORIZE void maximum_of_pixels(float* out, const float* const* taps, int64_t count, const PixelRun& run) {
+  combine_pixels(out, taps, count, run, KeepLarger{});
+}
+
+RELAYOUT_VECTORIZE void sum_of_pixels(float* out, const float* const* taps, int64_t count, const PixelRun& run) {
+  combine_pixels(out, taps, count, run, AddTo{});
+}
+
 RELAYOUT_VECTORIZE void divide_by(float* out, float divisor, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] /= divisor;
 }
@@ -106,6 +151,7 @@ RELAYOUT_VECTORIZE void divide_by_products(float* out, float factor, const float
 /// Taps [first, last) of the kernel lie within the input, `padded` of them within the padded input.
 struct Reach {
   int64_t first, last, start, padded;
+  [[nodiscard]] bool takes_as(const Reach& other) const { return first == other.first && last == other.last && padded == other.padded; }
 };
 
 class PoolKernel : public FloatKernel {
@@ -133,7 +179,8 @@ class PoolKernel : public FloatKernel {
     if (channels_inside_) {
       const int64_t rows = batch_ * output_[0] * output_[1];
       team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) pool_pixels(row);
+        std::vector<const float*> taps(as_size(window_.kernel[0] * window_.kernel[1] * window_.kernel[2]));
+        for (int64_t row = begin; row < end; ++row) pool_pixels(row, taps);
       });
     } else {
       const int64_t rows = batch_ * channels_ * output_[0] * output_[1];
@@ -169,33 +216,33 @@ class PoolKernel : public FloatKernel {
   [[nodiscard]] int64_t counted(const Reach& reach) const { return window_.count_padding ? reach.padded : reach.last - reach.first; }
   [[nodiscard]] float divisor(const Reach& d, const Reach& h) const { return static_cast<float>(counted(d) * counted(h)); }
 
-  /// One row of pixels with all their channels.
-  void pool_pixels(int64_t row) {
+  /// One row of pixels with all their channels: run by run of those whose windows cover as much of the input.
+  void pool_pixels(int64_t row, std::vector<const float*>& taps) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2] * channels_;
     const Reach& d = element_at(reach_[0], row % plane / output_[1]);
     const Reach& h = element_at(reach_[1], row % output_[1]);
-    float* out = destination_ + row * output_[2] * channels_;
-    for (int64_t o = 0; o < output_[2]; ++o, out += channels_) {
-      const Reach& w = element_at(reach_[2], o);
-      bool is_first = true;
+    float* const out = destination_ + row * output_[2] * channels_;
+    for (int64_t begin = 0, end = 1; begin < output_[2]; begin = end++) {
+      const Reach& w = element_at(reach_[2], begin);
+      while (end < output_[2] && element_at(reach_[2], end).takes_as(w)) ++end;
+      int64_t count = 0;
       for (int64_t kd = d.first; kd < d.last; ++kd) {
         for (int64_t kh = h.first; kh < h.last; ++kh) {
           const int64_t line = (d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1];
           for (int64_t kw = w.first; kw < w.last; ++kw) {
-            const float* const in = image + (line * input_[2] + w.start + kw * window_.dilations[2]) * channels_;
-            if (is_first) {
-              std::copy_n(in, channels_, out);
-              is_first = false;
-            } else if (window_.average) {
-              sum_into(out, in, channels_);
-            } else {
-              maximum_into(out, in, channels_);
-            }
+            element_at(taps, count++) = image + (line * input_[2] + w.start + kw * window_.dilations[2]) * channels_;
           }
         }
       }
-      if (window_.average) divide_by(out, divisor(d, h) * static_cast<float>(counted(w)), channels_);
+      const PixelRun run{end - begin, window_.strides[2] * channels_, channels_};
+      float* const target = out + begin * channels_;
+      if (!window_.average) {
+        maximum_of_pixels(target, taps.data(), count, run);
+      } else {
+        sum_of_pixels(target, taps.data(), count, run);
+        divide_by(target, divisor(d, h) * static_cast<float>(counted(w)), run.pixels * channels_);
+      }
     }
   }
 
