@@ -43,7 +43,8 @@ rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
 
 class DefaultCosts : public CostModel {
  public:
-  explicit DefaultCosts(InstructionSet set) : convolutions_(rates::convolutions(set)), near_bytes_(rates::near_bytes(set)) {}
+  explicit DefaultCosts(InstructionSet set)
+      : convolutions_(rates::convolutions(set)), near_bytes_(rates::near_bytes(set)), turned_bytes_(rates::turned_bytes(set)) {}
 
   [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override {
     return whole(rates::kCopyStart + turn_nanoseconds(value));
@@ -80,9 +81,10 @@ class DefaultCosts : public CostModel {
   }
 
   /// The same where each element goes to another place.
-  static double turn_nanoseconds(const LayoutValue& value) {
+  [[nodiscard]] double turn_nanoseconds(const LayoutValue& value) const { return turn_nanoseconds(value, turned_bytes_); }
+  static double turn_nanoseconds(const LayoutValue& value, double near_bytes) {
     const auto bytes = static_cast<double>(value.bytes());
-    return 2.0 * bytes / (bytes <= rates::kNearBytes ? rates::kTurnedBytesPerNanosecond : rates::kFarBytesPerNanosecond);
+    return 2.0 * bytes / (bytes <= rates::kNearBytes ? near_bytes : rates::kFarBytesPerNanosecond);
   }
 
   /// Of operand and result, where they have an order.
@@ -92,7 +94,7 @@ class DefaultCosts : public CostModel {
       const LayoutValue* const value = graph.value(id);
       const bool has_order =
           value != nullptr && value->is_known() && !is_contiguous(order_of(channels_last_axes(value->dims.size()), value->dims));
-      if (has_order) out += turn_nanoseconds(*value);
+      if (has_order) out += turn_nanoseconds(*value, rates::kTurnedInsideBytes);
     }
     return out;
   }
@@ -115,7 +117,7 @@ class DefaultCosts : public CostModel {
   }
 
   const rates::Convolutions& convolutions_;
-  double near_bytes_;
+  double near_bytes_, turned_bytes_;
 };
 
 }  // namespace

@@ -61,11 +61,15 @@ inline constexpr auto kOperators = std::to_array<Operator>({
     {"Upsample", 6},
 });
 
-/// Bytes read and written per nanosecond while both fit the cache, on the machines above; where each element goes to another place.
+/// Bytes read and written per nanosecond while both fit the cache, on the machines above.
 constexpr double near_bytes(InstructionSet set) {
   return set == InstructionSet::avx2 ? 24 : 40;
 }
-inline constexpr double kTurnedBytesPerNanosecond = 25;
+/// The same where each element goes to another place; within a convolution's implementation.
+constexpr double turned_bytes(InstructionSet set) {
+  return set == InstructionSet::avx512 ? 50 : 25;
+}
+inline constexpr double kTurnedInsideBytes = 25;
 inline constexpr double kFarBytesPerNanosecond = 13;  ///< from memory
 inline constexpr double kNearBytes = 16 << 20;        ///< what fits
 inline constexpr double kCopyStart = 2000;            ///< nanoseconds that every copy costs
