@@ -228,10 +228,26 @@ class Speller {
       grids_[node.output(0)] = grid;
       return;
     }
+    if (fills_with_zeros(node)) {
+      grids_[node.output(0)] = grid;
+      return;
+    }
     const std::size_t rank = rank_of_images(node);
     if (is_image_pool(node)) become(node, "MaxPool", {});
     graph_.set_input(node, 0, &(rank > 0 ? dequantized_images(node, *node.input(0), grid, rank) : moved_operand(node, grid)));
+    for (std::size_t i = 1; i < node.inputs().size(); ++i) {
+      if (node.input(i) == nullptr || !traits_of(node).moves_input(i)) continue;
+      const auto own = grids_.find(node.input(i));
+      const Grid& of_input = own == grids_.end() ? grid : own->second;
+      graph_.set_input(node, i, &dequantized(node, *node.input(i), *of_input.scale, of_input.zero, 0));
+    }
     quantize_result(node, grid, rank);
+  }
+
+  /// Whether a node adds integers 0, which stand for another number where the zero point is another.
+  [[nodiscard]] static bool fills_with_zeros(const Node& node) {
+    if (node.is("CenterCropPad") || node.is("MaxUnpool") || node.is("Trilu")) return true;
+    return node.is("Pad") && node.input(2) == nullptr && Attributes(node).text("mode", "constant") == "constant";
   }
 
   /// What a node that moves elements reads. One that brings the channels of images to the front has nothing to do where they are there.

@@ -414,13 +414,16 @@ TEST(QuantizationLosses, OfNodesIn16BitsAreThoseOfRoundingToThem) {
   EXPECT_THAT(other.losses[0].fault, HasSubstr("another result"));
 }
 
-/// MatMul, Relu, MatMul; or the same on 8-bit numbers, where the Relu is in the range of the first result.
-Network chain(bool quantized, float factor = 1) {
+/// MatMul, Relu, MatMul; or the same on 8-bit numbers, where the Relu is in the range of the first result. `padded`: with a row of zeros
+/// more in between.
+Network chain(bool quantized, float factor = 1, bool padded = false) {
   Network n(6);
-  n.input("x", {"16", "32"}).output("y", {"16", "8"});
-  n.normal("v", {32, 24}, 0.2).normal("w", {24, 8}, 0.2);
+  n.input("x", {"16", "32"}).output("y", {padded ? "17" : "16", "8"});
+  n.normal("v", {32, 24}, 0.2).normal("w", {24, 8}, 0.2).integers("pads", {4}, {1, 0, 0, 0});
   if (!quantized) {
-    n.node("MatMul", {"x", "v"}, {"h"}), n.node("Relu", {"h"}, {"r"}), n.node("MatMul", {"r", "w"}, {"y"});
+    n.node("MatMul", {"x", "v"}, {"h"}), n.node("Relu", {"h"}, {"r"});
+    if (padded) n.node("Pad", {"r", "pads"}, {"p"});
+    n.node("MatMul", {padded ? "p" : "r", "w"}, {"y"});
     return n;
   }
   constexpr float kScale = 0.007F;
@@ -439,7 +442,9 @@ Network chain(bool quantized, float factor = 1) {
   scale("y", 0.04F, onnx::TensorProto::UINT8, '\x80');
   n.node("QuantizeLinear", {"x", "x_scale", "x_zero"}, {"x_quantized"});
   n.node("QLinearMatMul", {"x_quantized", "x_scale", "x_zero", "v_quantized", "v_scale", "v_zero", "h_scale", "h_zero"}, {"h_quantized"});
-  n.node("QLinearMatMul", {"h_quantized", "h_scale", "h_zero", "w_quantized", "w_scale", "w_zero", "y_scale", "y_zero"}, {"y_quantized"});
+  const std::string rows = padded ? "p_quantized" : "h_quantized";
+  if (padded) n.node("Pad", {"h_quantized", "pads", "h_zero"}, {rows});
+  n.node("QLinearMatMul", {rows, "h_scale", "h_zero", "w_quantized", "w_scale", "w_zero", "y_scale", "y_zero"}, {"y_quantized"});
   n.node("DequantizeLinear", {"y_quantized", "y_scale", "y_zero"}, {"y"});
   return n;
 }
@@ -463,6 +468,10 @@ TEST(QuantizationLosses, OfOperatorsOnQuantizedNumbers) {
     EXPECT_NEAR(loss.snr, *loss.expected, 1) << loss.tensor;
     EXPECT_GT(loss.snr, 25) << loss.tensor;
   }
+  // Integers that a Pad adds are of the type that it moves.
+  const VerifyResult padded = verified(chain(false, 1, true), chain(true, 1, true), options);
+  ASSERT_GE(padded.losses.size(), 2U) << summary(padded);
+  for (const QuantizationLoss& loss : padded.losses) EXPECT_EQ(loss.fault, "") << loss.tensor;
   const VerifyResult wrong = verified(chain(false), chain(true, 1.2F), options);
   ASSERT_FALSE(wrong.losses.empty());
   EXPECT_EQ(wrong.losses[0].tensor, "y");
