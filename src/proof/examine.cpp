@@ -83,6 +83,18 @@ bool examine_leaves(Sides& sides, const Claim& claim, Look& look) {
   return true;
 }
 
+/// Whether both nodes read the same constants behind their first operand and have other attributes: no fold changes these alone.
+bool differs_by_attributes(Sides& sides, const Claim& claim) {
+  const std::size_t inputs = claim.a.value->producer()->inputs().size();
+  if (inputs != claim.b.value->producer()->inputs().size()) return false;
+  for (std::size_t i = 1; i < inputs; ++i) {
+    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
+    const auto found = of_a && of_b ? sides.tensor_difference(of_a, of_b) : std::nullopt;
+    if (!found || found->values > 0) return false;
+  }
+  return !different_attributes(sides.a, claim.a, sides.b, claim.b).empty();
+}
+
 void examine_plain(Sides& sides, Claim claim, Look& look) {
   for (;;) {
     claim.a = sides.a.resolve(claim.a);
@@ -116,7 +128,8 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     if (!same && (examine_moved_quantizer(sides, claim, look) || examine_selection(sides, claim, look))) return;
     const auto step_a = read_step(sides.a, claim.a, false);
     const auto step_b = read_step(sides.b, claim.b, true);
-    const bool same_steps = same && step_a && step_b && same_lanes(*step_a, *step_b);
+    const bool same_steps =
+        same && step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));
     if ((step_a || step_b) && !same_steps) {
       claim.origin_a = claim.a;
       claim.origin_b = claim.b;

@@ -453,6 +453,20 @@ TEST(ProofOfFold, F21TrainingModeIsNotFolded) {
   EXPECT_FALSE(prove(running.before(), running.after()).proved);
 }
 
+TEST(ProofOfFold, AnEpsilonWithinRoundingIsAnotherAttributeAndNoFold) {
+  const auto standing = [](const std::string& epsilon) {
+    Example out("g (float[2,4,9,9] x) => (float[2,4,9,9] y) { r = Relu (x) y = BatchNormalization <epsilon: float = " + epsilon +
+                "> (r, bn_scale, bn_bias, bn_mean, bn_var) }");
+    out.add("bn", BatchNorm{"bn", 4});
+    return out;
+  };
+  const ProofResult result = prove(standing("0.00001"), standing("0.00001001"));
+  EXPECT_EQ(result.folds, 0);
+  ASSERT_EQ(result.unexplained.size(), 1U);
+  EXPECT_EQ(result.unexplained[0].kind, Kind::attribute);
+  EXPECT_TRUE(is_proved(prove(standing("0.00001"), standing("0.00001"))));
+}
+
 TEST(ProofOfFold, F62NonFiniteFactor) {
   Folded folded;
   folded.batch_norm.variance[1] = -1;
