@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "narrow.h"
@@ -238,18 +239,38 @@ TEST(Pairing, AConvolutionThatTookUpASignPairsWithTheSignsOutput) {
 }
 
 TEST(Pairing, OperandsMustCorrespond) {
-  // The same operators over exchanged operands: no pair behind the exchange but by name.
+  // The same operators over exchanged operands: no pair behind the exchange but by name, and none in front of another operator.
   const auto make = [](bool exchanged, const char* inner) {
     Network n(1);
     n.input("x", {"4"}).output("y", {"4"});
     n.node("Exp", {"x"}, {"e"}), n.node("Neg", {"x"}, {"n"});
-    n.node("Sub", {exchanged ? "n" : "e", exchanged ? "e" : "n"}, {inner}), n.node("Tanh", {inner}, {"y"});
+    n.node("Sub", {exchanged ? "n" : "e", exchanged ? "e" : "n"}, {inner});
+    n.node(exchanged ? "Sin" : "Tanh", {inner}, {"y"});
     return n;
   };
   Network a = make(false, "s"), b = make(true, "t");
   const auto found = pairs(a, b);
   EXPECT_FALSE(found.contains("t"));
   EXPECT_EQ(found.at("y"), "y");
+}
+
+TEST(Pairing, UpstreamFromResultsWhereOperandsAreMadeInAnotherWay) {
+  // What scales the input is written otherwise, so that nothing behind it has a partner by its operands.
+  const auto make = [](bool other) {
+    Network n(3);
+    n.input("x", {"4", "8"}).output("y", {"4", "8"}).normal("v", {8, 8}).normal("w", {8, 8}).floats("two", {}, {2}).floats("half", {}, {0.5F});
+    n.node(other ? "Div" : "Mul", {"x", other ? "half" : "two"}, {"scaled"});
+    n.node("MatMul", {"scaled", "v"}, {"p"}), n.node("Tanh", {"p"}, {"t"}), n.node("MatMul", {"scaled", "w"}, {"q"});
+    n.node("Add", {"t", "q"}, {"sum"}), n.node("Softmax", {"sum"}, {"y"});
+    return n;
+  };
+  Network a = make(false), b = make(true);
+  rename_inner(b);
+  const auto found = pairs(a, b);
+  for (const auto& [of_b, of_a] : {std::pair("v4", "~sum"), std::pair("v2", "~t"), std::pair("v3", "~q"), std::pair("v1", "~p")}) {
+    EXPECT_EQ(found.at(of_b), of_a);
+  }
+  EXPECT_FALSE(found.contains("v0"));
 }
 
 TEST(Pairing, RegionsEndAtValuesThatBothHave) {

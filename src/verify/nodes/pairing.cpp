@@ -136,6 +136,15 @@ bool is_constant(const Value& value, const Values& computed) {
   return (value.initializer() != nullptr && !value.is_input()) || computed.contains(&value);
 }
 
+bool is_same_operator(const Node& node, const Node& other) {
+  return node.op_type() == other.op_type() && node.domain() == other.domain();
+}
+
+/// The node that makes an operand which varies; nullptr where none does.
+const Node* maker_of(const Value* operand, const Values& constants) {
+  return operand == nullptr || is_constant(*operand, constants) ? nullptr : operand->producer();
+}
+
 /// The one operand that is no constant; nullptr where there are none or several.
 const Value* sole_operand(const Node& node, const Values& constants) {
   const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants); };
@@ -268,7 +277,29 @@ class StructuralPairing {
     }
   }
 
+  /// From results that are paired upstream: where names are gone and operands are made in another way, as far as the same operators make
+  /// them.
+  void pair_upstream() {
+    for (auto node = b_->nodes().rbegin(); node != b_->nodes().rend(); ++node) {
+      const auto partner = node->output(0) == nullptr ? partners_->end() : partners_->find(node->output(0));
+      const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
+      if (other == nullptr || !is_same_operator(*node, *other)) continue;
+      for (std::size_t i = 0; i < std::min(node->inputs().size(), other->inputs().size()); ++i) pair_operand(*node, *other, i);
+    }
+  }
+
  private:
+  void pair_operand(const Node& node, const Node& other, std::size_t i) {
+    const Node *const mine = maker_of(node.input(i), constants_b_), *const theirs = maker_of(other.input(i), constants_a_);
+    if (mine == nullptr || theirs == nullptr || !is_same_operator(*mine, *theirs) || has_trait(*mine, Trait::jumps)) return;
+    // Of two operands that the same operator makes, either may stand first.
+    const auto is_alike = [&](const Value* input) {
+      const Node* const maker = maker_of(input, constants_b_);
+      return maker != nullptr && is_same_operator(*maker, *mine);
+    };
+    if (std::ranges::count_if(node.inputs(), is_alike) == 1) pair_steps(node.input(i), other.input(i));
+  }
+
   /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.
   bool is_affine_by_constants(const Node& node) const { return may_be_absorbed(node) && sole_operand(node, known_a_) != nullptr; }
 
@@ -409,6 +440,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.pair_named_nodes(a);
   pairing.run();
   pairing.pair_operands_of_jumps();
+  pairing.pair_upstream();
   const auto last_in_a = channels_last_in(a), last_in_b = channels_last_in(b);
   for (auto& [value, partner] : partners) {
     partner.channels_last = last_in_b.contains(value) && !last_in_a.contains(partner.value);
