@@ -195,7 +195,7 @@ namespace {
 bool is_there_under_its_name(Sides& sides, const Claim& claim, const Value& constant) {
   const Value* const named = claim.a.value->graph().find(constant.name());
   const Ref same{named, claim.a.call};
-  if (named == nullptr || named == claim.a.value || sides.a.stored(same) == nullptr) return false;
+  if (named == nullptr || named == claim.a.value || !sides.a.constant(same)) return false;
   const auto found = sides.tensor_difference(same, {&constant, claim.b.call});
   return found && found->values == 0;
 }
@@ -404,8 +404,10 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     // The models do not meet again at an operator that makes a weight in one of them.
     return same_operator(*made_a, *made_b) && sides.a.constant(of_a).has_value() == sides.b.constant(of_b).has_value();
   };
+  // A Cast that one model has alone replaces nothing: what it reads is the other one's value.
+  const bool is_cast_added = (a != nullptr && a->is("Cast")) != (b != nullptr && b->is("Cast"));
   const auto is_replaced = [&](bool by_name) {
-    return a != nullptr && b != nullptr && meets(sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), by_name);
+    return !is_cast_added && a != nullptr && b != nullptr && meets(sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), by_name);
   };
   for (const bool by_name : {true, false}) {
     if (!by_name && is_replaced(by_name)) break;

@@ -36,6 +36,24 @@ TEST(ProofOfNodes, V19NamesAndDocumentationDoNotMatter) {
   EXPECT_TRUE(is_proved(prove(before, after)));
 }
 
+TEST(ProofOfNodes, ACastThatOneModelHasAloneShiftsNothing) {
+  // Two sums in a row: the second one, behind the Cast, must not be taken for the first.
+  const auto sums = [](const std::string& end) {
+    Example out("g (float16[4] x) => (float16[4] y) { p = Mul (x, k) s = Add (x, p) q = Mul (s, l) t = Add (s, q) " + end + " }");
+    return out.add("k", Array{DataType::float16, {4}, {1, 2, 3, 4}}).add("l", Array{DataType::float16, {4}, {5, 6, 7, 8}});
+  };
+  Example after = sums("c = Cast <to = 1> (t) d = Relu (c) y = Cast <to = 10> (d)");
+  after.edit([](onnx::ModelProto& message) {
+    for (onnx::NodeProto& node : *message.mutable_graph()->mutable_node()) {
+      for (std::string& name : *node.mutable_input()) name += name.size() == 1 && name != "x" && name != "k" && name != "l" ? "_after" : "";
+      for (std::string& name : *node.mutable_output()) name += name != "y" ? "_after" : "";
+    }
+  });
+  const ProofResult result = prove(sums("y = Relu (t)"), after);
+  ASSERT_EQ(result.unexplained.size(), 2U);
+  for (const Unexplained& entry : result.unexplained) EXPECT_EQ(entry.kind, Kind::node_added) << entry.text;
+}
+
 TEST(ProofOfNodes, NamesThatAreAllTakenByOthers) {
   // A writer that numbers values anew: every name means another value.
   const Example before = graph("v1 = Relu (x) v2 = Neg (v1) v3 = Exp (v2) y = Sqrt (v3)");
