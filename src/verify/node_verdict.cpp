@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "verify/feeding.h"
 #include "verify/inputs/port.h"
 #include "verify/nodes/compare_nodes.h"
+#include "verify/nodes/untold.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
@@ -98,6 +100,24 @@ bool is_unreached(const UnexplainedCheck& check, const ProofResult& proof) {
          entry.largest <= rules::kRoundedConstant;
 }
 
+/// Whether in samples that differ every node alone makes what the original makes, the outputs among them. What such a sample tells nothing
+/// of, another one has to.
+bool are_right_alone(const Pair& pair, const Reference& reference, std::vector<std::size_t> samples, const VerifyResult& result) {
+  const std::size_t differing = samples.size();
+  for (std::size_t s = 0; s < reference.samples().size() && samples.size() < differing + rules::kLayerSamples; ++s) {
+    if (std::ranges::find(samples, s) == samples.end()) samples.push_back(s);
+  }
+  std::set<std::string> vague;  // in all samples so far
+  for (std::size_t k = 0; k < samples.size() && (k < differing || !vague.empty()); ++k) {
+    const auto layers = compare_nodes(pair, reference, samples[k], result.proof ? &*result.proof : nullptr, Feeding::exact);
+    if (std::ranges::any_of(layers, differs) || !has_all(layers, output_names(pair))) return false;
+    const std::set<std::string> here = find_vague(layers);
+    if (k == 0) vague = here;
+    std::erase_if(vague, [&](const std::string& tensor) { return !here.contains(tensor); });
+  }
+  return vague.empty();
+}
+
 }  // namespace
 
 std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
@@ -105,27 +125,24 @@ std::string place_of(const Pair& pair, const Reference& reference, std::size_t o
 }
 
 bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
-  bool acquitted = false;
+  std::vector<std::pair<std::size_t, std::size_t>> differing;  // output, sample
+  std::vector<std::size_t> samples;
   for (std::size_t s = 0; s < reference.samples().size(); ++s) {
-    std::vector<std::size_t> outputs;
     for (std::size_t i = 0; i < reference.output_count(); ++i) {
-      if (s < candidate.figures(i).size() && candidate.figures(i)[s].outcome == Outcome::different) outputs.push_back(i);
+      if (s < candidate.figures(i).size() && candidate.figures(i)[s].outcome == Outcome::different) differing.emplace_back(i, s);
     }
-    if (outputs.empty()) continue;
-    const auto may_jump = [&](std::size_t i) {
-      return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradiction(i).empty();
-    };
-    if (!std::ranges::all_of(outputs, may_jump)) return false;
-    const auto layers = compare_nodes(pair, reference, s, result.proof ? &*result.proof : nullptr, Feeding::exact);
-    if (std::ranges::any_of(layers, differs) || !covers(layers, output_names(pair))) return false;
-    for (const std::size_t i : outputs) {
-      result.remarks.push_back(place_of(pair, reference, i, s) + ": b lies " + short_number(candidate.figures(i)[s].max_error) +
-                               " of the range away" + kChoice);
-      candidate.figures(i)[s].outcome = Outcome::same;
-      acquitted = true;
-    }
+    if (!differing.empty() && differing.back().second == s) samples.push_back(s);
   }
-  if (!acquitted) return false;
+  const auto may_jump = [&](const auto& place) {
+    const std::size_t i = place.first;
+    return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradiction(i).empty();
+  };
+  if (differing.empty() || !std::ranges::all_of(differing, may_jump) || !are_right_alone(pair, reference, samples, result)) return false;
+  for (const auto& [i, s] : differing) {
+    result.remarks.push_back(place_of(pair, reference, i, s) + ": b lies " + short_number(candidate.figures(i)[s].max_error) +
+                             " of the range away" + kChoice);
+    candidate.figures(i)[s].outcome = Outcome::same;
+  }
   for (OutputComparison& output : result.outputs) {
     output.outcome = Outcome::same;
     output.reason.clear();
@@ -254,6 +271,14 @@ void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult&
   if (entry == nullptr) return;
   result.outcome = Outcome::inconclusive;
   result.reason = unreached(*entry);
+}
+
+void judge_untold(const Pair& pair, const Reference& reference, VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
+  const std::string why = find_untold(pair, reference, result);
+  if (why.empty()) return;
+  result.outcome = Outcome::inconclusive;
+  result.reason = why;
 }
 
 void trust_nodes(const Reference& reference, VerifyResult& result) {

@@ -36,6 +36,8 @@ void judge_diluted(const Pair& pair, VerifyResult& result);
 void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result);
 /// Differences within an If, Loop or Scan whose graph no sample enters make the verdict "inconclusive".
 void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result);
+/// Inconclusive where a node that one model has alone decides by sizes, data or equal numbers what no sample decides otherwise.
+void judge_untold(const Pair& pair, const Reference& reference, VerifyResult& result);
 /// Outputs whose values show nothing (a head that starts at zero) are the same where node by node everything unexplained is.
 void trust_nodes(const Reference& reference, VerifyResult& result);
 

@@ -68,6 +68,10 @@ inline constexpr Powers kNearPowers{-4, 4}, kFarPowers{-10, 26};
 /// One of so many numbers near one is 0, where Greater and GreaterOrEqual, Sign and a comparison part.
 inline constexpr uint64_t kZeros = 16;
 
+/// Sizes of free dims besides those of the samples at which a Slice or a condition may decide otherwise: of one element, and what networks
+/// halve five times, up to the longest sequences that are published.
+inline constexpr int64_t kOtherSizes[] = {1, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1 << 20};
+
 /// Above this share of elements at the smallest and largest value an output shows nothing of the nodes upstream.
 inline constexpr double kSaturated = 0.99;
 

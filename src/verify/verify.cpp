@@ -422,6 +422,7 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_diluted(pair, result);
       judge_unreached(pair, reference, result);
       judge_unentered(pair, reference, result);
+      judge_untold(pair, reference, result);
     }
     doubt_ill_conditioned(vouched || pair.proved, result);
     if (vouched) trust_nodes(reference, result);

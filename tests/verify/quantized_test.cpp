@@ -239,13 +239,20 @@ TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {
 }
 
 /// Attention weights in 8 bits: by DequantizeLinear, Softmax and QuantizeLinear, or by QLinearSoftmax.
-Network weights_of_attention(bool in_integers) {
+/// `gated`: what exceeds 6 in the first column is added first, in integers spelled in another way.
+Network weights_of_attention(bool in_integers, bool gated = false) {
   Network n(5);
   n.input("x", {"40", "24"}).output("y", {"40", "24"});
   auto& opset = *n.model().add_opset_import();
   opset.set_domain("com.microsoft");
   opset.set_version(1);
-  quantize(n, "x", "x.d", 0.031F);
+  if (gated) {
+    n.integers("first", {1}, {0}).floats("six", {}, {6}).floats("zero", {}, {0});
+    n.node("Gather", {"x", "first"}, {"column"}, {"axis=1"}), n.node("Sub", {"column", "six"}, {"beyond"});
+    n.node("Max", in_integers ? std::vector<std::string>{"beyond", "zero", "beyond"} : std::vector<std::string>{"beyond", "zero"}, {"gate"});
+    n.node("Add", {"x", "gate"}, {"x.gated"});
+  }
+  quantize(n, gated ? "x.gated" : "x", "x.d", 0.031F);
   // The f32 next to 1/255 lies above it: 254 whole steps fit into 1.
   quantize(n, "p", "y", 1 / 255.0F);
   n.tensor("y.zero").set_raw_data(std::string(1, '\0'));
@@ -258,6 +265,12 @@ Network weights_of_attention(bool in_integers) {
   }
   n.sort();
   return n;
+}
+
+TEST(Quantized, WhatIsOneNumberInASampleThatFallsOtherwiseIsShownByAnother) {
+  const VerifyResult result = verified(weights_of_attention(false, true), weights_of_attention(true, true));
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_THAT(result.remarks, ::testing::Contains(::testing::HasSubstr("though no node alone differs"))) << "nothing is tested";
 }
 
 TEST(Quantized, WholeStepsOfQLinearSoftmaxAreNoDifference) {

@@ -339,13 +339,8 @@ Network bent(float shift, double scale, const std::string& op_type, const std::v
   return n;
 }
 
-/// An If whose condition no sample of numbers around zero makes true; `op_type` and another operator stand in its branches.
-Network branching(const std::string& op_type, const std::string& condition = "rare") {
-  Network n(4);
-  n.input("x", {"1", "4"}).output("y", {"1", "4"}).floats("many", {}, {1e9F}).floats("few", {}, {-1e9F});
-  n.node("ReduceSum", {"x"}, {"sum"}, {"keepdims=0"});
-  n.node("Greater", {"sum", "many"}, {"rare"}), n.node("Greater", {"sum", "few"}, {"usual"});
-  auto& node = n.node("If", {condition}, {"y"});
+/// Gives an If its branches: `op_type` where the condition holds, a cosine where it does not.
+void add_branches(onnx::NodeProto& node, const std::string& op_type) {
   node.set_name("choice");
   const auto branch = [&](const std::string& name, const std::string& op) {
     auto& attribute = *node.add_attribute();
@@ -361,6 +356,15 @@ Network branching(const std::string& op_type, const std::string& condition = "ra
     graph.add_output()->set_name(name + ".y");
   };
   branch("then_branch", op_type), branch("else_branch", "Cos");
+}
+
+/// An If whose condition no sample of numbers around zero makes true; `op_type` and another operator stand in its branches.
+Network branching(const std::string& op_type, const std::string& condition = "rare") {
+  Network n(4);
+  n.input("x", {"1", "4"}).output("y", {"1", "4"}).floats("many", {}, {1e9F}).floats("few", {}, {-1e9F});
+  n.node("ReduceSum", {"x"}, {"sum"}, {"keepdims=0"});
+  n.node("Greater", {"sum", "many"}, {"rare"}), n.node("Greater", {"sum", "few"}, {"usual"});
+  add_branches(n.node("If", {condition}, {"y"}), op_type);
   return n;
 }
 
@@ -373,6 +377,72 @@ TEST(Verify, AnOperatorInABranchThatNoSampleEntersIsInconclusive) {
   // Each sample enters the branch that differs, or the one that does not differ decides alone.
   EXPECT_EQ(verified(branching("Tanh", "usual"), branching("Neg", "usual")).outcome, Outcome::different);
   EXPECT_EQ(verified(branching("Tanh"), branching("Tanh")).outcome, Outcome::same);
+}
+
+/// Rows that end at the given one, where there is an end.
+Network cut(int64_t end, const std::string& rows = "S") {
+  Network n(5);
+  n.input("x", {"N", rows, "8"}).output("y", {"N", rows, "8"});
+  n.integers("first", {1}, {0}).integers("end", {1}, {end}).integers("axis", {1}, {1});
+  n.node("Tanh", {"x"}, {"h"});
+  if (end > 0) n.node("Slice", {"h", "first", "end", "axis"}, {"rows"}).set_name("cut");
+  n.node("Relu", {end > 0 ? "rows" : "h"}, {"y"});
+  return n;
+}
+
+TEST(Verify, ASliceThatOneModelHasAloneIsInconclusiveWhereOtherSizesAreCut) {
+  for (const bool is_removed : {true, false}) {
+    const VerifyResult result = is_removed ? verified(cut(512), cut(0)) : verified(cut(0), cut(512));
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+    EXPECT_THAT(result.reason, AllOf(HasSubstr("'cut' (Slice) is in "), HasSubstr("S = 1024 does")));
+  }
+  // No size is cut: of rows that the file counts, that the caller counts, and up to the largest number.
+  EXPECT_EQ(verified(cut(512, "16"), cut(0, "16")).outcome, Outcome::same);
+  EXPECT_EQ(verified(cut(std::numeric_limits<int64_t>::max()), cut(0)).outcome, Outcome::same);
+  VerifyOptions options;
+  options.dims["S"] = 32;
+  EXPECT_EQ(verified(cut(512), cut(0), options).outcome, Outcome::same);
+}
+
+/// One of two operators, chosen by the number of rows; or the second one alone.
+Network chosen(bool by_rows, const std::string& rows = "S") {
+  Network n(5);
+  n.input("x", {"N", rows, "8"}).output("y", {"N", rows, "8"}).integers("many", {1}, {300});
+  if (!by_rows) n.node("Cos", {"x"}, {"z"});
+  if (by_rows) {
+    n.node("Shape", {"x"}, {"rows"}, {"start=1", "end=2"}), n.node("Greater", {"rows", "many"}, {"condition"});
+    add_branches(n.node("If", {"condition"}, {"z"}), "Tanh");
+  }
+  n.node("Relu", {"z"}, {"y"});
+  return n;
+}
+
+TEST(Verify, AConditionThatIsGoneIsInconclusiveWhereOtherSizesOrDataDecideOtherwise) {
+  const VerifyResult by_size = verified(chosen(true), chosen(false));
+  EXPECT_EQ(by_size.outcome, Outcome::inconclusive) << summary(by_size);
+  EXPECT_THAT(by_size.reason, AllOf(HasSubstr("'choice' (If)"), HasSubstr("S = 512 does")));
+  EXPECT_EQ(verified(chosen(false), chosen(true)).outcome, Outcome::inconclusive);
+  EXPECT_EQ(verified(chosen(true, "16"), chosen(false, "16")).outcome, Outcome::same);
+
+  Network without(4);
+  without.input("x", {"1", "4"}).output("y", {"1", "4"});
+  without.node("Cos", {"x"}, {"y"});
+  EXPECT_EQ(verified(branching("Tanh"), without).outcome, Outcome::inconclusive);
+}
+
+TEST(Verify, ComparisonsOfIntegersThatAreNeverEqualAreInconclusive) {
+  const auto made = [](const std::string& op_type, int64_t bound) {
+    Network n(5);
+    n.input("k", {"4", "64"}, onnx::TensorProto::INT64).input("x", {"4", "64"}).output("y", {"4", "64"});
+    n.integers("bound", {}, {bound});
+    n.node(op_type, {"k", "bound"}, {"above"}).set_name("comparison");
+    n.node("Neg", {"x"}, {"less"}), n.node("Where", {"above", "x", "less"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(made("Greater", 12345), made("GreaterOrEqual", 12345));
+  EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+  EXPECT_THAT(result.reason, HasSubstr("'comparison' (GreaterOrEqual)"));
+  EXPECT_EQ(verified(made("Less", 12345), made("LessOrEqual", 12345)).outcome, Outcome::inconclusive);
 }
 
 TEST(Verify, OperatorsThatPartAtZeroAreInconclusiveWhereNoSampleIsZero) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -172,14 +173,24 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
   }
 }
 
+std::set<std::string> find_vague(const std::vector<LayerResult>& layers) {
+  std::set<std::string> out;
+  for (const LayerResult& layer : layers) {
+    // A result that is equal to the bit where rounding would be enlarged says more than one within a small floor.
+    const bool is_vague = layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, {layer.floor, layer.floor_rms}));
+    if (is_open(layer) && is_vague) out.insert(layer.tensor);
+  }
+  return out;
+}
+
+bool has_all(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
+  return std::ranges::all_of(outputs, [&](const std::string& name) {
+    return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end();
+  });
+}
+
 bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
-  // A result that is equal to the bit where rounding would be enlarged says more than one within a small floor.
-  const auto is_vague = [](const LayerResult& layer) {
-    return is_open(layer) && (layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, {layer.floor, layer.floor_rms})));
-  };
-  return std::ranges::none_of(layers, is_vague) && std::ranges::all_of(outputs, [&](const std::string& name) {
-           return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end();
-         });
+  return find_vague(layers).empty() && has_all(layers, outputs);
 }
 
 bool depends_on_choice(const Value& output) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,14 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// none.
 [[nodiscard]] const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof);
 
-/// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too. Not
-/// where the floor of something unexplained is too large to tell.
+/// Whether a node holds a graph that no sample enters.
+[[nodiscard]] bool has_unentered_graph(const Pair& pair, const Side& side, const Reference& reference, const Node& node);
+
+/// Values of nodes that the proof leaves open and that a sample tells nothing of: all elements are one number, or the floor is too large.
+[[nodiscard]] std::set<std::string> find_vague(const std::vector<LayerResult>& layers);
+/// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too.
+[[nodiscard]] bool has_all(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
+/// Both: all were compared, and all tell.
 [[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
 
 /// Whether a result that may jump stands between the graph's inputs and a value.

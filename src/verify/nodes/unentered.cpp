@@ -47,6 +47,9 @@ class NestedGraphs {
   }
 
   [[nodiscard]] bool any() const noexcept { return !holders_.empty(); }
+  [[nodiscard]] bool enters_all_of(const Node& holder) {
+    return std::ranges::all_of(holder.subgraphs(), [this](const auto& graph) { return enters(*graph); });
+  }
   /// Whether a node of this name lies in a graph that no sample enters, and nowhere else outside of nested graphs. Of an entry about whole
   /// graphs, whether the node holds such a graph.
   [[nodiscard]] bool is_unentered(const Unexplained& entry, const Graph& other) {
@@ -107,6 +110,10 @@ bool is_about_nodes(const Unexplained& entry) {
 }
 
 }  // namespace
+
+bool has_unentered_graph(const Pair& pair, const Side& side, const Reference& reference, const Node& node) {
+  return !NestedGraphs(pair, side, reference).enters_all_of(node);
+}
 
 const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
