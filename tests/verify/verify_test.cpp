@@ -481,6 +481,23 @@ TEST(Verify, WhatAConstantChangesBeforeTheRunIsInconclusiveToo) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("'table'"), HasSubstr("no sample reaches that")));
 }
 
+TEST(Verify, WhatIsMadeOfAResultOfOtherDimsTellsWhereTheOutputHidesIt) {
+  const auto made = [](const std::string& axis) {
+    Network n(7);
+    n.input("x", {"4", "8", "8"}).output("y", {"4", "8", "8"}).floats("tiny", {}, {1e-9F}).floats("epsilon", {}, {0.1F});
+    n.node("Mul", {"x", "x"}, {"squares"}), n.node("ReduceMean", {"squares"}, {"mean"}, {"axes=" + axis + "," + axis, "keepdims=1"});
+    n.node("Add", {"mean", "epsilon"}, {"variance"}), n.node("Sqrt", {"variance"}, {"deviation"});
+    n.node("Div", {"x", "deviation"}, {"normal"}), n.node("Mul", {"normal", "tiny"}, {"small"}), n.node("Add", {"x", "small"}, {"y"});
+    auto& axes = *n.producer("mean").mutable_attribute(0);
+    axes.clear_ints(), axes.add_ints(std::stoi(axis));
+    return n;
+  };
+  const VerifyResult result = verified(made("-1"), made("-2"));
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  ASSERT_FALSE(result.layers.empty());
+  EXPECT_EQ(result.layers.front().tensor, "mean");
+}
+
 TEST(Verify, ANodeThatTheProofDoesNotReachIsNamedWhereTheOutputHidesIt) {
   // The sum is written in another way, and the values have other names: the proof ends before the products. The second one is far below
   // the rounding of the first.

@@ -257,8 +257,10 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   }
   if (!layer.differs()) return;
   result.correlation = trusted ? 1 : layer.correlation;
-  for (const std::size_t before : layers.upstream(layer))
-    result.correlation = std::min(result.correlation, layers.all()[before].correlation);
+  for (const std::size_t before : layers.upstream(layer)) {
+    // Of elements in other dims none is known: what is made of them tells.
+    if (!layers.all()[before].other_structure) result.correlation = std::min(result.correlation, layers.all()[before].correlation);
+  }
   for (const Node* const part : region) result.replaces.push_back(part->label());
   // The very same node by name is no region.
   if (region.size() == 1 && region.front()->op_type() == layer.b->producer()->op_type()) result.replaces.clear();
