@@ -3,13 +3,16 @@ import pathlib
 import re
 from dataclasses import asdict, dataclass
 
+import faults
 import onnx
+import operator_faults
 import truth
-from faults import FAULTS, Fault, Planted, planted
+from faults import Fault, Planted, planted
 from judge import Judge, Verdict
 from verdicts import DECIBEL, MOST, Truth
 from ways import Case, Way, against, way
 
+FAULTS = faults.FAULTS + operator_faults.FAULTS
 # Files that faults go into.
 HARMED = ("TorchScript folded", "dynamo optimized", "ORT basic", "ORT extended", "onnxsim", "onnxslim", "onnxoptimizer all", "transformers.optimizer 1",
           "fp16, converter-common", "fp16, ORT transformers, f16 io", "fp16, then ORT extended", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel",
