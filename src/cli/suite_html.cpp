@@ -69,7 +69,7 @@ std::string table(const SuiteResult& result) {
   }
   if (rows.empty()) return "";
   return controls(result) + "<div id='cases'>" +
-         html_table({"case", "status", "listed as", {"time", Style::plain, Align::right}, ""}, rows) + "</div>\n";
+         html_table({"case", "status", "listed as", {"time", Style::plain, Align::right}, ""}, rows, Search::by_page) + "</div>\n";
 }
 
 std::string stale(const SuiteResult& result) {

@@ -26,7 +26,7 @@ th{font-weight:600;color:var(--faint);border-bottom:1px solid var(--line)}td.n,t
 @media (max-width:600px){.wide:has(.cards){max-height:none}.cards,.cards tbody,.cards tr,.cards td{display:block}.cards thead,.cards td:empty,.cards tr[hidden]{display:none}
 .cards tr{border-bottom:1px solid var(--line);padding:.3rem 0}.cards td,.cards td.text,.cards td:last-child{height:auto;min-width:0;padding:0;text-align:left;white-space:normal;overflow-wrap:anywhere}
 .cards td.right,.cards td.n{display:inline-block;margin-right:.8rem}.cards td[data-head]:not(:first-child)::before{content:attr(data-head)' ';color:var(--faint)}}
-@media print{@page{margin:1cm}body{padding:0;font-size:10px}.wide{overflow:visible;max-height:none}thead th{position:static}tr{break-inside:avoid}.filter{display:none}
+@media print{@page{margin:1cm}body{padding:0;font-size:10px}.wide{overflow:visible;max-height:none}thead th{position:static}tr{break-inside:avoid}.filter,.search{display:none}
 th,td{padding-right:.4rem}}
 .filter:has(input:checked)+div tbody tr:not(.hit){display:none}.faint{color:var(--faint)}.bad{color:var(--bad);font-weight:600}
 )";

@@ -75,6 +75,33 @@ std::string classes(const Cell& cell, bool is_text = false) {
 
 constexpr std::size_t kLongTable = 20;  ///< rows that a screen shows without scrolling
 
+/// What html_table() writes for kSearchScript. Where scripts do not run it stays hidden, and all rows are there.
+constexpr std::string_view kSearchBox =
+    "<p class='search' hidden><input type='search' placeholder='search' aria-label='search'> <output></output></p>\n";
+
+/// Hides the rows that lack a word of the search above their table.
+constexpr std::string_view kSearchScript = R"js(
+'use strict';
+for (const search of document.querySelectorAll('p.search')) {
+  let table = search;
+  while (!table.matches('.wide')) table = table.nextElementSibling;
+  const rows = [...table.querySelectorAll('tbody tr')], texts = rows.map(row => row.textContent.toLowerCase());
+  const input = search.querySelector('input'), shown = search.querySelector('output');
+  const filter = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(word => word);
+    let count = 0;
+    rows.forEach((row, i) => {
+      row.hidden = !words.every(word => texts[i].includes(word));
+      count += !row.hidden;
+    });
+    shown.textContent = count === rows.length ? '' : count + ' of ' + rows.length;
+  };
+  search.hidden = false;
+  input.addEventListener('input', filter);
+  filter();
+}
+)js";
+
 constexpr std::size_t kLongCell = 24;  ///< characters: longer than types and shapes mostly are
 
 /// Columns of names and sentences: they may take several lines, so that the others have room.
@@ -101,13 +128,15 @@ bool is_marked(const std::vector<Cell>& row) {
 
 }  // namespace
 
-std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows) {
-  // Long tables can be narrowed to the rows that say something.
+std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows, Search search) {
+  // Long tables can be narrowed to the rows that say something, or that hold the words of a search.
+  const bool is_long = rows.size() > kLongTable;
   const auto marked = std::ranges::count_if(rows, is_marked);
-  const bool has_filter = rows.size() > kLongTable && marked > 0;
-  std::string out = has_filter ? "<label class='filter'><input type='checkbox'> only what stands out (" + std::to_string(marked) + " of " +
-                                     std::to_string(rows.size()) + ")</label>\n"
-                               : "";
+  std::string out(is_long && search == Search::in_table ? kSearchBox : "");
+  if (is_long && marked > 0) {
+    out += "<label class='filter'><input type='checkbox'> only what stands out (" + std::to_string(marked) + " of " +
+           std::to_string(rows.size()) + ")</label>\n";
+  }
   out += "<div class='wide'><table class='cards'><thead><tr>";
   for (const Cell& cell : head) out += "<th" + classes(cell) + ">" + escape_markup(cell.text) + "</th>";
   out += "</tr></thead><tbody>\n";
@@ -134,7 +163,9 @@ std::string html_page(const VerdictPage& page) {
     body += "<section>" + (section.title.empty() ? std::string() : "<h2>" + escape_markup(section.title) + "</h2>") + "\n" + section.body +
             "</section>\n";
   }
-  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data, page.script);
+  const bool is_searched = page.script.empty() && body.find(kSearchBox) != std::string::npos;
+  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data,
+                   is_searched ? kSearchScript : std::string_view(page.script));
 }
 
 }  // namespace relayout

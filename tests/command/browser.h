@@ -36,22 +36,41 @@ inline ProcessResult browse(const std::string& chromium, const TemporaryFolder& 
   return run_process(command, {.timeout = 120});
 }
 
-/// How many pixels of a page of this width lie beyond it or beyond a box that would have to be scrolled sideways; nothing when it was not
-/// measured. A window cannot be as narrow as a phone, a frame can.
-inline std::optional<int> pixels_cut(const std::string& chromium, const TemporaryFolder& folder, const std::string& page, int width) {
+/// A page in a frame of a width, whose document `script` sees as `page`.
+inline ProcessResult browse_frame(const std::string& chromium, const TemporaryFolder& folder, const std::string& page, int width,
+                                  const std::string& script) {
   std::ifstream file(folder / page);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   std::string quoted;
   for (const char c : text) quoted += c == '&' ? "&amp;" : c == '\'' ? "&#39;" : std::string(1, c);
-  std::ofstream(folder / "frame.html") << "<!doctype html><meta charset='utf-8'><body><iframe id='page' style='border:0;height:900px;width:"
-                                       << width << "px' srcdoc='" << quoted << R"('></iframe><script>
-    const page = document.getElementById('page');
-    page.addEventListener('load', () => {
-      const boxes = [page.contentDocument.documentElement, ...page.contentDocument.querySelectorAll('.wide, section')];
-      document.body.textContent = 'CUT ' + Math.max(...boxes.map(box => box.scrollWidth - box.clientWidth)) + ' OF ' + boxes.length;
-    });</script>)";
-  const ProcessResult result =
-      browse(chromium, folder, "frame.html", {"--dump-dom", "--virtual-time-budget=5000", "--window-size=2000,1000"});
+  std::ofstream(folder / "frame.html")
+      << "<!doctype html><meta charset='utf-8'><body><iframe id='frame' style='border:0;height:900px;width:" << width << "px' srcdoc='"
+      << quoted << R"('></iframe><script>
+    document.getElementById('frame').addEventListener('load', event => {
+      const page = event.target.contentDocument;)"
+      << script << "});</script>";
+  return browse(chromium, folder, "frame.html", {"--dump-dom", "--virtual-time-budget=5000", "--window-size=2000,1000"});
+}
+
+/// What is left of the first searched table of a page when words are typed: "2 rows, said 2 of 24".
+inline std::string rows_found(const std::string& chromium, const TemporaryFolder& folder, const std::string& page,
+                              const std::string& words) {
+  const ProcessResult result = browse_frame(chromium, folder, page, 1280, R"(
+      const search = page.querySelector('p.search'), input = search.querySelector('input');
+      input.value = ')" + words + R"(';
+      input.dispatchEvent(new Event('input'));
+      const rows = [...page.querySelectorAll('p.search ~ .wide tbody tr')].filter(row => row.getClientRects().length > 0);
+      document.body.textContent = 'FOUND ' + rows.length + ' rows, said ' + search.querySelector('output').textContent + '.';)");
+  const std::size_t at = result.out.find("FOUND "), end = result.out.find('.', at);
+  return at == std::string::npos ? result.err : result.out.substr(at + 6, end - at - 6);
+}
+
+/// How many pixels of a page of this width lie beyond it or beyond a box that would have to be scrolled sideways; nothing when it was not
+/// measured. A window cannot be as narrow as a phone, a frame can.
+inline std::optional<int> pixels_cut(const std::string& chromium, const TemporaryFolder& folder, const std::string& page, int width) {
+  const ProcessResult result = browse_frame(chromium, folder, page, width, R"(
+      const boxes = [page.documentElement, ...page.querySelectorAll('.wide, section')];
+      document.body.textContent = 'CUT ' + Math.max(...boxes.map(box => box.scrollWidth - box.clientWidth)) + ' OF ' + boxes.length;)");
   const std::size_t at = result.out.find("CUT ");
   if (at == std::string::npos) return std::nullopt;
   return std::atoi(result.out.c_str() + at + 4);

@@ -8,6 +8,7 @@
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {
@@ -55,6 +56,18 @@ TEST_F(VerifyReports, HtmlIsOnePageWithoutTheNetwork) {
 TEST_F(VerifyReports, HtmlIsDrawnByABrowserWideAndNarrow) {
   ASSERT_EQ(run({"verify", "a.onnx", "wrong.onnx", "--html", "r.html"}).code, 1);
   expect_drawn(folder_, "r.html");
+}
+
+TEST_F(VerifyReports, LongTablesOfAPageAreSearched) {
+  const std::string chromium = browser();
+  if (chromium.empty()) GTEST_SKIP() << "no Chromium on this machine: the page is not searched";
+  std::string nodes;
+  for (int i = 0; i < 24; ++i) nodes += "v" + std::to_string(i + 1) + (i % 2 == 0 ? " = Tanh (v" : " = Neg (v") + std::to_string(i) + ")  ";
+  write_file(folder_ / "long.onnx", TextModel("g (float[2] v0) => (float[2] v24) { " + nodes + "}").bytes());
+  ASSERT_EQ(run({"verify", "long.onnx", "long.onnx", "--run-identical", "--layers", "--html", "r.html"}).code, 0);
+  EXPECT_EQ(rows_found(chromium, folder_, "r.html", ""), "24 rows, said ");
+  EXPECT_EQ(rows_found(chromium, folder_, "r.html", "neg"), "12 rows, said 12 of 24");
+  EXPECT_EQ(rows_found(chromium, folder_, "r.html", "V2 tanh"), "2 rows, said 2 of 24");
 }
 
 TEST_F(VerifyReports, SavedDataIsReadAgain) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "report/table.h"
 
 namespace relayout {
@@ -34,6 +38,18 @@ TEST(VerdictPage, ASignSaysTheSameAsTheColour) {
   page.verdict = "inconclusive";
   page.style = Style::warning;
   EXPECT_THAT(html_page(page), HasSubstr("⚠ inconclusive</h1>"));
+}
+
+TEST(VerdictPage, LongTablesAreSearched) {
+  const auto page_of = [](std::size_t rows, Search search) {
+    VerdictPage page;
+    page.sections = {{"Table", html_table({"node"}, std::vector<std::vector<Cell>>(rows, {"conv"}), search)}};
+    return html_page(page);
+  };
+  EXPECT_THAT(page_of(21, Search::in_table), testing::AllOf(HasSubstr("type='search'"), HasSubstr("script-src 'sha256-")));
+  for (const std::string& html : {page_of(20, Search::in_table), page_of(21, Search::by_page)}) {
+    EXPECT_THAT(html, testing::AllOf(Not(HasSubstr("type='search'")), Not(HasSubstr("script-src"))));
+  }
 }
 
 TEST(VerdictPage, TablesKeepStyleAndAlignment) {
