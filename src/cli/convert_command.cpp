@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/locale.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/conversion_cache.h"
 #include "cli/conversion_words.h"
@@ -71,6 +73,30 @@ void check(const ConvertRequest& request, const Common& common) {
   if (request.options.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
   const bool writes_text = format_by_name(request.output) != FileFormat::binary;
   if (writes_text && request.external_data != "auto") refuse("--external-data has no effect on a textual model");
+}
+
+/// Options that tell passes what to do, of which none runs.
+void check_passes(const OptionSet& options, const ConvertRequest& request) {
+  struct Concern {
+    std::string_view option;
+    std::vector<std::string_view> passes;  ///< one of these has to run
+  };
+  std::vector<std::string_view> layout = {"conv-weights-layout"};
+  if (request.layout == "contiguous") layout.insert(layout.end(), {"export-io", "export-transposes"});
+  const std::vector<Concern> concerns = {{"--layout", layout},
+                                         {"--include-1d", {"conv-weights-layout"}},
+                                         {"--precision", {"precision"}},
+                                         {"--io", {"export-io"}},
+                                         {"--emit", {"export-transposes"}}};
+  const std::vector<std::string>&passes = request.options.passes, &skipped = request.options.skip;
+  const auto runs = [&](std::string_view pass) {
+    return (passes.empty() || std::ranges::find(passes, pass) != passes.end()) && std::ranges::find(skipped, pass) == skipped.end();
+  };
+  for (const Concern& concern : concerns) {
+    const bool is_kept = concern.option == "--layout" && request.layout == "keep";  // as without the pass
+    if (is_kept || !options.is_given(concern.option) || std::ranges::any_of(concern.passes, runs)) continue;
+    fail(ErrorKind::usage, std::string(concern.option) + " has no effect: " + quote(concern.passes.front()) + " is not among the passes");
+  }
 }
 
 Json document_of(Json models, int code) {
@@ -230,6 +256,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   declare_report(options, *request);
   declare_rules(options);
   return [request, &options, &common] {
+    check_passes(options, *request);
     request->facts = program_facts();
     const auto given = options.given_except({"--output", "--out-dir", "--suite", "--case", "--cases-from", "--shard", "--durations",
                                              "--cache", "--config", "--json", "--quiet", "--verbose", "--threads"});

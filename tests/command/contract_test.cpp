@@ -123,6 +123,18 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
   expect_refusal(run({"verify", "net.onnx"}), 2, "two models");
   expect_refusal(run({"convert", "net.onnx", "-v", "-q"}), 2, "exclude");
   expect_refusal(run({"convert", "net.onnx", "--fold", "--no-fold"}), 2, "--fold and --no-fold exclude each other");
+  const std::vector<std::vector<std::string>> idle = {
+      {"--layout", "contiguous"}, {"--include-1d"}, {"--precision", "fp16"}, {"--io", "nhwc"}, {"--emit", "transposes"}};
+  const std::vector<std::vector<std::string>> others = {{"--pass", "fold-batch-norm"},
+                                                        {"--skip", "conv-weights-layout,precision,export-io,export-transposes"}};
+  for (const std::vector<std::string>& option : idle) {
+    for (const std::vector<std::string>& passes : others) {
+      std::vector<std::string> words = {"convert", "net.onnx"};
+      words.insert(words.end(), option.begin(), option.end());
+      words.insert(words.end(), passes.begin(), passes.end());
+      expect_refusal(run(words), 2, option.front() + " has no effect: ");
+    }
+  }
   EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
 }
 
