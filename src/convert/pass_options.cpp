@@ -38,7 +38,11 @@ void check(const ConvertOptions& options) {
   if (options.layout == WeightsLayout::contiguous && (options.export_io || options.export_transposes)) {
     fail(ErrorKind::usage, "--layout contiguous undoes what --io and --emit do; they exclude each other");
   }
-  if (options.io_precision && options.precision == DataType::undefined) fail(ErrorKind::usage, "--io-precision goes with --precision");
+  const bool has_type = options.precision != DataType::undefined;
+  if (options.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision goes with --precision");
+  if (contains(options.passes, "precision") && !has_type) {
+    fail(ErrorKind::usage, "pass 'precision' goes with --precision, which says in what type");
+  }
 }
 
 }  // namespace

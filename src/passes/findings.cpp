@@ -43,7 +43,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {overflow, "overflow", "a weight or bias would leave the range of its type"},
     {underflow, "underflow", "all weights of a channel would become subnormal or zero"},
     {quantized, "quantized", "quantized already: convert the float model first, then quantize"},
-    {rank_unknown, "rank-unknown", "the rank decides which axis is the feature, and it is not known"},
+    {rank_unknown, "rank-unknown", "the rank tells which axis holds the channels, and it is not known"},
     {too_large, "too-large", "evaluating the constant is beyond the size budget"},
     {already_channels_last, "already-channels-last", "already channels-last"},
     {both_layouts, "both-layouts", "both layouts at once: one input channel per group, or all kernel dims 1"},

@@ -87,6 +87,10 @@ TEST(ConvertReport, AModelThatGainsNothingSaysSo) {
   result.findings.clear();
   result.nodes_after = result.nodes_before;
   EXPECT_THAT(convert_text(result, {}), HasSubstr("\nNothing changes in this model.\n"));
+  // Casts of --precision are not the Transposes' doing.
+  result = densenet();
+  result.nodes_after = result.nodes_before + 60;
+  EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("more node")));
   // Folds that outweigh the Transposes are a gain.
   result = densenet();
   result.nodes_after = 400;

@@ -133,6 +133,7 @@ TEST_F(Precision, AModelWithoutTheTypeSaysWhatItIsIn) {
 
 TEST_F(Precision, Usage) {
   expect_refusal(run({"convert", "net.onnx", "--io-precision"}), 2, "--precision");
+  expect_refusal(run({"convert", "net.onnx", "--pass", "precision"}), 2, "pass 'precision' goes with --precision");
   EXPECT_EQ(run({"convert", "net.onnx", "--precision", "fp8"}).code, 2);
   const ProcessResult brain = run({"convert", "net.onnx", "-o", "brain.onnx", "--precision", "bf16"});
   EXPECT_EQ(brain.code, 0) << brain.err;
