@@ -1,14 +1,17 @@
 // `relayout convert`: its options, what they mean to the library, and which of them contradict each other.
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/locale.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/conversion_cache.h"
@@ -69,6 +72,10 @@ void check(const ConvertRequest& request, const Common& common) {
   if (common.json && request.output == kStream) refuse("--json and --output - both want standard output");
   if (request.output == kStream && output_is_terminal() && format_of(request.output_format) == FileFormat::automatic) {
     refuse("standard output is a terminal: a model would not be readable there; name a file, or lead it into a pipe");
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(request.output, ignored)) {
+    fail(ErrorKind::io, escape(request.output) + ": is a directory", "--out-dir " + shell_word(request.output) + " writes into it");
   }
   if (request.options.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
   const bool writes_text = format_by_name(request.output) != FileFormat::binary;

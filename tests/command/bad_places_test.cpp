@@ -127,6 +127,8 @@ TEST_F(BadPlaces, B49OutputFolderOfSeveralIsMade) {
 TEST_F(BadPlaces, B50OutputIsADirectory) {
   fs::create_directory(folder_ / "out.onnx");
   expect_unwritable("out.onnx", 5);
+  EXPECT_EQ(run({"convert", "good.onnx", "-o", "out.onnx"}).err,
+            "relayout: out.onnx: is a directory (--out-dir out.onnx writes into it)\n");
 }
 
 TEST_F(BadPlaces, B50OutputIsADevice) {

@@ -162,8 +162,9 @@ Entries find_cases(const SuiteTrees& trees) {
   check_trees(trees);
   Entries out = trees.against.empty() ? find_stored(trees.tree) : find_pairs(trees);
   if (out.empty()) {
-    const std::string what = trees.against.empty() ? "no model.onnx below it" : "no .onnx below it";
-    fail(ErrorKind::invalid, escape(trees.tree.string()) + ": " + what);
+    const std::string tree = escape(trees.tree.string());
+    if (!trees.against.empty()) fail(ErrorKind::invalid, tree + ": no .onnx below it");
+    fail(ErrorKind::invalid, tree + ": no model.onnx below it", "with --against DIR each .onnx of it is a case");
   }
   std::ranges::sort(out, {}, &SuiteEntry::name);
   const auto twice = std::ranges::adjacent_find(out, {}, &SuiteEntry::name);
