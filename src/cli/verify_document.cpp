@@ -143,7 +143,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   out.set("first_divergence", std::move(first)).set("layers", std::move(layers));
   if (!result.losses.empty()) out.set("losses", losses_json(result));
   out.set("outputs", std::move(outputs)).set("remarks", result.remarks).set("reference_run", result.reference_run);
-  out.set("lossy", result.lossy).set("verdict", verdict_word(result)).set("reason", verdict_reason(result)).set("defect", result.defect);
+  out.set("lossy", result.lossy).set("verdict", verdict_word(result)).set("reason", full_reason(result)).set("defect", result.defect);
   out.set("exit_code", exit_code(result, allow_inconclusive));
   Json seconds = Json::object();
   seconds.set("total", result.seconds).set("a", result.seconds_a).set("b", result.seconds_b).set("floor", result.seconds_floor);

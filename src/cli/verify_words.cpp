@@ -126,6 +126,24 @@ std::string verdict_reason(const VerifyResult& result) {
   return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") on";
 }
 
+std::string full_reason(const VerifyResult& result) {
+  if (!result.reason.empty() || result.outcome != Outcome::different) return verdict_reason(result);
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  const auto interface = std::ranges::find(result.interface, false, &InterfaceDifference::remark);
+  if (interface != result.interface.end()) {
+    add(sentence(*interface, result));
+  } else if (result.proof && !result.proof->unexplained.empty()) {
+    add(result.proof->unexplained.front().text);
+  }
+  if (const LayerResult* const wrong = first_wrong(result)) {
+    add("node " + quote(wrong->node) + " (" + escape(wrong->op_type) + "): " + wrong->reason);
+  }
+  const auto output = std::ranges::find(result.outputs, Outcome::different, &OutputComparison::outcome);
+  if (output != result.outputs.end()) add("output " + quote(output->name) + ": " + output->reason);
+  return out;
+}
+
 std::string error_text(const LayerResult& layer) {
   if (!layer.finite) return kNotFinite;
   return layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error);

@@ -27,6 +27,8 @@ namespace relayout::cli {
 [[nodiscard]] std::string shape_of(const OutputComparison& output);
 /// Why the verdict is what it is, in one line; empty where it is "same".
 [[nodiscard]] std::string verdict_reason(const VerifyResult& result);
+/// The same with what differs in the files, the node at fault and the output that shows it, for a document that stands alone.
+[[nodiscard]] std::string full_reason(const VerifyResult& result);
 /// The error of a node alone: "1.2e-02", "equal", or that it has none, as elements are NaN or infinite in one of both.
 [[nodiscard]] std::string error_text(const LayerResult& layer);
 [[nodiscard]] std::string error_text(const UnexplainedCheck& check);

@@ -125,9 +125,11 @@ TEST(VerifyReport, TheVerdictSaysWhy) {
   layer.node = "/c/Conv";
   layer.op_type = "Conv";
   layer.outcome = Outcome::different;
+  layer.reason = "error/range 2.0e-02 is above 1.0e-06";
   result.layers = {layer};
   result.outputs.push_back(result.outputs.front());
-  EXPECT_EQ(verify_json(result, false).find("reason")->text(), "output 'output' and 1 more differ from node '/c/Conv' (Conv) on");
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+              HasSubstr("different   output 'output' and 1 more differ from node '/c/Conv' (Conv) on · "));
   EXPECT_EQ(junit_suite(result, false).cases.back().message, "output 'output' and 1 more differ from node '/c/Conv' (Conv) on");
   InterfaceDifference added;
   added.side = "input";
@@ -135,7 +137,10 @@ TEST(VerifyReport, TheVerdictSaysWhy) {
   added.field = "added";
   added.b = "f32[1]";
   result.interface = {added};
-  EXPECT_EQ(verify_json(result, false).find("reason")->text(), "input 'mask' (f32[1]) is only in resnet50.cl.onnx");
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}), HasSubstr("different   input 'mask' (f32[1]) is only in resnet50.cl.onnx · "));
+  EXPECT_EQ(verify_json(result, false).find("reason")->text(),
+            "input 'mask' (f32[1]) is only in resnet50.cl.onnx; node '/c/Conv' (Conv): error/range 2.0e-02 is above 1.0e-06; "
+            "output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1)");
   VerifyResult open = same();
   open.outcome = open.outputs.front().outcome = Outcome::inconclusive;
   open.outputs.front().reason = "constant: every element is 1";

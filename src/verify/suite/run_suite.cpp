@@ -64,33 +64,6 @@ void read_stored(const Json& document, SuiteCase& out) {
   out.message = "a report without cases";
 }
 
-/// What made the models different: what differs in the files, the node at fault, the output that shows it.
-std::string differences_of(const Json& document) {
-  std::string out;
-  const auto add = [&](const std::string& text) { out += text.empty() ? "" : (out.empty() ? "" : "; ") + text; };
-  const auto list = [](const Json& of, std::string_view key) { return of.find(key).value_or(Json::array()); };
-  const Json interface = list(document, "interface");
-  for (std::size_t i = 0; i < interface.size() && out.empty(); ++i) {
-    const Json one = *interface.at(i);
-    if (one.find("remark").value_or(Json()).dump() == "true") continue;
-    const std::string a = text_of(one, "a"), b = text_of(one, "b");
-    add(text_of(one, "side") + " " + quote(text_of(one, "name")) + ": " + text_of(one, "field") +
-        (b.empty() ? "" : " is " + b + (a.empty() ? "" : ", was " + a)));
-  }
-  const Json unexplained = list(document.find("structure").value_or(Json()), "unexplained");
-  if (out.empty() && unexplained.size() > 0) add(text_of(*unexplained.at(0), "text"));
-  const Json node = document.find("first_divergence").value_or(Json());
-  if (node.is_object()) add("node " + quote(text_of(node, "node")) + " (" + text_of(node, "op") + "): " + text_of(node, "reason"));
-  const Json outputs = list(document, "outputs");
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Json one = *outputs.at(i);
-    if (text_of(one, "verdict") != "different") continue;
-    add("output " + quote(text_of(one, "name")) + ": " + text_of(one, "reason"));
-    break;
-  }
-  return out;
-}
-
 /// What the document of `verify A B` says.
 void read_pair(const Json& document, SuiteCase& out) {
   const std::string verdict = text_of(document, "verdict");
@@ -106,7 +79,6 @@ void read_pair(const Json& document, SuiteCase& out) {
     if (verdict == "same") out.message.clear();
   } else {
     out.status = verdict == "inconclusive" ? "inconclusive" : "failed";
-    if (out.message.empty()) out.message = differences_of(document);
     if (out.message.empty()) out.message = verdict.empty() ? "a report without a verdict" : verdict;
   }
 }
