@@ -112,18 +112,24 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
   const double width = width_of(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
   LogScale scale;
   std::size_t count = 1;
+  bool has_zero = false;
   for (const SvgLine& one : lines) {
     count = std::max(count, one.values.size());
-    for (const auto& value : one.values) scale.take(value.value_or(0));
+    for (const auto& value : one.values) {
+      scale.take(value.value_or(0));
+      has_zero = has_zero || value == 0.0;
+    }
   }
   scale.finish();
+  if (has_zero) --scale.lowest;  // 0 has a place of its own, below all powers
   const double step = (width - left - right) / static_cast<double>(std::max<std::size_t>(count - 1, 1));
   const auto x = [&](std::size_t i) { return left + step * static_cast<double>(i); };
   const auto y = [&](double value) { return height - kBottom - (height - top - kBottom) * scale.place(value); };
   std::string out = open_chart(room, width, height, "error by depth");
   for (int power = scale.lowest; power <= scale.highest; power += scale.step()) {
     const double at = y(std::pow(10.0, power));
-    out += line(left, at, width - right, at, "grid") + label(left - 6, at + 4, "1e" + std::to_string(power), "label end");
+    const std::string text = has_zero && power == scale.lowest ? "0" : "1e" + std::to_string(power);
+    out += line(left, at, width - right, at, "grid") + label(left - 6, at + 4, text, "label end");
   }
   double legend = left;
   int number_of_line = 0;

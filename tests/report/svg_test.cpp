@@ -36,6 +36,13 @@ TEST(Svg, LinesBreakAtGapsAndTakeAnyNumber) {
   EXPECT_THAT(coordinates, Not(HasSubstr("inf")));
 }
 
+TEST(Svg, ZeroHasAPlaceOfItsOwn) {
+  const std::string without = svg_lines({{"error", {1e-7, 1e-5}, false}}, {}, {"a", "b"}, "");
+  EXPECT_THAT(without, testing::AllOf(HasSubstr(">1e-7<"), Not(HasSubstr(">0<"))));
+  const std::string with = svg_lines({{"error", {0.0, 1e-7, 1e-5}, false}}, {}, {"a", "b", "c"}, "");
+  EXPECT_THAT(with, testing::AllOf(HasSubstr(">1e-7<"), HasSubstr(">0<"), Not(HasSubstr(">1e-8<"))));
+}
+
 /// 100 GFLOP/s and 10 GB/s meet at 10 operations per byte: half of the way from 1 to 100, and the upper edge.
 TEST(Svg, WorkLiesBelowTheRoof) {
   const std::string svg = svg_roofline({{"conv <1>", 100, 10, 0.25}, {"fc", 1, 1, 0}}, 100, 10);
