@@ -17,7 +17,8 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kNamesShown = 2;  ///< of each group of refusals, without -v
-constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision", kExportPass = "export-io";
+constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision", kExportPass = "export-io",
+                           kAffinePass = "fold-affine";
 
 /// One pass's findings: what was done by operator, what was not by reason.
 struct Group {
@@ -70,7 +71,7 @@ bool is_taken_along(std::string_view op_type) {
   return !op_type.ends_with("Normalization");
 }
 
-/// "53 of 53 BatchNormalizations, 2 affines with them"
+/// "53 of 53 BatchNormalizations, 2 scales and shifts with them"
 std::string batch_norms_text(const Group& group) {
   int64_t along = 0;
   std::string_view noun;
@@ -83,7 +84,7 @@ std::string batch_norms_text(const Group& group) {
   }
   if (noun.empty() && !group.skipped.empty()) noun = group.skipped.begin()->second.front()->op_type;
   std::string out = format_count(group.done_count - along) + " of " + counted(group.all - along, escape(noun));
-  if (along > 0) out += ", " + counted(along, "affine") + " with them";
+  if (along > 0) out += ", " + count_of_affines(along) + " with them";
   return out;
 }
 
@@ -112,11 +113,11 @@ std::string precision_text(const Group& group, const PassReport& report) {
   return out;
 }
 
-/// "53 of 53 BatchNormalizations", "3 of 4 affines", "159 initializers, 3 Constants"
+/// "53 of 53 BatchNormalizations", "3 of 4 scales and shifts", "159 initializers, 3 Constants"
 std::string done_text(std::string_view pass, const Group& group, const PassReport& report) {
   if (pass == "fold-batch-norm") return batch_norms_text(group);
   if (pass == kPrecisionPass) return precision_text(group, report);
-  if (pass == "fold-affine") return format_count(group.done_count) + " of " + counted(group.all, "affine");
+  if (pass == kAffinePass) return format_count(group.done_count) + " of " + count_of_affines(group.all);
   std::string out;
   for (const auto& [noun, count] : group.done) out += (out.empty() ? "" : ", ") + counted(count, escape(noun));
   return out.empty() ? "nothing" : out;
@@ -196,6 +197,10 @@ std::string counted(int64_t count, std::string_view noun) {
   return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string count_of_affines(int64_t count) {
+  return format_count(count) + (count == 1 ? " scale or shift" : " scales and shifts");
+}
+
 std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style) {
   TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   std::vector<std::string> passes;
@@ -209,9 +214,15 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
     if (group.all == 0 && !says_nothing_done(pass, report)) continue;
-    table.row({pass, what_text(pass, group, report)});
+    // Few of the scales and shifts that stay were meant to fold: they are parts of activations and normalizations.
+    const bool is_summed_up = pass == kAffinePass && !style.verbose && !style.refusals && !group.skipped.empty();
+    const int64_t stay = group.all - group.done_count;
+    const std::string rest = ", " + format_count(stay) + (stay == 1 ? " stays" : " stay") + " (-v says why)";
+    table.row({pass, what_text(pass, group, report) + (is_summed_up ? rest : "")});
     if (style.verbose) add_done(table, findings, pass);
-    for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
+    if (!is_summed_up) {
+      for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
+    }
     if (pass == kPrecisionPass) add_losses(table, findings, report, style);
     if (pass == kPrecisionPass) add_way_to_newer_opset(table, group, report);
   }

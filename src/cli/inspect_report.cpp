@@ -139,7 +139,7 @@ std::string outlook_of_folds(const InspectResult& result) {
   std::string out = "no BatchNormalization to fold";
   if (has_batch_norms) out = format_count(counts.folds) + " of " + counted(counts.batch_norms, "BatchNormalization") + " will fold";
   if (counts.affines > 0) {
-    out += " · " + format_count(counts.affine_folds) + " of " + counted(counts.affines, "affine") + (has_batch_norms ? "" : " will fold");
+    out += " · " + format_count(counts.affine_folds) + " of " + count_of_affines(counts.affines) + (has_batch_norms ? "" : " will fold");
   }
   return out;
 }

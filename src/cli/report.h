@@ -83,5 +83,7 @@ struct PassReport {
 
 /// "1 weight", "2 weights", with thousands parted.
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);
+/// "2 scales and shifts", which this code calls affines.
+[[nodiscard]] std::string count_of_affines(int64_t count);
 
 }  // namespace relayout::cli

@@ -98,6 +98,17 @@ TEST(ConvertReport, AModelThatGainsNothingSaysSo) {
   EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("Nothing")));
 }
 
+TEST(ConvertReport, AffinesThatStayAreSummedUp) {
+  ConvertResult result = densenet();
+  result.passes.emplace_back("fold-affine");
+  result.findings.push_back(finding("fold-affine", "Mul", "m"));
+  result.findings.push_back(finding("fold-affine", "Div", "gelu", Verdict::skipped, Reason::conv_output_shared));
+  EXPECT_THAT(convert_text(result, {}), HasSubstr("  fold-affine           1 of 2 scales and shifts, 1 stays (-v says why)\n"));
+  EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("gelu")));
+  EXPECT_THAT(convert_text(result, {.verbose = true}),
+              testing::ContainsRegex("1 of 2 scales and shifts\n[^\n]*done: m [^\n]*\n[^\n]*1 stays[^\n]*\n *gelu\n"));
+}
+
 TEST(ConvertReport, QuietIsTheFirstLine) {
   EXPECT_EQ(convert_text(densenet(), {.quiet = true}),
             "densenet121.onnx → d.onnx                       431 → 489 nodes · 32.4 → 32.3 MB · 0.02 s\n");
