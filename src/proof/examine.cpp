@@ -128,8 +128,7 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     if (!same && (examine_moved_quantizer(sides, claim, look) || examine_selection(sides, claim, look))) return;
     const auto step_a = read_step(sides.a, claim.a, false);
     const auto step_b = read_step(sides.b, claim.b, true);
-    const bool same_steps =
-        same && step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));
+    const bool same_steps = same && step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));
     if ((step_a || step_b) && !same_steps) {
       claim.origin_a = claim.a;
       claim.origin_b = claim.b;

@@ -258,7 +258,12 @@ TEST(Pairing, UpstreamFromResultsWhereOperandsAreMadeInAnotherWay) {
   // What scales the input is written otherwise, so that nothing behind it has a partner by its operands.
   const auto make = [](bool other) {
     Network n(3);
-    n.input("x", {"4", "8"}).output("y", {"4", "8"}).normal("v", {8, 8}).normal("w", {8, 8}).floats("two", {}, {2}).floats("half", {}, {0.5F});
+    n.input("x", {"4", "8"})
+        .output("y", {"4", "8"})
+        .normal("v", {8, 8})
+        .normal("w", {8, 8})
+        .floats("two", {}, {2})
+        .floats("half", {}, {0.5F});
     n.node(other ? "Div" : "Mul", {"x", other ? "half" : "two"}, {"scaled"});
     n.node("MatMul", {"scaled", "v"}, {"p"}), n.node("Tanh", {"p"}, {"t"}), n.node("MatMul", {"scaled", "w"}, {"q"});
     n.node("Add", {"t", "q"}, {"sum"}), n.node("Softmax", {"sum"}, {"y"});

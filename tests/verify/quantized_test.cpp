@@ -249,7 +249,8 @@ Network weights_of_attention(bool in_integers, bool gated = false) {
   if (gated) {
     n.integers("first", {1}, {0}).floats("six", {}, {6}).floats("zero", {}, {0});
     n.node("Gather", {"x", "first"}, {"column"}, {"axis=1"}), n.node("Sub", {"column", "six"}, {"beyond"});
-    n.node("Max", in_integers ? std::vector<std::string>{"beyond", "zero", "beyond"} : std::vector<std::string>{"beyond", "zero"}, {"gate"});
+    n.node("Max", in_integers ? std::vector<std::string>{"beyond", "zero", "beyond"} : std::vector<std::string>{"beyond", "zero"},
+           {"gate"});
     n.node("Add", {"x", "gate"}, {"x.gated"});
   }
   quantize(n, gated ? "x.gated" : "x", "x.d", 0.031F);

@@ -184,9 +184,8 @@ std::set<std::string> find_vague(const std::vector<LayerResult>& layers) {
 }
 
 bool has_all(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
-  return std::ranges::all_of(outputs, [&](const std::string& name) {
-    return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end();
-  });
+  return std::ranges::all_of(
+      outputs, [&](const std::string& name) { return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end(); });
 }
 
 bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
