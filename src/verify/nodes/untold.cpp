@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "layout/shapes.h"
+#include "layout/graph_shapes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
