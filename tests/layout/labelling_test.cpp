@@ -163,11 +163,11 @@ TEST(Labelling, L95LargeProblems) {
   }
   for (const layout::Labelling& problem : {chain(1, 3, 1'000'000'000), chain(-2, 5, 3), dense, star, far}) {
     const auto start = std::chrono::steady_clock::now();
-    const Modes modes = solve(problem);
+    const layout::Modes modes = solve(problem);
     RecordProperty("seconds", std::to_string(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     EXPECT_TRUE(std::ranges::equal(solve(problem), modes));
     // No single change makes it better.
-    EXPECT_LE(cost(problem, modes), cost(problem, Modes(problem.ops.size(), false)));
+    EXPECT_LE(cost(problem, modes), cost(problem, layout::Modes(problem.ops.size(), false)));
   }
 }
 
