@@ -494,12 +494,12 @@ TEST(Traits, LinearOperatorsAreAffineInEitherOperand) {
 
 /// The numbers of a result of one line of operands, each of which goes through the same steps from -30 to 30.
 std::vector<double> on_line(const std::string& op, std::size_t operands) {
-  std::vector<Tensor> data;
+  std::vector<Datum> data;
   for (std::size_t i = 0; i < operands; ++i) {
     // From opposite ends, so that every operand is the largest somewhere.
     std::vector<double> x(2401);
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = (static_cast<double>(k) - 1200.5) * 0.02503 * (i == 0 ? 1 : -0.7);
-    data.push_back(tensor_of_values(DataType::float32, {static_cast<int64_t>(x.size())}, x));
+    data.emplace_back(tensor_of_values(DataType::float32, {static_cast<int64_t>(x.size())}, x));
   }
   return numbers_of(run_one(op, data));
 }
