@@ -3,10 +3,8 @@
 #include "layout/dense_copies.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "base/indexed.h"
@@ -98,14 +96,12 @@ class Gaps {
   /// Whether a kernel takes an operand of these strides only after it was copied.
   [[nodiscard]] bool needs_dense(const LayoutNode& node, std::size_t input, const Dims& strides) const {
     if (node.op == nullptr) return true;
-    const std::string_view op = node.op->name;
+    const Traits traits = node.op->traits;
     const LayoutValue& x = value(node.input(input));
-    if (op == "MatMul" || op == "Gemm")
+    if (traits.has(Trait::linear) && !traits.convolution_weight())
       return x.type != DataType::float32 || input > 1 || !is_matrix(x.dims, strides) || is_stack(node, input);
     if (node.op->layout == LayoutRule::barrier) return true;
-    constexpr auto kDense = std::to_array<std::string_view>({"AveragePool", "Conv", "ConvTranspose", "Elu", "GlobalAveragePool", "Log",
-                                                             "LogSoftmax", "MaxPool", "Softmax", "Softplus", "Tanh"});
-    return input == 0 && x.type == DataType::float32 && std::ranges::find(kDense, op) != kDense.end();
+    return input == 0 && x.type == DataType::float32 && traits.has(Trait::dense);
   }
 
   /// One of the last two dims is dense.

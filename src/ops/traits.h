@@ -38,6 +38,7 @@ enum class Trait : uint32_t {
   transposed = 1U << 26U,    ///< a convolution that adds each element of input 0 to many of the result: its weight is [I, O/groups, k…]
   post_op = 1U << 27U,       ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
                              ///< there, and not Gelu, which makes NaN of infinity
+  dense = 1U << 28U,         ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
 };
 
 /// What an operator computes of the elements of its operands, which are broadcast. Of any number of operands, all in one row.
