@@ -107,12 +107,13 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
 
 /// Whether real numbers are made here of what a quantized operator computed: by DequantizeLinear, or by a Cast and a Mul by a scale.
 bool ends_quantized(const Node& node) {
-  if (node.is("Mul")) {
+  if (arithmetic_of(node) == Arithmetic::multiply) {
     return std::ranges::any_of(node.inputs(), [](const Value* input) {
-      return input != nullptr && input->producer() != nullptr && input->producer()->is("Cast") && ends_quantized(*input->producer());
+      return input != nullptr && input->producer() != nullptr && has_trait(*input->producer(), Trait::casts) &&
+             ends_quantized(*input->producer());
     });
   }
-  const bool may = node.is("DequantizeLinear") || node.is("Cast");
+  const bool may = node.is("DequantizeLinear") || has_trait(node, Trait::casts);
   return may && node.input(0) != nullptr && is_quantized_operator(node.input(0)->producer());
 }
 
