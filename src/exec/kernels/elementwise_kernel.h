@@ -11,14 +11,18 @@
 
 namespace relayout::exec {
 
-/// One function of a chain: of one variable, or of two with a further operand of the kernel.
-struct ElementwiseStage {
+/// A function of one variable, or of that and an operand.
+struct ElementFunction {
   bool is_binary = false;
   Function function = Function::relu;
   float alpha = 0, beta = 0;
   BinaryFunction binary = BinaryFunction::add;
-  bool reversed = false;    ///< the operand is the first argument
-  std::size_t operand = 0;  ///< of a binary: number among the further operands
+  bool reversed = false;  ///< the operand is the first argument
+};
+
+/// One function of a chain.
+struct ElementwiseStage : ElementFunction {
+  std::size_t operand = 0;  ///< of a binary: number among the further operands of the kernel
 };
 
 /// Further operands that one chain may have.

@@ -4,19 +4,15 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/kernels/elementwise_kernel.h"
 #include "exec/lower/value_facts.h"
-#include "exec/primitives.h"
 #include "exec/program.h"
+#include "relayout/tensor.h"
 
 namespace relayout::exec {
 
-/// A function of one variable, or of that and an operand: a value of the program, or a computed constant.
-struct Stage {
-  bool is_binary = false;
-  Function function = Function::relu;
-  float alpha = 0, beta = 0;
-  BinaryFunction binary = BinaryFunction::add;
-  bool reversed = false;          ///< the operand is the first argument
+/// A function whose operand is a value of the program, or a computed constant.
+struct Stage : ElementFunction {
   ValueId value = ValueId::none;  ///< the operand, when it is a value
   Tensor constant;                ///< the operand, when it is computed
 };
