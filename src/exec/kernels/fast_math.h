@@ -8,6 +8,13 @@ namespace relayout::exec {
 
 // Functions of one variable to about 1 ulp, written so that the compiler widens loops over them. NaN stays NaN.
 
+/// c₀ · xⁿ + c₁ · xⁿ⁻¹ + … + cₙ.
+template <class... Coefficients>
+[[gnu::always_inline]] inline float polynomial(float x, float highest, Coefficients... lower) {
+  ((highest = highest * x + lower), ...);
+  return highest;
+}
+
 /// An integer below 2²² and what bits it takes: adding this leaves it in the low ones.
 inline constexpr float kRounder = 12582912.0F;
 
@@ -24,12 +31,8 @@ struct Reduced {
 
 /// e^r − 1 for r in ±ln 2 / 2: its series to r^7 (Cephes' expf coefficients).
 [[gnu::always_inline]] inline float exponential_series(float r) {
-  float series = 1.9875691500e-4F;
-  series = series * r + 1.3981999507e-3F;
-  series = series * r + 8.3334519073e-3F;
-  series = series * r + 4.1665795894e-2F;
-  series = series * r + 1.6666665459e-1F;
-  series = series * r + 5.0000001201e-1F;
+  const float series =
+      polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F);
   return series * (r * r) + r;
 }
 
@@ -91,12 +94,7 @@ inline constexpr float kWellReduced = 8192.0F;
 
 /// e^x − 1 for x ≤ 0: near 0 its series, which keeps the relative precision.
 [[gnu::always_inline]] inline float exponential_less_one(float x) {
-  float series = 1.0F / 5040.0F;
-  series = series * x + 1.0F / 720.0F;
-  series = series * x + 1.0F / 120.0F;
-  series = series * x + 1.0F / 24.0F;
-  series = series * x + 1.0F / 6.0F;
-  series = series * x + 0.5F;
+  const float series = polynomial(x, 1.0F / 5040.0F, 1.0F / 720.0F, 1.0F / 120.0F, 1.0F / 24.0F, 1.0F / 6.0F, 0.5F);
   const float near = series * x * x + x;
   const float far = exponential(x) - 1.0F;
   return x > -0.5F ? near : far;
@@ -104,13 +102,8 @@ inline constexpr float kWellReduced = 8192.0F;
 
 /// erf(x) / x − 1 for |x| < 1, of x² (Cephes' erff: S. Moshier, ndtrf.c; in SciPy under the BSD licence).
 [[gnu::always_inline]] inline float error_series(float square) {
-  float series = 7.853861353153693e-5F;
-  series = series * square - 8.010193625184903e-4F;
-  series = series * square + 5.188327685732524e-3F;
-  series = series * square - 2.685381193529856e-2F;
-  series = series * square + 1.128358514861418e-1F;
-  series = series * square - 3.761262582423300e-1F;
-  return series * square + 1.28379165726710e-1F;
+  return polynomial(square, 7.853861353153693e-5F, -8.010193625184903e-4F, 5.188327685732524e-3F, -2.685381193529856e-2F,
+                    1.128358514861418e-1F, -3.761262582423300e-1F, 1.28379165726710e-1F);
 }
 
 /// 1 − erf(z) for z in [1, 11]: e^(−z²) / z times a polynomial of 1/z², one up to 2 and one beyond. Of z² the upper half's square is
@@ -118,23 +111,11 @@ inline constexpr float kWellReduced = 8192.0F;
 [[gnu::always_inline]] inline float error_tail(float z) {
   const float inverse = 1.0F / z;
   const float u = inverse * inverse;
-  float near = 2.326819970068386e-2F;
-  near = near * u - 1.387039388740657e-1F;
-  near = near * u + 3.687424674597105e-1F;
-  near = near * u - 5.824733027278666e-1F;
-  near = near * u + 6.210004621745983e-1F;
-  near = near * u - 4.944515323274145e-1F;
-  near = near * u + 3.404879937665872e-1F;
-  near = near * u - 2.741127028184656e-1F;
-  near = near * u + 5.638259427386472e-1F;
-  float far = -1.047766399936249e+1F;
-  far = far * u + 1.297719955372516e+1F;
-  far = far * u - 7.495518717768503e+0F;
-  far = far * u + 2.921019019210786e+0F;
-  far = far * u - 1.015265279202700e+0F;
-  far = far * u + 4.218463358204948e-1F;
-  far = far * u - 2.820767439740514e-1F;
-  far = far * u + 5.641895067754075e-1F;
+  const float near =
+      polynomial(u, 2.326819970068386e-2F, -1.387039388740657e-1F, 3.687424674597105e-1F, -5.824733027278666e-1F, 6.210004621745983e-1F,
+                 -4.944515323274145e-1F, 3.404879937665872e-1F, -2.741127028184656e-1F, 5.638259427386472e-1F);
+  const float far = polynomial(u, -1.047766399936249e+1F, 1.297719955372516e+1F, -7.495518717768503e+0F, 2.921019019210786e+0F,
+                               -1.015265279202700e+0F, 4.218463358204948e-1F, -2.820767439740514e-1F, 5.641895067754075e-1F);
   const float upper = std::bit_cast<float>(std::bit_cast<uint32_t>(z) & 0xfffff000U);
   const float rest = (upper - z) * (upper + z);
   const float rest_power = (((rest / 24.0F + 1.0F / 6.0F) * rest + 0.5F) * rest + 1.0F) * rest + 1.0F;
@@ -153,12 +134,8 @@ inline constexpr float kWellReduced = 8192.0F;
 /// −log(1 − erf(t)) for t in [0.92, 4]: t · (1 + P(t)) with P fitted by least squares reweighted until the largest relative error of erf
 /// was least, 3e-9.
 [[gnu::always_inline]] inline float error_exponent(float t) {
-  float series = -2.139849561210716e-4F;
-  series = series * t + 3.2149556377649158e-3F;
-  series = series * t - 2.2889964222628068e-2F;
-  series = series * t + 1.0526184300098176e-1F;
-  series = series * t + 6.357183154695663e-1F;
-  series = series * t + 1.2851436087048157e-1F;
+  const float series = polynomial(t, -2.139849561210716e-4F, 3.2149556377649158e-3F, -2.2889964222628068e-2F, 1.0526184300098176e-1F,
+                                  6.357183154695663e-1F, 1.2851436087048157e-1F);
   return series * t + t;
 }
 
