@@ -83,6 +83,13 @@ StepInfo info_of_node(const ProgramNode& node) {
   return out;
 }
 
+Given value_of(ValueId value, const Plan& plan, RunState& state) {
+  if (value == ValueId::none) return {};
+  const auto constant = plan.constants.find(value);
+  if (constant != plan.constants.end()) return {{}, constant->second};
+  return {state.values[value], nullptr};
+}
+
 }  // namespace
 
 Datum detached(const Datum& datum, Recycler& recycler) {
@@ -168,18 +175,11 @@ void Routine::catch_up() {
 Routine& Routine::nested(const Graph& graph, const ProgramNode& node) {
   std::unique_ptr<Routine>& routine = nested_[&graph];
   if (routine) return *routine;
-  Place place{is_nested() ? place_.root : node.id, place_.callers};
+  Place place{place_.is_nested() ? place_.root : node.id, place_.callers};
   for (std::string& caller : callers_of(node)) place.callers.push_back(std::move(caller));
   place.callers.push_back(name_of(*node.node));
   routine = std::make_unique<Routine>(graph, context_, std::move(place));
   return *routine;
-}
-
-Given Routine::value_of(ValueId value, const Plan& plan, RunState& state) {
-  if (value == ValueId::none) return {};
-  const auto constant = plan.constants.find(value);
-  if (constant != plan.constants.end()) return {{}, constant->second};
-  return {state.values[value], nullptr};
 }
 
 std::vector<Datum> Routine::run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state) {
@@ -251,13 +251,13 @@ void Routine::note_steps(Plan& plan) {
 std::vector<Datum> Routine::run_timed(Plan& plan, RunState& state, StepTimes* times) {
   if (!context_.inner.is_on()) return run_node(plan, state);
   InnerTimes& inner = context_.inner;
-  if (is_nested() && plan.inner.size() == plan.steps.size()) {
+  if (place_.is_nested() && plan.inner.size() == plan.steps.size()) {
     plan.inner.push_back(inner.number_of(place_.root, placed(info_of_node(program_.nodes()[plan.next]))));
   }
   const int64_t inner_before = inner.total(), begin = steady_nanoseconds();
   std::vector<Datum> outputs = run_node(plan, state);
   const int64_t end = steady_nanoseconds();
-  if (is_nested()) {
+  if (place_.is_nested()) {
     inner.add(plan.inner.back(), {end - begin - (inner.total() - inner_before), 1, 0, 0});
   } else {
     times->begins.push_back(begin);
@@ -297,8 +297,8 @@ Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& st
 }
 
 std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vector<Given>& captures, StepTimes* times) {
-  if (!is_nested()) context_.inner.begin(times != nullptr);
-  const bool notes_steps = is_nested() && context_.inner.is_on();
+  if (!place_.is_nested()) context_.inner.begin(times != nullptr);
+  const bool notes_steps = place_.is_nested() && context_.inner.is_on();
   trail_.clear();
   caught_up_ = 0;
   Key key;

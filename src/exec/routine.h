@@ -33,6 +33,7 @@ class Routine {
   struct Place {
     NodeId root{};
     std::vector<std::string> callers;  ///< none: it is the main graph
+    [[nodiscard]] bool is_nested() const noexcept { return !callers.empty(); }
   };
   Routine(const Graph& graph, RoutineContext& context, Place place);
   ~Routine();
@@ -60,9 +61,7 @@ class Routine {
   [[nodiscard]] std::vector<Datum> run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state);
   [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);
   void catch_up();
-  [[nodiscard]] static Given value_of(ValueId value, const Plan& plan, RunState& state);
   [[nodiscard]] Routine& nested(const Graph& graph, const ProgramNode& node);
-  [[nodiscard]] bool is_nested() const noexcept { return !place_.callers.empty(); }
   [[nodiscard]] StepInfo placed(StepInfo info) const;
   void note_steps(Plan& plan);
   [[nodiscard]] std::vector<Datum> run_timed(Plan& plan, RunState& state, StepTimes* times);
