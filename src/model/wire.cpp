@@ -111,6 +111,24 @@ struct TensorState {
   bool external = false;
 };
 
+void put_varint(std::string& skeleton, uint64_t value) {
+  constexpr std::size_t kMostBytes = 10;
+  std::array<char, kMostBytes> bytes{};
+  std::size_t count = 0;
+  for (; value >= 0x80; value >>= 7U) bytes[count++] = static_cast<char>(value | 0x80U);
+  bytes[count++] = static_cast<char>(value);
+  skeleton.append(bytes.data(), count);
+}
+
+void put_tag(std::string& skeleton, uint32_t field, WireType type) {
+  put_varint(skeleton, static_cast<uint64_t>(field) << 3U | static_cast<uint64_t>(type));
+}
+
+void put_marker(std::string& skeleton, int field, std::size_t number) {
+  put_tag(skeleton, static_cast<uint32_t>(field), WireType::varint);
+  put_varint(skeleton, number);
+}
+
 class Walker {
  public:
   Walker(Reader& in, int64_t size) : in_(in), size_(size) {}
@@ -155,9 +173,6 @@ class Walker {
   void append_later_pieces(Message& graph, const std::vector<Item>& items);
   void push_item(std::size_t first, Item item);
 
-  void put_varint(uint64_t value);
-  void put_tag(uint32_t field, WireType type) { put_varint(static_cast<uint64_t>(field) << 3U | static_cast<uint64_t>(type)); }
-  void put_marker(int field, std::size_t number);
   /// Refuses a skeleton that `more` bytes would take beyond what protobuf parses.
   void check_skeleton(int64_t more) const;
 
@@ -172,20 +187,6 @@ void Walker::check_skeleton(int64_t more) const {
   if (more > std::numeric_limits<int32_t>::max() - static_cast<int64_t>(out_.skeleton.size())) {
     fail(ErrorKind::unsupported, "without its tensors the model is larger than 2 GiB, the limit of protobuf");
   }
-}
-
-void Walker::put_varint(uint64_t value) {
-  constexpr std::size_t kMostBytes = 10;
-  std::array<char, kMostBytes> bytes{};
-  std::size_t count = 0;
-  for (; value >= 0x80; value >>= 7U) bytes[count++] = static_cast<char>(value | 0x80U);
-  bytes[count++] = static_cast<char>(value);
-  out_.skeleton.append(bytes.data(), count);
-}
-
-void Walker::put_marker(int field, std::size_t number) {
-  put_tag(static_cast<uint32_t>(field), WireType::varint);
-  put_varint(number);
 }
 
 /// Adds an item to the message whose items begin at `first`; neighbouring scalars of one field join, for a tensor of unpacked
@@ -209,7 +210,7 @@ int Walker::record(Kind kind, std::size_t first, int existing) {
   }
   out_.messages.push_back({kind, 1, out_.items.size(), items_.size() - first});
   out_.items.insert(out_.items.end(), begin, items_.end());
-  put_marker(kMarkerField, out_.messages.size() - 1);
+  put_marker(out_.skeleton, kMarkerField, out_.messages.size() - 1);
   return static_cast<int>(out_.messages.size()) - 1;
 }
 
@@ -290,7 +291,7 @@ Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Sin
 Outcome Walker::descend(Kind kind, uint32_t field, int64_t end, Place place, int existing) {
   // The length comes last; five bytes hold any, and protobuf takes a padded one.
   constexpr std::size_t kLengthBytes = 5;
-  put_tag(field, WireType::bytes);
+  put_tag(out_.skeleton, field, WireType::bytes);
   const std::size_t length_at = out_.skeleton.size();
   out_.skeleton.append(kLengthBytes, '\0');
   const Outcome outcome = kind == Kind::tensor ? tensor(end, place) : message(kind, end, place, existing);
@@ -321,7 +322,7 @@ Outcome Walker::tensor(int64_t end, Place place) {
   if (const std::optional<Elided>& elided = state.raw ? state.raw : state.typed) {
     outcome.elided = true;
     out_.elided.push_back(*elided);
-    put_marker(kElidedField, out_.elided.size() - 1);
+    put_marker(out_.skeleton, kElidedField, out_.elided.size() - 1);
   }
   if (place.record && !place.initializer && (outcome.elided || state.external)) outcome.number = record(Kind::tensor, first, -1);
   items_.resize(first);
@@ -361,8 +362,8 @@ bool Walker::tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide
       return true;
     }
     state.raw = {field, offset, length};
-    put_tag(field, WireType::bytes);
-    put_varint(0);
+    put_tag(out_.skeleton, field, WireType::bytes);
+    put_varint(out_.skeleton, 0);
     in_.seek(end);
     return true;
   }
@@ -414,7 +415,7 @@ void Walker::copy_scalar(Tag tag, int64_t start, int64_t end) {
   skip_value(tag.type, end);
   if (is_marker(tag.field)) return;
   if (payload - start == 1) return in_.copy_since(start, out_.skeleton);
-  put_tag(tag.field, tag.type);
+  put_tag(out_.skeleton, tag.field, tag.type);
   in_.copy_since(payload, out_.skeleton);
 }
 
@@ -426,8 +427,8 @@ void Walker::copy_bytes(uint32_t field, int64_t start, int64_t end) {
   check_skeleton(end - payload);
   // A tag and a length of one byte each are not padded.
   if (payload - start == 2) return in_.copy_since(start, out_.skeleton);
-  put_tag(field, WireType::bytes);
-  put_varint(static_cast<uint64_t>(end - payload));
+  put_tag(out_.skeleton, field, WireType::bytes);
+  put_varint(out_.skeleton, static_cast<uint64_t>(end - payload));
   in_.copy_since(payload, out_.skeleton);
 }
 
@@ -448,7 +449,7 @@ void Walker::copy_group(uint32_t field, int64_t start, int64_t end) {
   }
   if (is_marker(field)) return;
   check_skeleton(in_.position() - start);
-  put_tag(field, WireType::group_begin);
+  put_tag(out_.skeleton, field, WireType::group_begin);
   in_.copy_since(start, out_.skeleton);
 }
 
