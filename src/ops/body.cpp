@@ -60,7 +60,7 @@ void set(onnx::AttributeProto& attribute, const Body::Number& value) {
 
 }  // namespace
 
-Body::Body(const Node& call, PartialOperands& operands) : call_(&call), operands_(&operands), attributes_(call), prefix_(prefix_of(call)) {
+Body::Body(const Node& call, PartialOperands& operands) : BodyCall(call, operands), prefix_(prefix_of(call)) {
   message_.set_name(call.op_type());
   message_.set_domain(std::string(call.domain()));
   auto& import = *message_.add_opset_import();
@@ -74,21 +74,21 @@ Body::Name Body::input(std::size_t index) const {
   return has(index) ? prefix_ + std::to_string(index) : Name();
 }
 
-std::optional<std::size_t> Body::rank(std::size_t input) const {
+std::optional<std::size_t> BodyCall::rank(std::size_t input) const {
   const PartialDims dims = operands_->dims(input);
   return dims ? std::optional(dims->size()) : std::nullopt;
 }
 
-std::optional<int64_t> Body::dim(std::size_t input, std::size_t axis) const {
+std::optional<int64_t> BodyCall::dim(std::size_t input, std::size_t axis) const {
   const PartialDims dims = operands_->dims(input);
   return dims && axis < dims->size() && (*dims)[axis] >= 0 ? std::optional((*dims)[axis]) : std::nullopt;
 }
 
-DataType Body::type(std::size_t input) const {
+DataType BodyCall::type(std::size_t input) const {
   return operands_->type(input);
 }
 
-Body::NamedAttributes Body::given(std::initializer_list<std::string_view> names) const {
+BodyCall::NamedAttributes BodyCall::given(std::initializer_list<std::string_view> names) const {
   NamedAttributes out;
   for (const std::string_view name : names) {
     const onnx::AttributeProto* const attribute = call_->attribute(name);
@@ -119,11 +119,11 @@ Body::NamedAttributes Body::given(std::initializer_list<std::string_view> names)
   return out;
 }
 
-void Body::refuse(const std::string& why) const {
+void BodyCall::refuse(const std::string& why) const {
   fail(ErrorKind::unsupported, call_->label() + ": " + why);
 }
 
-void Body::reject(const std::string& why) const {
+void BodyCall::reject(const std::string& why) const {
   fail(ErrorKind::invalid, call_->label() + ": " + why);
 }
 

@@ -19,24 +19,17 @@
 
 namespace relayout {
 
-/// Writes the body of one call of an operator: nodes of standard operators of opset `kOpset`. Values are names; "" is an absent one.
-class Body {
+/// One call of an operator, as the body of that operator asks for it.
+class BodyCall {
  public:
-  using Name = std::string;
-  using Names = std::vector<Name>;
   using Number = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
   using NamedAttributes = std::vector<std::pair<std::string, Number>>;
 
-  static constexpr int64_t kOpset = 24;
-  static constexpr std::string_view kOwnDomain = "relayout";
+  BodyCall(const Node& call, PartialOperands& operands) : call_(&call), operands_(&operands), attributes_(call) {}
 
-  Body(const Node& call, PartialOperands& operands);
-
-  // The call.
   [[nodiscard]] const Attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] bool has(std::size_t input) const { return call_->input(input) != nullptr; }
   [[nodiscard]] bool wants(std::size_t output) const { return call_->output(output) != nullptr; }
-  [[nodiscard]] Name input(std::size_t index) const;
   /// Of an input that is there; nothing and undefined where it is not certain.
   [[nodiscard]] std::optional<std::size_t> rank(std::size_t input) const;
   [[nodiscard]] std::optional<int64_t> dim(std::size_t input, std::size_t axis) const;
@@ -46,7 +39,25 @@ class Body {
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void reject(const std::string& why) const;
 
-  // Nodes.
+ private:
+  const Node* call_;
+  PartialOperands* operands_;
+  Attributes attributes_;
+};
+
+/// Writes the body of one call of an operator: nodes of standard operators of opset `kOpset`. Values are names; "" is an absent one.
+class Body : public BodyCall {
+ public:
+  using Name = std::string;
+  using Names = std::vector<Name>;
+
+  static constexpr int64_t kOpset = 24;
+  static constexpr std::string_view kOwnDomain = "relayout";
+
+  Body(const Node& call, PartialOperands& operands);
+
+  /// The value that the call's input is.
+  [[nodiscard]] Name input(std::size_t index) const;
   Name make(std::string_view op, const Names& inputs, const NamedAttributes& attributes = {});
   Names make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes = {});
   /// The same of an operator that only bodies have: of domain `kOwnDomain`.
@@ -64,9 +75,6 @@ class Body {
   [[nodiscard]] onnx::FunctionProto finish();
 
  private:
-  const Node* call_;
-  PartialOperands* operands_;
-  Attributes attributes_;
   onnx::FunctionProto message_;
   std::string prefix_;
   std::vector<Name> outputs_;
