@@ -137,6 +137,52 @@ bool is_told_again(const Value& value) {
   return value.producer() == nullptr && (value.initializer() == nullptr || value.initializer()->data);
 }
 
+/// The variant of Constants::find().
+using Answer = std::variant<Constant, Reason>;
+
+/// A sparse tensor, whose elements are not more than fit the budget.
+Answer constant_of(const Model& model, const onnx::SparseTensorProto& sparse, int64_t budget) {
+  const DataTypeTraits* const type = find_traits(sparse.values().data_type());
+  const auto bytes = type != nullptr ? bytes_in_memory(type->type, Dims(sparse.dims().begin(), sparse.dims().end())) : std::nullopt;
+  if (!bytes || *bytes > budget) return Reason::too_large;
+  return constant_of(dense_of(model, sparse));
+}
+
+/// What a Constant holds, in every attribute form.
+Answer constant_node(const Node& node, int64_t budget) {
+  if (has_attribute_reference(node)) return Reason::not_constant;
+  if (node.constant_data() != nullptr) return constant_of(*node.constant_data());
+  const Model& model = node.graph().model();
+  const Attributes attributes(node);
+  for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+    const std::string& name = attribute.name();
+    if (name == "value") {
+      const onnx::TensorProto& tensor = *attributes.tensor(name);
+      if (tensor.data_type() == onnx::TensorProto::STRING) return constant_of(load_tensor(model, tensor));
+      return constant_of(tensor_data(model, tensor));
+    }
+    if (name == "sparse_value") return constant_of(model, attribute.sparse_tensor(), budget);
+    if (name == "value_float") return constant_of(DataType::float32, {}, std::array{attribute.f()}.data(), 1);
+    if (name == "value_int") return constant_of(DataType::int64, {}, std::array{attribute.i()}.data(), 1);
+    if (name == "value_string") return constant_of(DataType::string, {}, &attribute.s(), 1);
+    if (name == "value_floats")
+      return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(), as_size(attribute.floats_size()));
+    if (name == "value_ints")
+      return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(), as_size(attribute.ints_size()));
+    if (name == "value_strings") {
+      const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
+      return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
+    }
+  }
+  return Reason::not_constant;
+}
+
+/// An answer as it is remembered: most values are no constants, so that what is kept of them is small.
+std::variant<std::shared_ptr<const Constant>, NotConstant> known(Answer answer) {
+  if (const auto* const reason = std::get_if<Reason>(&answer)) return NotConstant(*reason, true);
+  return std::make_shared<const Constant>(std::get<Constant>(std::move(answer)));
+}
+
 }  // namespace
 
 std::optional<Reason> why_never_evaluated(const Node& node) {
@@ -152,7 +198,7 @@ void Constants::clear() {
   known_.clear();
   types_.clear();
   certain_.clear();
-  trained_.reset();
+  trained_ = {};
 }
 
 std::optional<Tensor> Constants::value(const Value& value) {
@@ -162,11 +208,6 @@ std::optional<Tensor> Constants::value(const Value& value) {
   const auto bytes = bytes_in_memory(constant->type, constant->dims);
   if (!bytes || *bytes > options_.budget) return std::nullopt;
   return constant->load();
-}
-
-Constants::Known Constants::known(Answer answer) {
-  if (const auto* const reason = std::get_if<Reason>(&answer)) return NotConstant(*reason, true);
-  return std::make_shared<const Constant>(std::get<Constant>(std::move(answer)));
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {
@@ -268,34 +309,28 @@ PartialDims Constants::dims(const Value& value) {
   return constant != nullptr ? PartialDims(constant->dims) : certain_.of(value, *this);
 }
 
-bool Constants::is_trained(const Value& value) {
-  if (!trained_) {
-    trained_.emplace();
+bool TrainedNames::contains(const Value& value) {
+  if (!names_) {
+    names_.emplace();
     for (const onnx::TrainingInfoProto& training : value.graph().model().message().training_info()) {
-      for (const auto& binding : training.update_binding()) trained_->insert(binding.key());
-      for (const auto& binding : training.initialization_binding()) trained_->insert(binding.key());
+      for (const auto& binding : training.update_binding()) names_->insert(binding.key());
+      for (const auto& binding : training.initialization_binding()) names_->insert(binding.key());
     }
   }
-  return !trained_->empty() && value.graph().outer() == nullptr && trained_->contains(value.name());
+  return !names_->empty() && value.graph().outer() == nullptr && names_->contains(value.name());
 }
 
 std::optional<Reason> Constants::why_no_source(const Value& value) {
   if (value.initializer() == nullptr) return Reason::not_constant;
   if (value.is_overridable()) return Reason::overridable;
-  return is_trained(value) ? std::optional(Reason::training_info) : std::nullopt;
+  return trained_.contains(value) ? std::optional(Reason::training_info) : std::nullopt;
 }
 
 Constants::Answer Constants::of_source(const Value& value) {
   if (const auto reason = why_no_source(value)) return *reason;
   const Initializer* const initializer = value.initializer();
   const Model& model = value.graph().model();
-  if (initializer->sparse != nullptr) {
-    const Dims dims(initializer->sparse->dims().begin(), initializer->sparse->dims().end());
-    const DataTypeTraits* const type = find_traits(initializer->sparse->values().data_type());
-    const auto bytes = type != nullptr ? bytes_in_memory(type->type, dims) : std::nullopt;
-    if (!bytes || *bytes > options_.budget) return Reason::too_large;
-    return constant_of(dense_of(model, *initializer->sparse));
-  }
+  if (initializer->sparse != nullptr) return constant_of(model, *initializer->sparse, options_.budget);
   if (!initializer->data) return constant_of(load_tensor(model, *initializer->message));
   Constant out = constant_of(*initializer->data);
   out.initializer = value.initializer();
@@ -303,7 +338,7 @@ Constants::Answer Constants::of_source(const Value& value) {
 }
 
 Constants::Answer Constants::seen_through(const Node& node) {
-  if (node.is("Constant")) return constant_node(node);
+  if (node.is("Constant")) return constant_node(node, options_.budget);
   if (node.input(0) == nullptr) return Reason::not_constant;
   Constant operand = constant(*node.input(0));
   operand.initializer = nullptr;
@@ -320,40 +355,6 @@ Constants::Answer Constants::seen_through(const Node& node) {
     if (static_cast<int64_t>(sorted.size()) != rank || element_at(sorted, d) != d) return Reason::not_constant;
   }
   return constant_of(operand.data.permuted(permutation));
-}
-
-Constants::Answer Constants::constant_node(const Node& node) const {
-  if (has_attribute_reference(node)) return Reason::not_constant;
-  if (node.constant_data() != nullptr) return constant_of(*node.constant_data());
-  const Model& model = node.graph().model();
-  const Attributes attributes(node);
-  for (const onnx::AttributeProto& attribute : node.message().attribute()) {
-    const std::string& name = attribute.name();
-    if (name == "value") {
-      const onnx::TensorProto& tensor = *attributes.tensor(name);
-      if (tensor.data_type() == onnx::TensorProto::STRING) return constant_of(load_tensor(model, tensor));
-      return constant_of(tensor_data(model, tensor));
-    }
-    if (name == "sparse_value") {
-      const auto& sparse = attribute.sparse_tensor();
-      const DataTypeTraits* const type = find_traits(sparse.values().data_type());
-      const auto bytes = type != nullptr ? bytes_in_memory(type->type, Dims(sparse.dims().begin(), sparse.dims().end())) : std::nullopt;
-      if (!bytes || *bytes > options_.budget) return Reason::too_large;
-      return constant_of(dense_of(model, sparse));
-    }
-    if (name == "value_float") return constant_of(DataType::float32, {}, std::array{attribute.f()}.data(), 1);
-    if (name == "value_int") return constant_of(DataType::int64, {}, std::array{attribute.i()}.data(), 1);
-    if (name == "value_string") return constant_of(DataType::string, {}, &attribute.s(), 1);
-    if (name == "value_floats")
-      return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(), as_size(attribute.floats_size()));
-    if (name == "value_ints")
-      return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(), as_size(attribute.ints_size()));
-    if (name == "value_strings") {
-      const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
-      return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
-    }
-  }
-  return Reason::not_constant;
 }
 
 std::optional<Tensor> Constants::operand(const Value& value, Reads reads) {

@@ -36,6 +36,22 @@ struct Constant {
 /// Why a node's results are never evaluated, or nothing.
 [[nodiscard]] std::optional<Reason> why_never_evaluated(const Node& node);
 
+/// Why a value is no constant.
+struct NotConstant {
+  Reason reason;
+  bool may_be_certain;  ///< some of its contents all the same
+  NotConstant(Reason why, bool certain) : reason(why), may_be_certain(certain) {}
+};
+
+/// The initializers that a model's training_info writes to.
+class TrainedNames {
+ public:
+  [[nodiscard]] bool contains(const Value& value);
+
+ private:
+  std::optional<std::unordered_set<std::string>> names_;  ///< nothing before the first question
+};
+
 /// Answers what is constant: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of
 /// pure ops over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only
 /// type or dims of an operand, and of a Shape the dims that are certain may be all that is read: see certain_shapes.h.
@@ -65,15 +81,8 @@ class Constants {
 
  private:
   using Answer = std::variant<Constant, Reason>;
-  /// Why a value is no constant.
-  struct NotConstant {
-    Reason reason;
-    bool may_be_certain;  ///< some of its contents all the same
-    NotConstant(Reason why, bool certain) : reason(why), may_be_certain(certain) {}
-  };
   /// Most values are no constants, so that what is remembered of them is small.
   using Known = std::variant<std::shared_ptr<const Constant>, NotConstant>;
-  [[nodiscard]] static Known known(Answer answer);
   /// What is remembered of a value that is no source, found now where it is not known yet.
   [[nodiscard]] const Known& look_up(const Value& value);
   /// Of an operand that is known to be constant.
@@ -81,7 +90,6 @@ class Constants {
   [[nodiscard]] Answer of_source(const Value& value);
   /// Why no initializer stands for the value whatever a caller does, or nothing.
   [[nodiscard]] std::optional<Reason> why_no_source(const Value& value);
-  [[nodiscard]] bool is_trained(const Value& value);
   /// The operand from number `next` on whose answer `node` waits for; nullptr when it can be answered.
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
@@ -90,7 +98,6 @@ class Constants {
   /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
   void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
-  [[nodiscard]] Answer constant_node(const Node& node) const;
   /// What a node gets as operand when it reads this much of `value`; nothing when the type is not known.
   [[nodiscard]] std::optional<Tensor> operand(const Value& value, Reads reads);
   void evaluate(const Node& node);
@@ -99,7 +106,7 @@ class Constants {
   std::unordered_map<const Value*, Known> known_;
   std::unordered_map<const Value*, DataType> types_;
   CertainShapes certain_;
-  std::optional<std::unordered_set<std::string>> trained_;  ///< initializers that training_info writes to
+  TrainedNames trained_;
 };
 
 }  // namespace relayout
