@@ -90,20 +90,10 @@ const std::vector<NamedClass>& posix_classes() {
   return classes;
 }
 
-class Parser {
+/// The text of a regular expression, read from left to right.
+class Pattern {
  public:
-  explicit Parser(std::string_view pattern) : pattern_(pattern), text_(decode_utf8(pattern)) {}
-
-  RegexNode run() {
-    RegexNode out = alternatives();
-    if (!at_end()) reject("a ) too many");
-    return out;
-  }
-
- private:
-  struct Flags {
-    bool ignores_case = false, multi_line = false, dot_takes_newline = false, is_lazy = false;
-  };
+  explicit Pattern(std::string_view pattern) : pattern_(pattern), text_(decode_utf8(pattern)) {}
 
   [[noreturn]] void reject(const std::string& what) const {
     fail(ErrorKind::invalid, "regular expression " + quote(pattern_) + ": " + what + " at position " + std::to_string(at_));
@@ -121,12 +111,51 @@ class Parser {
     return text_[at_++];
   }
 
+  /// A number, up to one more than may be; nothing where there is none.
+  std::optional<int> count() {
+    std::optional<int> out;
+    while (peek() >= '0' && peek() <= '9') {
+      out = std::min(out.value_or(0) * 10 + static_cast<int>(peek() - '0'), kMostRepeats + 1);
+      ++at_;
+    }
+    return out;
+  }
+  char32_t get() { return text_[at_++]; }
+  [[nodiscard]] std::u32string_view rest() const { return std::u32string_view(text_).substr(at_); }
+  [[nodiscard]] std::size_t place() const { return at_; }
+  void go_to(std::size_t place) { at_ = place; }
+  void skip(std::size_t count) { at_ += count; }
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(ErrorKind::unsupported, "regular expression " + quote(pattern_) + ": " + what);
+  }
+
+ private:
+  std::string_view pattern_;
+  std::u32string text_;
+  std::size_t at_ = 0;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view pattern) : in_(pattern) {}
+
+  RegexNode run() {
+    RegexNode out = alternatives();
+    if (!in_.at_end()) in_.reject("a ) too many");
+    return out;
+  }
+
+ private:
+  struct Flags {
+    bool ignores_case = false, multi_line = false, dot_takes_newline = false, is_lazy = false;
+  };
+
   RegexNode alternatives() {
-    if (++level_ > kMostLevels) reject("groups nested too deep");
+    if (++level_ > kMostLevels) in_.reject("groups nested too deep");
     RegexNode out;
     out.kind = RegexNode::Kind::alternative;
     do out.parts.push_back(sequence());
-    while (take(U"|"));
+    while (in_.take(U"|"));
     --level_;
     return out.parts.size() == 1 ? std::move(out.parts.front()) : out;
   }
@@ -134,8 +163,8 @@ class Parser {
   RegexNode sequence() {
     RegexNode out;
     out.kind = RegexNode::Kind::sequence;
-    while (!at_end() && peek() != '|' && peek() != ')') {
-      if (take(U"\\Q")) {
+    while (!in_.at_end() && in_.peek() != '|' && in_.peek() != ')') {
+      if (in_.take(U"\\Q")) {
         add_quoted(out);
         continue;
       }
@@ -148,16 +177,16 @@ class Parser {
   /// Up to \E everything stands for itself; what repeats takes the last.
   void add_quoted(RegexNode& out) {
     std::optional<RegexNode> last;
-    while (!at_end() && !take(U"\\E")) {
+    while (!in_.at_end() && !in_.take(U"\\E")) {
       if (last) out.parts.push_back(std::move(*last));
-      last = literal(text_[at_++]);
+      last = literal(in_.get());
     }
     if (last) out.parts.push_back(repeated(std::move(*last)));
   }
 
   /// One part, or nothing for what only sets flags.
   std::optional<RegexNode> atom() {
-    const char32_t c = text_[at_++];
+    const char32_t c = in_.get();
     switch (c) {
       case '(':
         return group();
@@ -174,8 +203,8 @@ class Parser {
       case '*':
       case '+':
       case '?':
-        --at_;
-        reject("nothing to repeat");
+        in_.go_to(in_.place() - 1);
+        in_.reject("nothing to repeat");
       default:
         return literal(c);
     }
@@ -183,16 +212,16 @@ class Parser {
 
   std::optional<RegexNode> group() {
     const Flags outer = flags_;
-    if (take(U"?")) {
-      if (take(U"P<") || (peek() == '<' && peek(1) != '=' && peek(1) != '!' && take(U"<"))) {
-        while (next("the > of a name") != '>') {
+    if (in_.take(U"?")) {
+      if (in_.take(U"P<") || (in_.peek() == '<' && in_.peek(1) != '=' && in_.peek(1) != '!' && in_.take(U"<"))) {
+        while (in_.next("the > of a name") != '>') {
         }
       } else if (set_flags()) {
         return std::nullopt;  // until the end of the group around
       }
     }
     RegexNode out = alternatives();
-    if (next("a )") != ')') reject("missing a )");
+    if (in_.next("a )") != ')') in_.reject("missing a )");
     flags_ = outer;
     return out;
   }
@@ -201,7 +230,7 @@ class Parser {
   bool set_flags() {
     bool value = true;
     while (true) {
-      switch (next("the end of flags")) {
+      switch (in_.next("the end of flags")) {
         case 'i':
           flags_.ignores_case = value;
           break;
@@ -222,7 +251,7 @@ class Parser {
         case ')':
           return true;
         default:
-          reject("an unknown kind of group");
+          in_.reject("an unknown kind of group");
       }
     }
   }
@@ -230,20 +259,20 @@ class Parser {
   RegexNode repeated(RegexNode part) {
     while (true) {
       int least = 0, most = RegexNode::kUnbounded;
-      if (take(U"*")) {
-      } else if (take(U"+")) {
+      if (in_.take(U"*")) {
+      } else if (in_.take(U"+")) {
         least = 1;
-      } else if (take(U"?")) {
+      } else if (in_.take(U"?")) {
         most = 1;
       } else if (!take_counts(least, most)) {
         return part;
       }
-      (void)take(U"?");  // lazy: the same texts match
+      (void)in_.take(U"?");  // lazy: the same texts match
       RegexNode out;
       out.kind = RegexNode::Kind::repeat;
       out.least = least;
       out.most = most;
-      if (++level_ > kMostLevels) reject("repetitions nested too deep");
+      if (++level_ > kMostLevels) in_.reject("repetitions nested too deep");
       out.parts.push_back(std::move(part));
       part = std::move(out);
     }
@@ -251,40 +280,31 @@ class Parser {
 
   /// {n}, {n,} or {n,m}; anything else is literal.
   bool take_counts(int& least, int& most) {
-    const std::size_t start = at_;
-    if (!take(U"{")) return false;
-    const std::optional<int> first = count();
+    const std::size_t start = in_.place();
+    if (!in_.take(U"{")) return false;
+    const std::optional<int> first = in_.count();
     std::optional<int> second = first;
-    if (first && take(U",")) {
-      second = peek() == '}' ? std::optional(RegexNode::kUnbounded) : count();
+    if (first && in_.take(U",")) {
+      second = in_.peek() == '}' ? std::optional(RegexNode::kUnbounded) : in_.count();
     }
-    if (!first || !second || !take(U"}")) {
-      at_ = start;
+    if (!first || !second || !in_.take(U"}")) {
+      in_.go_to(start);
       return false;
     }
-    if (*first > kMostRepeats || *second > kMostRepeats || (*second >= 0 && *second < *first)) reject("a bad number of repetitions");
+    if (*first > kMostRepeats || *second > kMostRepeats || (*second >= 0 && *second < *first)) in_.reject("a bad number of repetitions");
     least = *first;
     most = *second;
     return true;
   }
 
-  std::optional<int> count() {
-    std::optional<int> out;
-    while (peek() >= '0' && peek() <= '9') {
-      out = std::min(out.value_or(0) * 10 + static_cast<int>(peek() - '0'), kMostRepeats + 1);
-      ++at_;
-    }
-    return out;
-  }
-
   RegexNode escaped() {
-    const char32_t c = peek();
+    const char32_t c = in_.peek();
     if (c == 'A' || c == 'z' || c == 'b' || c == 'B') {
-      ++at_;
+      in_.skip(1);
       return assertion(c == 'A' ? '^' : c == 'z' ? '$' : static_cast<char>(c));
     }
     if (const auto perl = perl_class(c)) {
-      ++at_;
+      in_.skip(1);
       return ranges(*perl);
     }
     return literal(escaped_point());
@@ -292,7 +312,7 @@ class Parser {
 
   /// Behind a backslash: the code point it stands for.
   char32_t escaped_point() {
-    const char32_t c = next("what a \\ stands before");
+    const char32_t c = in_.next("what a \\ stands before");
     switch (c) {
       case 'a':
         return '\a';
@@ -310,82 +330,82 @@ class Parser {
         return hexadecimal();
       case 'p':
       case 'P':
-        fail(ErrorKind::unsupported, "regular expression " + quote(pattern_) + ": Unicode classes");
+        in_.refuse("Unicode classes");
       default:
         break;
     }
     const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '1' && c <= '9');
-    if (is_word) reject("an unknown escape");
+    if (is_word) in_.reject("an unknown escape");
     return c == '0' ? octal() : c;
   }
 
   char32_t octal() {
     char32_t value = 0;
-    for (int i = 0; i < 2 && peek() >= '0' && peek() <= '7'; ++i) value = value * 8 + (text_[at_++] - '0');
+    for (int i = 0; i < 2 && in_.peek() >= '0' && in_.peek() <= '7'; ++i) value = value * 8 + (in_.get() - '0');
     return value;
   }
 
   char32_t hexadecimal() {
-    const bool braced = take(U"{");
+    const bool braced = in_.take(U"{");
     char32_t value = 0;
     int digits = 0;
     for (; digits < (braced ? 8 : 2); ++digits) {
-      const char32_t c = to_lower(peek());
+      const char32_t c = to_lower(in_.peek());
       const bool decimal = c >= '0' && c <= '9';
       if (!decimal && (c < 'a' || c > 'f')) break;
       value = value * 16 + (decimal ? c - '0' : c - 'a' + 10);
-      ++at_;
+      in_.skip(1);
     }
-    if (digits == 0 || (!braced && digits != 2) || (braced && !take(U"}")) || value > kLast) reject("a bad \\x");
+    if (digits == 0 || (!braced && digits != 2) || (braced && !in_.take(U"}")) || value > kLast) in_.reject("a bad \\x");
     return value;
   }
 
   Ranges bracket_class() {
-    const bool negated = take(U"^");
+    const bool negated = in_.take(U"^");
     Ranges out;
     bool first = true;
-    while (first || peek() != ']') {
-      if (at_end()) reject("missing a ]");
+    while (first || in_.peek() != ']') {
+      if (in_.at_end()) in_.reject("missing a ]");
       first = false;
       if (take_named_class(out)) continue;
-      if (peek() == '\\') {
-        if (const auto perl = perl_class(peek(1))) {
-          at_ += 2;
+      if (in_.peek() == '\\') {
+        if (const auto perl = perl_class(in_.peek(1))) {
+          in_.skip(2);
           out.insert(out.end(), perl->begin(), perl->end());
           continue;
         }
       }
       const char32_t low = class_point();
       char32_t high = low;
-      if (peek() == '-' && peek(1) != ']') {
-        ++at_;
+      if (in_.peek() == '-' && in_.peek(1) != ']') {
+        in_.skip(1);
         high = class_point();
       }
-      if (high < low) reject("a range that runs backwards");
+      if (high < low) in_.reject("a range that runs backwards");
       out.emplace_back(low, high);
     }
-    ++at_;
+    in_.skip(1);
     if (flags_.ignores_case) out = folded(out);
     return negated ? complement(out) : sorted(out);
   }
 
   char32_t class_point() {
-    const char32_t c = next("a ]");
+    const char32_t c = in_.next("a ]");
     return c == '\\' ? escaped_point() : c;
   }
 
   bool take_named_class(Ranges& out) {
-    if (!looking_at(U"[:")) return false;
-    const std::size_t end = text_.find(U":]", at_);
+    if (!in_.looking_at(U"[:")) return false;
+    const std::size_t end = in_.rest().find(U":]");
     if (end == std::u32string::npos) return false;
-    std::u32string_view name = std::u32string_view(text_).substr(at_ + 2, end - at_ - 2);
+    std::u32string_view name = in_.rest().substr(2, end - 2);
     const bool negated = name.starts_with(U'^');
     if (negated) name.remove_prefix(1);
     const auto found = std::ranges::find(posix_classes(), name, &NamedClass::name);
-    if (found == posix_classes().end()) reject("an unknown class");
+    if (found == posix_classes().end()) in_.reject("an unknown class");
     const Ranges ranges = negated ? complement(found->ranges) : found->ranges;
     out.insert(out.end(), ranges.begin(), ranges.end());
-    at_ = end + 2;
+    in_.skip(end + 2);
     return true;
   }
 
@@ -419,9 +439,7 @@ class Parser {
     return out;
   }
 
-  std::string_view pattern_;
-  std::u32string text_;
-  std::size_t at_ = 0;
+  Pattern in_;
   Flags flags_;
   int level_ = 0;
 };
