@@ -81,18 +81,35 @@ void combine_elements(Combine how, DataType type, std::byte* to, const std::byte
   });
 }
 
-TypeSet scatter_types(Combine how) {
-  return how == Combine::replace ? kAllTypes : kNumericTypes;
+/// What is scattered, and where.
+struct Scattering {
+  const Tensor &indices, &updates, &out;
+  Combine how;
+};
+
+/// The result begins as a copy of the data.
+Scattering begin_scatter(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  copy_elements(call.threads, out, tensor_at(inputs, 0));
+  return {tensor_at(inputs, 1), tensor_at(inputs, 2), out, combine_of(call)};
+}
+
+struct ScatterInfos {
+  const DatumInfo &data, &indices, &updates;
+};
+
+ScatterInfos scatter_infos(const OpCall& call, InputInfos inputs, TypeSet index_types) {
+  require_inputs(call, inputs, 3, 3);
+  const TypeSet types = combine_of(call) == Combine::replace ? kAllTypes : kNumericTypes;
+  const ScatterInfos out{tensor_info(call, inputs, 0, types), tensor_info(call, inputs, 1, index_types), tensor_info(call, inputs, 2)};
+  require_same_type(call, out.data, out.updates);
+  return out;
 }
 
 }  // namespace
 
 Inferred infer_scatter_elements(const OpCall& call, InputInfos inputs) {
-  require_inputs(call, inputs, 3, 3);
-  const DatumInfo& data = tensor_info(call, inputs, 0, scatter_types(combine_of(call)));
-  const DatumInfo& indices = tensor_info(call, inputs, 1, kIndexTypes);
-  const DatumInfo& updates = tensor_info(call, inputs, 2);
-  require_same_type(call, data, updates);
+  const auto& [data, indices, updates] = scatter_infos(call, inputs, kIndexTypes);
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 0), data.dims.size());
   bool fits = indices.dims == updates.dims && indices.dims.size() == data.dims.size();
   for (std::size_t i = 0; fits && i < data.dims.size(); ++i) fits = i == axis || indices.dims[i] <= data.dims[i];
@@ -105,12 +122,8 @@ Inferred infer_scatter_elements(const OpCall& call, InputInfos inputs) {
 
 /// Elements are taken in row-major order of the indices: the last of equal indices wins, or all are combined.
 void scatter_elements(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Tensor& indices = tensor_at(inputs, 1);
-  const Tensor& updates = tensor_at(inputs, 2);
-  const Tensor& out = outputs[0]->tensor;
-  copy_elements(call.threads, out, tensor_at(inputs, 0));
+  const auto& [indices, updates, out, how] = begin_scatter(call, inputs, outputs);
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 0), out.dims().size());
-  const Combine how = combine_of(call);
   const Tensor chosen = contiguous(indices);
   Dims rest_strides = out.strides();
   rest_strides[axis] = 0;
@@ -130,11 +143,7 @@ void scatter_elements(const OpCall& call, InputData inputs, OutputData outputs) 
 }
 
 Inferred infer_scatter_nd(const OpCall& call, InputInfos inputs) {
-  require_inputs(call, inputs, 3, 3);
-  const DatumInfo& data = tensor_info(call, inputs, 0, scatter_types(combine_of(call)));
-  const DatumInfo& indices = tensor_info(call, inputs, 1, {DataType::int64});
-  const DatumInfo& updates = tensor_info(call, inputs, 2);
-  require_same_type(call, data, updates);
+  const auto& [data, indices, updates] = scatter_infos(call, inputs, {DataType::int64});
   if (indices.dims.empty() || data.dims.empty()) reject(call, "data or indices are scalars");
   const int64_t depth = indices.dims.back();
   if (depth < 0 || depth > static_cast<int64_t>(data.dims.size())) {
@@ -147,12 +156,8 @@ Inferred infer_scatter_nd(const OpCall& call, InputInfos inputs) {
 }
 
 void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Tensor& indices = tensor_at(inputs, 1);
-  const Tensor& updates = tensor_at(inputs, 2);
-  const Tensor& out = outputs[0]->tensor;
-  copy_elements(call.threads, out, tensor_at(inputs, 0));
+  const auto& [indices, updates, out, how] = begin_scatter(call, inputs, outputs);
   if (updates.element_count() == 0) return;
-  const Combine how = combine_of(call);
   const int64_t size = element_stride(out.type());
   const std::size_t depth = as_size(indices.dims().back()), lead = indices.dims().size() - 1;
   const auto split = static_cast<std::ptrdiff_t>(depth);
