@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "base/random.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -29,6 +28,7 @@
 #include "verify/computing_types.h"
 #include "verify/feeding.h"
 #include "verify/nodes/datum_pair.h"
+#include "verify/nodes/fed_values.h"
 #include "verify/nodes/layers.h"
 #include "verify/noise.h"
 #include "verify/rules.h"
@@ -49,11 +49,12 @@ std::optional<double> error_of(const Layer& layer, const Datum& reference, const
 /// they are: behind sums with a mask of −65504 it is, and the same for all of a row.
 void decide_gain(Layer& layer, DataType type) {
   if (is_ill_conditioned(type, layer.floor)) return;
-  const double bound = std::max(kFloorFactor * layer.gain_floor, rules::kGainRoundings * unit_roundoff(type));
-  if (layer.differs() || !(std::fabs(layer.gain) > bound)) return;
+  const double bound = std::max(kFloorFactor * layer.gain.floor, rules::kGainRoundings * unit_roundoff(type));
+  if (layer.differs() || !(std::fabs(layer.gain.measured) > bound)) return;
   layer.metrics.outcome = Outcome::different;
-  layer.metrics.reason = "on the whole larger or smaller by a factor of " + exact_number(std::round(1e4 * (1 + layer.gain)) / 1e4) +
-                         ", where " + short_number(bound) + " may be rounding";
+  layer.metrics.reason = "on the whole larger or smaller by a factor of " +
+                         exact_number(std::round(1e4 * (1 + layer.gain.measured)) / 1e4) + ", where " + short_number(bound) +
+                         " may be rounding";
 }
 
 /// The quantizer that makes a layer's integers, in the model that has one there; nullptr where neither does.
@@ -62,32 +63,6 @@ const Node* quantizer_of(const Layer& layer) {
     if (value->producer()->is("QuantizeLinear")) return value->producer();
   }
   return nullptr;
-}
-
-/// Edits the elements of a floating-point tensor, in order; leaves any other datum as it is.
-template <typename Edit>
-void edit(const Datum& datum, const Edit& edit_element) {
-  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
-  const Tensor& tensor = datum.tensor;
-  if (!tensor.is_contiguous()) return;
-  std::vector<double> values(as_size(tensor.element_count()));
-  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
-  for (std::size_t i = 0; i < values.size(); ++i) edit_element(i, values[i]);
-  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
-}
-
-/// Whether a linear operator makes a value, scaled and shifted by constants at most: any number may come out of it.
-bool is_made_by_linear(const Value& made) {
-  constexpr int kMostNodes = 8;
-  const Value* value = &made;
-  for (int step = 0; step < kMostNodes && value != nullptr && value->producer() != nullptr; ++step) {
-    const Node& node = *value->producer();
-    if (has_trait(node, Trait::multiplies)) return true;
-    const auto varies = [](const Value* input) { return input != nullptr && !input->is_stored_constant(); };
-    if (!has_trait(node, Trait::affine) || std::ranges::count_if(node.inputs(), varies) != 1) return false;
-    value = *std::ranges::find_if(node.inputs(), varies);
-  }
-  return false;
 }
 
 /// QLinearSoftmax multiplies probabilities by the whole number of steps in 1, by 254 where the scale is 1/254.9999, and not by what the
@@ -111,7 +86,7 @@ DeciderOperand rounded_operand(const Datum& datum) {
 
 }  // namespace
 
-FedRuns::FedRuns(const LayerTask& task, Layers& layers) : task_(&task), layers_(&layers) {}
+FedRuns::FedRuns(const LayerTask& task, Layers& layers) : task_(&task), layers_(&layers), values_(task) {}
 
 DataType FedRuns::type_of_floor(DataType type) const {
   return is_measured(type) && unit_roundoff(task_->grain) > unit_roundoff(type) ? task_->grain : type;
@@ -144,7 +119,7 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
   Inputs copies = task_->inputs();
   for (auto& [name, datum] : copies) {
     datum = copy_of(datum);
-    if (is_free(task_->feeding) && !task_->options->inputs.contains(name)) fill(name, datum);
+    if (is_free(task_->feeding) && !task_->options->inputs.contains(name)) values_.fill(name, datum);
   }
   // What a node refuses ends the run: what came before has been seen.
   (void)session->run(copies);
@@ -157,65 +132,25 @@ void FedRuns::reset() {
     if (layer.told_by_readers()) continue;
     layer.candidate.reset();
     layer.metrics = {};
-    layer.depth_error.reset();
-    layer.depth_floor.reset();
+    layer.depth = {};
     layer.flips = 0;
     layer.compared = false;
-    layer.gain = layer.gain_floor = 0;
+    layer.gain = {};
   }
 }
 
 void FedRuns::capture() {
   for (Layer& layer : layers_->all()) layer.yardstick = {};
   execute(*task_->a, [&](const Value& value, const Datum& datum) {
-    coarsest_ = std::max(coarsest_, unit_roundoff(type_of_floor(type_of(datum))));
+    values_.note_type(type_of_floor(type_of(datum)));
     Layer* const layer = layers_->of_a(value);
     if (layer == nullptr) return;
     layer->reference = spill_.write(datum);
     layer->type = type_of(datum);
     layer->yardstick.add(datum);
-    if (!layer->apart) feed(*layer, datum, datum);
+    if (!layer->apart) values_.feed(*layer, datum, datum);
   });
   reset();
-}
-
-void FedRuns::move(const Value& value, const Datum& datum, int draw) const {
-  for (const Tensor& tensor : leaves(datum)) {
-    if (!tensor || unit_roundoff(tensor.type()) == 0 || unit_roundoff(tensor.type()) > coarsest_) continue;
-    const Tensor moved = moved_by_one_ulp(tensor, task_->options->seed, "value " + value.name(), draw, task_->grain);
-    if (moved.bytes() != tensor.bytes()) overwrite(tensor, moved);
-  }
-}
-
-void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& reference) const {
-  if (&datum != &reference) overwrite(datum, reference);
-  if (layer.leaks) return;  // other numbers would reach a part of its readers in one of both models
-  if (task_->feeding == Feeding::shaken) {
-    const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
-    const double deviation = rules::kShake * layer.yardstick.sigma();
-    edit(datum, [&](std::size_t i, double& value) { value += deviation * random.normal(i); });
-  } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
-    fill(layer.a->name(), datum);
-  }
-}
-
-void FedRuns::fill(const std::string& name, const Datum& datum) const {
-  const RandomStream random(task_->options->seed, "free " + name, 0);
-  const bool is_near = task_->feeding == Feeding::near;
-  const auto [lowest, highest] = is_near ? rules::kNearPowers : rules::kFarPowers;
-  edit(datum, [&](std::size_t i, double& value) {
-    // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every type.
-    const double power = std::exp2(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
-    const uint64_t bits = random.bits(2 * i + 1);
-    value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
-    if (is_near && (bits >> 3) % rules::kZeros == 0) value = 0;
-  });
-}
-
-void FedRuns::hold(const Layer& layer, const Datum& datum) const {
-  const double held = unit_roundoff(layer.held);
-  const bool rounds = held > unit_roundoff(type_of(datum)) && held <= unit_roundoff(task_->grain);
-  if (rounds && datum.kind == Datum::Kind::tensor) overwrite(datum, through(datum, layer.held));
 }
 
 void FedRuns::measure_floors(int first_draw, int count) {
@@ -225,16 +160,16 @@ void FedRuns::measure_floors(int first_draw, int count) {
         *task_->a,
         [&](const Value& value, const Datum& datum) {
           Layer* const layer = captured(value);
-          if (layer == nullptr) return move(value, datum, draw);
+          if (layer == nullptr) return values_.move(value, datum, draw);
           const Datum reference = spill_.read(*layer->reference);
           if (!structural_difference(reference, datum).empty()) return;
           widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
           if (is_narrow(type_of_floor(type_of(datum)))) {
-            layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(reference, datum).gain));
+            layer->gain.floor = std::max(layer->gain.floor, std::fabs(agreement(reference, datum).gain));
           }
-          if (layer->apart) return move(value, datum, draw);
-          feed(*layer, datum, reference);
-          hold(*layer, datum);
+          if (layer->apart) return values_.move(value, datum, draw);
+          values_.feed(*layer, datum, reference);
+          values_.hold(*layer, datum);
         },
         noise.draw(task_->options->seed, draw, task_->grain));
   }
@@ -275,15 +210,15 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
     layer.metrics.reason = structural;
     return;
   }
-  if (bit_equal(reference, candidate)) return feed(layer, datum, reference);
+  if (bit_equal(reference, candidate)) return values_.feed(layer, datum, reference);
   layer.metrics = measure(reference, candidate, layer.yardstick);
   if (is_narrow(type_of_floor(layer.type))) {
     const Agreement together = agreement(reference, candidate);
-    layer.gain = together.count < rules::kElementsForGain ? 0 : together.gain;
+    layer.gain.measured = together.count < rules::kElementsForGain ? 0 : together.gain;
   }
   decide(layer);
   if (layer.differs()) layer.candidate = spill_.write(datum);
-  feed(layer, datum, reference);
+  values_.feed(layer, datum, reference);
 }
 
 void FedRuns::feed_candidate(Mode mode) {
@@ -296,15 +231,15 @@ void FedRuns::feed_candidate(Mode mode) {
 void FedRuns::widen_by_candidate(int draw) {
   execute(*task_->b, [&](const Value& value, const Datum& datum) {
     Layer* const layer = fed(value);
-    if (layer == nullptr) return move(value, datum, draw);
+    if (layer == nullptr) return values_.move(value, datum, draw);
     const Datum reference = like(reference_of(*layer, datum), datum);
     if (!structural_difference(reference, datum).empty()) return;
     if (layer->candidate) {
       const Datum candidate = spill_.read(*layer->candidate);
       widen(layer->floor, relative(distance(candidate, datum), layer->yardstick));
-      if (is_narrow(type_of(datum))) layer->gain_floor = std::max(layer->gain_floor, std::fabs(agreement(candidate, datum).gain));
+      if (is_narrow(type_of(datum))) layer->gain.floor = std::max(layer->gain.floor, std::fabs(agreement(candidate, datum).gain));
     }
-    feed(*layer, datum, reference);
+    values_.feed(*layer, datum, reference);
   });
 }
 
@@ -334,11 +269,11 @@ Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*
       }
       const Layer* const layer = is_a ? layers_->of_a(value) : layers_->of_b(value);
       if (layer == nullptr || !layer->reference || layer->apart) {
-        if (run > 0) move(value, datum, run - 1);
+        if (run > 0) values_.move(value, datum, run - 1);
         return;
       }
       const Datum reference = is_a ? spill_.read(*layer->reference) : like(reference_of(*layer, datum), datum);
-      if (structural_difference(reference, datum).empty()) feed(*layer, datum, reference);
+      if (structural_difference(reference, datum).empty()) values_.feed(*layer, datum, reference);
     };
     execute(side, observer, run == 0 ? Edit() : noise.draw(task_->options->seed, run - 1, task_->grain));
   }
@@ -406,8 +341,8 @@ void FedRuns::run_unfed(bool by_depth) {
     Layer* const layer = fed(value);
     if (layer == nullptr) return;
     const auto [reference, candidate] = comparable(reference_of(*layer, datum), datum);
-    layer->depth_error = error_of(*layer, reference, candidate);
-    layer->correlation = layer->depth_error ? agreement(reference, candidate).correlation : 0;
+    layer->depth.error = error_of(*layer, reference, candidate);
+    layer->correlation = layer->depth.error ? agreement(reference, candidate).correlation : 0;
   });
   if (!by_depth) return;
   const WeightNoise noise(task_->a->model->graph());
@@ -416,7 +351,7 @@ void FedRuns::run_unfed(bool by_depth) {
       [&](const Value& value, const Datum& datum) {
         Layer* const layer = captured(value);
         if (layer == nullptr) return;
-        layer->depth_floor = std::max(error_of(*layer, spill_.read(*layer->reference), datum).value_or(0), layer->floor.max);
+        layer->depth.floor = std::max(error_of(*layer, spill_.read(*layer->reference), datum).value_or(0), layer->floor.max);
       },
       noise.draw(task_->options->seed, 0, task_->grain));
 }

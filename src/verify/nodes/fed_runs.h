@@ -10,26 +10,14 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/feeding.h"
+#include "verify/nodes/fed_values.h"
+#include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/session.h"
 #include "verify/spill.h"
 #include "verify/ties.h"
 
 namespace relayout {
-
-/// What two models are compared on, node by node.
-struct LayerTask {
-  const Side* a = nullptr;
-  const Side* b = nullptr;
-  const VerifyOptions* options = nullptr;
-  DataType grain = DataType::undefined;  ///< the 16-bit type that b computes in where a does not
-  OpenSession open = open_session;
-  std::function<void()> progress;  ///< called before each run, if set
-  std::function<Inputs()> inputs;
-  int sample = 0;
-  Feeding feeding = Feeding::exact;
-};
 
 /// Operands of quantizers: what they round, by how much rounding alone may move that, and their scales.
 using Rounded = std::unordered_map<const Node*, std::vector<DeciderOperand>>;
@@ -84,20 +72,13 @@ class FedRuns {
   /// Layers of values whose a's value is captured; of b those that are fed.
   [[nodiscard]] Layer* captured(const Value& value_of_a);
   [[nodiscard]] Layer* fed(const Value& value_of_b);
-  void move(const Value& value, const Datum& datum, int draw) const;
   /// What quantizers of one side round, each fed a's values; and once more in draws, that far may rounding move it.
   [[nodiscard]] Rounded capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const;
-  /// Random numbers of the magnitudes that the feeding says in the place of a floating-point tensor's elements.
-  void fill(const std::string& name, const Datum& datum) const;
-  /// Puts the value that readers of a layer are fed in the place of `datum`.
-  void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
-  /// Rounds the values fed to a as b's nodes read them, where b is to compute in types as coarse as that.
-  void hold(const Layer& layer, const Datum& datum) const;
 
   const LayerTask* task_;
   Layers* layers_;
   Spill spill_;
-  double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
+  FedValues values_;
   std::unordered_map<const Value*, DataType> visited_;
 };
 

@@ -232,8 +232,8 @@ LayerResult describe(const Layer& layer, int sample) {
   result.outcome = layer.metrics.outcome;
   result.reason = layer.metrics.reason;
   result.flips = layer.flips;
-  result.depth_error = layer.depth_error;
-  result.depth_floor = layer.depth_floor;
+  result.depth_error = layer.depth.error;
+  result.depth_floor = layer.depth.floor;
   return result;
 }
 

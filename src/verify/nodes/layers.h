@@ -25,9 +25,15 @@ struct Layer {
   Yardstick yardstick;
   Floor floor;
   SampleMetrics metrics;
-  double gain = 0, gain_floor = 0;
+  /// On the whole: how much larger b's values are, and how much rounding may make them so.
+  struct Gain {
+    double measured = 0, floor = 0;
+  } gain;
   double correlation = 1;  ///< when b goes on from its own values
-  std::optional<double> depth_error, depth_floor;
+  /// Of b's own values, with all that came before: how far they lie from a's, and a's from a's when its constants move.
+  struct Depth {
+    std::optional<double> error, floor;
+  } depth;
   int64_t flips = 0;
   bool compared = false;
   bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell

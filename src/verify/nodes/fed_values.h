@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+#include "verify/compare.h"
+#include "verify/nodes/layer_task.h"
+#include "verify/nodes/layers.h"
+
+namespace relayout {
+
+/// Writes what the readers of a value are fed over it, in place.
+class FedValues {
+ public:
+  explicit FedValues(const LayerTask& task) : task_(&task) {}
+
+  /// a has values of this type.
+  void note_type(DataType type) { coarsest_ = std::max(coarsest_, unit_roundoff(type)); }
+  /// One rounding of the elements of a value, where its type is no coarser than a's.
+  void move(const Value& value, const Datum& datum, int draw) const;
+  /// Puts the value that readers of a layer are fed in the place of `datum`.
+  void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
+  /// Random numbers of the magnitudes that the feeding says in the place of a floating-point tensor's elements.
+  void fill(const std::string& name, const Datum& datum) const;
+  /// Rounds the values fed to a as b's nodes read them, where b is to compute in types as coarse as that.
+  void hold(const Layer& layer, const Datum& datum) const;
+
+ private:
+  const LayerTask* task_;
+  double coarsest_ = 0;  ///< unit roundoff of the narrowest type among a's values
+};
+
+}  // namespace relayout

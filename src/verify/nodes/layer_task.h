@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+
+#include "relayout/execute.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/feeding.h"
+#include "verify/session.h"
+
+namespace relayout {
+
+/// What two models are compared on, node by node.
+struct LayerTask {
+  const Side* a = nullptr;
+  const Side* b = nullptr;
+  const VerifyOptions* options = nullptr;
+  DataType grain = DataType::undefined;  ///< the 16-bit type that b computes in where a does not
+  OpenSession open = open_session;
+  std::function<void()> progress;  ///< called before each run, if set
+  std::function<Inputs()> inputs;
+  int sample = 0;
+  Feeding feeding = Feeding::exact;
+};
+
+}  // namespace relayout
