@@ -35,8 +35,6 @@
 namespace relayout {
 namespace {
 
-constexpr const char* kAnother = "another result than its steps give";
-
 /// Whether a node gives its first operand other dims.
 bool reshapes(const Node& node, const Value* operand) {
   return has_trait(node, Trait::keeps_order) && operand != nullptr && node.input(0) == operand && node.output(0) != nullptr;
@@ -103,57 +101,23 @@ Datum held_in(const Datum& datum, DataType type) {
   return unit_roundoff(type) > unit_roundoff(type_of(datum)) ? through(datum, type) : datum;
 }
 
-/// A factor by which a value may be off on the whole: a constant that is rounded once multiplies all of it.
-double gain_of_rounding(DataType type) {
-  return rules::kGainRoundings * unit_roundoff(type);
-}
-
-/// Σ of squares of the part of b − a that is a times a factor: what rounds to nearest is as often above as below, and has next to none.
-double squares_by_gain(const LossSums& sums) {
-  if (static_cast<double>(sums.elements) < rules::kElementsForGain || !(sums.squares_a > 0)) return 0;
-  const double gain = sums.product / sums.squares_a - 1;
-  return gain * gain * sums.squares_a;
-}
-
-}  // namespace
-
-QuantizationLosses::QuantizationLosses(const Graph& a, const Graph& b) : layers_(a, b), losses_(layers_.all().size()) {
-  for (const Value* const input : b.inputs()) {
-    auto grid = grid_of(*input);
-    if (grid && a.find(input->name()) != nullptr) inputs_.emplace(input->name(), *std::move(grid));
-  }
-  find_dynamic(b);
-  for (std::size_t i = 0; i < losses_.size(); ++i) {
-    losses_[i].grid = grid_of(*layers_.all()[i].b);
-    grids_.add(layers_, layers_.all()[i]);
-  }
-  for (std::size_t i = 0; i < losses_.size(); ++i) losses_[i].expected_is_known = is_covered(layers_.all()[i]);
-}
-
-std::optional<Quantizer> QuantizationLosses::grid_of(const Value& value_of_b) {
+/// The grid to which a value of b is rounded; nothing where none is, or another for some readers.
+std::optional<Quantizer> grid_of(const Value& value_of_b, Constants& constants) {
   const Node* const node = quantizer_of(value_of_b);
-  auto grid = node == nullptr ? std::nullopt : Quantizer::of(*node, constants_b_);
+  auto grid = node == nullptr ? std::nullopt : Quantizer::of(*node, constants);
   // The axis of several scales is one of the dims that the quantizer sees.
   const bool suits = grid && (grid->is_one_for_all() || node->input(0) == &value_of_b || value_of_b.producer()->is("DequantizeLinear"));
   return suits ? std::move(grid) : std::nullopt;
 }
 
-void QuantizationLosses::find_dynamic(const Graph& b) {
-  for (const Node& node : b.nodes()) {
-    if (const Value* const value = rounded_by(node)) dynamic_.insert(value);
-  }
-  for (const Value* const value : dynamic_) {
-    if (value->is_input()) dynamic_inputs_.insert(value->name());
-    if (const Layer* const layer = layers_.of_b(*value)) loss_of(*layer).is_rounded_by_some = true;
-  }
-  for (const Layer& layer : layers_.all()) {
-    loss_of(layer).takes_rounded =
-        std::ranges::any_of(layers_.region_in_b(layer), [&](const Node* node) { return rounded_by(*node) != nullptr; });
-  }
+/// Of a value of b: a layer's, or an input of both models.
+bool is_fed(Layers& layers, const Value& value_of_b) {
+  return value_of_b.is_input() || layers.of_b(value_of_b) != nullptr;
 }
 
-const Value* QuantizationLosses::fed_source(const Value* value) {
-  while (value != nullptr && !is_fed(*value)) {
+/// The value that is fed, or nullptr, of which another one holds all elements in their own or another order.
+const Value* fed_source(Layers& layers, const Value* value) {
+  while (value != nullptr && !is_fed(layers, *value)) {
     const Node* const producer = value->producer();
     const bool has_all = producer != nullptr && (has_trait(*producer, Trait::permutes) || has_trait(*producer, Trait::keeps_order));
     value = has_all ? producer->input(0) : nullptr;
@@ -161,24 +125,69 @@ const Value* QuantizationLosses::fed_source(const Value* value) {
   return value;
 }
 
-const Value* QuantizationLosses::rounded_by(const Node& node) {
-  return is_rounded_dynamically(node, 0) ? fed_source(node.input(0)) : nullptr;
+/// The value that a node rounds by its own elements, perhaps in other dims.
+const Value* rounded_by(Layers& layers, const Node& node) {
+  return is_rounded_dynamically(node, 0) ? fed_source(layers, node.input(0)) : nullptr;
 }
 
-bool QuantizationLosses::hands_on_to_rounding(const Node& node) {
+/// Whether a node only brings all elements of a value before one that rounds them so.
+bool hands_on_to_rounding(const Node& node) {
   const Value* const made = node.output(0);
   const bool one = made != nullptr && made->uses().size() == 1 && !made->is_output();
   return one && (has_trait(node, Trait::permutes) || has_trait(node, Trait::keeps_order)) &&
          is_rounded_dynamically(*made->uses().front().node, as_size(made->uses().front().index));
 }
 
-bool QuantizationLosses::is_fed(const Value& value_of_b) {
-  return value_of_b.is_input() || layers_.of_b(value_of_b) != nullptr;
+/// The node that computes a value, in front of those that move its elements.
+const Node& named_maker(Layers& layers, const Value& value) {
+  const Node* node = &maker_of(value);
+  while (traits_of(*node).moves_input(0) && node->input(0) != nullptr && !is_fed(layers, *node->input(0))) {
+    const Node* before = node->input(0)->producer();
+    const Node* const quantizer = before != nullptr && before->is("DequantizeLinear") ? maker_of_moved(*before) : nullptr;
+    if (quantizer != nullptr && quantizer->is("QuantizeLinear") && !is_fed(layers, *quantizer->input(0)))
+      before = quantizer->input(0)->producer();
+    if (before == nullptr || has_trait(*before, Trait::quantizes)) break;
+    node = before;
+  }
+  return *node;
+}
+
+}  // namespace
+
+QuantizationLosses::QuantizationLosses(const Graph& a, const Graph& b) : layers_(a, b), losses_(layers_.all().size()) {
+  for (const Value* const input : b.inputs()) {
+    auto grid = grid_of(*input, constants_b_);
+    if (grid && a.find(input->name()) != nullptr) inputs_.emplace(input->name(), *std::move(grid));
+  }
+  find_dynamic(b);
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    losses_[i].grid = grid_of(*layers_.all()[i].b, constants_b_);
+    grids_.add(layers_, layers_.all()[i]);
+  }
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    const Layer& layer = layers_.all()[i];
+    const auto knows = [&](const Node* node) { return is_known(*node, layer); };
+    losses_[i].expected_is_known = !grids_.is_restructured(layer) && std::ranges::all_of(layers_.region_in_b(layer), knows);
+  }
+}
+
+void QuantizationLosses::find_dynamic(const Graph& b) {
+  for (const Node& node : b.nodes()) {
+    if (const Value* const value = rounded_by(layers_, node)) dynamic_.insert(value);
+  }
+  for (const Value* const value : dynamic_) {
+    if (value->is_input()) dynamic_inputs_.insert(value->name());
+    if (const Layer* const layer = layers_.of_b(*value)) loss_of(*layer).is_rounded_by_some = true;
+  }
+  for (const Layer& layer : layers_.all()) {
+    loss_of(layer).takes_rounded =
+        std::ranges::any_of(layers_.region_in_b(layer), [&](const Node* node) { return rounded_by(layers_, *node) != nullptr; });
+  }
 }
 
 bool QuantizationLosses::is_known(const Node& node, const Layer& layer) {
   const auto has_grid = [&](const Value& read) {
-    const Value* const value = fed_source(&read);
+    const Value* const value = fed_source(layers_, &read);
     const Layer* const fed = value == nullptr ? nullptr : layers_.of_b(*value);
     return fed != nullptr ? loss_of(*fed).grid.has_value() : value != nullptr && value->is_input() && inputs_.contains(value->name());
   };
@@ -188,7 +197,7 @@ bool QuantizationLosses::is_known(const Node& node, const Layer& layer) {
   };
   if (is_rounded_dynamically(node, 0)) {
     const bool has_weight = weight_reader(node) == nullptr || grids_.is_paired(node);
-    return has_weight && rounded_by(node) != nullptr;
+    return has_weight && rounded_by(layers_, node) != nullptr;
   }
   if (loss_of(layer).takes_rounded && std::ranges::any_of(node.inputs(), is_read_as_is)) return false;
   if (weight_reader(node) != nullptr) return grids_.is_paired(node);
@@ -198,13 +207,8 @@ bool QuantizationLosses::is_known(const Node& node, const Layer& layer) {
   return grids_.is_paired(node) || (before != nullptr && before->is("QuantizeLinear"));
 }
 
-bool QuantizationLosses::is_covered(const Layer& layer) {
-  const auto knows = [&](const Node* node) { return is_known(*node, layer); };
-  return !grids_.is_restructured(layer) && std::ranges::all_of(layers_.region_in_b(layer), knows);
-}
-
 Datum QuantizationLosses::read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const {
-  return rounded(held_in(datum, loss.read), rounds_dynamically_ && loss.is_rounded_by_some ? Quantizer::dynamic() : loss.grid, ends);
+  return rounded(held_in(datum, loss.read), run_.dynamically && loss.is_rounded_by_some ? Quantizer::dynamic() : loss.grid, ends);
 }
 
 void QuantizationLosses::add(LayerTask task) {
@@ -212,12 +216,12 @@ void QuantizationLosses::add(LayerTask task) {
     Inputs made = inputs();
     for (auto& [name, datum] : made) {
       const auto grid = inputs_.find(name);
-      if (input_ends_ && grid != inputs_.end()) datum = rounded(datum, grid->second, *input_ends_);
-      if (input_ends_ && rounds_dynamically_ && dynamic_inputs_.contains(name)) datum = rounded(datum, Quantizer::dynamic(), *input_ends_);
+      if (run_.inputs && grid != inputs_.end()) datum = rounded(datum, grid->second, *run_.inputs);
+      if (run_.inputs && run_.dynamically && dynamic_inputs_.contains(name)) datum = rounded(datum, Quantizer::dynamic(), *run_.inputs);
     }
     return made;
   };
-  input_ends_.reset();
+  run_.inputs.reset();
   FedRuns runs(task, layers_);
   runs.capture();
   measure_b(runs, task);
@@ -251,7 +255,7 @@ void QuantizationLosses::note_types(const FedRuns& runs) {
     }
     for (const Node* node = layer.b->producer(); node != nullptr && (node->is("Cast") || traits_of(*node).moves_input(0));) {
       const Value* const before = node->input(0);
-      if (before == nullptr || is_fed(*before)) break;
+      if (before == nullptr || is_fed(layers_, *before)) break;
       loss.made = coarser(loss.made, before);
       node = before->producer();
     }
@@ -268,16 +272,16 @@ void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
     if (same != nullptr && same->is_stored_constant()) tensor = held_in(Datum(tensor), constants_b_.type_of(*same)).tensor;
   };
   const auto run = [&](Quantizer::Ends ends, const auto& look) {
-    input_ends_ = ends;
+    run_.inputs = ends;
     const auto visitor = [&](const Layer& layer, const Datum& reference, const Datum& datum) {
-      if (loss_of(layer).takes_rounded == rounds_dynamically_) look(layer, reference, datum);
+      if (loss_of(layer).takes_rounded == run_.dynamically) look(layer, reference, datum);
       overwrite(datum, read_as(reference, loss_of(layer), ends));
     };
     runs.visit(*task.a, visitor, round_constant);
   };
   for (const bool dynamically : {false, true}) {
     if (dynamically && dynamic_.empty()) continue;
-    rounds_dynamically_ = dynamically;
+    run_.dynamically = dynamically;
     run(Quantizer::Ends::open, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
       NodeLoss& loss = loss_of(layer);
       const Datum made = rounded(held_in(datum, loss.made), loss.grid, Quantizer::Ends::open);
@@ -298,7 +302,7 @@ void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
       for (ChannelLosses* const channels : {&loss.second, &loss.last}) channels->add_result(right.tensor, made.tensor);
     });
   }
-  rounds_dynamically_ = false;
+  run_.dynamically = false;
 }
 
 bool QuantizationLosses::was_fed(const Layer& layer) {
@@ -321,53 +325,9 @@ bool QuantizationLosses::is_equal_unseen(const Layer& layer) {
   return !loss_of(layer).grid && std::ranges::none_of(layers_.region_in_b(layer), rounds) && was_fed(layer);
 }
 
-QuantizationLosses::Judgement QuantizationLosses::judge_channels(const NodeLoss& loss, QuantizationLoss& one) {
-  std::optional<ChannelLosses::Fault> worst;
-  std::string axis;
-  for (const bool last : {true, false}) {
-    const auto fault = (last ? loss.last : loss.second).worst(gain_of_rounding(loss.made));
-    if (!fault || (worst && worst->squares >= fault->squares)) continue;
-    worst = fault;
-    axis = last ? "the last axis" : "the second axis";
-  }
-  if (!worst) return {};
-  one.fault = kAnother;
-  one.fault += " at place " + std::to_string(worst->channel) + " of " + axis;
-  return {Verdict::other, worst->squares / loss.measured.squares_a};
-}
-
-QuantizationLosses::Judgement QuantizationLosses::judge(const Layer& layer, QuantizationLoss& one) {
-  const NodeLoss& loss = loss_of(layer);
-  if (!loss.expected_is_known || loss.expected.elements == 0) return {};
-  one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLoss);
-  const double lost = loss.measured.squares_a * std::pow(10.0, -*one.expected / 10), other = loss.other.squares_error;
-  const double by_gain = std::max(lost, loss.measured.squares_a * std::pow(gain_of_rounding(loss.made), 2));
-  if (other > rules::kExcessLoss * lost || squares_by_gain(loss.other) > by_gain) {
-    one.fault = kAnother;
-    return {Verdict::other, other / loss.measured.squares_a};
-  }
-  const Judgement by_channel = has_cut_constant(layer) ? Judgement{} : judge_channels(loss, one);
-  if (by_channel.verdict == Verdict::other) return by_channel;
-  if (!(loss.squares_clipped > rules::kExcessLoss * lost)) return {};
-  one.fault = "the ends of its range cut off more than its steps";
-  return {Verdict::clipped, loss.squares_clipped / loss.measured.squares_a};
-}
-
 bool QuantizationLosses::has_cut_constant(const Layer& layer) const {
   const auto is_cut = [this](const Value* operand) { return operand != nullptr && cut_constants_.contains(operand->name()); };
   return std::ranges::any_of(layers_.region_in_a(layer), [&](const Node* node) { return std::ranges::any_of(node->inputs(), is_cut); });
-}
-
-const Node& QuantizationLosses::named_maker(const Value& value) {
-  const Node* node = &maker_of(value);
-  while (traits_of(*node).moves_input(0) && node->input(0) != nullptr && !is_fed(*node->input(0))) {
-    const Node* before = node->input(0)->producer();
-    const Node* const quantizer = before != nullptr && before->is("DequantizeLinear") ? maker_of_moved(*before) : nullptr;
-    if (quantizer != nullptr && quantizer->is("QuantizeLinear") && !is_fed(*quantizer->input(0))) before = quantizer->input(0)->producer();
-    if (before == nullptr || has_trait(*before, Trait::quantizes)) break;
-    node = before;
-  }
-  return *node;
 }
 
 std::vector<QuantizationLoss> QuantizationLosses::worst_first() {
@@ -382,13 +342,13 @@ std::vector<QuantizationLoss> QuantizationLosses::worst_first() {
     const Layer& layer = layers_.all()[i];
     if (loss.measured.elements == 0 || !(loss.measured.squares_error > 0)) continue;
     QuantizationLoss one;
-    const Node& node = named_maker(*layer.b);
+    const Node& node = named_maker(layers_, *layer.b);
     one.node = node.name().empty() ? layer.b->name() : node.name();
     one.op_type = node.op_type();
     one.tensor = layer.b->name();
     one.snr = signal_to_noise(loss.measured);
     if (loss.grid) one.clipped = static_cast<double>(loss.beyond) / static_cast<double>(loss.measured.elements);
-    const Judgement judgement = was_fed(layer) ? judge(layer, one) : Judgement{};
+    const Judgement judgement = was_fed(layer) ? judge(losses_[i], has_cut_constant(layer), one) : Judgement{};
     ranked.push_back({std::move(one), judgement});
   }
   std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
