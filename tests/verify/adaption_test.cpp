@@ -133,14 +133,14 @@ TEST(Adaption, V112FixedDimsBindFreeOnes) {
 }
 
 /// Scores of two heads, masked by a constant in front of the Softmax.
-Network masked(double minus_infinity, bool writes_out_softmax = false) {
+Network masked(double minus_infinity, bool writes_out_softmax = false, const std::string& sum = "Add") {
   Network n(7);
   n.input("x", {"2", "6", "6"}).input("mask", {"2", "6"}, onnx::TensorProto::INT64).output("y", {"2", "6", "6"});
   n.node("Cast", {"mask"}, {"kept"}, {"to=1"}), n.floats("one", {}, {1}), n.node("Sub", {"one", "kept"}, {"gone"});
   n.floats("infinity", {}, {static_cast<float>(minus_infinity)}), n.node("Mul", {"gone", "infinity"}, {"large"});
   n.integers("axes", {1}, {1}), n.node("Unsqueeze", {"large", "axes"}, {"row"});
   n.normal("w", {6, 6}, 0.5), n.node("MatMul", {"x", "w"}, {"scores"});
-  n.node("Add", {"scores", "row"}, {"added"});
+  n.node(sum, {"scores", "row"}, {"added"});
   if (writes_out_softmax) {
     n.node("ReduceMax", {"added"}, {"largest"}, {"axes=-1,"}), n.node("Sub", {"added", "largest"}, {"below"});
     n.node("Exp", {"below"}, {"powers"}), n.integers("last", {1}, {-1}), n.node("ReduceSum", {"powers", "last"}, {"sum"});
@@ -162,6 +162,12 @@ TEST(Adaption, V113MinusInfinityEnoughIsTheSameToASoftmax) {
     const VerifyResult result = verified(a, masked(too_small));
     EXPECT_EQ(result.outcome, Outcome::different) << too_small << summary(result);
   }
+}
+
+TEST(Adaption, MinusInfinityEnoughIsTheSameThroughASum) {
+  const Network a = masked(-3.4028235e38, false, "Sum");
+  EXPECT_EQ(verified(a, masked(-65504, false, "Sum")).outcome, Outcome::same) << summary(verified(a, masked(-65504, false, "Sum")));
+  EXPECT_EQ(verified(a, masked(-3, false, "Sum")).outcome, Outcome::different);
 }
 
 TEST(Adaption, MinusInfinityEnoughIsTheSameToASoftmaxThatIsWrittenOut) {

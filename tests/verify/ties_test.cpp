@@ -97,6 +97,13 @@ TEST(Ties, CastsTieAtWholeNumbers) {
   EXPECT_FALSE(node.verdict(integers({3}, {1, 5, 7}), integers({3}, {3, 5, 7})).explained);
 }
 
+TEST(Ties, ACastLikeTiesAsACastDoes) {
+  const OneNode node("g (float[3] x, int64 like) => (int64[3] y) { y = CastLike (x, like) }",
+                     {{floats({3}, {1.99999, 5.5, 7}), 1e-4}, {integers({}, {0}), 0}});
+  EXPECT_TRUE(node.verdict(integers({3}, {1, 5, 7}), integers({3}, {2, 5, 7})).explained);
+  EXPECT_FALSE(node.verdict(integers({3}, {1, 5, 7}), integers({3}, {1, 6, 7})).explained);
+}
+
 TEST(Ties, V59QuantizationTiesAtHalves) {
   const OneNode node("g (float[1, 2, 2] x, float[2] s, uint8[2] z) => (uint8[1, 2, 2] y) { y = QuantizeLinear (x, s, z) }",
                      {{floats({1, 2, 2}, {0.25, 0.4, 1.5001, 1.2}), 1e-3}, {floats({2}, {0.1, 1}), 0}, {}});
@@ -137,15 +144,17 @@ TEST(Ties, V58OrderOfKeptBoxes) {
 
 TEST(Ties, DecidersAreFoundBehindWhatKeepsTheOrder) {
   const auto model = Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2, 3] x) => (int32[2] y, int64[2] z, float[2, 3] f) {
+    g (float[2, 3] x) => (int32[2] y, int64[2] z, float[2, 3] f, int32[2] like) {
       i = ArgMax <axis = 1> (x)  to = Constant <value_ints = [2]> ()  r = Reshape (i, to)  y = Cast <to = 6> (r)
-      one = Constant <value_int = 1> ()  z = Add (r, one)  f = Neg (x)
+      one = Constant <value_int = 1> ()  z = Add (r, one)  f = Neg (x)  like = CastLike (r, y)
     })");
   const auto& outputs = model->graph().outputs();
   ASSERT_TRUE(decider_of(*outputs[0]));
   EXPECT_EQ(decider_of(*outputs[0])->node->op_type(), "ArgMax");
   EXPECT_FALSE(decider_of(*outputs[1])) << "arithmetic lies between";
   EXPECT_FALSE(decider_of(*outputs[2]));
+  ASSERT_TRUE(decider_of(*outputs[3]));
+  EXPECT_EQ(decider_of(*outputs[3])->node->op_type(), "ArgMax");
 }
 
 /// x [N, 64] · w → index of the best class; classes 0 and 1 differ by `margin`.
