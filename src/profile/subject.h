@@ -41,7 +41,6 @@ class Subject {
   void open();
   void note_inner();
   [[noreturn]] void fail_of_random_values() const;
-  [[nodiscard]] Outputs first_run();
 
   std::string name_;
   const ProfileOptions* options_;
