@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "base/log.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "model/bytes.h"
 #include "model/graph_index.h"
 #include "model/message_walk.h"
 #include "model/origin.h"
@@ -46,6 +48,24 @@ bool contradict(const onnx::ValueInfoProto& a, const onnx::ValueInfoProto& b) {
   });
 }
 
+/// Whether type, dims, name and raw data say all that is asked of it.
+bool is_plain(const onnx::TensorProto& tensor) {
+  const bool is_typed = tensor.float_data_size() > 0 || tensor.double_data_size() > 0 || tensor.int32_data_size() > 0 ||
+                        tensor.int64_data_size() > 0 || tensor.uint64_data_size() > 0 || tensor.string_data_size() > 0;
+  return !is_typed && !is_external(tensor) && tensor.data_type() != onnx::TensorProto::STRING;
+}
+
+/// A small payload stays among the bytes of its message.
+void share_bytes(TensorData& data, const ModelOrigin& origin, std::size_t number) {
+  constexpr std::size_t kLongest = 4096;  // to look through
+  const std::span<const std::byte> own = data.source().memory();
+  const std::string_view bytes = origin.bytes_of_initializer(number);
+  if (own.empty() || bytes.size() > kLongest) return;
+  const std::size_t at = bytes.rfind(std::string_view(reinterpret_cast<const char*>(own.data()), own.size()));
+  if (at == std::string_view::npos) return;
+  data = TensorData(data.type(), data.dims(), Bytes::held(origin.initializer_bytes, bytes.substr(at, own.size())));
+}
+
 }  // namespace
 
 class Graph::Builder {
@@ -66,13 +86,15 @@ class Graph::Builder {
 
   [[nodiscard]] std::string place() const;
   [[nodiscard]] std::string source_of(const Value& value) const;
-  void reserve(int names);
+  void reserve(std::size_t names);
   /// The value of this name in this graph, and whether it was made by this call.
   std::pair<Value*, bool> find_or_make(const std::string& name);
   Value& define(const std::string& name, std::string_view what, const Node* node = nullptr);
   [[noreturn]] void report_second(const Value& first, std::string_view what, const Node* node = nullptr) const;
   void add_input(const std::string& name, const onnx::ValueInfoProto* info);
   void add_initializers(onnx::GraphProto& message);
+  void add_main_initializers(onnx::GraphProto& message, const ModelOrigin& origin);
+  void add_sparse_initializers(onnx::GraphProto& message);
   void add_initializer(Initializer initializer, const std::string& name);
   void add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& messages);
   Node& add_node(std::list<Node>::iterator position, onnx::NodeProto& message);
@@ -125,14 +147,18 @@ std::string Graph::Builder::source_of(const Value& value) const {
   return value.is_input_ ? "an input" : "an initializer";
 }
 
-void Graph::Builder::reserve(int names) {
-  index_.by_name.reserve(as_size(names));
+void Graph::Builder::reserve(std::size_t names) {
+  index_.by_name.reserve(names);
 }
 
 void Graph::Builder::build(onnx::GraphProto& message) {
-  reserve(message.node_size() + message.input_size() + message.initializer_size());
+  const ModelOrigin& origin = origin_of(*graph_.model_);
+  const bool is_main = graph_.outer_ == nullptr;
+  const std::size_t initializers = is_main ? origin.walk.initializer_ends.size() : as_size(message.initializer_size());
+  reserve(as_size(message.node_size() + message.input_size()) + initializers);
   for (const auto& input : message.input()) add_input(input.name(), &input);
-  add_initializers(message);
+  is_main ? add_main_initializers(message, origin) : add_initializers(message);
+  add_sparse_initializers(message);
   add_nodes(*message.mutable_node());
   for (const auto& output : message.output()) add_output(output.name(), &output);
   add_infos(message.value_info());
@@ -141,7 +167,7 @@ void Graph::Builder::build(onnx::GraphProto& message) {
 }
 
 void Graph::Builder::build(onnx::FunctionProto& message) {
-  reserve(message.node_size() + message.input_size());
+  reserve(as_size(message.node_size() + message.input_size()));
   for (const std::string& input : message.input()) add_input(input, nullptr);
   add_nodes(*message.mutable_node());
   for (const std::string& output : message.output()) add_output(output, nullptr);
@@ -189,6 +215,27 @@ void Graph::Builder::add_initializers(onnx::GraphProto& message) {
     }
     add_initializer(std::move(initializer), tensor.name());
   }
+}
+
+/// Most are raw data with type, dims and name: the index says all of that, and no message is kept.
+void Graph::Builder::add_main_initializers(onnx::GraphProto& message, const ModelOrigin& origin) {
+  onnx::TensorProto tensor;
+  for (std::size_t i = 0; i < origin.walk.initializer_ends.size(); ++i) {
+    origin.read_initializer(i, tensor);
+    Initializer initializer;
+    if (!is_plain(tensor)) {
+      initializer.message = message.add_initializer();
+      *initializer.message = tensor;
+    }
+    if (tensor.data_type() != onnx::TensorProto::STRING) {
+      initializer.data = std::make_unique<TensorData>(tensor_data(origin, initializer.message != nullptr ? *initializer.message : tensor));
+      if (initializer.message == nullptr) share_bytes(*initializer.data, origin, i);
+    }
+    add_initializer(std::move(initializer), tensor.name());
+  }
+}
+
+void Graph::Builder::add_sparse_initializers(onnx::GraphProto& message) {
   for (onnx::SparseTensorProto& tensor : *message.mutable_sparse_initializer()) {
     Initializer initializer;
     initializer.sparse = &tensor;

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/graph_index.h"
+#include "model/origin.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -68,6 +70,9 @@ void Graph::sync() {
 
   std::vector<onnx::TensorProto*> tensors;
   std::vector<onnx::SparseTensorProto*> sparse_tensors;
+  const ModelOrigin& origin = origin_of(*model_);
+  std::unordered_map<const Initializer*, std::size_t> numbers;  // in the file
+  for (const Initializer* const initializer : origin.initializers) numbers.emplace(initializer, numbers.size());
   for (Initializer& initializer : initializers_) {
     if (initializer.sparse != nullptr) {
       sparse_tensors.push_back(initializer.sparse);
@@ -75,9 +80,9 @@ void Graph::sync() {
     }
     if (initializer.message == nullptr) {
       initializer.message = index_->loose_tensors.emplace_back(std::make_unique<onnx::TensorProto>()).get();
-      initializer.message->set_name(initializer.value->name_);
-      initializer.message->set_data_type(static_cast<int>(initializer.data->type()));
-      for (const int64_t dim : initializer.data->dims()) initializer.message->add_dims(dim);
+      const auto number = numbers.find(&initializer);
+      if (number != numbers.end()) origin.read_initializer(number->second, *initializer.message);
+      write_header(initializer, *initializer.message);
     }
     tensors.push_back(initializer.message);
   }

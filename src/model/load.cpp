@@ -67,6 +67,7 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   if (message == nullptr) refuse_malformed(origin);
   if (!message->has_graph()) fail(ErrorKind::invalid, "not an ONNX model: it has no graph");
   std::string().swap(origin.walk.skeleton);  // an assignment would keep its memory
+  origin.initializer_bytes = std::make_shared<const std::string>(std::move(origin.walk.initializers));
   origin.note_elements(*message);
   return message;
 }
@@ -111,6 +112,9 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
   impl.origin.file = std::move(binary);
   impl.message = read_messages(impl.origin, *impl.arena);
   impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
+  for (const Initializer& initializer : impl.graph->initializers()) {
+    if (initializer.sparse == nullptr) impl.origin.initializers.push_back(&initializer);
+  }
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
     impl.functions.push_back(std::make_unique<Graph>(*model, function));
   }

@@ -1,6 +1,7 @@
 // Contents of tensors by where the file has them: elided, external, raw or in typed fields; checked against their dims.
 #include "model/origin.h"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 
@@ -8,16 +9,19 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/bytes.h"
+#include "model/diagnose.h"
 #include "model/message_walk.h"
 #include "model/tensor_data.h"
 #include "model/wire.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -219,6 +223,28 @@ void ModelOrigin::note_elements(const onnx::ModelProto& model) {
     note(graph.input(), out.inputs);
     note(graph.value_info(), out.value_infos);
   }
+}
+
+std::string_view ModelOrigin::bytes_of_initializer(std::size_t number) const {
+  const std::size_t begin = number == 0 ? 0 : walk.initializer_ends[number - 1];
+  return std::string_view(*initializer_bytes).substr(begin, walk.initializer_ends[number] - begin);
+}
+
+void ModelOrigin::read_initializer(std::size_t number, onnx::TensorProto& out) const {
+  const std::string_view bytes = bytes_of_initializer(number);
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(wire::kRecursionLimit);
+  if (!out.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    refuse_foreign(*file);
+    refuse_malformed(*this);
+  }
+}
+
+void write_header(const Initializer& initializer, onnx::TensorProto& out) {
+  const Dims& dims = initializer.data->dims();
+  out.set_name(initializer.value->name());
+  out.set_data_type(static_cast<int>(initializer.data->type()));
+  out.mutable_dims()->Assign(dims.begin(), dims.end());
 }
 
 const wire::Message* ModelOrigin::record_of(const google::protobuf::Message& message) const {

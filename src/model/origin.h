@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,10 +27,12 @@ namespace relayout {
 
 class Model;
 
+struct Initializer;
+
 /// The elements of a graph's or function's repeated fields as the file has them: element i stands in its i-th item of that field.
 struct OriginalElements {
   std::vector<const onnx::NodeProto*> nodes;
-  std::vector<const onnx::TensorProto*> initializers;
+  std::vector<const onnx::TensorProto*> initializers;  ///< of nested graphs
   std::vector<const onnx::SparseTensorProto*> sparse_initializers;
   std::vector<const onnx::ValueInfoProto*> inputs, value_infos;
 };
@@ -38,12 +41,19 @@ struct OriginalElements {
 struct ModelOrigin {
   std::shared_ptr<const File> file;    ///< the model file; of a text model its binary form in memory
   std::shared_ptr<const File> source;  ///< what was opened: the same, or the text
-  wire::Walk walk;                     ///< its skeleton is empty after parsing
+  wire::Walk walk;                     ///< its skeleton and initializers are empty after parsing
   std::filesystem::path directory;     ///< external locations are relative to it
   /// What the messages of the file lie in; their payloads stay where they are.
   std::shared_ptr<const google::protobuf::Arena> arena;
 
   std::unordered_map<const google::protobuf::Message*, OriginalElements> elements;  ///< by GraphProto and FunctionProto
+
+  /// The dense initializers of the main graph as the file has them, and the bytes of their messages. Few have a message of their own.
+  std::vector<const Initializer*> initializers;
+  std::shared_ptr<const std::string> initializer_bytes;
+  [[nodiscard]] std::string_view bytes_of_initializer(std::size_t number) const;
+  /// Its message as the file has it, without an elided payload.
+  void read_initializer(std::size_t number, onnx::TensorProto& out) const;
 
   /// Notes the elements of all graphs and functions, before anything changes them.
   void note_elements(const onnx::ModelProto& model);
@@ -61,6 +71,9 @@ struct ModelOrigin {
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::string, std::shared_ptr<const File>> external_files_;
 };
+
+/// Name, type and dims of an initializer as they are now.
+void write_header(const Initializer& initializer, onnx::TensorProto& out);
 
 /// Where everything in a model came from: what saving splices.
 [[nodiscard]] const ModelOrigin& origin_of(const Model& model) noexcept;

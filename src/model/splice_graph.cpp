@@ -50,10 +50,9 @@ struct Splicer::List {
   MergeList merge;
   std::function<void(std::size_t element, const Item* item)> write;
 
-  template <class Message>
-  List(Items all, int number, const std::vector<const Message*>& now, const std::vector<const Message*>& originals,
-       std::function<void(std::size_t, const Item*)> writer)
-      : field(number), merge(numbers_of(now, originals), originals.size()), write(std::move(writer)) {
+  /// `numbers` of the elements now; the file has `originals`.
+  List(Items all, int number, std::vector<int64_t> numbers, std::size_t originals, std::function<void(std::size_t, const Item*)> writer)
+      : field(number), merge(std::move(numbers), originals), write(std::move(writer)) {
     for (const Item& item : all) {
       if (item.is(number)) items.push_back(&item);
     }
@@ -80,7 +79,7 @@ Splicer::List Splicer::node_list(const Graph& graph, Items items, int field, con
     nodes.push_back(&node);
     messages.push_back(&node.message());
   }
-  return {items, field, messages, originals,
+  return {items, field, numbers_of(messages, originals), originals.size(),
           [this, &out, field, nodes = std::move(nodes)](std::size_t i, const Item* item) { node(out, field, *nodes[i], item); }};
 }
 
@@ -90,14 +89,15 @@ Splicer::List Splicer::value_info_list(const Graph& graph, Items items, int fiel
   for (const onnx::ValueInfoProto* info : originals) {
     if (!graph.is_stale(*info)) live.push_back(info);
   }
-  return {items, field, live, originals,
+  return {items, field, numbers_of(live, originals), originals.size(),
           [this, &out, &graph, field, live](std::size_t i, const Item* item) { port(out, graph, field, *live[i], item); }};
 }
 
 Splicer::List Splicer::input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
   std::vector<const onnx::ValueInfoProto*> infos;
   for (const Value* value : graph.inputs()) infos.push_back(value->info());
-  return {items, GraphProto::kInputFieldNumber, infos, originals.inputs, [this, &out, &graph](std::size_t i, const Item* item) {
+  return {items, GraphProto::kInputFieldNumber, numbers_of(infos, originals.inputs), originals.inputs.size(),
+          [this, &out, &graph](std::size_t i, const Item* item) {
             port(out, graph, GraphProto::kInputFieldNumber, *graph.inputs()[i]->info(), item);
           }};
 }
@@ -110,8 +110,11 @@ Splicer::List Splicer::initializer_list(const Graph& graph, Items items, const O
     dense.push_back(&initializer);
     messages.push_back(initializer.message);
   }
-  return {items, GraphProto::kInitializerFieldNumber, messages, originals.initializers,
-          [this, &out, dense = std::move(dense)](std::size_t i, const Item* item) { initializer(out, *dense[i], item); }};
+  const bool is_main = graph.outer() == nullptr;
+  std::vector<int64_t> numbers = is_main ? numbers_of(dense, origin_.initializers) : numbers_of(messages, originals.initializers);
+  const std::size_t count = is_main ? origin_.initializers.size() : originals.initializers.size();
+  return {items, GraphProto::kInitializerFieldNumber, numbers, count,
+          [this, &out, dense, numbers](std::size_t i, const Item* item) { initializer(out, *dense[i], item, numbers[i]); }};
 }
 
 Splicer::List Splicer::sparse_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
@@ -122,7 +125,8 @@ Splicer::List Splicer::sparse_list(const Graph& graph, Items items, const Origin
     sparse.push_back(&initializer);
     messages.push_back(initializer.sparse);
   }
-  return {items, GraphProto::kSparseInitializerFieldNumber, messages, originals.sparse_initializers,
+  return {items, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals.sparse_initializers),
+          originals.sparse_initializers.size(),
           [this, &out, sparse = std::move(sparse)](std::size_t i, const Item* item) { sparse_initializer(out, *sparse[i], item); }};
 }
 
@@ -166,7 +170,7 @@ Segments Splicer::graph_anew(const Graph& graph) {
   out.literal(encode::serialized(shell));
   for (const Node& inner : graph.nodes()) node(out, GraphProto::kNodeFieldNumber, inner, nullptr);
   for (const Initializer& initial : graph.initializers()) {
-    initial.sparse != nullptr ? sparse_initializer(out, initial, nullptr) : initializer(out, initial, nullptr);
+    initial.sparse != nullptr ? sparse_initializer(out, initial, nullptr) : initializer(out, initial, nullptr, -1);
   }
   for (const Value* value : graph.inputs()) port(out, graph, GraphProto::kInputFieldNumber, *value->info(), nullptr);
   for (const onnx::ValueInfoProto& info : graph.message()->value_info()) {
@@ -212,11 +216,17 @@ void Splicer::port(Segments& out, const Graph& graph, int field, const onnx::Val
   put(out, field, item, std::move(body));
 }
 
-void Splicer::initializer(Segments& out, const Initializer& initializer, const Item* item) {
+void Splicer::initializer(Segments& out, const Initializer& initializer, const Item* item, int64_t number) {
   constexpr int kField = GraphProto::kInitializerFieldNumber;
-  const onnx::TensorProto* const message = initializer.message;
+  const onnx::TensorProto* message = initializer.message;
   if (item != nullptr) {
     if (!initializer.modified && !moves_) return copy(out, *item);
+    onnx::TensorProto read;  // of an initializer whose message is not kept
+    if (message == nullptr) {
+      origin_.read_initializer(as_size(number), read);
+      write_header(initializer, read);
+      message = &read;
+    }
     const std::vector<Item> items = wire::items_of_tensor(window_, item->payload(), item->end);
     return put(out, kField, item, tensors_.patched(items, {.message = message, .data = initializer.data.get()}));
   }
@@ -224,9 +234,7 @@ void Splicer::initializer(Segments& out, const Initializer& initializer, const I
     return put(out, kField, nullptr, tensors_.anew({.message = message, .data = initializer.data.get(), .is_new = true}));
   }
   onnx::TensorProto made;
-  for (const int64_t dim : initializer.data->dims()) made.add_dims(dim);
-  made.set_data_type(static_cast<int>(initializer.data->type()));
-  made.set_name(initializer.value->name());
+  write_header(initializer, made);
   put(out, kField, nullptr, tensors_.anew({.message = &made, .data = initializer.data.get(), .is_new = true}));
 }
 

@@ -43,7 +43,8 @@ class Splicer {
   // One element each, in the place of `item` or as a new one (null).
   void node(Segments& out, int field, const Node& node, const Item* item);
   void port(Segments& out, const Graph& graph, int field, const onnx::ValueInfoProto& info, const Item* item);
-  void initializer(Segments& out, const Initializer& initializer, const Item* item);
+  /// `number`: of the item.
+  void initializer(Segments& out, const Initializer& initializer, const Item* item, int64_t number);
   void sparse_initializer(Segments& out, const Initializer& initializer, const Item* item);
 
   Segments node_by_items(const Node& node, Items items);

@@ -136,7 +136,7 @@ class Walker {
   Walk run() {
     // Room that is not used is never touched.
     constexpr int64_t kMostReserved = int64_t{64} << 20;
-    out_.skeleton.reserve(as_size(std::min(size_, kMostReserved)));
+    for (std::string* const bytes : {&out_.skeleton, &out_.initializers}) bytes->reserve(as_size(std::min(size_, kMostReserved)));
     message(Kind::model, size_, {}, -1);
     for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[as_size(number)], items);
     out_.items.shrink_to_fit();
@@ -160,6 +160,7 @@ class Walker {
   bool fields(int64_t end, bool recorded, std::size_t first, const OnBytes& on_bytes, const OnScalar& on_scalar);
   Outcome child(Kind parent, uint32_t field, int64_t end, Place place, Singles& singles);
   Outcome descend(Kind kind, uint32_t field, int64_t end, Place place, int existing);
+  Outcome main_initializer(int64_t end, Place place);
   Outcome tensor(int64_t end, Place place);
   /// False when the payload turns out to come in pieces, which only a walk without eliding can join.
   bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
@@ -276,6 +277,7 @@ Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Sin
   if (kind == Kind::graph && parent == Kind::attribute && ++inside.level > kMaxSubgraphLevels) {
     fail(ErrorKind::unsupported, "graphs nested deeper than " + std::to_string(kMaxSubgraphLevels) + " levels");
   }
+  if (inside.initializer && inside.record && inside.level == 0) return main_initializer(end, inside);
   if (!is_singular(parent, field)) return descend(kind, field, end, inside, -1);
   const int64_t start = in_.position();
   Outcome* const earlier = singles.find(field);
@@ -300,6 +302,16 @@ Outcome Walker::descend(Kind kind, uint32_t field, int64_t end, Place place, int
   for (std::size_t i = 0; i < kLengthBytes; ++i, length >>= 7U) {
     out_.skeleton[length_at + i] = static_cast<char>((length & 0x7FU) | (i + 1 < kLengthBytes ? 0x80U : 0U));
   }
+  return outcome;
+}
+
+/// An initializer of the main graph, which stands beside the skeleton.
+Outcome Walker::main_initializer(int64_t end, Place place) {
+  out_.skeleton.swap(out_.initializers);
+  const Outcome outcome = tensor(end, place);
+  check_skeleton(0);
+  out_.skeleton.swap(out_.initializers);
+  out_.initializer_ends.push_back(out_.initializers.size());
   return outcome;
 }
 

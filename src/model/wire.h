@@ -44,12 +44,16 @@ struct Elided {
   int64_t offset = 0, length = 0;
 };
 
-/// Result of the walk. The skeleton is the file without the elided payloads: parseable protobuf in which each recorded message
-/// carries its number in `messages` as an unknown field `kMarkerField` (varint), and each tensor with an elided payload
-/// its number in `elided` as an unknown field `kElidedField`; an elided raw_data is present and empty. Bytes of those two fields in
+/// Result of the walk. The skeleton is the file without the elided payloads and the main graph's initializers: parseable protobuf in which
+/// each recorded message carries its number in `messages` as an unknown field `kMarkerField` (varint), and each tensor with an elided
+/// payload its number in `elided` as an unknown field `kElidedField`; an elided raw_data is present and empty. Bytes of those two fields in
 /// the file itself are left out.
 struct Walk {
   std::string skeleton;
+  /// What the skeleton would have of the main graph's initializers, one behind the other and without tags and lengths: there may be many,
+  /// and few are needed as messages.
+  std::string initializers;
+  std::vector<std::size_t> initializer_ends;
   std::vector<Message> messages;
   std::vector<Item> items;
   std::vector<Elided> elided;

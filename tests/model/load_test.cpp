@@ -131,6 +131,12 @@ TEST(Load, MalformedFieldsThatTheWalkDoesNotLookInto) {
   const std::string bytes =
       WireWriter().varint(1, 8).message(7, WireWriter().message(11, good).message(11, bad)).message(8, WireWriter().varint(2, 17)).str();
   EXPECT_THAT(refusal(bytes), HasSubstr("byte 9: malformed ValueInfoProto"));
+  // An initializer whose dims end in the middle, behind a good one.
+  const WireWriter weight = WireWriter().varint(2, 1).bytes(8, "w").bytes(9, "0000");
+  const WireWriter cut = WireWriter().bytes(1, "\x80").bytes(8, "v");
+  const std::string weights =
+      WireWriter().varint(1, 8).message(7, WireWriter().message(5, weight).message(5, cut)).message(8, WireWriter().varint(2, 17)).str();
+  EXPECT_THAT(refusal(weights), HasSubstr("byte 17: malformed TensorProto"));
 }
 
 TEST(Load, ErrorsNameTheFileOnce) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -247,6 +248,48 @@ TEST(Save, SyncedMessagesChangeNothing) {
   const std::string before = to_bytes(*model);
   graph.sync();
   EXPECT_EQ(to_bytes(*model), before);
+}
+
+/// Of raw data, small and large, typed data and strings; each with a text of its own.
+onnx::ModelProto initializers_of_all_kinds() {
+  onnx::ModelProto message = parsed(to_bytes(*Model::from_text(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1] x) => (float[1] y) <float[2] small = {1, 2}, float[2] large = {5, 6}, "
+      "float[2] typed = {3, 4}, string[1] words = {\"a\"}> { y = Relu (x) }")));
+  auto& tensors = *message.mutable_graph()->mutable_initializer();
+  std::vector<float> many(100);
+  std::iota(many.begin(), many.end(), 0.0F);
+  for (auto& tensor : tensors) tensor.set_doc_string("about " + tensor.name());
+  for (int i = 0; i < 2; ++i) tensors[i].clear_float_data();
+  tensors[0].set_raw_data(test::packed(std::vector<float>{1, 2}.data(), 2));
+  tensors[1].clear_dims();
+  for (int i = 0; i < 2; ++i) tensors[1].add_dims(10);
+  tensors[1].set_raw_data(test::packed(many.data(), many.size()));
+  return message;
+}
+
+TEST(Save, InitializersWithoutAMessageOfTheirOwn) {
+  const onnx::ModelProto before = initializers_of_all_kinds();
+  const auto model = Model::from_bytes(before.SerializeAsString(), "model");
+  Graph& graph = model->graph();
+  std::vector<bool> has_message;
+  for (const Initializer& initializer : graph.initializers()) has_message.push_back(initializer.message != nullptr);
+  EXPECT_THAT(has_message, ElementsAre(false, false, true, true));
+  EXPECT_EQ(to_bytes(*model), before.SerializeAsString());
+  EXPECT_EQ(model->unique_name("small"), "small_2");
+
+  graph.rename(*graph.find("small"), "renamed");
+  Initializer& large = *graph.find("large")->initializer();
+  graph.set_data(large, large.data->permuted(Dims{1, 0}));
+  onnx::ModelProto expected = before;
+  auto& tensors = *expected.mutable_graph()->mutable_initializer();
+  tensors[0].set_name("renamed");
+  std::vector<float> transposed;
+  for (int i = 0; i < 100; ++i) transposed.push_back(static_cast<float>(i % 10 * 10 + i / 10));
+  tensors[1].set_raw_data(test::packed(transposed.data(), transposed.size()));
+  EXPECT_EQ(to_bytes(*model), expected.SerializeAsString());
+  graph.sync();
+  EXPECT_EQ(graph.message()->initializer(0).raw_data(), before.graph().initializer(0).raw_data());
+  EXPECT_EQ(to_bytes(*model), expected.SerializeAsString());
 }
 
 TEST(Save, AnEditedNodeIsWrittenAndOneEditedBackIsCopied) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -35,11 +36,23 @@ Walk walk_bytes(const WireWriter& model) {
   return walk(*File::from_bytes(model.str(), "model"));
 }
 
-onnx::ModelProto parse(const std::string& skeleton) {
-  onnx::ModelProto model;
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(skeleton.data()), static_cast<int>(skeleton.size()));
+void parse(std::string_view bytes, google::protobuf::Message& out) {
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(kRecursionLimit);
-  EXPECT_TRUE(model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage());
+  EXPECT_TRUE(out.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage());
+}
+
+/// The skeleton, with the initializers of the main graph where it has none.
+onnx::ModelProto parse(const Walk& walked) {
+  onnx::ModelProto model;
+  parse(walked.skeleton, model);
+  EXPECT_EQ(model.graph().initializer_size(), 0);
+  std::size_t begin = 0;
+  for (const std::size_t end : walked.initializer_ends) {
+    parse(std::string_view(walked.initializers).substr(begin, end - begin), *model.mutable_graph()->add_initializer());
+    begin = end;
+  }
+  EXPECT_EQ(begin, walked.initializers.size());
   return model;
 }
 
@@ -77,7 +90,7 @@ TEST(Wire, ElidesPayloadsFrom256Bytes) {
   EXPECT_EQ(walked.elided[0].field, kRawData);
   EXPECT_EQ(model.str().substr(static_cast<std::size_t>(walked.elided[0].offset), 256), large);
   EXPECT_EQ(walked.elided[0].length, 256);
-  const onnx::ModelProto parsed = parse(walked.skeleton);
+  const onnx::ModelProto parsed = parse(walked);
   EXPECT_EQ(parsed.graph().initializer(0).raw_data(), small);
   EXPECT_TRUE(parsed.graph().initializer(1).has_raw_data());
   EXPECT_EQ(parsed.graph().initializer(1).raw_data(), "");
@@ -115,7 +128,7 @@ TEST(Wire, ElidesWhereverATensorStands) {
   }
   EXPECT_EQ(letters, "tuijvwsfaxy");
   EXPECT_LT(walked.skeleton.size(), 600U);
-  const onnx::ModelProto parsed = parse(walked.skeleton);
+  const onnx::ModelProto parsed = parse(walked);
   EXPECT_EQ(marker(parsed.training_info(0).algorithm().initializer(0), kElidedField), 10U);
   EXPECT_EQ(marker(parsed.graph().node(3).attribute(0).graphs(0).initializer(0), kElidedField), 3U);
 }
@@ -131,7 +144,7 @@ TEST(Wire, ElidesPackedFloatsAndDoubles) {
   ASSERT_THAT(walked.elided, SizeIs(2));
   EXPECT_EQ(walked.elided[0].field, kFloatData);
   EXPECT_EQ(walked.elided[1].field, kDoubleData);
-  EXPECT_EQ(parse(walked.skeleton).graph().initializer(0).float_data_size(), 0);
+  EXPECT_EQ(parse(walked).graph().initializer(0).float_data_size(), 0);
   EXPECT_THAT(refusal(with_initializer(WireWriter().bytes(kFloatData, std::string(257, 'x')))), HasSubstr("packed elements"));
 }
 
@@ -141,7 +154,7 @@ TEST(Wire, FloatsInSeveralPiecesAreLeftToProtobuf) {
   const auto count = [&](const WireWriter& tensor) {
     const Walk walked = walk_bytes(with_initializer(tensor));
     EXPECT_THAT(walked.elided, IsEmpty());
-    return parse(walked.skeleton).graph().initializer(0).float_data_size();
+    return parse(walked).graph().initializer(0).float_data_size();
   };
   EXPECT_EQ(count(WireWriter().bytes(kFloatData, large).bytes(kFloatData, small)), 66);
   EXPECT_EQ(count(WireWriter().bytes(kFloatData, small).bytes(kFloatData, large)), 66);
@@ -153,11 +166,11 @@ TEST(Wire, TheLastRawDataCounts) {
   const std::string large(300, 'l'), larger(400, 'm');
   const Walk small_last = walk_bytes(with_initializer(WireWriter().bytes(kRawData, large).bytes(kRawData, "ab")));
   EXPECT_THAT(small_last.elided, IsEmpty());
-  EXPECT_EQ(parse(small_last.skeleton).graph().initializer(0).raw_data(), "ab");
+  EXPECT_EQ(parse(small_last).graph().initializer(0).raw_data(), "ab");
   const Walk large_last = walk_bytes(with_initializer(WireWriter().bytes(kRawData, "ab").bytes(kRawData, large).bytes(kRawData, larger)));
   ASSERT_THAT(large_last.elided, SizeIs(1));
   EXPECT_EQ(large_last.elided[0].length, 400);
-  EXPECT_EQ(parse(large_last.skeleton).graph().initializer(0).raw_data(), "");
+  EXPECT_EQ(parse(large_last).graph().initializer(0).raw_data(), "");
 }
 
 TEST(Wire, B13RawAndTypedDataBothLarge) {
@@ -174,7 +187,7 @@ TEST(Wire, ItemsAreInFileOrderWhateverTheOrderIs) {
       WireWriter().bytes(2, "main").message(kGraphInitializer, tensor, 2).message(kGraphNode, WireWriter().bytes(4, "Relu"));
   const WireWriter model = WireWriter().message(kModelGraph, graph).varint(1, 8);
   const Walk walked = walk_bytes(model);
-  const auto& proto = parse(walked.skeleton);
+  const auto& proto = parse(walked);
   const Message& main_record = walked.messages[marker(proto.graph(), kMarkerField)];
   const auto items = walked.items_of(main_record);
   ASSERT_THAT(items, SizeIs(3));
@@ -194,7 +207,7 @@ TEST(Wire, AGraphInPiecesIsIndexedAsOne) {
   const WireWriter second =
       WireWriter().message(kGraphNode, WireWriter().bytes(4, "Neg")).message(kGraphInitializer, raw_tensor(std::string(300, 'r')));
   const Walk walked = walk_bytes(WireWriter().message(kModelGraph, first).varint(1, 8).message(kModelGraph, second));
-  const onnx::ModelProto parsed = parse(walked.skeleton);
+  const onnx::ModelProto parsed = parse(walked);
   EXPECT_EQ(parsed.graph().node_size(), 2);
   const Message& record = walked.messages[marker(parsed.graph(), kMarkerField)];
   EXPECT_EQ(record.pieces, 2);
@@ -207,7 +220,7 @@ TEST(Wire, AGraphInManyPiecesTakesLinearTime) {
   const WireWriter piece = WireWriter().message(kGraphNode, WireWriter());
   for (int i = 0; i < kPieces; ++i) model.message(kModelGraph, piece);
   const Walk walked = walk_bytes(model);
-  const Message& record = walked.messages[marker(parse(walked.skeleton).graph(), kMarkerField)];
+  const Message& record = walked.messages[marker(parse(walked).graph(), kMarkerField)];
   EXPECT_EQ(record.item_count, static_cast<std::size_t>(kPieces));
 }
 
@@ -219,15 +232,15 @@ TEST(Wire, ATensorInPiecesIsRefusedOnlyWhenItsDataIsElsewhere) {
   };
   EXPECT_THAT(refusal(constant(dims, raw_tensor(std::string(300, 'r'))), ErrorKind::unsupported), HasSubstr("several pieces"));
   const Walk walked = walk_bytes(constant(dims, raw_tensor("abc")));
-  EXPECT_EQ(parse(walked.skeleton).graph().node(0).attribute(0).t().dims(0), 75);
-  EXPECT_EQ(parse(walked.skeleton).graph().node(0).attribute(0).t().raw_data(), "abc");
+  EXPECT_EQ(parse(walked).graph().node(0).attribute(0).t().dims(0), 75);
+  EXPECT_EQ(parse(walked).graph().node(0).attribute(0).t().raw_data(), "abc");
 }
 
 TEST(Wire, UnknownFieldsAndGroupsStayInTheSkeleton) {
   const WireWriter group = WireWriter().varint(3, 300).bytes(9, std::string(300, 'g')).group(4, WireWriter().fixed64(1, 7));
   const WireWriter graph = WireWriter().group(1000, group).fixed32(1001, 5).message(kGraphNode, WireWriter());
   const Walk walked = walk_bytes(WireWriter().message(kModelGraph, graph).bytes(999, "unknown"));
-  const onnx::ModelProto parsed = parse(walked.skeleton);
+  const onnx::ModelProto parsed = parse(walked);
   ASSERT_GE(parsed.graph().unknown_fields().field_count(), 2);
   EXPECT_EQ(parsed.graph().unknown_fields().field(0).group().field_count(), 3);
   EXPECT_EQ(parsed.unknown_fields().field(0).length_delimited(), "unknown");
@@ -237,7 +250,7 @@ TEST(Wire, MarkersInTheFileAreLeftOut) {
   WireWriter tensor = WireWriter().varint(kElidedField, 12345).bytes(kMarkerField, "x").bytes(kRawData, "abc");
   tensor.group(static_cast<uint32_t>(kElidedField), WireWriter().varint(1, 1));
   const Walk walked = walk_bytes(with_initializer(tensor).varint(kMarkerField, 99));
-  const onnx::ModelProto parsed = parse(walked.skeleton);
+  const onnx::ModelProto parsed = parse(walked);
   EXPECT_EQ(marker(parsed.graph().initializer(0), kElidedField), UINT64_MAX);
   EXPECT_EQ(parsed.unknown_fields().field_count(), 1);
   EXPECT_LT(marker(parsed, kMarkerField), walked.messages.size());
@@ -247,7 +260,7 @@ TEST(Wire, ManyUnpackedElementsAreOneItem) {
   WireWriter tensor;
   for (int i = 0; i < 1000; ++i) tensor.real(kFloatData, static_cast<float>(i));
   const Walk walked = walk_bytes(with_initializer(tensor));
-  EXPECT_EQ(parse(walked.skeleton).graph().initializer(0).float_data_size(), 1000);
+  EXPECT_EQ(parse(walked).graph().initializer(0).float_data_size(), 1000);
   EXPECT_LT(walked.items.size(), 10U);
 }
 
@@ -300,7 +313,7 @@ WireWriter nested(int levels) {
 }
 
 TEST(WireBadInput, B45NestedSubgraphs) {
-  EXPECT_TRUE(parse(walk_bytes(nested(200)).skeleton).has_graph());
+  EXPECT_TRUE(parse(walk_bytes(nested(200))).has_graph());
   EXPECT_THAT(refusal(nested(201), ErrorKind::unsupported), HasSubstr("deeper than 200 levels"));
   EXPECT_THAT(refusal(nested(5000), ErrorKind::unsupported), HasSubstr("deeper than 200 levels"));
 }
@@ -312,7 +325,7 @@ TEST(WireBadInput, B46NestedUnknownGroups) {
     for (int i = 0; i < levels; ++i) out.tag(900, 4);
     return out;
   };
-  EXPECT_GT(parse(walk_bytes(groups(100)).skeleton).unknown_fields().field_count(), 0);
+  EXPECT_GT(parse(walk_bytes(groups(100))).unknown_fields().field_count(), 0);
   EXPECT_THAT(refusal(groups(101), ErrorKind::unsupported), HasSubstr("deeper than 100 levels"));
   EXPECT_THAT(refusal(groups(5000), ErrorKind::unsupported), HasSubstr("deeper than 100 levels"));
 }
@@ -321,7 +334,7 @@ TEST(WireBadInput, PaddedNumbersAreAccepted) {
   WireWriter model;
   model.raw(std::string("\x88\x80\x00", 3)).number(8, 3);  // field 1, tag of three bytes
   model.message(kModelGraph, WireWriter().bytes(2, "g", 4), 3);
-  const onnx::ModelProto parsed = parse(walk_bytes(model).skeleton);
+  const onnx::ModelProto parsed = parse(walk_bytes(model));
   EXPECT_EQ(parsed.ir_version(), 8);
   EXPECT_EQ(parsed.graph().name(), "g");
 }
