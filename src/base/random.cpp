@@ -39,6 +39,12 @@ double RandomStream::normal(uint64_t index) const noexcept {
   return radius * std::cos(2 * std::numbers::pi * uniform(2 * index + 1));
 }
 
+double RandomStream::nearly_normal(uint64_t index) const noexcept {
+  const uint64_t drawn = bits(index);
+  const auto sum = static_cast<int64_t>((drawn & 0xffffU) + (drawn >> 16U & 0xffffU) + (drawn >> 32U & 0xffffU) + (drawn >> 48U));
+  return static_cast<double>(sum - 2 * 0xffff) * (std::numbers::sqrt3 / 0x1p16);
+}
+
 uint64_t RandomStream::below(uint64_t index, uint64_t bound) const noexcept {
   return static_cast<uint64_t>((static_cast<Wide>(bits(index)) * bound) >> 64U);
 }

@@ -16,6 +16,7 @@
 #include "base/half.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "base/vectorize.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -339,10 +340,87 @@ double dtype_minimum(DataType type) noexcept {
   }
 }
 
+namespace {
+
+/// Lanes that loops over a chunk are widened to.
+constexpr int kLanes = 8;
+
+/// Of the differences of a chunk; squares are not finite where one of them is not.
+struct ChunkDistance {
+  double largest = 0, squares = 0;
+};
+
+RELAYOUT_VECTORIZE ChunkDistance distance_of(const double* x, const double* y, int64_t count) {
+  double largest[kLanes] = {}, squares[kLanes] = {};
+  const int64_t whole = count - count % kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) {
+      const double apart = std::fabs(x[i + lane] - y[i + lane]);
+      largest[lane] = apart > largest[lane] ? apart : largest[lane];
+      squares[lane] += apart * apart;
+    }
+  }
+  ChunkDistance out;
+  for (int64_t i = whole; i < count; ++i) {
+    const double apart = std::fabs(x[i] - y[i]);
+    out.largest = std::max(out.largest, apart);
+    out.squares += apart * apart;
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    out.largest = std::max(out.largest, largest[lane]);
+    out.squares += squares[lane];
+  }
+  return out;
+}
+
+/// Of the values of a chunk, sums of what they are beyond `shift`; squares are not finite where one of them is not.
+struct ChunkSpread {
+  double minimum = 0, maximum = 0, sum = 0, squares = 0;
+};
+
+RELAYOUT_VECTORIZE ChunkSpread spread_of(const double* values, int64_t count, double shift) {
+  double minimum[kLanes], maximum[kLanes], sum[kLanes] = {}, squares[kLanes] = {};
+  std::fill_n(minimum, kLanes, values[0]);
+  std::fill_n(maximum, kLanes, values[0]);
+  const int64_t whole = count - count % kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) {
+      const double value = values[i + lane], beyond = value - shift;
+      minimum[lane] = value < minimum[lane] ? value : minimum[lane];
+      maximum[lane] = value > maximum[lane] ? value : maximum[lane];
+      sum[lane] += beyond;
+      squares[lane] += beyond * beyond;
+    }
+  }
+  ChunkSpread out{values[0], values[0]};
+  const auto add = [&](double low, double high, double beyond, double square) {
+    out.minimum = std::min(out.minimum, low);
+    out.maximum = std::max(out.maximum, high);
+    out.sum += beyond;
+    out.squares += square;
+  };
+  for (int64_t i = whole; i < count; ++i) add(values[i], values[i], values[i] - shift, (values[i] - shift) * (values[i] - shift));
+  for (int lane = 0; lane < kLanes; ++lane) add(minimum[lane], maximum[lane], sum[lane], squares[lane]);
+  return out;
+}
+
+}  // namespace
+
 void Yardstick::add(const Datum& reference) {
   for (const Tensor& leaf : leaves(reference)) {
     if (!leaf || !is_measured(leaf.type())) continue;
     for_each_chunk(real_parts(leaf), [&](int64_t /*first*/, std::span<const double> values) {
+      const double shift = count_ == 0 ? values.front() : shift_;
+      const ChunkSpread spread = spread_of(values.data(), static_cast<int64_t>(values.size()), shift);
+      if (std::isfinite(spread.squares)) {
+        shift_ = shift;
+        count_ += static_cast<int64_t>(values.size());
+        minimum_ = std::min(minimum_, spread.minimum);
+        maximum_ = std::max(maximum_, spread.maximum);
+        sum_ += spread.sum;
+        squares_ += spread.squares;
+        return;
+      }
       for (const double value : values) {
         if (!std::isfinite(value)) continue;
         if (count_++ == 0) shift_ = value;
@@ -385,6 +463,13 @@ Distance distance(const Datum& a, const Datum& b) {
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (!left[i] || !is_measured(left[i].type())) continue;
     for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
+      const ChunkDistance chunk = distance_of(x.data(), y.data(), static_cast<int64_t>(x.size()));
+      if (std::isfinite(chunk.squares)) {
+        out.max_abs = std::max(out.max_abs, chunk.largest);
+        squares += chunk.squares;
+        finite += static_cast<int64_t>(x.size());
+        return;
+      }
       for (std::size_t k = 0; k < x.size(); ++k) {
         const double apart = std::fabs(x[k] - y[k]);
         if (!std::isfinite(apart)) {

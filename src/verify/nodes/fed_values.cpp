@@ -2,6 +2,7 @@
 #include "verify/nodes/fed_values.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,12 @@ bool is_made_by_linear(const Value& made) {
   return false;
 }
 
+/// Of a normal number.
+double power_of_two(int exponent) {
+  constexpr int kBias = 1023, kMantissa = 52;
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << kMantissa);
+}
+
 }  // namespace
 
 void FedValues::move(const Value& value, const Datum& datum, int draw) const {
@@ -70,7 +77,7 @@ void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& refere
   if (task_->feeding == Feeding::shaken) {
     const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
     const double deviation = rules::kShake * layer.yardstick.sigma();
-    edit(datum, [&](std::size_t i, double& value) { value += deviation * random.normal(i); });
+    edit(datum, [&](std::size_t i, double& value) { value += deviation * random.nearly_normal(i); });
   } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
     fill(layer.a->name(), datum);
   }
@@ -82,7 +89,8 @@ void FedValues::fill(const std::string& name, const Datum& datum) const {
   const auto [lowest, highest] = is_near ? rules::kNearPowers : rules::kFarPowers;
   edit(datum, [&](std::size_t i, double& value) {
     // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every type.
-    const double power = std::exp2(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
+    const auto exponent = static_cast<int>(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
+    const double power = power_of_two(exponent);
     const uint64_t bits = random.bits(2 * i + 1);
     value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
     if (is_near && (bits >> 3) % rules::kZeros == 0) value = 0;
