@@ -71,7 +71,7 @@ std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
 /// What a node decides at some sizes: whether a Slice leaves something out, the condition of an If.
 enum class Decision : uint8_t { unknown, no, yes };
 
-Decision decision_of(const Node& node, Shapes& shapes) {
+Decision decision_of(const Node& node, layout::Shapes& shapes) {
   if (!shapes.misfit().empty()) return Decision::unknown;
   if (node.is("If")) {
     const auto condition = node.input(0) == nullptr ? std::nullopt : shapes.known(*node.input(0));
@@ -123,14 +123,14 @@ class Deciding {
     return std::string();
   }
 
-  [[nodiscard]] Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
+  [[nodiscard]] layout::Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
 
   const Pair& pair_;
   const Side& side_;
   const Reference& reference_;
   const Graph& graph_;
   const std::vector<Sizes>& sizes_;
-  std::map<std::size_t, Shapes> shapes_;
+  std::map<std::size_t, layout::Shapes> shapes_;
 };
 
 /// The first decider to which none of the others corresponds: of the same operator, at the same sizes.
