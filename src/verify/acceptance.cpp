@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
 
@@ -84,6 +85,12 @@ std::string unanswered(const Acceptance& accept, const VerifyResult& result) {
     return "--accept: no output of a floating-point type was compared";
   }
   return {};
+}
+
+/// The first output that misses a bound, and what b does in coarser numbers.
+std::string missed_in(const VerifyResult& result) {
+  const auto output = std::ranges::find(result.outputs, Outcome::different, &OutputComparison::outcome);
+  return (result.lossy.empty() ? "" : result.lossy + ": ") + "output " + quote(output->name) + ": " + output->reason;
 }
 
 void judge(const Acceptance& accept, OutputComparison& output) {
@@ -165,7 +172,7 @@ void apply_acceptance(const Acceptance& accept, VerifyResult& result) {
     result.outcome = Outcome::different;
   } else if (any(Outcome::different) || !open.empty()) {
     result.outcome = Outcome::different;
-    result.reason = open;
+    result.reason = open.empty() ? missed_in(result) : open;
   } else if (before == Outcome::inconclusive || any(Outcome::inconclusive)) {
     result.outcome = Outcome::inconclusive;
   } else if (before != Outcome::same || any(Outcome::accepted)) {

@@ -159,6 +159,8 @@ void report_rejection(const Pair& pair, const Reference& reference, VerifyResult
   // No input can be right for dims that do not fit as the file declares them.
   const layout::Shapes shapes(pair.a.model->graph());
   if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().empty_input());
+  const layout::Shapes asked(pair.a.model->graph(), {pair.options->dims, pair.options->shapes});
+  if (!asked.misfit().empty() && asked.assumed().empty()) fail(ErrorKind::usage, why + ", at the sizes of --dim and --shape");
   result.outcome = Outcome::inconclusive;
   result.reason = "the reference cannot run: " + why;
   const std::string option = reference.inputs().input_option();

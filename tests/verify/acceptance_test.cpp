@@ -94,6 +94,7 @@ TEST(Acceptance, EachBoundDecidesByItself) {
     const VerifyResult result = judged(accept, output);
     EXPECT_EQ(result.outcome, outcome) << reason;
     EXPECT_THAT(result.outputs[0].reason, HasSubstr(reason));
+    EXPECT_THAT(result.reason, outcome == Outcome::accepted ? HasSubstr("dB") : HasSubstr(reason)) << "the verdict says it too";
   };
   expect(bounds({{&Acceptance::snr, 21.1}}), Outcome::accepted, "");
   expect(bounds({{&Acceptance::snr, 21.2}}), Outcome::different, "21.1 dB, --accept snr=21.2");

@@ -39,8 +39,7 @@ inline VerifyResult verified(test::Network a, test::Network b, VerifyOptions opt
 }
 
 /// The same, executed even when both are one.
-inline VerifyResult ran(test::Network a, test::Network b) {
-  VerifyOptions options;
+inline VerifyResult ran(test::Network a, test::Network b, VerifyOptions options = {}) {
   options.run_identical = true;
   return verified(std::move(a), std::move(b), options);
 }

@@ -958,6 +958,14 @@ TEST(Verify, V65BothRejectTheirInputs) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("the reference cannot run"), HasSubstr("/y/Gather")));
 }
 
+TEST(Verify, V65SizesThatAreAskedForAndDoNotFitAreTheCallers) {
+  Network n(1);
+  n.input("x", {"N", "48"}).input("z", {"M", "48"}).output("y", {"a", "48"}).node("Add", {"x", "z"}, {"y"});
+  VerifyOptions options;
+  options.dims = {{"N", 3}, {"M", 2}};
+  EXPECT_EQ(error_of([&] { (void)ran(n, n, options); }, "do not broadcast, at the sizes of --dim and --shape"), ErrorKind::usage);
+}
+
 TEST(Verify, V66CandidateFailsWhereTheReferenceRuns) {
   Network a = one_node("Relu"), b(1);
   b.input("x", {"N", "48"}).output("y", {"N", "48"});
