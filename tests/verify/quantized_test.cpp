@@ -238,6 +238,26 @@ TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {
       "exchanged scales");
 }
 
+TEST(Quantized, WhatIsMadeOfAResultOfOtherDimsTellsWhereTheOutputHidesIt) {
+  // Squares are averaged along another axis; what is divided by their mean has the same dims again.
+  const auto made = [](int64_t axis) {
+    Network n(7);
+    n.input("x", {"4", "8", "8"}).output("y", {"4", "8", "8"}).floats("tiny", {}, {1e-9F});
+    n.node("Mul", {"x", "x"}, {"squares"});
+    auto& mean = n.node("ReduceMean", {"squares"}, {"mean"}, {"keepdims=1"});
+    auto& axes = *mean.add_attribute();
+    axes.set_name("axes"), axes.set_type(onnx::AttributeProto::INTS), axes.add_ints(axis);
+    quantize(n, "mean", "variance", 0.02F);
+    n.node("Sqrt", {"variance"}, {"deviation"}), n.node("Mul", {"x", "deviation"}, {"scaled"});
+    n.node("Mul", {"scaled", "tiny"}, {"small"}), n.node("Add", {"x", "small"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(made(-1), made(-2));
+  EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+  ASSERT_FALSE(result.layers.empty());
+  EXPECT_EQ(result.layers.front().tensor, "variance.q");
+}
+
 /// Attention weights in 8 bits: by DequantizeLinear, Softmax and QuantizeLinear, or by QLinearSoftmax.
 /// `gated`: what exceeds 6 in the first column is added first, in integers spelled in another way.
 Network weights_of_attention(bool in_integers, bool gated = false) {
