@@ -254,6 +254,33 @@ TEST(Pairing, OperandsMustCorrespond) {
   EXPECT_EQ(found.at("y"), "y");
 }
 
+TEST(Pairing, WhatATransposeBroughtLastIsInTheOrderOfOperatorsForImagesWhoseChannelsAreLast) {
+  const auto make = [](bool last) {
+    Network n(3);
+    n.input("x", {"1", "6", "6", "3"}).output("y", {"1", "6", "6", "4"}).floats("scale", {}, {0.1F}).normal("w", {4, 3, 1, 1});
+    auto& zero = *n.graph().add_initializer();
+    zero.set_name("zero"), zero.set_data_type(onnx::TensorProto::UINT8), zero.set_raw_data(std::string(1, '\0'));
+    const std::vector<std::string> grid{"scale", "zero"};
+    if (last) {
+      n.node("QuantizeLinear", {"x", grid[0], grid[1]}, {"x.q"}), n.node("QuantizeLinear", {"w", grid[0], grid[1]}, {"w.q"});
+      auto& made = n.node("QLinearConv", {"x.q", grid[0], grid[1], "w.q", grid[0], grid[1], grid[0], grid[1]}, {"c.q"}, {"channels_last=1"});
+      made.set_domain("com.microsoft");
+    } else {
+      n.node("Transpose", {"x"}, {"first"}, {"perm=0,3,1,2"}), n.node("Conv", {"first", "w"}, {"c"});
+      n.node("QuantizeLinear", {"c", grid[0], grid[1]}, {"c.q1"}), n.node("DequantizeLinear", {"c.q1", grid[0], grid[1]}, {"c.d"});
+      n.node("Transpose", {"c.d"}, {"t"}, {"perm=0,2,3,1"}), n.node("QuantizeLinear", {"t", grid[0], grid[1]}, {"t.q"});
+    }
+    n.node("DequantizeLinear", {last ? "c.q" : "t.q", grid[0], grid[1]}, {"d"}), n.node("Relu", {"d"}, {"y"});
+    return n;
+  };
+  Network a = make(false), b = make(true);
+  const auto left = Model::from_bytes(a.bytes()), right = Model::from_bytes(b.bytes());
+  const auto found = pair_values(left->graph(), right->graph());
+  const auto& steps = found.at(right->graph().find("c.q"));
+  EXPECT_EQ(steps.value->name(), "t.q");
+  EXPECT_FALSE(steps.channels_last);
+}
+
 TEST(Pairing, UpstreamFromResultsWhereOperandsAreMadeInAnotherWay) {
   // What scales the input is written otherwise, so that nothing behind it has a partner by its operands.
   const auto make = [](bool other) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -116,16 +117,28 @@ const Node* quantizer_of_result(const Node& node) {
   return nullptr;
 }
 
-/// Values whose channels lie behind their other axes: operators for that order make them, or others of such.
-std::unordered_set<const Value*> channels_last_in(const Graph& graph) {
+/// Whether a node makes images whose channels lie behind their other axes, as operators for that order do.
+bool is_for_channels_last(const Node& node) {
+  return node.op_type().starts_with("Nhwc") || Attributes(node).integer("channels_last", 0) == 1;
+}
+
+/// Whether a Transpose brings the channels of images behind their other axes.
+bool brings_channels_last(const Node& node) {
+  if (!node.is("Transpose")) return false;
+  const std::vector<int64_t> order = Attributes(node).integers("perm");
+  if (order.size() < 3 || order.front() != 0 || order.back() != 1) return false;
+  return std::ranges::is_sorted(order.begin() + 1, order.end() - 1);
+}
+
+/// Values whose channels lie behind their other axes: nodes make them that begin so, or others of such.
+std::unordered_set<const Value*> channels_last_in(const Graph& graph, bool (*begins)(const Node&)) {
   std::unordered_set<const Value*> found;
   for (const Node& node : graph.nodes()) {
-    const bool says_so = node.op_type().starts_with("Nhwc") || Attributes(node).integer("channels_last", 0) == 1;
     const Op* const op = find_op(node);
     const bool keeps =
         op != nullptr && (op->layout == LayoutRule::agnostic || op->layout == LayoutRule::axis_mapped || op->name == "QLinearConcat");
     const bool reads_one = std::ranges::any_of(node.inputs(), [&](const Value* input) { return found.contains(input); });
-    if (says_so || (keeps && reads_one)) found.insert(node.outputs().begin(), node.outputs().end());
+    if (begins(node) || (keeps && reads_one)) found.insert(node.outputs().begin(), node.outputs().end());
   }
   return found;
 }
@@ -441,9 +454,10 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.run();
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
-  const auto last_in_a = channels_last_in(a), last_in_b = channels_last_in(b);
+  const auto last_in_a = channels_last_in(a, is_for_channels_last), last_in_b = channels_last_in(b, is_for_channels_last);
+  const auto brought_last = channels_last_in(a, brings_channels_last);
   for (auto& [value, partner] : partners) {
-    partner.channels_last = last_in_b.contains(value) && !last_in_a.contains(partner.value);
+    partner.channels_last = last_in_b.contains(value) && !last_in_a.contains(partner.value) && !brought_last.contains(partner.value);
     partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
   }
   return partners;
