@@ -222,6 +222,108 @@ def segmenter():
     return Segmenter()
 
 
+def video():
+    import torch
+    from torch import nn
+
+    class Video(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Sequential(nn.Conv3d(3, 8, 3, padding=1), nn.BatchNorm3d(8), nn.ReLU(), nn.MaxPool3d(2))
+            self.b = nn.Sequential(nn.Conv3d(8, 16, (1, 3, 3), padding=(0, 1, 1)), nn.BatchNorm3d(16), nn.SiLU())
+            self.c = nn.Linear(16, 10)
+
+        def forward(self, x):
+            return self.c(self.b(self.a(x)).mean((2, 3, 4)))
+
+    return Video()
+
+
+def generator():
+    from torch import nn
+
+    return nn.Sequential(nn.Linear(32, 64 * 16), nn.Unflatten(1, (64, 4, 4)), nn.ConvTranspose2d(64, 32, 4, 2, 1), nn.BatchNorm2d(32), nn.ReLU(),
+                         nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.InstanceNorm2d(16, affine=True), nn.LeakyReLU(0.2),
+                         nn.ConvTranspose2d(16, 3, 3, 1, 1), nn.Tanh())
+
+
+def series():
+    import torch
+    from torch import nn
+
+    class Series(nn.Module):
+        """Causal convolutions of growing reach, as temporal networks have them."""
+
+        def __init__(self):
+            super().__init__()
+            self.convs = nn.ModuleList(nn.Conv1d(16, 16, 3, dilation=d) for d in (1, 2, 4))
+            self.inn, self.out, self.norm = nn.Conv1d(4, 16, 1), nn.Conv1d(16, 6, 1), nn.GroupNorm(4, 16)
+
+        def forward(self, x):
+            x = self.inn(x)
+            for i, conv in enumerate(self.convs):
+                x = x + torch.nn.functional.elu(conv(torch.nn.functional.pad(x, (2 * 2 ** i, 0))))
+            return self.out(self.norm(x))
+
+    return Series()
+
+
+def decoder():
+    import torch
+    from torch import nn
+
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.TransformerDecoder(nn.TransformerDecoderLayer(48, 4, 96, batch_first=True, norm_first=True), 2)
+            self.last = nn.Linear(48, 30)
+
+        def forward(self, x, memory):
+            mask = torch.triu(torch.full((16, 16), float("-inf")), 1)
+            return self.last(self.inner(x, memory, tgt_mask=mask))
+
+    return Decoder()
+
+
+def points():
+    import torch
+    from torch import nn
+
+    class Points(nn.Module):
+        """A set of points: the largest and the mean of what each gives."""
+
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 64), nn.ReLU())
+            self.b = nn.Sequential(nn.Linear(64, 32), nn.Softplus(), nn.Linear(32, 9))
+
+        def forward(self, x):
+            y = self.a(x)
+            return self.b(y.max(1).values + y.mean(1))
+
+    return Points()
+
+
+def table():
+    import torch
+    from torch import nn
+
+    class Table(nn.Module):
+        """Rows of numbers: classes by Floor and Clip, a table of vectors, a comparison that gates."""
+
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = nn.Linear(20, 40), nn.Linear(40, 40), nn.Linear(40, 3)
+            self.n, self.emb = nn.BatchNorm1d(40), nn.Embedding(7, 20)
+
+        def forward(self, x):
+            x = x + self.emb(torch.clamp((x[:, 0] * 2).floor() + 3, 0, 6).long())
+            gate = torch.sigmoid(self.b(torch.relu(self.a(x))))
+            return torch.softmax(self.c(self.n(torch.where(gate > 0.5, gate * 2, gate / 3))), -1)
+
+    return Table()
+
+
 # --- which there are --------------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +368,14 @@ ARCHITECTURES = (
     Architecture("vit_hf", hugging_face("ViTModel", "ViTConfig", hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
                                         image_size=64, patch_size=16), image(), "vit", 4, 64),
     Architecture("recurrent", recurrent, (Input("sequence", "image", ("batch", "sequence", 24)),)),
+    Architecture("opt", hugging_face("OPTModel", "OPTConfig", vocab_size=200, hidden_size=64, num_hidden_layers=2, ffn_dim=128, num_attention_heads=4,
+                                     max_position_embeddings=64, word_embed_proj_dim=64, use_cache=False), tokens(200), "gpt2", 4, 64),
+    Architecture("video", video, (Input("clip", "image", ("batch", 3, 4, 16, 16)),)),
+    Architecture("generator", generator, (Input("z", "image", ("batch", 32)),)),
+    Architecture("tcn", series, (Input("series", "image", ("batch", 4, 64)),)),
+    Architecture("decoder", decoder, (Input("target", "image", ("batch", 16, 48)), Input("memory", "image", ("batch", 12, 48)))),
+    Architecture("pointnet", points, (Input("points", "image", ("batch", 100, 3)),)),
+    Architecture("tabular", table, (Input("features", "image", ("batch", 20)),)),
 )
 
 
