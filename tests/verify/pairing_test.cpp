@@ -263,7 +263,8 @@ TEST(Pairing, WhatATransposeBroughtLastIsInTheOrderOfOperatorsForImagesWhoseChan
     const std::vector<std::string> grid{"scale", "zero"};
     if (last) {
       n.node("QuantizeLinear", {"x", grid[0], grid[1]}, {"x.q"}), n.node("QuantizeLinear", {"w", grid[0], grid[1]}, {"w.q"});
-      auto& made = n.node("QLinearConv", {"x.q", grid[0], grid[1], "w.q", grid[0], grid[1], grid[0], grid[1]}, {"c.q"}, {"channels_last=1"});
+      auto& made =
+          n.node("QLinearConv", {"x.q", grid[0], grid[1], "w.q", grid[0], grid[1], grid[0], grid[1]}, {"c.q"}, {"channels_last=1"});
       made.set_domain("com.microsoft");
     } else {
       n.node("Transpose", {"x"}, {"first"}, {"perm=0,3,1,2"}), n.node("Conv", {"first", "w"}, {"c"});
