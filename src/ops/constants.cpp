@@ -267,6 +267,10 @@ void Constants::answer_all(const Node& node, const Known& answer) {
   }
 }
 
+void Constants::answer_all(const Node& node, Answer answer) {
+  answer_all(node, known(std::move(answer)));
+}
+
 void Constants::answer(const Node& node) {
   const bool seen_through = is_seen_through(node);
   const Op* const kernel = find_kernel(node);

@@ -6,7 +6,6 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -94,7 +93,7 @@ class Constants {
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
   void answer_all(const Node& node, const Known& answer);
-  void answer_all(const Node& node, Answer answer) { answer_all(node, known(std::move(answer))); }
+  void answer_all(const Node& node, Answer answer);
   /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
   void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
