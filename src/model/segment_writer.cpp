@@ -1,4 +1,4 @@
-// Writes segments to a file by several threads, a quarter of a megabyte at a time, and never holds a whole tensor.
+// Writes segments to a file by several threads, half a megabyte at a time, and never holds a whole tensor.
 #include "model/segment_writer.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 namespace relayout {
 namespace {
 
-constexpr int64_t kBlock = int64_t{1} << 18;        ///< of a task: read, computed and written within a core's cache
+constexpr int64_t kBlock = int64_t{1} << 19;        ///< of a task: read, computed and written within a core's cache
 constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< from here on the kernel copies
 constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< of a tensor: written in pieces
 constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< one thread is enough

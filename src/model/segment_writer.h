@@ -15,7 +15,7 @@ struct StreamOptions {
   std::function<void(int64_t)> progress;
 };
 
-/// Writes the segments to a file from its beginning on, in tasks of about a quarter of a megabyte of whole tensor rows. Nothing larger is
+/// Writes the segments to a file from its beginning on, in tasks of about half a megabyte of whole tensor rows. Nothing larger is
 /// held in memory but a row (of less than 16 MiB). Error{io} names the file `name`; Error{interrupted} after a signal.
 void write_file(const Segments& segments, int descriptor, const std::string& name, const StreamOptions& options);
 /// The same in order and from one thread, for what is no file.
