@@ -19,44 +19,47 @@ std::size_t at(int number) {
   return as_size(number);
 }
 
-/// Nodes by height, and those among them that have excess.
+/// Nodes by height, and those among them that have excess: lists that run through arrays, of which heights have the first nodes.
 class Levels {
  public:
   struct Active {
     int node, height;
   };
 
-  explicit Levels(int nodes) : all_(at(nodes) + 1), active_(at(nodes) + 1), place_(at(nodes)) {}
+  explicit Levels(int nodes)
+      : all_(at(nodes) + 1, kNone), active_(at(nodes) + 1, kNone), next_(at(nodes)), previous_(at(nodes)), next_active_(at(nodes)) {}
 
   void enter(int node, int height) {
-    std::vector<int>& level = all_[at(height)];
-    place_[at(node)] = static_cast<int>(level.size());
-    level.push_back(node);
+    int& first = all_[at(height)];
+    if (first != kNone) previous_[at(first)] = node;
+    next_[at(node)] = first;
+    previous_[at(node)] = kNone;
+    first = node;
     tallest_ = std::max(tallest_, height);
   }
 
   void leave(int node, int height) {
-    std::vector<int>& level = all_[at(height)];
-    const int last = level.back();
-    level[at(place_[at(node)])] = last;
-    place_[at(last)] = place_[at(node)];
-    level.pop_back();
+    const int next = next_[at(node)], previous = previous_[at(node)];
+    (previous != kNone ? next_[at(previous)] : all_[at(height)]) = next;
+    if (next != kNone) previous_[at(next)] = previous;
   }
 
-  [[nodiscard]] bool is_empty(int height) const { return all_[at(height)].empty(); }
+  [[nodiscard]] bool is_empty(int height) const { return all_[at(height)] == kNone; }
 
+  /// A node that waits for its turn already must not be activated again.
   void activate(int node, int height) {
-    active_[at(height)].push_back(node);
+    next_active_[at(node)] = active_[at(height)];
+    active_[at(height)] = node;
     highest_ = std::max(highest_, height);
   }
 
-  /// Takes out an active node of the greatest height. It may have moved or lost its excess since.
+  /// Takes out an active node of the greatest height. It may have lost its excess since.
   std::optional<Active> take_active() {
     for (; highest_ >= 0; --highest_) {
-      std::vector<int>& waiting = active_[at(highest_)];
-      if (waiting.empty()) continue;
-      const int node = waiting.back();
-      waiting.pop_back();
+      int& waiting = active_[at(highest_)];
+      if (waiting == kNone) continue;
+      const int node = waiting;
+      waiting = next_active_[at(node)];
       return Active{node, highest_};
     }
     return std::nullopt;
@@ -66,18 +69,22 @@ class Levels {
   template <class Drop>
   void clear_above(int limit, const Drop& drop) {
     for (int height = limit + 1; height <= tallest_; ++height) {
-      std::ranges::for_each(all_[at(height)], drop);
-      all_[at(height)].clear();
-      active_[at(height)].clear();
+      for (int node = all_[at(height)]; node != kNone; node = next_[at(node)]) drop(node);
+      all_[at(height)] = active_[at(height)] = kNone;
     }
     tallest_ = limit;
     highest_ = std::min(highest_, limit);
   }
 
+  void clear() {
+    clear_above(-1, [](int) {});
+  }
+
  private:
-  std::vector<std::vector<int>> all_, active_;
-  std::vector<int> place_;  ///< of a node in its level
-  int highest_ = -1, tallest_ = 0;
+  static constexpr int kNone = -1;
+  std::vector<int> all_, active_;  ///< the first node of a height
+  std::vector<int> next_, previous_, next_active_;
+  int highest_ = -1, tallest_ = -1;
 };
 
 class PushRelabel {
@@ -165,7 +172,7 @@ class PushRelabel {
   void label_from_sink() {
     work_ = 0;
     std::ranges::fill(height_, nodes_);
-    levels_ = Levels(nodes_);
+    levels_.clear();
     height_[at(sink_)] = 0;
     std::vector<int> queue{sink_};
     for (std::size_t i = 0; i < queue.size(); ++i) {
