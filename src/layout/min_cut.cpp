@@ -148,7 +148,7 @@ class PushRelabel {
   }
 
  private:
-  static constexpr int64_t kWorkPerLabelling = 12;
+  static constexpr int64_t kWorkPerLabelling = 30;
 
   /// Calls visit(from) for each node with residual capacity towards `node`.
   template <class Visit>
