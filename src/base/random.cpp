@@ -42,7 +42,7 @@ double RandomStream::normal(uint64_t index) const noexcept {
 double RandomStream::nearly_normal(uint64_t index) const noexcept {
   const uint64_t drawn = bits(index);
   const auto sum = static_cast<int64_t>((drawn & 0xffffU) + (drawn >> 16U & 0xffffU) + (drawn >> 32U & 0xffffU) + (drawn >> 48U));
-  return static_cast<double>(sum - 2 * 0xffff) * (std::numbers::sqrt3 / 0x1p16);
+  return static_cast<double>(sum - int64_t{2} * 0xffff) * (std::numbers::sqrt3 / 0x1p16);
 }
 
 uint64_t RandomStream::below(uint64_t index, uint64_t bound) const noexcept {

@@ -29,6 +29,7 @@
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/loops.h"
+#include "ops/traits.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
