@@ -131,13 +131,13 @@ struct LayerResult {
   std::string node, op_type;          ///< of b; its output's name where it has none
   std::string tensor, reference;      ///< the value in b and in a
   bool by_structure = false;          ///< paired by operators and positions, not by name
+  bool finite = true;                 ///< false: elements are NaN or infinite in one of both; the error is that of the others
   std::vector<std::string> replaces;  ///< of one that differs: a's nodes that do what this one does, when they are more or others
   DataType type = DataType::undefined;
   Dims dims;
   double error = 0, rms = 0;          ///< as in SampleMetrics, of this node alone
   double floor = 0, floor_rms = 0;    ///< what correct evaluations of this node alone differ by
   double bound = 0, ratio = 0;        ///< 0 where the value is equal to the bit
-  bool finite = true;                 ///< false: elements are NaN or infinite in one of both; the error is that of the others
   std::optional<double> depth_error;  ///< error/range of the value when b goes on from its own values
   std::optional<double> depth_floor;  ///< the same of a with moved weights
   double correlation = 1;  ///< of one that differs: the smallest Pearson correlation between a's and b's values of this tensor and of its
