@@ -38,7 +38,7 @@ inline constexpr Convolutions kAvx512{
 inline constexpr Convolutions kAvx2{
     {{64, 3.1}, {26, kCopied}, {47, kCopied}, {81, 1.1}, {78, 2.0}, {58, kCopied}, {59, kCopied}, {60, 1.0}}};
 /// Those products are as fast as with AVX2, and the kernels for channels-last are not: windows of several elements stay contiguous.
-inline constexpr Convolutions kSse41{{{11, 1.1}, {42, 2.4}, {10, 0.7}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}};
+inline constexpr Convolutions kSse41{{{11, 1.1}, {42, 2.4}, {10, kCopied}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}};
 
 constexpr const Convolutions& convolutions(InstructionSet set) {
   return set == InstructionSet::avx512 ? kAvx512 : set == InstructionSet::avx2 ? kAvx2 : kSse41;
