@@ -20,6 +20,7 @@
 #include "model/text_format.h"
 #include "model/wire.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout {

@@ -2,7 +2,6 @@
 
 #include "passes/rewrite.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
 #include "passes/match.h"
