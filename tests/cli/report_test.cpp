@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "relayout/convert.h"
 #include "relayout/findings.h"

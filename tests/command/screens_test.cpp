@@ -1,4 +1,5 @@
 // What terminals of 60, 80 and 120 columns show, against pictures in testdata/golden/screens.
+#include <cstddef>
 #include <filesystem>
 #include <regex>
 #include <sstream>
@@ -7,6 +8,10 @@
 
 #include "command/command_test.h"
 #include "report/table.h"
+#include "support/golden.h"
+#include "support/process.h"
+#include "support/small_models.h"
+#include "support/temporary_folder.h"
 
 namespace relayout::test {
 namespace {

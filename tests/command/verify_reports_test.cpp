@@ -1,10 +1,13 @@
 // What verify writes into files.
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "command/browser.h"
 #include "command/command_test.h"
+#include "support/paths.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"

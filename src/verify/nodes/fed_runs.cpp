@@ -12,11 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "ops/constants.h"
-#include "ops/loops/dtypes.h"
-#include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -29,6 +25,7 @@
 #include "verify/feeding.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_values.h"
+#include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/noise.h"
 #include "verify/rules.h"
