@@ -21,10 +21,10 @@
 #include "verify/feeding.h"
 #include "verify/inputs/port.h"
 #include "verify/nodes/compare_nodes.h"
-#include "verify/nodes/untold.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
+#include "verify/untold.h"
 
 namespace relayout {
 namespace {

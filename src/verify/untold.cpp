@@ -1,5 +1,5 @@
 // Finds nodes that one model has alone and that decide something which no sample decides otherwise: by its sizes, or by equal numbers.
-#include "verify/nodes/untold.h"
+#include "verify/untold.h"
 
 #include <algorithm>
 #include <cstddef>
