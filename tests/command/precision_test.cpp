@@ -10,6 +10,7 @@
 
 #include "command/command_test.h"
 #include "support/process.h"
+#include "support/temporary_folder.h"
 #include "support/text_model.h"
 
 namespace relayout::test {

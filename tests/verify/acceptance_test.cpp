@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "pair.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "verify/compare.h"
