@@ -26,10 +26,10 @@
 #include "passes/folds_across_calls.h"
 #include "passes/match.h"
 #include "passes/node_access.h"
+#include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
-#include "passes/selection.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 

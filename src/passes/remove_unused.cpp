@@ -13,10 +13,10 @@
 #include "passes/cleanup.h"
 #include "passes/match.h"
 #include "passes/node_access.h"
+#include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
-#include "passes/selection.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/kept_runs.h"
+#include "profile/thinned_runs.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 
@@ -27,13 +27,13 @@ class Recorder {
   /// The processor time of each.
   [[nodiscard]] const std::vector<double>& processors() const noexcept { return processors_; }
   [[nodiscard]] double processor_total() const noexcept { return processor_total_; }
-  [[nodiscard]] const KeptRuns& kept() const noexcept { return kept_; }
+  [[nodiscard]] const ThinnedRuns& kept() const noexcept { return kept_; }
   [[nodiscard]] std::vector<TracedRun> take_traced() { return std::move(traced_); }
 
  private:
   void trace(int64_t begin, int64_t end, const StepTimes& times);
 
-  KeptRuns kept_;
+  ThinnedRuns kept_;
   std::vector<double> walls_, processors_;
   double processor_total_ = 0, wall_total_ = 0;
   std::size_t most_traced_;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/statistics.h"
-#include "profile/kept_runs.h"
 #include "profile/recorder.h"
+#include "profile/thinned_runs.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 
@@ -120,7 +120,7 @@ std::vector<Gathered> gather(const PlanInfo& plan, const std::vector<InnerTime>&
 }
 
 /// The time of one row in each kept run, in microseconds.
-std::vector<double> times_of(const KeptRuns& kept, const Gathered& row) {
+std::vector<double> times_of(const ThinnedRuns& kept, const Gathered& row) {
   std::vector<double> out;
   for (std::size_t run = 0; run < kept.size(); ++run) {
     int64_t sum = 0;
@@ -133,7 +133,7 @@ std::vector<double> times_of(const KeptRuns& kept, const Gathered& row) {
 }
 
 /// The same of what no step accounts for: binding memory, handing over results, between steps.
-std::vector<double> times_outside(const KeptRuns& kept) {
+std::vector<double> times_outside(const ThinnedRuns& kept) {
   std::vector<double> out;
   for (std::size_t run = 0; run < kept.size(); ++run) {
     int64_t rest = kept.wall(run);

@@ -33,10 +33,10 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
 // fold.cpp: claims with affines, and linear operators.
 void examine_affine(Sides& sides, Claim claim, Look& look);
 [[nodiscard]] bool examine_linear(Sides& sides, const Claim& claim, Look& look);
-/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
+/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product_spellings.h.
 [[nodiscard]] bool examine_product(Sides& sides, const Claim& claim, Look& look);
 
-// row_major.cpp: claims about elements in row-major order.
+// reshapes.cpp: claims about elements in row-major order.
 /// Reshapes with other requests, of other operands, or on one side alone, that come to the same dims.
 [[nodiscard]] bool examine_reshaped(Sides& sides, const Claim& claim, Look& look);
 void examine_flat(Sides& sides, Claim claim, Look& look);
@@ -47,7 +47,7 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// The same for nodes of one operator whose operands are others, or in another order.
 [[nodiscard]] bool examine_reordered(Sides& sides, const Claim& claim, Look& look);
 
-// selection.cpp
+// slices.cpp
 /// Whether a Slice or Split leaves nothing out.
 [[nodiscard]] bool takes_all(Side& side, Shapes& shapes, Ref output);
 /// The same part of a value along one axis, taken by different operators.

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "passes/node_access.h"
+#include "passes/node_selection.h"
 #include "passes/pass.h"
-#include "passes/selection.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "profile/example.h"
-#include "profile/kept_runs.h"
 #include "profile/recorder.h"
+#include "profile/thinned_runs.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
@@ -149,7 +149,7 @@ TEST(Recorder, KeepsAnEvenSelection) {
     recorder.add(at, at + 900, 900, {{at, at + 1, at + 2}, {at + 1, at + 2, at + 3 + run}});
   }
   EXPECT_EQ(recorder.runs(), 100'000);
-  const KeptRuns& kept = recorder.kept();
+  const ThinnedRuns& kept = recorder.kept();
   EXPECT_LE(kept.size(), 512U);
   EXPECT_GE(kept.size(), 256U);
   const int64_t stride = kept.step(1, 2) - kept.step(0, 2);

@@ -293,14 +293,16 @@ TEST(Pairing, UpstreamFromResultsWhereOperandsAreMadeInAnotherWay) {
         .floats("two", {}, {2})
         .floats("half", {}, {0.5F});
     n.node(other ? "Div" : "Mul", {"x", other ? "half" : "two"}, {"scaled"});
-    n.node("MatMul", {"scaled", "v"}, {"p"}), n.node("Tanh", {"p"}, {"t"}), n.node("MatMul", {"scaled", "w"}, {"q"});
+    n.node("MatMul", {"scaled", "v"}, {"p"}), n.node("Add", {other ? "bias" : "p", other ? "p" : "bias"}, {"r"});
+    n.node("Tanh", {"r"}, {"t"}), n.node("MatMul", {"scaled", "w"}, {"q"});
     n.node("Add", {"t", "q"}, {"sum"}), n.node("Softmax", {"sum"}, {"y"});
     return n;
   };
   Network a = make(false), b = make(true);
   rename_inner(b);
   const auto found = pairs(a, b);
-  for (const auto& [of_b, of_a] : {std::pair("v4", "~sum"), std::pair("v2", "~t"), std::pair("v3", "~q"), std::pair("v1", "~p")}) {
+  for (const auto& [of_b, of_a] :
+       {std::pair("v5", "~sum"), std::pair("v3", "~t"), std::pair("v4", "~q"), std::pair("v2", "~r"), std::pair("v1", "~p")}) {
     EXPECT_EQ(found.at(of_b), of_a);
   }
   EXPECT_FALSE(found.contains("v0"));

@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "layout/permutation.h"
 #include "model/attributes.h"
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/quantized_form.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -126,19 +128,22 @@ bool is_for_channels_last(const Node& node) {
 bool brings_channels_last(const Node& node) {
   if (!node.is("Transpose")) return false;
   const std::vector<int64_t> order = Attributes(node).integers("perm");
-  if (order.size() < 3 || order.front() != 0 || order.back() != 1) return false;
-  return std::ranges::is_sorted(order.begin() + 1, order.end() - 1);
+  return order.size() > 2 && order == layout::to_channels_last(order.size());
+}
+
+/// Whether a node's results have the order of axes that its operands have. Of an operator on quantized numbers, its real one tells.
+bool keeps_order_of_axes(const Node& node) {
+  const QuantizedForm* const form = quantized_form(node);
+  const Op* const op = form != nullptr && !form->real.empty() ? find_op(form->real) : find_op(node);
+  return op != nullptr && (op->layout == LayoutRule::agnostic || op->layout == LayoutRule::axis_mapped);
 }
 
 /// Values whose channels lie behind their other axes: nodes make them that begin so, or others of such.
 std::unordered_set<const Value*> channels_last_in(const Graph& graph, bool (*begins)(const Node&)) {
   std::unordered_set<const Value*> found;
   for (const Node& node : graph.nodes()) {
-    const Op* const op = find_op(node);
-    const bool keeps =
-        op != nullptr && (op->layout == LayoutRule::agnostic || op->layout == LayoutRule::axis_mapped || op->name == "QLinearConcat");
-    const bool reads_one = std::ranges::any_of(node.inputs(), [&](const Value* input) { return found.contains(input); });
-    if (begins(node) || (keeps && reads_one)) found.insert(node.outputs().begin(), node.outputs().end());
+    const auto reads_one = [&] { return std::ranges::any_of(node.inputs(), [&](const Value* input) { return found.contains(input); }); };
+    if (begins(node) || (keeps_order_of_axes(node) && reads_one())) found.insert(node.outputs().begin(), node.outputs().end());
   }
   return found;
 }
@@ -297,20 +302,29 @@ class StructuralPairing {
       const auto partner = node->output(0) == nullptr ? partners_->end() : partners_->find(node->output(0));
       const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
       if (other == nullptr || !is_same_operator(*node, *other)) continue;
-      for (std::size_t i = 0; i < std::min(node->inputs().size(), other->inputs().size()); ++i) pair_operand(*node, *other, i);
+      pair_operands(*node, *other);
     }
   }
 
  private:
-  void pair_operand(const Node& node, const Node& other, std::size_t i) {
-    const Node *const mine = maker_of(node.input(i), constants_b_), *const theirs = maker_of(other.input(i), constants_a_);
+  /// Of nodes that have one operand each that varies, that one, wherever it stands.
+  void pair_operands(const Node& node, const Node& other) {
+    const Value *const mine = sole_operand(node, constants_b_), *const theirs = sole_operand(other, constants_a_);
+    if (mine != nullptr && theirs != nullptr) return pair_operand(node, mine, theirs);
+    for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
+      pair_operand(node, node.input(i), other.input(i));
+    }
+  }
+
+  void pair_operand(const Node& node, const Value* of_b, const Value* of_a) {
+    const Node *const mine = maker_of(of_b, constants_b_), *const theirs = maker_of(of_a, constants_a_);
     if (mine == nullptr || theirs == nullptr || !is_same_operator(*mine, *theirs) || has_trait(*mine, Trait::jumps)) return;
     // Of two operands that the same operator makes, either may stand first.
     const auto is_alike = [&](const Value* input) {
       const Node* const maker = maker_of(input, constants_b_);
       return maker != nullptr && is_same_operator(*maker, *mine);
     };
-    if (std::ranges::count_if(node.inputs(), is_alike) == 1) pair_steps(node.input(i), other.input(i));
+    if (std::ranges::count_if(node.inputs(), is_alike) == 1) pair_steps(of_b, of_a);
   }
 
   /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.

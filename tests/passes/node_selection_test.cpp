@@ -1,4 +1,4 @@
-#include "passes/selection.h"
+#include "passes/node_selection.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The selection of runs whose steps are kept: when there is no more room, every second one goes, and from then on every second is taken.
-#include "profile/kept_runs.h"
+#include "profile/thinned_runs.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,10 +17,10 @@ constexpr std::size_t kMostDurations = std::size_t{1} << 22, kLeastRuns = 64, kM
 
 }  // namespace
 
-KeptRuns::KeptRuns(std::size_t steps)
+ThinnedRuns::ThinnedRuns(std::size_t steps)
     : steps_(steps), width_(steps), most_(std::clamp(kMostDurations / std::max<std::size_t>(steps, 1), kLeastRuns, kMostRuns)) {}
 
-void KeptRuns::add(int64_t wall, const StepTimes& times) {
+void ThinnedRuns::add(int64_t wall, const StepTimes& times) {
   const std::size_t number = count_++;
   if (number % stride_ == 0 && size() == most_) thin_out();
   if (number % stride_ != 0) return;
@@ -33,7 +33,7 @@ void KeptRuns::add(int64_t wall, const StepTimes& times) {
 }
 
 /// Makes room for inner steps that no run before has met.
-void KeptRuns::widen(std::size_t width) {
+void ThinnedRuns::widen(std::size_t width) {
   if (width <= width_) return;
   std::vector<int64_t> wider(size() * width);
   for (std::size_t run = 0; run < size(); ++run) {
@@ -45,7 +45,7 @@ void KeptRuns::widen(std::size_t width) {
 }
 
 /// Every second of the kept runs goes.
-void KeptRuns::thin_out() {
+void ThinnedRuns::thin_out() {
   std::size_t to = 0;
   for (std::size_t run = 0; run < size(); run += 2, ++to) {
     const auto from = durations_.begin() + static_cast<std::ptrdiff_t>(run * width_);

@@ -9,10 +9,10 @@
 namespace relayout {
 
 /// The steps of an even selection of runs, every 2^k-th, in bounded memory. Times are in nanoseconds.
-class KeptRuns {
+class ThinnedRuns {
  public:
   /// `steps`: of each run.
-  explicit KeptRuns(std::size_t steps);
+  explicit ThinnedRuns(std::size_t steps);
 
   /// The next run, kept or not: how long it took, and its steps.
   void add(int64_t wall, const StepTimes& times);

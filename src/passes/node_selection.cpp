@@ -1,7 +1,7 @@
 // Which nodes --only and --exclude leave to the passes. A pattern that matches nothing is an error: a misspelt name must not be taken for
 // success.
 
-#include "passes/selection.h"
+#include "passes/node_selection.h"
 
 #include <string>
 #include <utility>
