@@ -290,6 +290,7 @@ TEST(Pairing, UpstreamFromResultsWhereOperandsAreMadeInAnotherWay) {
         .output("y", {"4", "8"})
         .normal("v", {8, 8})
         .normal("w", {8, 8})
+        .normal("bias", {8})
         .floats("two", {}, {2})
         .floats("half", {}, {0.5F});
     n.node(other ? "Div" : "Mul", {"x", other ? "half" : "two"}, {"scaled"});
