@@ -81,29 +81,27 @@ Cell difference_cell(const PairedLine& line) {
 std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
   const bool nodes = choice.by == Grouping::node;
-  const auto add = [&](std::vector<Cell> cells, const std::string& op, Style look) {
-    if (nodes) cells.insert(cells.begin() + 1, Cell(operator_text(op, style.width), look));
+  const bool has_usual = has_columns(style, kUsualWidth);
+  const auto add = [&](Cell name, Cell op, Cell a, Cell b, Cell difference, Cell cause) {
+    std::vector<Cell> cells = {std::move(name)};
+    if (nodes && has_usual) cells.push_back(std::move(op));
+    cells.push_back(std::move(a));
+    if (has_usual) cells.push_back(std::move(b));
+    cells.push_back(std::move(difference));
+    cells.push_back(std::move(cause));
     table.row(std::move(cells));
   };
   const auto right = [](std::string text, Style look = Style::plain) { return Cell(std::move(text), look, Align::right); };
-  add({{std::string(to_string(choice.by)), Style::faint},
-       right("A µs", Style::faint),
-       right("B µs", Style::faint),
-       right("difference", Style::faint),
-       {nodes ? "cause" : "", Style::faint}},
-      "op", Style::faint);
+  add({std::string(to_string(choice.by)), Style::faint}, {"op", Style::faint}, right("A µs", Style::faint), right("B µs", Style::faint),
+      right("difference", Style::faint), {nodes ? "cause" : "", Style::faint});
   for (const PairedLine& line : pair_tables(comparison, choice)) {
     const auto time = [&](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
-    add({node_text(line.name, style.width), time(line.a_us), time(line.b_us), difference_cell(line),
-         line.cause ? std::string(to_string(*line.cause)) : ""},
-        line.op, Style::plain);
+    add(node_text(line.name, style.width), operator_text(line.op, style.width), time(line.a_us), time(line.b_us), difference_cell(line),
+        line.cause ? std::string(to_string(*line.cause)) : "");
   }
   const double a = comparison.a.total_us, b = comparison.b.total_us;
-  add({{"all", Style::strong},
-       right(microseconds_text(a), Style::strong),
-       right(microseconds_text(b), Style::strong),
-       right(signed_microseconds_text(b - a), Style::strong)},
-      "", Style::plain);
+  add({"all", Style::strong}, "", right(microseconds_text(a), Style::strong), right(microseconds_text(b), Style::strong),
+      right(signed_microseconds_text(b - a), Style::strong), "");
   return table.text();
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -121,11 +122,20 @@ std::string peak_cell(const TableLine& line) {
   return line.part_of_peak ? percent(*line.part_of_peak) : "n/a";
 }
 
+std::string with_short_operators(const std::string& names) {
+  constexpr std::string_view kLong = "Normalization", kShort = "Norm";
+  std::string out = escape(names);
+  for (std::size_t at = out.find(kLong); at != std::string::npos; at = out.find(kLong, at)) out.replace(at, kLong.size(), kShort);
+  return out;
+}
+
 std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& style) {
   const bool nodes = table.by == Grouping::node;
-  const auto has = [&](std::size_t width) { return style.width == 0 || style.width >= width; };
-  std::vector<Column> out{
-      {std::string(to_string(table.by)), Align::left, [&](const TableLine& line) { return node_text(line.name, style.width); }}};
+  const auto has = [&](std::size_t width) { return has_columns(style, width); };
+  const bool is_short = table.by == Grouping::op && !has(kUsualWidth);
+  std::vector<Column> out{{std::string(to_string(table.by)), Align::left, [&style, is_short](const TableLine& line) {
+                             return is_short ? with_short_operators(line.name) : node_text(line.name, style.width);
+                           }}};
   if (nodes) out.push_back({"op", Align::left, [&](const TableLine& line) { return operator_text(line.op, style.width); }});
   if (nodes && has(kWide)) out.push_back({"implementation", Align::left, implementation_cell});
   if (nodes && has(kVeryWide)) {
@@ -136,7 +146,7 @@ std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& st
   if (calls) out.push_back({"calls", Align::right, calls_cell});
   out.push_back({"µs", Align::right, time_cell});
   out.push_back({"share", Align::right, share_cell});
-  out.push_back({"cum.", Align::right, cumulative_cell});
+  if (has(kUsualWidth)) out.push_back({"cum.", Align::right, cumulative_cell});
   out.push_back({"GFLOP/s", Align::right, gflops_cell});
   if (has(kWide)) out.push_back({"GB/s", Align::right, gigabytes_cell});
   if (table.peak) out.push_back({"of peak", Align::right, peak_cell});
@@ -233,9 +243,7 @@ std::string doubts_text(const Latency& latency, const ReportStyle& style) {
 }
 
 std::string operator_text(const std::string& op, std::size_t width) {
-  constexpr std::string_view kLong = "Normalization", kShort = "Norm";
-  std::string out = escape(op);
-  for (std::size_t at = out.find(kLong); at != std::string::npos; at = out.find(kLong, at)) out.replace(at, kLong.size(), kShort);
+  const std::string out = with_short_operators(op);
   if (width == 0 || width >= kWide) return shortened(out, kOperatorColumns);
   // "Conv + 2": names of nodes need the room more.
   const std::size_t plus = out.find(" + ");
@@ -330,21 +338,25 @@ std::string threads_of(const std::vector<Profile>& profiles) {
 }  // namespace
 
 std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
+  const bool has_usual = has_columns(style, kUsualWidth), has_wide = has_columns(style, kWide);
   const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
   const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
-  table.row({head("threads"), head("inputs", Align::left), head("latency"), head("95 %", Align::left), head("p99"), head("GFLOP/s"),
-             head("CPUs"), head("against the first")});
+  const auto add = [&](std::vector<Cell> cells, std::vector<Cell> wide, std::vector<Cell> usual, Cell ratio) {
+    if (has_wide) std::ranges::move(wide, std::back_inserter(cells));
+    if (has_usual) std::ranges::move(usual, std::back_inserter(cells));
+    cells.push_back(std::move(ratio));
+    table.row(std::move(cells));
+  };
+  add({head("threads"), head("inputs", Align::left), head("latency")}, {head("95 %", Align::left), head("p99")},
+      {head("GFLOP/s"), head("CPUs")}, head("against the first"));
   for (const Profile& profile : profiles) {
     const double us = profile.latency.us.median;
-    table.row({right(format_count(profile.context.threads)),
-               inputs_text(profile),
-               {duration_text(us), Style::strong, Align::right},
-               interval_text(profile.latency.us),
-               right(duration_text(profile.latency.p99_us)),
-               right(profile.macs > 0 ? three_digits(2 * static_cast<double>(profile.macs) / us / 1e3) : "–"),
-               right(fixed(profile.latency.cpu_per_wall, 2)),
-               right(fixed(profiles.front().latency.us.median / us, 2) + " ×")});
+    add({right(format_count(profile.context.threads)), inputs_text(profile), {duration_text(us), Style::strong, Align::right}},
+        {interval_text(profile.latency.us), right(duration_text(profile.latency.p99_us))},
+        {right(profile.macs > 0 ? three_digits(2 * static_cast<double>(profile.macs) / us / 1e3) : "–"),
+         right(fixed(profile.latency.cpu_per_wall, 2))},
+        right(fixed(profiles.front().latency.us.median / us, 2) + " ×"));
   }
   std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
                     std::string(to_string(profiles.front().mode)) + "\n" + table.text();
