@@ -42,12 +42,14 @@ void ReferenceOutput::add(const Datum& datum) {
 
 std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
   // An output that is declared to have no elements has shown all that it will ever show.
-  if (elements_ == 0) return is_empty_ ? std::nullopt : std::optional<std::string>("no elements in any sample: nothing was compared");
+  if (elements_ == 0)
+    return declared_.is_empty ? std::nullopt : std::optional<std::string>("no elements in any sample: nothing was compared");
   if (!is_measured(type_)) return std::nullopt;
   if (yardstick_.count() == 0) return "no finite value";
+  if (declared_.is_fixed) return std::nullopt;
   if (yardstick_.is_constant() && yardstick_.count() > 1) return "constant: every element is " + exact_number(yardstick_.mean());
   if (varied && compared_ && independent_) return "same bytes for every sample: it does not depend on the inputs";
-  if (may_saturate_ && saturated_ == samples_) {
+  if (declared_.may_saturate && saturated_ == samples_) {
     return "saturated: " + std::to_string(static_cast<int>(std::floor(100 * least_saturated_share_))) +
            " % of its elements lie at its smallest or largest value";
   }

@@ -12,10 +12,14 @@ namespace relayout {
 /// What is known of one output of the reference over all samples that it ran.
 class ReferenceOutput {
  public:
+  /// What the file says of it.
+  struct Declared {
+    bool may_saturate = false;  ///< false for outputs that have two values by nature
+    bool is_empty = false;      ///< it never has elements
+    bool is_fixed = false;      ///< the model has no inputs: one sample shows all that there is
+  };
   ReferenceOutput() = default;
-  /// `is_empty`: the model declares that it never has elements.
-  ReferenceOutput(std::string name, bool may_saturate, bool is_empty = false)
-      : name_(std::move(name)), may_saturate_(may_saturate), is_empty_(is_empty) {}
+  ReferenceOutput(std::string name, Declared declared) : name_(std::move(name)), declared_(declared) {}
 
   /// The values of the next sample.
   void add(const Datum& datum);
@@ -29,8 +33,7 @@ class ReferenceOutput {
 
  private:
   std::string name_;
-  bool may_saturate_ = false;  ///< false for outputs that have two values by nature
-  bool is_empty_ = false;
+  Declared declared_;
   Yardstick yardstick_;
   DataType type_ = DataType::undefined;
   Dims dims_;

@@ -53,10 +53,11 @@ std::optional<std::size_t> changed_output(Session& session, const Inputs& inputs
 
 Reference::Reference(const Pair& pair, const InputMaker& inputs) : pair_(&pair), inputs_(&inputs) {
   const auto values = pair.a.model->graph().outputs();
+  const bool is_fixed = pair.a.model->graph().inputs().empty();
   for (std::size_t i = 0; i < pair.a.outputs.size(); ++i) {
     const Port& port = pair.a.outputs[i];
     const bool is_empty = port.kind == Datum::Kind::tensor && port.has_shape && std::ranges::find(port.dims, 0) != port.dims.end();
-    outputs_.push_back({ReferenceOutput(port.name, may_saturate(*values[i]), is_empty), {}, {}});
+    outputs_.push_back({ReferenceOutput(port.name, {may_saturate(*values[i]), is_empty, is_fixed}), {}, {}});
   }
 }
 

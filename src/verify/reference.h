@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Reference {
   [[nodiscard]] const std::vector<Sample>& samples() const noexcept { return samples_; }
   [[nodiscard]] Inputs inputs_of(std::size_t sample) const;
   [[nodiscard]] const InputMaker& inputs() const noexcept { return *inputs_; }
+  /// See InputMaker.
+  [[nodiscard]] std::set<std::string> plain_integers() const { return inputs_->plain_integers(); }
   [[nodiscard]] std::size_t output_count() const noexcept { return outputs_.size(); }
   [[nodiscard]] const ReferenceOutput& output(std::size_t i) const { return outputs_[i].summary; }
   [[nodiscard]] Datum value(std::size_t output, std::size_t sample) const { return spill_.read(outputs_[output].stored[sample]); }

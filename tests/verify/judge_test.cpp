@@ -21,7 +21,7 @@ using testing::integers;
 
 /// Why these samples prove nothing; empty when they do.
 std::string inconclusive(const std::vector<Datum>& samples, bool may_saturate = true, bool varied = true) {
-  ReferenceOutput output("y", may_saturate);
+  ReferenceOutput output("y", {.may_saturate = may_saturate});
   for (const Datum& sample : samples) output.add(sample);
   return output.inconclusive(varied).value_or("");
 }
@@ -39,7 +39,7 @@ TEST(Judge, V49NoElements) {
   EXPECT_THAT(inconclusive({floats({0, 4}, {})}), HasSubstr("no elements"));
   EXPECT_THAT(inconclusive({integers({0}, {})}), HasSubstr("no elements"));
   EXPECT_EQ(inconclusive({floats({0, 2}, {}), floats({1, 2}, {1, 2})}), "");
-  ReferenceOutput declared("y", true, /*is_empty=*/true);
+  ReferenceOutput declared("y", {.may_saturate = true, .is_empty = true});
   declared.add(floats({0, 4}, {}));
   EXPECT_EQ(declared.inconclusive(true), std::nullopt);
 }
@@ -71,7 +71,7 @@ TEST(Judge, V52IndependentOfTheInputs) {
 }
 
 TEST(Judge, DifferentSamplesDecideWhateverTheOthersSay) {
-  ReferenceOutput reference("y", true);
+  ReferenceOutput reference("y", {.may_saturate = true});
   reference.add(floats({2}, {0.5, 0.5}));
   OutputComparison output;
   output.samples.resize(2);
@@ -90,7 +90,7 @@ TEST(Judge, DifferentSamplesDecideWhateverTheOthersSay) {
 }
 
 TEST(Judge, ReasonAndFiguresAreOfOneSample) {
-  ReferenceOutput reference("y", true);
+  ReferenceOutput reference("y", {.may_saturate = true});
   reference.add(floats({2}, {0.5, 0.5}));
   OutputComparison output;
   output.samples.resize(3);
@@ -110,7 +110,7 @@ TEST(Judge, ReasonAndFiguresAreOfOneSample) {
 }
 
 TEST(Judge, FiguresAreThoseOfWellConditionedSamples) {
-  ReferenceOutput reference("y", true);
+  ReferenceOutput reference("y", {.may_saturate = true});
   reference.add(floats({3}, {0.5, 0.25, 0.1}));
   OutputComparison output;
   output.samples.resize(2);
@@ -125,7 +125,7 @@ TEST(Judge, FiguresAreThoseOfWellConditionedSamples) {
 }
 
 TEST(Judge, V80AConstantOutputIsTheSameWhereTheFilesProveIt) {
-  ReferenceOutput reference("y", true);
+  ReferenceOutput reference("y", {.may_saturate = true});
   reference.add(floats({4}, {0, 0, 0, 0}));
   OutputComparison output;
   output.samples.resize(1);

@@ -541,6 +541,24 @@ TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
   EXPECT_EQ(outcome(bent(0, 1, "Relu"), bent(0, 1, "Identity")), Outcome::different);
 }
 
+TEST(Verify, AnIntegerOperatorThatNoSampleReachesIsInconclusive) {
+  const auto outcome = [](const char* op_type, int64_t limit, int type) {
+    const auto made = [&](const std::string& op) {
+      Network n(1);
+      n.input("x", {"4", "64"}, type).output("y", {"4", "64"}, type).integers("limit", {}, {limit});
+      n.node("Cast", {"limit"}, {"bound"}, {"to=" + std::to_string(type)});
+      n.node(op, op == "Identity" ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "bound"}, {"y"});
+      return n;
+    };
+    return verified(made("Identity"), made(op_type)).outcome;
+  };
+  EXPECT_EQ(outcome("Min", 30'000, onnx::TensorProto::INT64), Outcome::inconclusive);
+  EXPECT_EQ(outcome("Max", -30'000, onnx::TensorProto::INT32), Outcome::inconclusive);
+  EXPECT_EQ(outcome("Min", 120, onnx::TensorProto::INT8), Outcome::different) << "samples reach the ends of 8 bits";
+  EXPECT_EQ(outcome("Min", 127, onnx::TensorProto::INT8), Outcome::same) << "no number is larger";
+  EXPECT_EQ(outcome("Max", 0, onnx::TensorProto::UINT8), Outcome::same) << "no number is smaller";
+}
+
 TEST(Verify, AnOperatorThatNothingReachesIsTheSame) {
   // Behind a Sigmoid and behind a Relu nothing is below zero.
   const auto make = [](const std::string& in_front, const std::string& op_type) {
@@ -895,6 +913,16 @@ TEST(Verify, V49V50V51V52NothingWasTested) {
   independent.input("x", {"N", "4"}).output("y", {"8"});
   independent.normal("w", {8}).node("Identity", {"w"}, {"y"});
   EXPECT_THAT(reason(independent), HasSubstr("does not depend on the inputs"));
+}
+
+TEST(Verify, AModelWithoutInputsShowsAllInOneSample) {
+  const auto made = [](float bias) {
+    Network n(1);
+    n.output("y", {"4"}).floats("bias", {4}, {bias, bias, bias, bias}).node("Exp", {"bias"}, {"y"});
+    return n;
+  };
+  EXPECT_EQ(ran(made(0.5F), made(0.5F)).outcome, Outcome::same) << "every element is the same number";
+  EXPECT_EQ(ran(made(0.5F), made(0.51F)).outcome, Outcome::different);
 }
 
 TEST(Verify, V52ConstantIntegersAreExactAndEnough) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/positions.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -108,6 +110,15 @@ std::vector<InputUse> InputMaker::find_uses(const Graph& graph, const std::vecto
     uses.push_back(value == nullptr ? InputUse{} : use_of(*value));
   }
   return uses;
+}
+
+std::set<std::string> InputMaker::plain_integers() const {
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const bool is_tensor = ports_[i].kind == Datum::Kind::tensor;
+    if (is_tensor && kIntegerTypes.has(ports_[i].type) && uses_[i].role == InputRole::number) out.insert(ports_[i].name);
+  }
+  return out;
 }
 
 void InputMaker::check_guessable() const {

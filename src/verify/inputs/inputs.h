@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ class InputMaker {
   [[nodiscard]] bool makes_padding() const;
   /// The first sample with masks that have holes instead.
   [[nodiscard]] Inputs make_with_holes(const FreeDims::Assignment& assignment) const;
+  /// Names of inputs of integers that nothing reads as an index, a size, a length or a mask: any number may come.
+  [[nodiscard]] std::set<std::string> plain_integers() const;
   /// Whether floating-point values are made up, so that smaller ones can be had.
   [[nodiscard]] bool can_be_milder() const;
 

@@ -29,10 +29,10 @@
 namespace relayout {
 namespace {
 
-/// Edits the elements of a floating-point tensor, in order; leaves any other datum as it is.
+/// Edits the elements of a tensor of these types, in order; leaves any other datum as it is.
 template <typename Edit>
-void edit(const Datum& datum, const Edit& edit_element) {
-  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !kRealTypes.has(datum.tensor.type())) return;
+void edit(const Datum& datum, TypeSet types, const Edit& edit_element) {
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !types.has(datum.tensor.type())) return;
   const Tensor& tensor = datum.tensor;
   if (!tensor.is_contiguous()) return;
   std::vector<double> values(as_size(tensor.element_count()));
@@ -77,7 +77,7 @@ void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& refere
   if (task_->feeding == Feeding::shaken) {
     const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
     const double deviation = rules::kShake * layer.yardstick.sigma();
-    edit(datum, [&](std::size_t i, double& value) { value += deviation * random.nearly_normal(i); });
+    edit(datum, kRealTypes, [&](std::size_t i, double& value) { value += deviation * random.nearly_normal(i); });
   } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
     fill(layer.a->name(), datum);
   }
@@ -87,8 +87,8 @@ void FedValues::fill(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "free " + name, 0);
   const bool is_near = task_->feeding == Feeding::near;
   const auto [lowest, highest] = is_near ? rules::kNearPowers : rules::kFarPowers;
-  edit(datum, [&](std::size_t i, double& value) {
-    // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every type.
+  edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
+    // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every floating-point type. Integers are cut off, at their ends too.
     const auto exponent = static_cast<int>(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
     const double power = power_of_two(exponent);
     const uint64_t bits = random.bits(2 * i + 1);

@@ -23,7 +23,8 @@ class FedValues {
   void move(const Value& value, const Datum& datum, int draw) const;
   /// Puts the value that readers of a layer are fed in the place of `datum`.
   void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
-  /// Random numbers of the magnitudes that the feeding says in the place of a floating-point tensor's elements.
+  /// Random numbers of the magnitudes that the feeding says in the place of a floating-point tensor's elements, and of an input of plain
+  /// integers.
   void fill(const std::string& name, const Datum& datum) const;
   /// Rounds the values fed to a as b's nodes read them, where b is to compute in types as coarse as that.
   void hold(const Layer& layer, const Datum& datum) const;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "relayout/execute.h"
 #include "relayout/types.h"
@@ -19,6 +21,7 @@ struct LayerTask {
   OpenSession open = open_session;
   std::function<void()> progress;  ///< called before each run, if set
   std::function<Inputs()> inputs;
+  std::set<std::string> plain_integers;  ///< inputs that may hold any integer
   int sample = 0;
   Feeding feeding = Feeding::exact;
 };
