@@ -234,18 +234,21 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
   const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
   const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
-  table.row({head("model", Align::left), head("opset"), head("nodes"), head("parameters"), head("weights"), head("MACs"), head("folds"),
-             head("moves")});
+  const auto add = [&](std::vector<Cell> cells, std::vector<Cell> sizes, std::vector<Cell> work) {
+    if (has_columns(style, kUsualWidth)) std::ranges::move(sizes, std::back_inserter(cells));
+    std::ranges::move(work, std::back_inserter(cells));
+    table.row(std::move(cells));
+  };
+  add({head("model", Align::left), head("opset"), head("nodes")}, {head("parameters"), head("weights")},
+      {head("MACs"), head("folds"), head("moves")});
   for (const InspectResult& result : results) {
     const Outlook outlook = outlook_of(result);
-    table.row({{result.path == "-" ? "standard input" : escape(result.path), Style::strong},
-               right(std::to_string(result.opset)),
-               right(format_count(result.nodes)),
-               right(short_count(result.parameters)),
-               right(format_bytes(result.parameter_bytes)),
-               right(macs_cell(result)),
-               right(format_count(outlook.folds) + "/" + format_count(outlook.batch_norms)),
-               right(format_count(outlook.moves) + "/" + format_count(outlook.weights))});
+    add({{result.path == "-" ? "standard input" : escape(result.path), Style::strong},
+         right(std::to_string(result.opset)),
+         right(format_count(result.nodes))},
+        {right(short_count(result.parameters)), right(format_bytes(result.parameter_bytes))},
+        {right(macs_cell(result)), right(format_count(outlook.folds) + "/" + format_count(outlook.batch_norms)),
+         right(format_count(outlook.moves) + "/" + format_count(outlook.weights))});
   }
   if (!style.quiet)
     table.line("folds: BatchNormalizations that convert folds; moves: convolution weights that it stores channels-last", Style::faint);

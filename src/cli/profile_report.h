@@ -12,12 +12,6 @@
 
 namespace relayout::cli {
 
-/// Below this width of the terminal tables leave out what follows from their other columns.
-inline constexpr std::size_t kUsualWidth = 80;
-[[nodiscard]] inline bool has_columns(const ReportStyle& style, std::size_t width) {
-  return style.width == 0 || style.width >= width;
-}
-
 /// "7.41 ms", "412 µs", "1.23 s": three digits that count.
 [[nodiscard]] std::string duration_text(double us);
 /// "7.38 … 7.46 ms"; "–" without an interval.

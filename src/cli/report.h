@@ -21,6 +21,12 @@ struct ReportStyle {
   std::size_t width = 0;  ///< columns; 0: any
 };
 
+/// Below this width of the terminal tables leave out columns.
+inline constexpr std::size_t kUsualWidth = 80;
+[[nodiscard]] inline bool has_columns(const ReportStyle& style, std::size_t width) {
+  return style.width == 0 || style.width >= width;
+}
+
 /// The words of a command, each as a shell takes it.
 using CommandWords = std::vector<std::string>;
 
