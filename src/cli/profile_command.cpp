@@ -251,7 +251,8 @@ void declare_measuring(OptionSet& options, Request& request) {
   options.group("Measuring");
   options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure (default: 50, of two models 100 pairs, within --max-time)");
   options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side");
-  options.real("--max-time", "S", request.max_seconds, "begin no run after so many seconds (default: 20; ten runs are made in any case)");
+  options.real("--max-time", "S", request.max_seconds,
+               "begin no run after so many seconds, in place of --repeat (default: 20; ten runs are made in any case)");
   options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
                  "with the layout plan and fused steps (default), each node alone, or own kernels in double precision");
   options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');

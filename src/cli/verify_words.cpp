@@ -60,6 +60,7 @@ std::string plain_sentence(const InterfaceDifference& difference, const VerifyRe
   if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
   if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
   if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == "default") return place + " has a default in " + b;
   if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
   return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
 }

@@ -84,6 +84,22 @@ VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& opt
   return result;
 }
 
+/// Initializers that callers of a may replace, as they are inputs too, and those of b may not. Before IR version 4 all of them are inputs.
+void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
+  if (a.ir_version() < 4) return;
+  std::vector<std::string> lost;
+  for (const std::string& name : defaulted_inputs(a.graph())) {
+    const auto has_it = [&](const Value* input) { return input->name() == name; };
+    if (std::ranges::none_of(b.graph().inputs(), has_it)) lost.push_back(name);
+  }
+  if (lost.empty()) return;
+  constexpr std::size_t kShown = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kShown, lost.size()); ++i) names += (i == 0 ? "" : ", ") + quote(lost[i]);
+  result.remarks.push_back(std::to_string(lost.size()) + (lost.size() == 1 ? " input" : " inputs") +
+                           " with a default cannot be given to b: " + names + (lost.size() > kShown ? " …" : ""));
+}
+
 /// What follows from the files alone. From here on both are known to be valid.
 void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
   const Graph& graph = a.model->graph();
@@ -91,6 +107,7 @@ void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResu
   const bool renamed = !result.interface.empty();
   std::vector<InterfaceDifference> differences = compare_interfaces(graph, b.model->graph());
   adapt(graph, *b.model, options, differences);
+  note_lost_defaults(*a.model, *b.model, result);
   result.interface.insert(result.interface.end(), differences.begin(), differences.end());
   b.outputs = output_ports(b.model->graph());
   result.unsupported_a = Executor::unsupported(a.model->graph());

@@ -541,6 +541,20 @@ TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
   EXPECT_EQ(outcome(bent(0, 1, "Relu"), bent(0, 1, "Identity")), Outcome::different);
 }
 
+TEST(Verify, InputsWithADefaultThatAreGoneAreRemarked) {
+  const auto made = [](bool may_be_given) {
+    Network n(1);
+    n.input("x", {"4"}).output("y", {"4"}).normal("w", {4}).node("Mul", {"x", "w"}, {"y"});
+    if (may_be_given) n.input("w", {"4"});
+    return n;
+  };
+  const auto is_said = ::testing::Contains(HasSubstr("1 input with a default cannot be given to b: 'w'"));
+  const VerifyResult frozen = verified(made(true), made(false));
+  EXPECT_EQ(frozen.outcome, Outcome::same) << summary(frozen);
+  EXPECT_THAT(frozen.remarks, is_said);
+  EXPECT_THAT(verified(made(false), made(true)).remarks, ::testing::Not(is_said));
+}
+
 TEST(Verify, AnIntegerOperatorThatNoSampleReachesIsInconclusive) {
   const auto outcome = [](const char* op_type, int64_t limit, int type) {
     const auto made = [&](const std::string& op) {
