@@ -76,14 +76,16 @@ int64_t done_by(const ConvertResult& result, bool (*is_counted)(const Finding&))
 }
 
 /// What a model does not gain, in one line with the way out; empty where it has fewer nodes, no weight moves, or other passes added nodes
-/// too, as --precision does.
+/// too, as those of --precision, --io and --emit do.
 std::string no_gain_text(const ConvertResult& result) {
   const auto moves = [](const Finding& finding) { return finding.pass == "conv-weights-layout"; };
   const auto folds = [](const Finding& finding) { return finding.pass != "conv-weights-layout" && finding.pass != "remove-unused"; };
+  const auto exports = [](const Finding& finding) { return finding.pass == "export-io" || finding.pass == "export-transposes"; };
   const int64_t moved = done_by(result, moves), more = result.nodes_after - result.nodes_before;
   const bool has_folds = done_by(result, folds) > 0;
   if (done_by(result, [](const Finding&) { return true; }) == 0) return "Nothing changes in this model.\n";
   if (result.layout != WeightsLayout::channels_last || moved == 0 || more > moved || (more <= 0 && has_folds)) return {};
+  if (done_by(result, exports) > 0) return {};
   const bool will = !result.written;
   std::string out = has_folds ? "" : will ? "Nothing would be folded" : "Nothing was folded";
   if (more > 0) {

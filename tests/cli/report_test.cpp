@@ -93,6 +93,10 @@ TEST(ConvertReport, AModelThatGainsNothingSaysSo) {
   result = densenet();
   result.nodes_after = result.nodes_before + 60;
   EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("more node")));
+  // Neither are those of --io.
+  result = densenet();
+  result.findings.push_back(finding("export-io", "input", "x"));
+  EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("more node")));
   // Folds that outweigh the Transposes are a gain.
   result = densenet();
   result.nodes_after = 400;
