@@ -77,10 +77,29 @@ void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& 
   }
 }
 
+namespace {
+
+/// The bounds of --accept that have figures here: "snr=…,top1=…".
+std::string bounds_of(const VerifyResult& result) {
+  bool has_real = false, has_scores = false, has_other_integers = false;
+  for (const OutputComparison& output : result.outputs) {
+    const bool is_real = is_measured(output.type);
+    has_real = has_real || is_real;
+    has_scores = has_scores || (is_real && output.loss && output.loss->top1);
+    has_other_integers = has_other_integers || (!is_real && output.outcome == Outcome::different);
+  }
+  std::string out;
+  const auto add = [&](bool has, const char* bound) { out += has ? (out.empty() ? "" : ",") + std::string(bound) : ""; };
+  add(has_real, "snr=…"), add(has_scores, "top1=…"), add(has_other_integers, "match=…");
+  return out;
+}
+
+}  // namespace
+
 void say_loss(const Pair& pair, VerifyResult& result) {
   if (result.lossy.empty() || !is_different(result) || !result.reason.empty()) return;
   result.reason = result.lossy + ": " + describe_loss(result);
-  if (!pair.options->accept.is_given()) result.reason += " (--accept snr=…,top1=… takes a loss)";
+  if (!pair.options->accept.is_given()) result.reason += " (--accept " + bounds_of(result) + " takes a loss)";
 }
 
 }  // namespace relayout

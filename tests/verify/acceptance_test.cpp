@@ -183,5 +183,14 @@ TEST(Acceptance, QuantizedTensorsAreCountedAndMeant) {
   EXPECT_EQ(verified(a, b, options).outcome, Outcome::different);
 }
 
+TEST(Acceptance, TheHintNamesTheBoundsThatHaveFigures) {
+  const Network scores = classifier(1);
+  EXPECT_THAT(verified(scores, quantized_weights(scores)).reason, HasSubstr("(--accept snr=…,top1=… takes a loss)"));
+  Network columns(1);
+  columns.input("x", {"4", "40"}).output("y", {"4", "12", "1"}).normal("fc.w", {40, 12}).integers("dims", {3}, {4, 12, 1});
+  columns.node("MatMul", {"x", "fc.w"}, {"product"}), columns.node("Reshape", {"product", "dims"}, {"y"});
+  EXPECT_THAT(verified(columns, quantized_weights(columns)).reason, HasSubstr("(--accept snr=… takes a loss)"));
+}
+
 }  // namespace
 }  // namespace relayout
