@@ -123,6 +123,16 @@ void check_inputs(const Side& a, const VerifyOptions& options) {
   inputs.prepare(std::max(inputs.given().in_folders(), 1));
 }
 
+/// "('image': rank is 3 [3, 8, 8], was 4 [1, 3, 8, 8])": the first input that keeps b from running.
+std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
+  for (const InterfaceDifference& one : differences) {
+    if (inputs_fit({one})) continue;
+    const bool is_there = !one.a.empty() && !one.b.empty();
+    return " (" + quote(one.name) + ": " + one.field + (is_there ? " is " + one.b + ", was " + one.a : "") + ")";
+  }
+  return {};
+}
+
 /// Whether nothing has to run, with the reason.
 bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
   const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
@@ -134,7 +144,7 @@ bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& resul
     result.outcome = Outcome::inconclusive;
     result.reason = "nodes that cannot run: nothing was executed";
   } else if (!inputs_fit(result.interface)) {
-    result.reason = "b cannot be given a's inputs: nothing was run";
+    result.reason = "b cannot be given a's inputs" + misfits_of(result.interface) + ": nothing was run";
   } else {
     return false;
   }

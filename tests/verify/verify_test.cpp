@@ -541,6 +541,17 @@ TEST(Verify, AnOperatorThatNoSampleReachesIsInconclusive) {
   EXPECT_EQ(outcome(bent(0, 1, "Relu"), bent(0, 1, "Identity")), Outcome::different);
 }
 
+TEST(Verify, TheInputThatKeepsBFromRunningIsNamed) {
+  const auto made = [](const std::vector<std::string>& dims) {
+    Network n(1);
+    n.input("x", {"4"}).input("image", dims).output("y", dims).node("Relu", {"image"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(made({"1", "3", "8", "8"}), made({"1", "8", "8", "3"}));
+  EXPECT_EQ(result.outcome, Outcome::different);
+  EXPECT_EQ(result.reason, "b cannot be given a's inputs ('image': dim 1 is 8, was 3): nothing was run");
+}
+
 TEST(Verify, InputsWithADefaultThatAreGoneAreRemarked) {
   const auto made = [](bool may_be_given) {
     Network n(1);
