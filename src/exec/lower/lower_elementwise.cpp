@@ -69,7 +69,7 @@ void emit_stages(Lowering& lowering, const Place& source, const Place& destinati
   double bytes = 2.0 * static_cast<double>(element_count(destination.desc.dims)) * 4;
   const auto order = layout::order_of_strides(destination.desc.dims, destination.desc.strides);
   for (const Stage& stage : stages) {
-    ElementwiseStage step{stage, 0};
+    ElementwiseStage step{stage.alone(), 0};
     if (stage.is_binary) {
       Place operand;
       if (stage.value == ValueId::none) {
@@ -116,7 +116,7 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
   const Place destination = lowering.steps.new_place(ordered(type, source.desc.dims, *order));
   const int64_t count = element_count(source.desc.dims);
   const int threads = lowering.steps.use_threads(static_cast<double>(count) / step_rates::kExponentialsPerNanosecond);
-  const ElementwiseStage step{*stage, 0};
+  const ElementwiseStage step{stage->alone(), 0};
   lowering.steps.emit(make_narrow_elementwise_kernel(type, count, step, {lowering.settings.library, threads}), {source, destination},
                       threads);
   lowering.places.define(output, destination);

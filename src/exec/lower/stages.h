@@ -15,6 +15,8 @@ namespace relayout::exec {
 struct Stage : ElementFunction {
   ValueId value = ValueId::none;  ///< the operand, when it is a value
   Tensor constant;                ///< the operand, when it is computed
+  /// Without its operand.
+  [[nodiscard]] const ElementFunction& alone() const { return *this; }
 };
 
 /// y = x · scale + shift per channel, of an inference BatchNormalization with constant parameters.
