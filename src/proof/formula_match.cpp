@@ -9,6 +9,7 @@
 
 #include "proof/formula.h"
 #include "proof/side.h"
+#include "proof/sums.h"
 
 namespace relayout::proof {
 namespace {
