@@ -25,7 +25,7 @@ namespace relayout::cli {
 [[nodiscard]] std::string ratio_words(const OutputComparison& output);
 /// "f32 [2, 1000]"
 [[nodiscard]] std::string shape_of(const OutputComparison& output);
-/// Why the verdict is what it is, in one line; empty where it is "same".
+/// The reason of the verdict, in one line; empty where it is "same".
 [[nodiscard]] std::string verdict_reason(const VerifyResult& result);
 /// The same with what differs in the files, the node at fault and the output that shows it, for a document that stands alone.
 [[nodiscard]] std::string full_reason(const VerifyResult& result);

@@ -177,7 +177,7 @@ Answer constant_node(const Node& node, int64_t budget) {
   return Reason::not_constant;
 }
 
-/// An answer as it is remembered: most values are no constants, so that what is kept of them is small.
+/// An answer in memory. Most values are no constants, so that their entries are small.
 std::variant<std::shared_ptr<const Constant>, NotConstant> known(Answer answer) {
   if (const auto* const reason = std::get_if<Reason>(&answer)) return NotConstant(*reason, true);
   return std::make_shared<const Constant>(std::get<Constant>(std::move(answer)));
@@ -239,7 +239,7 @@ const Constants::Known& Constants::look_up(const Value& value) {
       }
     } else {
       Known source = known(of_source(*top.value));
-      // What is stored is a constant, and of what is given nothing is certain.
+      // A stored value is a constant; of a given one nothing is certain.
       if (auto* const none = std::get_if<NotConstant>(&source)) none->may_be_certain = false;
       known_.emplace(top.value, std::move(source));
     }
