@@ -28,6 +28,7 @@
 #include "model/save.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
+#include "ops/declared_types.h"
 #include "ops/unknown.h"
 #include "passes/node_selection.h"
 #include "passes/pass.h"
@@ -232,6 +233,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   if (options.share_data) check_sharing(*model, output);
   passes::check_patterns(*model, passing);
   layout::check_sizes(options.sizes, layout::size_names(model->graph()));
+  check_declared_types(*model);
   warn_about_unknown(*model);
   watch.stage("load");
   check_interrupt();

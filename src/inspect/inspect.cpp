@@ -26,6 +26,7 @@
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
+#include "ops/declared_types.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "ops/unknown.h"
@@ -180,6 +181,7 @@ Findings findings_of_convert(Model& model) {
 
 InspectResult inspect(const std::filesystem::path& path, const InspectOptions& options) {
   const auto model = Model::load(path, options.load);
+  check_declared_types(*model);
   InspectResult result;
   result.path = path;
   add_header(*model, result);

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/origin.h"
+#include "ops/declared_types.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -137,6 +138,7 @@ std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
 bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
   const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
   if (result.identical && (cannot_run || !options.run_identical)) {
+    check_declared_types(*a.model);  // what runs is checked as it is planned
     result.reason = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")";
   } else if (cannot_run && result.proof && result.proof->proved) {
     result.reason = "proved from the files; nodes that cannot run: nothing was executed";

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <chrono>
@@ -110,6 +111,23 @@ TEST_F(ConvertTest, ABatchNormalizationThatNobodyLookedAtIsNotFolded) {
   fs::remove(folder_ / "out.onnx");
   EXPECT_THROW((void)run({.fold = false, .require_all_folded = true}), Error);
   EXPECT_THAT(folder_.entries(), ElementsAre("in.onnx"));
+}
+
+TEST_F(ConvertTest, AFileThatContradictsItsOwnTypesIsRefused) {
+  onnx::ModelProto model = conv_batch_norm();
+  auto& info = *model.mutable_graph()->add_value_info();
+  info.set_name(model.graph().node(0).output(0));
+  info.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  save_model(model, folder_ / "in.onnx");
+  try {
+    (void)run();
+    FAIL() << "converted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid);
+    EXPECT_THAT(error.what(), HasSubstr("in.onnx: node "));
+    EXPECT_THAT(error.what(), HasSubstr("is f32, the file declares i64"));
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "out.onnx"));
 }
 
 TEST_F(ConvertTest, NonsenseIsRefusedBeforeAnythingIsRead) {

@@ -1060,6 +1060,15 @@ TEST(Verify, V89IdenticalOrProvedFilesAreTheSameWhateverCanRun) {
   EXPECT_EQ(proved.samples, 0);
 }
 
+TEST(Verify, IdenticalFilesThatContradictTheirOwnTypesAreRefused) {
+  const Folder folder;
+  Network n = one_node("Relu");
+  n.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  const auto a = folder.write("a.onnx", n.bytes()), b = folder.write("b.onnx", n.bytes());
+  EXPECT_EQ(error_of([&] { (void)verify(a, b, {}); }, "a.onnx: node '/y/Relu' (Relu): its result 'y' is f32, the file declares i64"),
+            ErrorKind::invalid);
+}
+
 TEST(Verify, V68BadFilesAreErrorsThatNameThem) {
   const Folder folder;
   const auto good = folder.write("good.onnx", classifier(1).bytes());
