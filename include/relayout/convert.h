@@ -49,7 +49,7 @@ struct ConvertOptions {
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
-/// What a conversion did, or with dry_run would do; the report is printed from this.
+/// The outcome of a conversion, or with dry_run of one that would be done; the report is printed from this.
 struct ConvertResult {
   std::filesystem::path input, output;
   std::vector<std::string> passes;                      ///< that ran, in order
@@ -68,7 +68,7 @@ struct ConvertResult {
   std::optional<VerifyResult> verification;
 };
 
-/// What the result means as an exit code: that of the verification, else 1 when a BatchNormalization was left and none was to be, else 0.
+/// The exit code of a result: that of the verification, else 1 when a BatchNormalization was left and none was to be, else 0.
 [[nodiscard]] int exit_code(const ConvertResult& result, const ConvertOptions& options) noexcept;
 
 /// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error; a request that makes no

@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// What a graph value holds at run time: a tensor, a sequence, or an optional (zero or one element).
+/// A value of a graph at run time: a tensor, a sequence, or an optional (zero or one element).
 struct Datum {
   enum class Kind { tensor, sequence, optional };
   Kind kind = Kind::tensor;
@@ -17,7 +17,7 @@ struct Datum {
   Datum(Tensor t) : tensor(std::move(t)) {}  // NOLINT(google-explicit-constructor): a tensor is a datum
 };
 
-/// What is known of a value before it is computed.
+/// Known facts about a value before it is computed.
 struct DatumInfo {
   Datum::Kind kind = Datum::Kind::tensor;
   DataType type = DataType::undefined;  ///< element type, of sequence elements too

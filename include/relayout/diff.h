@@ -17,7 +17,7 @@ struct TraceOptions {
   bool short_names = false;     ///< without template and call arguments, the last word alone, as TraceDiff's use_short_name
 };
 
-/// What ran under one name.
+/// The events of one name.
 struct TraceOperation {
   std::string name;
   int64_t count = 0;

@@ -66,7 +66,7 @@ enum class Reason : uint8_t {
 enum class Verdict : uint8_t { done, skipped, not_applicable };
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-/// What a pass did or did not do with one candidate.
+/// The outcome of one pass for one candidate.
 struct Finding {
   std::string pass;
   std::string op_type;  ///< of the candidate: BatchNormalization, Conv …

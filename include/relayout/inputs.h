@@ -18,7 +18,7 @@ struct ImageOptions {
   std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
 };
 
-/// What a model is fed with where it is run: sizes for free dims and contents for inputs. The rest is generated from the seed.
+/// The inputs of a model that is run: sizes for free dims and contents for inputs. The rest is generated from the seed.
 struct InputOptions {
   uint64_t seed = 1;
   std::map<std::string, int64_t> dims;                  ///< sizes of named dimensions: --dim N=2

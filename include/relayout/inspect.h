@@ -55,7 +55,7 @@ struct InspectOptions {
   int threads = 0;       ///< of those kernels; 0: available_cpus()
 };
 
-/// What is in a model, with the verdicts convert would act on.
+/// A description of a model, with the verdicts that convert would act on.
 [[nodiscard]] InspectResult inspect(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace relayout

@@ -74,7 +74,7 @@ struct LayoutRegion {
   int64_t operators = 0, convolutions = 0, bytes = 0;
 };
 
-/// What PyTorch's propagation does to a graph.
+/// The effect of PyTorch's propagation on a graph.
 struct LayoutPropagation {
   int64_t reorders = 0, bytes = 0;
   double predicted_gain = 1;

@@ -10,7 +10,7 @@ namespace relayout {
 
 class Model;
 
-/// What a change is about.
+/// The subject of a change.
 enum class ChangeSubject : uint8_t { node, initializer, input, output, opset, function, metadata };
 [[nodiscard]] std::string_view to_string(ChangeSubject subject) noexcept;
 
@@ -58,7 +58,7 @@ struct NodePair {
   std::string a, b;
 };
 
-/// What sets two models apart.
+/// The differences of two models.
 struct ModelDiff {
   DiffSide a, b;
   std::vector<ModelChange> changes;  ///< interface and metadata first, then nodes and their constants in the order of the graph

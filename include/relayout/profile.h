@@ -20,7 +20,7 @@ namespace relayout {
 
 struct ModelDiff;
 
-/// What time a comparison counts: of the clock on the wall, or of the processors that worked for this process.
+/// The time that a comparison counts: of the clock on the wall, or of the processors that worked for this process.
 enum class TimeKind : uint8_t { wall, processor };
 [[nodiscard]] std::string_view to_string(TimeKind kind) noexcept;
 
@@ -33,11 +33,11 @@ struct ProfileOptions : InputOptions {
   double max_seconds = 20;        ///< no more runs are begun then (10 at least are done; `repeat` is done in any case)
   std::optional<TimeKind> clock;  ///< of a comparison; nothing: processor time at one thread, else wall time
   int traced_runs = 0;            ///< of how many runs the times of single steps are kept
-  /// What is being run, and how many of all runs are done.
+  /// The current step, and how many of all runs are done.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
 };
 
-/// Where and with what something was measured: profiles of different contexts do not compare.
+/// The place and the tools of a measurement: profiles of different contexts do not compare.
 struct ProfileContext {
   std::string cpu, isa;          ///< "AMD EPYC 9R14", what oneDNN uses: "AVX-512"
   std::string relayout, onednn;  ///< versions
@@ -148,7 +148,7 @@ struct Profile {
 /// "loop › Exp_1": the callers' names in front of the node's.
 [[nodiscard]] std::string full_name(const ProfileRow& row);
 
-/// What rows are put together by.
+/// The key by which rows are put together.
 enum class Grouping : uint8_t { node, op, layout, implementation, scope };
 [[nodiscard]] std::string_view to_string(Grouping by) noexcept;
 

@@ -45,7 +45,7 @@ struct ProofOptions {
   int threads = 0;      ///< 0: 2, or the CPUs available when fewer
 };
 
-/// What could be shown about two models without running them.
+/// Facts about two models that could be shown without running them.
 struct ProofResult {
   bool proved = false;                   ///< nothing unexplained
   int64_t folds = 0;                     ///< linear operators whose weight and bias were recomputed, the near ones among them

@@ -23,7 +23,7 @@ struct Shard {
 /// Seconds of cases by name, as an earlier run took them.
 using CaseDurations = std::map<std::string, double, std::less<>>;
 
-/// Where the cases of a suite are.
+/// The place of a suite's cases.
 struct SuiteTrees {
   std::filesystem::path tree;          ///< models with stored outputs; with `against`, originals
   std::filesystem::path against = {};  ///< the models to be judged; empty: stored outputs are

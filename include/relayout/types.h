@@ -40,7 +40,7 @@ enum class DataType : int32_t {
   int2 = 26,
 };
 
-/// What is known of an element type. `bits` is its size in a file (4 for int4), 0 for string.
+/// Facts about an element type. `bits` is its size in a file (4 for int4), 0 for string.
 struct DataTypeTraits {
   DataType type;
   std::string_view name;  ///< short, as printed: "f32", "i64", "bool"

@@ -24,7 +24,7 @@ enum class Outcome { same, different, inconclusive, accepted };
 /// stay below 1.6, and most wrong ones lie above 10.
 inline constexpr int kFloorFactor = 5;
 
-/// What a loss may be, as far as it is set. Each holds for every output of a floating-point type; `match` for all others.
+/// The losses that are accepted, as far as they are set. Each holds for every output of a floating-point type; `match` for all others.
 struct Acceptance {
   std::optional<double> snr;         ///< at least, in dB: 20 · log10(‖a‖ / ‖a − b‖) over all samples
   std::optional<double> cosine;      ///< at least, over all samples
@@ -53,7 +53,7 @@ struct VerifyOptions : InputOptions {
   bool digests = false;        ///< name both files by SHA-256 in the result
   bool layers = false;         ///< compare node by node also when the outputs are the same, with errors by depth
   int threads = 0;
-  /// What is being run, and how many of all runs are done.
+  /// The current step, and how many of all runs are done.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
 };
 
@@ -155,7 +155,7 @@ struct LayerResult {
   std::string reason;
 };
 
-/// What a node of a quantized model loses when it is fed a's values, over the samples whose nodes were looked at.
+/// The loss of a node of a quantized model that is fed a's values, over the samples whose nodes were looked at.
 struct QuantizationLoss {
   std::string node, op_type, tensor;  ///< of b
   double snr = 0;                     ///< in dB, behind the node's quantizer
@@ -164,7 +164,7 @@ struct QuantizationLoss {
   std::string fault;                  ///< why it loses more than three times what is expected; empty: it does not
 };
 
-/// What the proof leaves unexplained, judged at its node with a's values.
+/// A difference that the proof leaves unexplained, judged at its node with a's values.
 struct UnexplainedCheck {
   std::size_t entry = 0;      ///< of ProofResult::unexplained
   std::string node, op_type;  ///< the node of b that shows it most
@@ -199,7 +199,7 @@ struct VerifyResult {
   std::vector<UnexplainedCheck> checks;  ///< one for each unexplained difference that a node shows, unless the outputs differ
   /// Node by node, in the order of b: of a difference, or with VerifyOptions::layers. Without `layers` only nodes that differ are kept.
   std::vector<LayerResult> layers;
-  /// Where b quantizes what a does not: its nodes, first those that compute something else, then those that lose most.
+  /// The nodes of b that quantize where a does not, first those that compute something else, then those that lose most.
   std::vector<QuantizationLoss> losses;
   Outcome outcome = Outcome::same;
   std::string reason;  ///< of an outcome that no single output explains
@@ -221,7 +221,7 @@ struct VerifyResult {
 };
 
 /// Do two files compute the same function, as far as arithmetic of this precision can tell? Never two models in memory at once.
-/// What is wrong with b is data in the result; Error is for requests and files that cannot be compared at all.
+/// Mistakes in b are data in the result; Error is for requests and files that cannot be compared at all.
 [[nodiscard]] VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options);
 
 /// 70, 4, 1 or 0, in this order (the contract of exit codes).

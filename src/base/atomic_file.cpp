@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
   fail(ErrorKind::io, escape(name) + ": " + what);
 }
 
-/// Where a chain of symbolic links ends, which need not exist.
+/// The end of a chain of symbolic links, which need not exist.
 fs::path follow_links(const std::string& name, fs::path path) {
   constexpr int kMostLinks = 40;  // as the kernel
   for (int i = 0; i < kMostLinks; ++i) {

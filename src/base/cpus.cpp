@@ -21,7 +21,7 @@ int quota_in(const std::string& path) {
   return static_cast<int>(std::ceil(std::atof(quota.c_str()) / period));
 }
 
-/// What the user asks of every program that runs on OpenMP; 0 when nothing.
+/// The number of threads that the user asks of every program that runs on OpenMP; 0 when none.
 int environment_limit(const char* name) {
   const char* const text = std::getenv(name);
   return text == nullptr ? 0 : std::max(0, std::atoi(text));

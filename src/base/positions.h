@@ -21,7 +21,7 @@ template <class Elements>
   return std::forward<Elements>(elements)[as_size(position)];
 }
 
-/// Where a value stands first; the number of elements where it does not.
+/// The first place of a value; the number of elements for a value that is not there.
 template <class Elements, class Value>
 [[nodiscard]] constexpr std::size_t find_position(const Elements& elements, const Value& value) {
   return as_size(std::ranges::find(elements, value) - std::ranges::begin(elements));

@@ -18,7 +18,7 @@ constexpr milliseconds kShortest{80}, kLongest{1600};
 constexpr double kLeastGain = 1.2;
 /// Windows in a row that it takes to leave a team which helped so far: one may be a cold start.
 constexpr int kBadWindows = 2;
-/// What is known of the progress alone is forgotten after so many windows.
+/// Progress measured alone is forgotten after so many windows.
 constexpr int kRemembered = 50;
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace relayout {
 
-/// Where temporary files go: $TMPDIR, or /tmp.
+/// The folder of temporary files: $TMPDIR, or /tmp.
 [[nodiscard]] std::string temporary_directory();
 
 /// A file without a name, open for reading and writing, gone when its descriptor is closed. Error{io} names the directory.

@@ -7,7 +7,7 @@ namespace relayout::cli {
 
 class OptionSet;
 
-/// What every subcommand understands.
+/// Options that every subcommand understands.
 struct Common {
   int threads = 0;  ///< 0: as many as make sense
   bool verbose = false;
@@ -16,7 +16,7 @@ struct Common {
 };
 
 /// One subcommand. `prepare` declares its options and returns what is to be done once they have been parsed; that returns the exit code.
-/// What it captured lives as long as the returned function.
+/// The captured values live as long as the returned function.
 struct Command {
   std::string_view name, summary;
   std::string_view synopsis;  ///< behind the name in the usage line; several lines are several forms

@@ -60,7 +60,7 @@ void check_section(const std::string& name, const std::string& place, std::span<
   fail(ErrorKind::usage, place + ": unknown section " + quote(name) + advice);
 }
 
-/// What stands before the first section, or in one; a table keeps its keys in the order of their names, here they are in that of the file.
+/// The keys before the first section, or in one; a table keeps them in the order of their names, here they are in that of the file.
 std::vector<ConfigEntry> entries_of(const toml::table& table, const std::string& section, const std::string& path) {
   std::vector<std::pair<toml::source_position, ConfigEntry>> found;
   for (const auto& [key, node] : table) {

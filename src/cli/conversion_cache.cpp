@@ -39,7 +39,7 @@ bool is_unchanged(const Json& file, const fs::path& folder) {
 }  // namespace
 
 std::optional<std::string> ConversionCache::key_of(const fs::path& input, const fs::path& output) const {
-  // Where the model cannot be read, the conversion itself will say what is wrong.
+  // For a model that cannot be read the conversion itself will say why.
   return entries_.key([&](ContentKey& key) {
     key.add(output.filename().string());
     key.add(model_digest(input));

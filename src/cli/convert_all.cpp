@@ -37,7 +37,7 @@
 namespace relayout::cli {
 namespace {
 
-/// What standard error says of a result that was withheld.
+/// The message on standard error for a result that was withheld.
 void print_refusal(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result, bool verbose) {
   const int code = exit_code(result, request.options);
   if (code == 0) return;
@@ -69,7 +69,7 @@ int report_known(const Common& common, const ConvertJob& job, Json report, Json&
   return 0;
 }
 
-/// What became of one model, before anything is said of it.
+/// The outcome for one model, before anything is said of it.
 struct Outcome {
   std::optional<std::string> key;       ///< of the cache
   std::optional<Json> known;            ///< the report of an earlier conversion that still holds
@@ -90,7 +90,7 @@ void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const 
   out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
 }
 
-/// What stops it is part of the outcome.
+/// A failure is part of the outcome.
 Outcome convert_one(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options) {
   Outcome out;
   try {

@@ -12,7 +12,7 @@ namespace relayout::cli {
 /// Standard input or output in place of a file.
 inline constexpr char kStream[] = "-";
 
-/// What the command line says, beyond what the library wants to know.
+/// Options of the command line beyond those of the library.
 struct ConvertRequest {
   std::vector<std::string> inputs;
   std::string output, out_dir, cache;

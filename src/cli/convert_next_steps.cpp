@@ -1,4 +1,4 @@
-// What to do next after a conversion: commands that verify results or undo them, each able to run as it is printed.
+// Next steps after a conversion: commands that verify results or undo them, each able to run as it is printed.
 #include "cli/convert_next_steps.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 namespace relayout::cli {
 
-/// What to do next with the result of one model, as commands that work as they stand.
+/// The next steps for the result of one model, as commands that work as they stand.
 [[nodiscard]] NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result);
 
 /// Results of several models that are to be verified, as they come.

@@ -1,4 +1,4 @@
-// Where reports of their own go (--html, --junit, --dot). A path that cannot be written is found before the work, which may be long.
+// Destinations of reports (--html, --junit, --dot). A path that cannot be written is found before the work, which may be long.
 #include "cli/destinations.h"
 
 #include <algorithm>

@@ -101,7 +101,7 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
   return report;
 }
 
-/// Where the difference of two models' times comes from, by their profiles.
+/// The causes of the difference of two models' times, by their profiles.
 ProfileComparison compare_times(const Request& request, std::size_t number, const ModelDiff& diff) {
   Profile a = read_profile(request.profiles.front()), b = read_profile(request.profiles[number]);
   if (a.mode != b.mode || a.clock != b.clock) {

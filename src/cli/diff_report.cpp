@@ -1,4 +1,4 @@
-// What two traces differ in, as text and JSON: TraceDiff's columns and classes, beside them what intervals say of times.
+// The differences of two traces, as text and JSON: TraceDiff's columns and classes, beside them what intervals say of times.
 #include "cli/diff_report.h"
 
 #include <algorithm>

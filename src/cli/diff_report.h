@@ -19,7 +19,7 @@ struct DiffChoice {
   std::vector<std::string> only, exclude;
 };
 
-/// What fails a gate.
+/// The reason why a gate fails.
 struct DiffGate {
   std::vector<CountClass> classes{};
   std::optional<double> slower{}, faster{};  ///< 0.05: by more than five percent

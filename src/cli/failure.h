@@ -20,7 +20,7 @@ struct Failure {
   [[nodiscard]] bool is_interruption() const;
 };
 
-/// What is being handled right now; call it inside a catch block.
+/// The exception that is being handled; call it inside a catch block.
 [[nodiscard]] Failure current_failure();
 
 /// Something that is wrong in relayout itself: exit code 70, and its line says how to report it.

@@ -1,4 +1,4 @@
-// What passes did and did not do: counts by operator, refusals by reason, names on request.
+// The work of passes in a report: counts by operator, refusals by reason, names on request.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -171,7 +171,7 @@ void add_losses(TextTable& table, const Findings& findings, const PassReport& re
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
 }
 
-/// Where the opset alone keeps most nodes as they are, the way to a newer one.
+/// The way to a newer opset, where the opset alone keeps most nodes as they are.
 void add_way_to_newer_opset(TextTable& table, const Group& group, const PassReport& report) {
   int64_t kept = 0;
   for (const auto& [why, skipped] : group.skipped) kept += why.first == Reason::type_not_allowed ? std::ssize(skipped) : 0;
@@ -182,7 +182,7 @@ void add_way_to_newer_opset(TextTable& table, const Group& group, const PassRepo
              " from a later opset on: upgrade the model first, with onnx.version_converter.convert_version");
 }
 
-/// What was done, by name.
+/// The rewrites, by name.
 void add_done(TextTable& table, const Findings& findings, std::string_view pass) {
   for (const Finding& finding : findings) {
     if (finding.pass != pass || finding.verdict != Verdict::done || finding.op_type == "weight") continue;
@@ -205,7 +205,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   std::vector<std::string> passes;
   for (const Finding& finding : findings) {
-    // What is done before the first pass (--freeze) belongs to no pass.
+    // A change before the first pass (--freeze) belongs to no pass.
     if (std::ranges::find(report.passes, finding.pass) == report.passes.end() && std::ranges::find(passes, finding.pass) == passes.end()) {
       passes.push_back(finding.pass);
     }

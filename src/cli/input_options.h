@@ -11,7 +11,7 @@
 
 namespace relayout::cli {
 
-/// What the command line says of a model's inputs, as words.
+/// The options on a model's inputs, as words.
 struct InputWords {
   Assignments dims, shapes, files;
   int64_t seed = 1;

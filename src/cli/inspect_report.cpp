@@ -110,7 +110,7 @@ std::string operators(const InspectResult& result, bool all) {
   return out;
 }
 
-/// What convert would do, by the number.
+/// The work of convert, by the number.
 struct Outlook {
   int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
 };
@@ -150,7 +150,7 @@ std::string outlook(const InspectResult& result) {
   return outlook_of_folds(result) + (weights.empty() ? "" : " · " + weights);
 }
 
-/// What a pass leaves alone, by reason; with -v by name.
+/// The nodes that a pass leaves alone, by reason; with -v by name.
 std::string refusals(const InspectResult& result, const std::string& pass, const ReportStyle& style) {
   Findings findings;
   std::ranges::copy_if(result.findings, std::back_inserter(findings), [&](const Finding& finding) { return finding.pass == pass; });
@@ -159,7 +159,7 @@ std::string refusals(const InspectResult& result, const std::string& pass, const
   return lines.substr(lines.find('\n') + 1);  // its first line is the outlook's
 }
 
-/// What convert would do, and what it leaves alone below the line that it belongs to.
+/// The work of convert, and the nodes that it leaves alone below the line that they belong to.
 std::string outlook_with_refusals(const InspectResult& result, const ReportStyle& style) {
   const std::string folds = refusals(result, "fold-batch-norm", style) + refusals(result, "fold-affine", style);
   const std::string weights = refusals(result, "conv-weights-layout", style);

@@ -43,7 +43,7 @@ class Reorders {
       for (const std::string& reader : reorder.readers) by_tensor_[reorder.tensor].emplace(reader, &reorder);
     }
   }
-  /// What a reader reads a tensor through, or nullptr.
+  /// The value that a reader reads a tensor through, or nullptr.
   [[nodiscard]] const TensorReorder* find(int tensor, const std::string& reader) const {
     const auto readers = by_tensor_.find(tensor);
     if (readers == by_tensor_.end()) return nullptr;

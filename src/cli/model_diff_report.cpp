@@ -1,4 +1,4 @@
-// What two models differ in, as text, JSON, CSV, Markdown, JUnit and as a page.
+// The differences of two models, as text, JSON, CSV, Markdown, JUnit and as a page.
 #include "cli/model_diff_report.h"
 
 #include <algorithm>

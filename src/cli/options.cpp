@@ -75,7 +75,7 @@ std::size_t equals_before_file(const std::string& value) {
   return value.rfind('=');
 }
 
-/// What is wrong for one command may be right for another.
+/// An option that is wrong for one command may be right for another.
 std::string belongs_below(const ConfigEntry& given) {
   return given.section.empty() ? " (options of one command belong below its section, like [convert])" : "";
 }
@@ -235,7 +235,7 @@ void OptionSet::toggle(std::string_view name, bool& target, std::string_view hel
 void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
   Declared& entry = impl_->add_valued(declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
-    // Where the option is left out, `target` stays empty: an empty value would be taken for that.
+    // Without the option `target` stays empty: an empty value would be taken for that.
     if (values.front().empty()) usage(entry.label() + " needs a value, not an empty one");
     target = values.front();
   };

@@ -52,7 +52,7 @@ class OptionSet {
   /// The option declared last does not appear in the help.
   void hide_last();
 
-  // What has no effect is refused: rules over what the command line gives. A configuration file may hold options for other calls.
+  // An option without effect is refused: rules over the given options. A configuration file may hold options for other calls.
   /// Each of `names` does something only together with one of `others`.
   void needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
   /// None of `names` goes with any of `others`; the message ends with `reason`, where the names alone do not tell it.

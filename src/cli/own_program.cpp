@@ -1,4 +1,4 @@
-// Where this program is, so that it can start itself: the cases of a suite run in processes of their own. An installed tree may carry its
+// The path of this program, so that it can start itself: the cases of a suite run in processes of their own. An installed tree may hold its
 // own loader and C library; a launcher then runs `ld.so --argv0 LAUNCHER PROGRAM …`, /proc/self/exe is the loader, and only argv[0] leads
 // back.
 #include "cli/own_program.h"

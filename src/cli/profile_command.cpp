@@ -98,7 +98,7 @@ std::vector<Setting> settings_of(const Request& request) {
   return settings;
 }
 
-/// What was given as words, in the library's types.
+/// The words of the command line, in the library's types.
 void read_words(Request& request, bool is_text) {
   ProfileOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.inputs.seed);

@@ -37,7 +37,7 @@ std::string ratio_text(const Estimate& estimate) {
                             : " (too few pairs for an interval)");
 }
 
-/// What the interval shows.
+/// The statement of the interval.
 std::string answer(const Estimate& estimate) {
   switch (judge_time(estimate)) {
     case TimeClass::faster:
@@ -120,7 +120,7 @@ std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
   return out;
 }
 
-/// What a cause has of a difference that is shown.
+/// The part of a cause in a difference that is shown.
 struct CausePart {
   Cause cause;
   double us = 0;

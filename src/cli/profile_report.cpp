@@ -89,7 +89,7 @@ std::string head_text(const Profile& profile, const ReportStyle& style) {
   return table.text();
 }
 
-/// What a column shows of a line.
+/// The text of a column for a line.
 struct Column {
   std::string head;
   Align align;

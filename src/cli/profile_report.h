@@ -36,7 +36,7 @@ struct SlowdownGate {
                                           const std::optional<SlowdownGate>& gate, const ReportStyle& style);
 [[nodiscard]] Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate);
 
-// What several reports of profiles say alike.
+// Parts that several reports of profiles share.
 /// "1 thread on 2 of 2 processors, AMD EPYC …"
 [[nodiscard]] std::string context_text(const ProfileContext& context, const std::string& threads = {});
 /// "input [1, 3, 224, 224] at N = 1"
@@ -56,7 +56,7 @@ struct SlowdownGate {
 /// "1.630 × faster: 61 % from folding 52 BatchNormalizations, 34 % from layout, 5 % unexplained", the parts of the difference between the
 /// totals; times with their signs where one goes against the difference; the first words alone where no difference is shown.
 [[nodiscard]] std::string sentence_of(const ProfileComparison& comparison);
-/// What makes the figures less certain, a line each.
+/// Remarks that make the figures less certain, a line each.
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
 /// A node's name in a line of `width` columns: in narrow ones, parts of its path that the next part repeats give way to "…".
 [[nodiscard]] std::string node_text(const std::string& name, std::size_t width);

@@ -42,13 +42,13 @@ struct VerifyNeeds {
   bool images_last = false, other_types = false, newer_opset = false;
 };
 
-/// What a way back to contiguous weights must not take back.
+/// The part of a conversion that a way back to contiguous weights must not take back.
 struct UndoNeeds {
   bool keeps_io = false;  ///< images stay channels-last
   bool newer_opset = false;
 };
 
-/// What there is to say about passes beyond their findings.
+/// Facts about passes beyond their findings.
 struct PassReport {
   std::vector<std::string> passes;       ///< that ran, in order
   std::string layout = "channels-last";  ///< that weights were to have
@@ -56,14 +56,14 @@ struct PassReport {
   std::string precision = {};            ///< that was asked for
 };
 
-/// What the passes did, one line per pass with its refusals by reason below it.
+/// The rewrites of the passes, one line per pass with its refusals by reason below it.
 [[nodiscard]] std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style);
 /// "17 of 20 weights would move to channels-last, 3 both layouts at once"; empty where no convolution has a weight.
 [[nodiscard]] std::string weights_outlook(const Findings& findings);
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
-/// What to do next. Commands work as they are printed: they are broken by a backslash, and no word is shortened.
+/// The next steps. Commands work as they are printed: they are broken by a backslash, and no word is shortened.
 [[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
 /// "relayout verify A B", with what these two files need.
 [[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);

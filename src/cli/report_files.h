@@ -25,7 +25,7 @@ struct VerdictForms {
   int code = 0;                            ///< exit code of the verdict
 };
 
-/// Where a verdict goes besides standard output, and in which form.
+/// The destination of a verdict besides standard output, and its form.
 struct ReportFiles {
   std::string html, junit, markdown;
   bool github = false;

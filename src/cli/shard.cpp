@@ -98,7 +98,7 @@ std::optional<Shard> shard_by(const Scheduler& scheduler, std::optional<int64_t>
   return shard;
 }
 
-/// What the scheduler says. Several may run inside each other; then only one of them may have more than one part.
+/// The scheduler's statement. Several may run inside each other; then only one of them may have more than one part.
 Shard shard_by_scheduler(std::optional<int64_t> given_total, const Environment& environment) {
   std::optional<Shard> found;
   for (const Scheduler& scheduler : kSchedulers) {

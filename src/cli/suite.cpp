@@ -47,7 +47,7 @@ SuiteTrees trees_of(const CaseWords& words) {
   return {words.tree, words.against, words.pair};
 }
 
-/// What each case of an earlier report took.
+/// The time that each case of an earlier report took.
 CaseDurations read_durations(const std::string& path) {
   CaseDurations out;
   if (path.empty()) return out;

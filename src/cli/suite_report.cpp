@@ -1,4 +1,4 @@
-// What `verify --suite` says of its cases as text, and its words that all forms share.
+// The text of `verify --suite` on its cases, and its words that all forms share.
 #include "cli/suite_report.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Cell suite_verdict(const SuiteResult& result) {
 
 namespace {
 
-/// What to do about cases that are not as expected, each hint once.
+/// Next steps for cases that are not as expected, each hint once.
 std::vector<std::string> hints_of(const SuiteResult& result) {
   std::vector<std::string> out;
   for (const SuiteCase& one : result.cases) {

@@ -35,9 +35,9 @@ int write_suite(const SuiteResult& result, const ReportFiles& files, const Commo
 [[nodiscard]] Cell suite_verdict(const SuiteResult& result);
 /// "shard 2/4: 33 of 132 cases"; empty for the whole suite.
 [[nodiscard]] std::string suite_part(const SuiteResult& result);
-/// What there is to say of a case in one line: the message, or why it was expected.
+/// The line on a case: the message, or why it was expected.
 [[nodiscard]] std::string case_remark(const SuiteCase& one);
-/// What suite_json() wrote, from a file. Error{invalid} names the file and what is wrong with it.
+/// A document of suite_json(), from a file. Error{invalid} names the file and what is wrong with it.
 [[nodiscard]] SuiteResult read_suite(const std::string& path);
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// What --version says.
+// The text of --version.
 #include "cli/version.h"
 
 #include <string>

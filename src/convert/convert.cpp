@@ -89,7 +89,7 @@ void stamp(Model& model, const std::vector<std::string>& passes) {
   }
 }
 
-/// What passes through untouched because its meaning is unknown.
+/// Operators that pass through untouched because their meaning is unknown.
 void warn_about_unknown(const Model& model) {
   constexpr std::size_t kNamed = 3;
   const std::vector<std::string> names = unknown_operators(model);
@@ -210,7 +210,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.layout = options.layout;
   result.precision = options.precision;
 
-  // What is asked for makes sense, before anything is read.
+  // The request makes sense, before anything is read.
   const std::vector<const passes::Pass*> passes = selected_passes(options);
   for (const passes::Pass* pass : passes) result.passes.emplace_back(pass->name);
   if (options.require_all_folded && std::ranges::find(result.passes, "fold-batch-norm") == result.passes.end()) {
@@ -245,7 +245,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     passes::run_passes(*model, passes, context);
     result.findings = std::move(context.findings);
     said_already.reset();
-    // What the passes remembered (evaluated constants) goes here, before writing needs its buffers.
+    // The passes' memory (evaluated constants) is freed here, before writing needs its buffers.
   }
   check_named_ports(result, options);
   check_precision(result);

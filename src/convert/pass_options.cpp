@@ -33,7 +33,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// What excludes each other.
+/// Options that exclude each other.
 void check(const ConvertOptions& options) {
   if (options.layout == WeightsLayout::contiguous && (options.export_io || options.export_transposes)) {
     fail(ErrorKind::usage, "--layout contiguous undoes what --io and --emit do; they exclude each other");

@@ -26,7 +26,7 @@ class ChangeList {
   [[nodiscard]] std::vector<ModelChange> take();
 
  private:
-  /// Where a change belongs.
+  /// The place of a change.
   struct Place {
     double order = 0;
     int64_t order_a = 0;     ///< of nodes of the first model alone, among each other

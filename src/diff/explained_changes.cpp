@@ -38,7 +38,7 @@ const Graph& top_of(const Graph& graph) {
   return *out;
 }
 
-/// What reads a constant of the second model through a Transpose alone, or nullptr.
+/// The node that reads a constant of the second model through a Transpose alone, or nullptr.
 const Node* transpose_behind(const Value& constant) {
   const auto uses = constant.uses();
   return uses.size() == 1 && uses.front().node->is("Transpose") ? uses.front().node : nullptr;

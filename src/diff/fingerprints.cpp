@@ -165,7 +165,7 @@ class Hasher {
     return mix(owner != nullptr ? hash_of(owner->op_type()) : 7, place_among(value.graph().inputs(), value, inputs_));
   }
 
-  /// What follows on a node's results; the order in which they are read does not count.
+  /// The readers of a node's results; the order in which they read does not count.
   uint64_t down_of(const Node& node, uint64_t own) {
     uint64_t readers = 0;
     for (const Value* output : node.outputs()) {

@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// What a node computes and what becomes of it, as numbers: equal ones are a hint that two nodes stand for each other.
+/// The computation of a node and the use of its results, as numbers: equal ones are a hint that two nodes stand for each other.
 struct Fingerprint {
   uint64_t own = 0;   ///< operator, attributes, constants
   uint64_t up = 0;    ///< the same, and what its operands are made of, up to the inputs

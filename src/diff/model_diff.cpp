@@ -145,7 +145,7 @@ double ModelDiff::share_in_common() const noexcept {
   for (const ModelChange& change : changes) {
     if (change.subject != ChangeSubject::node || change.kind != ChangeKind::explained) continue;
     found += change.absorbed.size();
-    // Where something is left unexplained, "accounted" may be what a wrong turn met.
+    // With something left unexplained, "accounted" may be what a wrong turn met.
     if (change.a.empty() != change.b.empty() && (is_proved || change.reason != "accounted")) ++found;
   }
   const auto all = static_cast<double>(a.nodes + b.nodes);

@@ -1,4 +1,4 @@
-// Where two models are out of step, the matching says which of two nodes has no counterpart.
+// The matching tells which of two nodes has no counterpart, where two models are out of step.
 #include "diff/realign.h"
 
 #include <cstddef>

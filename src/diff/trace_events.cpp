@@ -31,7 +31,7 @@ using Token = JsonStream::Token;
 constexpr std::size_t kMostSteps = 1'000'000;
 constexpr std::string_view kStepMark = "ProfilerStep#", kKernelMark = "_kernel_time";
 
-/// What matters of one element of a trace, whichever tool wrote it.
+/// The facts that matter of one element of a trace, whichever tool wrote it.
 struct Element {
   std::optional<std::string> phase, category, name;
   std::optional<double> begin, duration;  ///< microseconds
@@ -42,7 +42,7 @@ struct Element {
   bool has_arguments = false;
 };
 
-/// Where a file's elements stand, and who wrote it.
+/// The place of a file's elements, and the tool that wrote it.
 struct Document {
   bool is_array = false;
   std::string schema, relayout, machine;
@@ -189,7 +189,7 @@ bool is_runtime_node(const Element& element) {
   return element.category == "Node" && element.name && !element.op_name.empty();
 }
 
-/// What the first reading tells.
+/// The facts that the first reading finds.
 struct Survey {
   std::vector<StepSpan> spans;
   int64_t events = 0, runtime_nodes = 0, layers = 0, rows = 0;

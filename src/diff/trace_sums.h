@@ -29,9 +29,9 @@ class TraceSums {
   /// `count` runs that took `us` in all. Error{invalid} where the time is negative or beyond a century, Error{unsupported} beyond
   /// 1,000,000 names.
   void add(const std::string& name, double begin, double us, int64_t count = 1);
-  /// What was measured as a whole, of a file without steps. A name has an interval where all that it sums up has one.
+  /// Sums measured as a whole, of a file without steps. A name has an interval where all that it sums up has one.
   void add(const std::string& name, const Estimate& us);
-  /// What was summed up, by name in the order of first appearance.
+  /// The sums, by name in the order of first appearance.
   [[nodiscard]] Trace finish(std::string source);
 
  private:

@@ -138,7 +138,7 @@ struct Choices {
   }
 };
 
-/// What one run of a graph comes to; no `macs`: that is not known.
+/// The total of one run of a graph; no `macs`: it is not known.
 struct Sum {
   std::optional<int64_t> macs = 0;
   std::map<std::string, int64_t> left_out = {};

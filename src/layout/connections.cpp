@@ -1,4 +1,4 @@
-// Who makes and who reads each value of a layout graph, indexed once.
+// The producer and the readers of each value of a layout graph, indexed once.
 
 #include "layout/connections.h"
 

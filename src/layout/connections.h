@@ -8,7 +8,7 @@
 
 namespace relayout::layout {
 
-/// Who makes and who reads each value of a layout graph.
+/// The producer and the readers of each value of a layout graph.
 class Connections {
  public:
   struct Read {

@@ -1,4 +1,4 @@
-// What operators and copies cost in either layout, by the rates of layout/rates.h.
+// Costs of operators and copies in either layout, by the rates of layout/rates.h.
 
 #include "layout/cost.h"
 

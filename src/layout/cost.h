@@ -10,7 +10,7 @@
 
 namespace relayout::layout {
 
-/// What copies and operators cost. The plan only compares sums, so that ratios count, not the machine.
+/// Costs of copies and operators. The plan only compares sums, so that ratios count, not the machine.
 class CostModel {
  public:
   struct Times {

@@ -54,7 +54,7 @@ class Gaps {
     return strides ? *strides : strides_of(held(id), value(id).dims);
   }
 
-  /// Where a view's results lie, when that is not dense in their own order.
+  /// The order of a view's results, when that is not dense in their own order.
   void follow(LayoutNodeId index) {
     const LayoutNode& node = graph_.nodes[index];
     if (!is_view(node) || node.op->name == "Expand") return;

@@ -108,7 +108,7 @@ void Shapes::adopt(const Value& value, const Known& known) {
   if (kept.has_contents) kept.info = info_of(kept.datum);
 }
 
-/// What is known of an operand; nullptr for nothing. Initializers and Constants are looked up when they are read.
+/// Known facts about an operand; nullptr for none. Initializers and Constants are looked up when they are read.
 Shapes::Known* Shapes::look_up(const Value& value) {
   if (const auto known = known_.find(&value); known != known_.end()) return &known->second;
   if (&value.graph() != graph_) return outer_ != nullptr ? outer_->look_up(value) : nullptr;
@@ -124,7 +124,7 @@ Shapes::Known* Shapes::look_up(const Value& value) {
   return &known;
 }
 
-/// What follows for the outputs of a node, as far as its operands are known.
+/// The outputs of a node, as far as they follow from its operands.
 void Shapes::infer(const Node& node) {
   if (const auto made = inside_ ? inside_(node, *this) : std::nullopt) {
     for (std::size_t i = 0; i < std::min(made->size(), node.outputs().size()); ++i) {

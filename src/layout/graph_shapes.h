@@ -21,7 +21,7 @@ namespace relayout::layout {
 /// small (what shapes are computed from).
 class Shapes {
  public:
-  /// What is known of a value: its info, and its contents where they are small. The contents stay where they are.
+  /// Known facts about a value: its info, and its contents where they are small. The contents are not copied.
   struct Known {
     DatumInfo info;
     Datum datum;
@@ -56,7 +56,7 @@ class Shapes {
   [[nodiscard]] std::optional<Known> known(const Value& value);
   /// Free dims and the sizes they were taken to be: "N = 1".
   [[nodiscard]] const std::vector<std::string>& assumed() const noexcept { return assumed_; }
-  /// What does not fit at the first node whose operands do not fit it; empty where all do.
+  /// The mismatch at the first node whose operands do not fit it; empty where all do.
   [[nodiscard]] const std::string& misfit() const noexcept { return misfit_; }
 
  private:
@@ -78,7 +78,7 @@ class Shapes {
   std::string misfit_;
 };
 
-/// What is known of the sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan hand in.
+/// The known sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan hand in.
 [[nodiscard]] ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given);
 
 /// A graph as a layout plan sees it: the nodes that its outputs depend on, without those whose results are constant.

@@ -39,7 +39,7 @@ struct LayoutNode {
   [[nodiscard]] LayoutValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : LayoutValueId::none; }
 };
 
-/// What a layout is planned for: one graph with the shapes of one run. Nodes in an order in which they can run; those whose results are
+/// The subject of a layout plan: one graph with the shapes of one run. Nodes in an order in which they can run; those whose results are
 /// constant, and those without a reader, are left out.
 struct LayoutGraph {
   IdVector<LayoutNodeId, LayoutNode> nodes;

@@ -52,7 +52,7 @@ struct PlanningOptions {
 /// is weighed against the copies at the borders, of which several readers share one.
 [[nodiscard]] LayoutPlan plan_layout(const LayoutGraph& graph, const PlanningOptions& options = {});
 
-/// What PyTorch does: a convolution makes channels-last, others follow their first operand of full size, barriers make contiguous, each
+/// PyTorch's rule: a convolution makes channels-last, others follow their first operand of full size, barriers make contiguous, each
 /// for itself. Only for comparison.
 [[nodiscard]] LayoutPlan propagate_layout(const LayoutGraph& graph);
 

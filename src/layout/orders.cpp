@@ -157,7 +157,7 @@ class Spread {
     return op != nullptr && op->layout == LayoutRule::wants && op->traits.has(Trait::linear);
   }
 
-  /// What runs as a part of a convolution has its order: its one operator with it.
+  /// An operator that runs as a part of a convolution has its order: its one operator with it.
   void fuse_behind(const LayoutNode& anchor, OperatorId op, const AxisOrder& order) {
     LayoutValueId value = anchor.output(0);
     for (bool is_first = true;; is_first = false) {

@@ -1,4 +1,4 @@
-// What a plan takes for one operator with a convolution, so that no border between layouts keeps the executor from fusing it.
+// The operators that a plan takes as one with a convolution, so that no border between layouts keeps the executor from fusing them.
 #include "layout/post_ops.h"
 
 #include <algorithm>

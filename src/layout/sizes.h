@@ -12,7 +12,7 @@
 
 namespace relayout::layout {
 
-/// What a user may give sizes to: names of inputs, and the symbols of their free dims.
+/// The names that a user may give sizes to: inputs, and the symbols of their free dims.
 struct SizeNames {
   std::vector<std::string> inputs, symbols;
   std::string place = {};  ///< "net.onnx: ", in front of errors; empty where the caller says that
@@ -23,7 +23,7 @@ void check_input_name(std::string_view option, const std::string& name, const Si
 /// Error{usage} with the nearest name when sizes are given to an input or a symbol that is not there.
 void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
 
-/// What a free dim is called: its symbol, or "dim 2 of x".
+/// The name of a free dim: its symbol, or "dim 2 of x".
 [[nodiscard]] std::string free_dim_name(const Value& input, const ShapeInfo& declared, std::size_t axis);
 /// Sizes of free dims that nothing states, by free_dim_name(): those of the images and volumes that networks are published with, for dims
 /// behind the channels of an input that a convolution reads. Everything else is taken as 1.

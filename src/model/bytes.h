@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// Where payload bytes are: a range of a file, owned, or held by something larger. Copies share. Never a mapping: reading is pread.
+/// The place of payload bytes: a range of a file, owned, or held by something larger. Copies share. Never a mapping: reading is pread.
 class Bytes {
  public:
   Bytes() = default;  ///< no bytes

@@ -21,7 +21,7 @@ class FunctionBody {
   FunctionBody(Model& model, const onnx::NodeProto& call, const onnx::FunctionProto& function, std::string prefix)
       : model_(model), call_(call), function_(function), prefix_(std::move(prefix)) {}
 
-  /// What stands for a value of the function; "": nothing.
+  /// The name that stands for a value of the function; "": none.
   void bind(const std::string& inner, const std::string& outer) { names_[inner] = outer; }
   /// The name that stands for a value of the function; one that was not bound gets a unique one.
   [[nodiscard]] const std::string& name_of(const std::string& inner);

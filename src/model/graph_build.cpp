@@ -382,7 +382,7 @@ void Graph::Builder::order_nodes() {
   if (!is_ordered()) fail(ErrorKind::defect, "sorting the nodes failed");
 }
 
-/// What a node depends on, edge by edge: its inputs, then what its nested graphs read. Positions are Node::order_.
+/// The dependences of a node, edge by edge: its inputs, then the values that its nested graphs read. Positions are Node::order_.
 class Graph::Builder::Dependencies {
  public:
   Dependencies(const Graph& graph, std::vector<Capture> captures) : graph_(graph), captures_(std::move(captures)) {

@@ -22,7 +22,7 @@ namespace relayout {
 namespace {
 
 /// Makes `field` hold exactly `wanted`, in this order. Messages are moved by pointer, so that pointers to them stay right.
-/// What has no owner afterwards is in `loose`; messages on an arena belong to the arena.
+/// Messages without an owner afterwards are in `loose`; messages on an arena belong to the arena.
 template <class Message>
 void rebuild(google::protobuf::RepeatedPtrField<Message>& field, const std::vector<Message*>& wanted,
              std::vector<std::unique_ptr<Message>>& loose) {

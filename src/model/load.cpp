@@ -73,7 +73,7 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   return message;
 }
 
-/// What to name instead of a folder.
+/// The file to name instead of a folder.
 std::string hint_at_folder(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (std::filesystem::exists(folder / "saved_model.pb", ignored))

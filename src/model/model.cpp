@@ -34,7 +34,7 @@ std::size_t hash(std::string_view name) {
 
 void collect(const onnx::NodeProto& node, Names& names);
 
-/// What a node reads is defined by another name of the model: only what defines is collected.
+/// Another name of the model defines every value that a node reads: only definitions are collected.
 void collect(const onnx::GraphProto& graph, Names& names) {
   for (const auto& node : graph.node()) collect(node, names);
   for (const auto& tensor : graph.initializer()) names.insert(hash(tensor.name()));

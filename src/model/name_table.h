@@ -38,7 +38,7 @@ class NameTable {
     std::size_t gap = place_of(name);
     if (slots_[gap].named == nullptr) return;
     --count_;
-    // What follows without a gap moves up, unless it would come to stand before its home.
+    // Entries that follow without a gap move up, unless one would come to stand before its home.
     for (std::size_t at = next(gap); slots_[at].named != nullptr; at = next(at)) {
       const std::size_t from_home = (at - slots_[at].hash) & mask(), from_gap = (at - gap) & mask();
       if (from_home >= from_gap) slots_[std::exchange(gap, at)] = slots_[at];
@@ -57,7 +57,7 @@ class NameTable {
   [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
   [[nodiscard]] std::size_t next(std::size_t place) const noexcept { return (place + 1) & mask(); }
 
-  /// Where the name stands, or the free place where it would.
+  /// The place of the name, or the free place that it would take.
   [[nodiscard]] std::size_t place_of(std::string_view name) const noexcept {
     const std::size_t hash = hash_of(name);
     std::size_t place = hash & mask();

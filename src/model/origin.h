@@ -37,13 +37,13 @@ struct OriginalElements {
   std::vector<const onnx::ValueInfoProto*> inputs, value_infos;
 };
 
-/// Where a model's parts came from: what saving copies and what loading left out.
+/// The places that a model's parts came from: contents that saving copies and loading left out.
 struct ModelOrigin {
   std::shared_ptr<const File> file;    ///< the model file; of a text model its binary form in memory
   std::shared_ptr<const File> source;  ///< what was opened: the same, or the text
   wire::Walk walk;                     ///< its skeleton and initializers are empty after parsing
   std::filesystem::path directory;     ///< external locations are relative to it
-  /// What the messages of the file lie in; their payloads stay where they are.
+  /// The memory of the file's messages; their payloads stay in the file.
   std::shared_ptr<const google::protobuf::Arena> arena;
 
   std::unordered_map<const google::protobuf::Message*, OriginalElements> elements;  ///< by GraphProto and FunctionProto
@@ -57,7 +57,7 @@ struct ModelOrigin {
 
   /// Notes the elements of all graphs and functions, before anything changes them.
   void note_elements(const onnx::ModelProto& model);
-  /// What the walk recorded of a message; nullptr for small leaf messages and those that a pass made.
+  /// The walk's record of a message; nullptr for small leaf messages and those that a pass made.
   [[nodiscard]] const wire::Message* record_of(const google::protobuf::Message& message) const;
   /// The payload that the skeleton leaves out of this tensor, or nullptr.
   [[nodiscard]] const wire::Elided* elided_of(const onnx::TensorProto& tensor) const;
@@ -75,7 +75,7 @@ struct ModelOrigin {
 /// Name, type and dims of an initializer as they are now.
 void write_header(const Initializer& initializer, onnx::TensorProto& out);
 
-/// Where everything in a model came from: what saving splices.
+/// The origin of everything in a model: the pieces that saving splices.
 [[nodiscard]] const ModelOrigin& origin_of(const Model& model) noexcept;
 
 /// Whether the payload lies in a data file.

@@ -11,7 +11,7 @@
 
 namespace relayout {
 
-/// What a save wants of payloads.
+/// The wishes of a save about payloads.
 struct PayloadPolicy {
   ExternalData mode = ExternalData::automatic;
   int64_t threshold = 1024;      ///< bytes; smaller tensors stay inside

@@ -71,7 +71,7 @@ std::string external_location() {
   return out;
 }
 
-/// Where the payload goes and what has to be written for it.
+/// The place of the payload, and the bytes to write for it.
 struct Payload {
   PayloadPlaces::Place place = PayloadPlaces::Place::as_is;
   std::optional<TensorData> data;  ///< not as_is

@@ -257,7 +257,7 @@ void TensorData::read_part(int64_t begin, int64_t count, std::span<std::byte> ou
 }
 
 void TensorData::check_assumed(int64_t begin, int64_t count, std::span<const std::byte> rows) const {
-  // Where another dim came first there are no whole rows to look at.
+  // With another dim first there are no whole rows to look at.
   if (!permutation().empty() && permutation()[0] != 0) throw OutOfRange();
   const std::size_t row = rows.size() / as_size(count);
   for (int64_t i = 0; i < count; ++i) {

@@ -79,7 +79,7 @@ class TensorData {
   [[nodiscard]] Tensor load() const;
 
  private:
-  /// What sets the contents apart from the stored bytes. Most tensors of a model have none.
+  /// The differences of the contents from the stored bytes. Most tensors of a model have none.
   struct Changes {
     DataType source_type = DataType::undefined;
     Dims source_dims;

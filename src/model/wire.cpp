@@ -66,14 +66,14 @@ bool is_marker(uint32_t field) {
   return field == kMarkerField || field == kElidedField;
 }
 
-/// Where a message stands, for the decision what to record.
+/// The place of a message, for the decision what to record.
 struct Place {
   int level = 0;             ///< of subgraphs
   bool record = true;        ///< not in training_info, which is copied whole
   bool initializer = false;  ///< a tensor among a graph's initializers
 };
 
-/// What became of a message.
+/// The fate of a message.
 struct Outcome {
   int number = -1;      ///< in Walk::messages, when recorded
   bool elided = false;  ///< a payload of it, or of what it holds, was left out
@@ -104,7 +104,7 @@ class Singles {
   std::array<Entry, 3> entries_;  // an attribute has three
 };
 
-/// What a tensor holds so far.
+/// The contents of a tensor so far.
 struct TensorState {
   std::optional<Elided> raw, typed;
   std::array<int, 2> typed_pieces{};  ///< occurrences of float_data, double_data

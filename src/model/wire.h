@@ -26,7 +26,7 @@ struct Item {
   [[nodiscard]] bool is_scalar() const noexcept { return type != WireType::bytes && type != WireType::group_begin; }
 };
 
-/// What an ONNX message is, so that the walk knows which fields to descend into.
+/// The kind of an ONNX message, so that the walk knows which fields to descend into.
 enum class Kind : uint8_t { model, graph, node, attribute, tensor, sparse_tensor, function, training_info, other };
 
 /// The items, in file order, of a message that may be written again piece by piece: the model, graphs, functions, tensors with an
@@ -69,7 +69,7 @@ inline constexpr int kElidedField = 536870911;
 inline constexpr int kElideThreshold = 256;     ///< bytes
 inline constexpr int kMaxSubgraphLevels = 200;  ///< named in the error
 inline constexpr int kMaxGroupLevels = 100;     ///< of unknown groups, named in the error
-/// What protobuf has to be allowed: three messages per subgraph level, what hangs below the last one, and the groups.
+/// The depth that protobuf has to allow: three messages per subgraph level, those below the last one, and the groups.
 inline constexpr int kRecursionLimit = 3 * kMaxSubgraphLevels + 20 + kMaxGroupLevels;
 
 class Reader;

@@ -17,7 +17,7 @@ namespace relayout {
 
 struct Op;
 
-/// What is known of a node's operands, as Infer takes it.
+/// Known facts about a node's operands, as Infer takes them.
 class KnownInfos {
  public:
   /// Of `count` operands, all absent until they are set.

@@ -23,7 +23,7 @@ struct FunctionInstance {
   std::unique_ptr<Graph> graph;
 };
 
-/// What a node of an operator with a body computes, as standard operators; some bodies ask for types and ranks of the operands.
+/// The computation of a node whose operator has a body, as standard operators; some bodies ask for types and ranks of the operands.
 /// Error{unsupported} for a form that has no body, Error{invalid} for attributes that the operator does not take.
 [[nodiscard]] FunctionInstance compose(const Op& op, const Node& call, PartialOperands& operands);
 

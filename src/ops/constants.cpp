@@ -72,7 +72,7 @@ Constant constant_of(DataType type, Dims dims, const T* values, std::size_t coun
   return constant_of(tensor);
 }
 
-/// Where element `index` of a sparse tensor stands (ONNX: SparseTensorProto): indices [NNZ] are linear, [NNZ, rank] per dim.
+/// The position of element `index` of a sparse tensor (ONNX: SparseTensorProto): indices [NNZ] are linear, [NNZ, rank] per dim.
 int64_t position_of(const Tensor& indices, int64_t index, const Dims& dims) {
   const int64_t* const at = indices.data<int64_t>();
   if (indices.rank() == 1) return at[index];
@@ -148,7 +148,7 @@ Answer constant_of(const Model& model, const onnx::SparseTensorProto& sparse, in
   return constant_of(dense_of(model, sparse));
 }
 
-/// What a Constant holds, in every attribute form.
+/// The value of a Constant, in every attribute form.
 Answer constant_node(const Node& node, int64_t budget) {
   if (has_attribute_reference(node)) return Reason::not_constant;
   if (node.constant_data() != nullptr) return constant_of(*node.constant_data());

@@ -82,7 +82,7 @@ class Constants {
   using Answer = std::variant<Constant, Reason>;
   /// Most values are no constants, so that what is remembered of them is small.
   using Known = std::variant<std::shared_ptr<const Constant>, NotConstant>;
-  /// What is remembered of a value that is no source, found now where it is not known yet.
+  /// The remembered answer for a value that is no source, found now where it is not known yet.
   [[nodiscard]] const Known& look_up(const Value& value);
   /// Of an operand that is known to be constant.
   [[nodiscard]] const Constant& constant(const Value& value) const { return *std::get<0>(known_.at(&value)); }
@@ -97,7 +97,7 @@ class Constants {
   /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
   void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
-  /// What a node gets as operand when it reads this much of `value`; nothing when the type is not known.
+  /// The operand that a node gets when it reads this much of `value`; nothing when the type is not known.
   [[nodiscard]] std::optional<Tensor> operand(const Value& value, Reads reads);
   void evaluate(const Node& node);
 

@@ -49,7 +49,7 @@ struct Op {
 [[nodiscard]] const Op* find_op(const Node& node);
 /// The same, only if it has a kernel: nullptr for control flow and for nodes with nested graphs.
 [[nodiscard]] const Op* find_kernel(const Node& node);
-/// What is known of a node's operator: Traits::none() for one that is not in the table.
+/// The traits of a node's operator: Traits::none() for one that is not in the table.
 [[nodiscard]] Traits traits_of(const Node& node);
 [[nodiscard]] inline bool has_trait(const Node& node, Trait trait) {
   return traits_of(node).has(trait);

@@ -11,7 +11,7 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 
-// What a kernel is written against; the table of operators (ops/op.h) has the kernels, and they know nothing of it.
+// The interface of kernels; the table of operators (ops/op.h) has the kernels, and they know nothing of it.
 
 namespace relayout {
 

@@ -27,7 +27,7 @@ using namespace kernels;
 /// Every operator was reviewed up to the opset that models may have.
 constexpr int kNewest = kReviewedOpset;
 
-// What many operators have in common.
+// Traits that many operators have in common.
 constexpr Traits kNone = Traits::none();
 constexpr Traits kUnary = same_dims | same_type;
 constexpr Traits kBinary = broadcasts | same_type;

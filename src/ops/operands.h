@@ -23,7 +23,7 @@ using OutputData = std::span<Datum* const>;
 /// Error{unsupported} with the same place.
 [[noreturn]] void refuse(const OpCall& call, const std::string& what);
 
-// What is known of the operands, while inferring. A missing or wrong operand is rejected.
+// Known facts about operands, while inferring. A missing or wrong operand is rejected.
 
 /// Input `index`, or nullptr when it is absent.
 [[nodiscard]] const DatumInfo* optional_info(InputInfos inputs, std::size_t index);

@@ -143,7 +143,7 @@ struct Question {
   }
 };
 
-/// What is certain about the value that the operator's body makes of such operands.
+/// Certain facts about the value that the operator's body makes of such operands.
 PartialDims of_body(const Question& node, std::size_t output) {
   const FunctionInstance body = compose(node.op, node.call.node, node.operands);
   CertainShapes shapes;
@@ -416,7 +416,7 @@ PartialDims concat(const Question& node) {
     const bool fits = part && std::ssize(*part) == rank;
     const int64_t size = fits ? element_at(*part, axis) : -1;
     sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
-    // What one operand leaves open another may tell.
+    // One operand may tell a dim that another leaves open.
     for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
   }
   element_at(out, axis) = sum;

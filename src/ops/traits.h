@@ -41,10 +41,10 @@ enum class Trait : uint32_t {
   dense = 1U << 28U,         ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
 };
 
-/// What an operator computes of the elements of its operands, which are broadcast. Of any number of operands, all in one row.
+/// The function of the elements of an operator's operands, which are broadcast. Of any number of operands, all in one row.
 enum class Arithmetic : uint8_t { none, add, subtract, multiply, divide, minimum, maximum, mean, negate };
 
-/// What an operator looks at of one of its inputs.
+/// The use that an operator makes of one of its inputs.
 enum class Reads : uint8_t { elements, dims, type };
 
 /// All that is known of one operator: a set of traits, and facts about single inputs. Has no default, so that each entry of the op table

@@ -208,7 +208,7 @@ std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> 
 
 using Take = std::optional<Skip> (*)(Absorption& out, std::vector<AffineNode> affines, PassContext& context);
 
-/// What is wrong with the operator itself comes first; the two Skips of a branch are told apart by nothing else.
+/// A fault of the operator itself comes first; the two Skips of a branch are told apart by nothing else.
 std::variant<Absorption, Skip> absorb(const Branch& branch, PassContext& context, Take take) {
   auto target = linear_operator(*branch.target, context);
   if (auto* const skip = std::get_if<Skip>(&target)) return std::move(*skip);

@@ -113,7 +113,7 @@ Match<AffineNode> read_batch_norm(const Node& node, PassContext& context) {
   return AffineNode{&node, 0, std::make_shared<const Affine>(std::move(affine)), Axis{1, false}};
 }
 
-/// Where a constant operand lies over the data: for each of its dims that is not 1, the axis of the data it meets.
+/// The axes of a constant operand over the data: for each of its dims that is not 1, the axis of the data it meets.
 class Alignment {
  public:
   /// Before opset 7 only the second operand broadcasts, where `broadcast` says so, from `axis` on or as a suffix (ONNX Add-6).
@@ -251,7 +251,7 @@ bool is_affine_operator(const Node& node) {
 const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
   const auto known = context.folds.affines.find(&node);
   if (known != context.folds.affines.end()) return *known->second;
-  // What most Adds of a large model are.
+  // The kind of most Adds of a large model.
   static const auto kNotApplicable = std::make_shared<const Match<AffineNode>>(NotApplicable{});
   Match<AffineNode> found = read(node, context);
   const bool is_none = std::holds_alternative<NotApplicable>(found);

@@ -21,7 +21,7 @@ struct Affine {
   [[nodiscard]] double scale_at(std::size_t c) const { return scale[scale.size() == 1 ? 0 : c]; }
   [[nodiscard]] double center_at(std::size_t c) const { return center[center.size() == 1 ? 0 : c]; }
   [[nodiscard]] double shift_at(std::size_t c) const { return shift[shift.size() == 1 ? 0 : c]; }
-  /// What becomes of x in channel c. Evaluated as written: a · (B − μ) + β survives large means, a · B + (β − a · μ) does not.
+  /// The new value of x in channel c. Evaluated as written: a · (B − μ) + β survives large means, a · B + (β − a · μ) does not.
   [[nodiscard]] double apply(std::size_t c, double x) const { return scale_at(c) * (x - center_at(c)) + shift_at(c); }
   /// Whether it moves zero in some channel.
   [[nodiscard]] bool shifts() const;

@@ -59,7 +59,7 @@ int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
   return out;
 }
 
-/// Where an axis of one side of a Transpose lies on the other.
+/// The other side's axis of an axis of a Transpose.
 std::optional<Axis> transposed(const Node& node, AffineNode& affine, bool is_up, PassContext& /*context*/) {
   const Axis axis = *affine.axis;
   const Dims permutation = Attributes(node).integers("perm");
@@ -72,7 +72,7 @@ std::optional<Axis> transposed(const Node& node, AffineNode& affine, bool is_up,
   return Axis{found - permutation.begin(), false};
 }
 
-/// Where an axis of one side of a Squeeze or Unsqueeze lies on the other.
+/// The other side's axis of an axis of a Squeeze or Unsqueeze.
 std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   const bool longer_is_input = node.is("Squeeze");
   const auto longer = shape_of(longer_is_input ? node.input(0) : node.output(0), context);
@@ -142,7 +142,7 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
   for (std::size_t i = 0; wanted && i < wanted->size() && i < out.is_kept.size(); ++i) {
     out.is_kept[i] = zero_keeps && (*wanted)[i] == 0 && i < out.before.size() ? 1 : 0;
   }
-  // What −1 stands for is the operand's dim when all the others make as much as before.
+  // The −1 stands for the operand's dim when all the others make as much as before.
   const std::size_t open = wanted ? as_size(std::ranges::find(*wanted, -1) - wanted->begin()) : out.before.size();
   if (open < std::min(out.before.size(), out.after.size())) {
     const int64_t before_others = times(product(out.before, 0, open), product(out.before, open + 1, out.before.size()));
@@ -167,7 +167,7 @@ std::optional<int64_t> whole_axis(const Reshaping& shapes, const Dims& from, con
   return std::nullopt;
 }
 
-/// Where an axis of one side of a Reshape or Flatten lies on the other; an affine may become merged.
+/// The other side's axis of an axis of a Reshape or Flatten; an affine may become merged.
 std::optional<Axis> reshaped(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   const auto shapes = reshaping(node, context);
   if (!shapes || affine.is_merged) return std::nullopt;
@@ -177,7 +177,7 @@ std::optional<Axis> reshaped(const Node& node, AffineNode& affine, bool is_up, P
   const int64_t at = from_front(*affine.axis, static_cast<int64_t>(from.size()));
   if (at < 0 || at >= static_cast<int64_t>(from.size()) || length < 2) return std::nullopt;
   const auto place = as_size(at);
-  // What the affine is as long as: its own axis. A constant that could make it grow is not carried.
+  // The affine is as long as its own axis. A constant that could make it grow is not carried.
   if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return std::nullopt;
   if (const auto whole = whole_axis(*shapes, from, to, place, length)) return Axis{*whole, false};
   // Down only: channels and everything behind them become the last axis.

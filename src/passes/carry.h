@@ -25,7 +25,7 @@ namespace relayout::passes {
 ///     Pad                                                where what it adds is what the affine makes of it
 ///     AveragePool, GlobalAveragePool                     weights of every average sum to 1, or no shift
 ///
-/// What is the same for all elements passes whatever moves them.
+/// A value that is the same for all elements passes every operator that moves them.
 [[nodiscard]] std::optional<Skip> carry_up(const Node& node, std::vector<AffineNode>& affines, PassContext& context);
 [[nodiscard]] std::optional<Skip> carry_down(const Node& node, std::vector<AffineNode>& affines, PassContext& context);
 

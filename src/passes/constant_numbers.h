@@ -32,7 +32,7 @@ class ConstantNumbers {
   /// Any node: constants that it hands on drive its results as far from 0 as its operands.
   void note_magnitude(const Node& node) { magnitudes_.note(node); }
 
-  /// What rounding to the target type does to a stored or computed constant of numbers; nothing of any other value.
+  /// The effect of the target type on a stored or computed constant of numbers; nothing of any other value.
   [[nodiscard]] std::optional<Rounding> rounding(const Value& value);
   /// A constant among these operands that would leave the target's range or vanish, as the reason to keep their type.
   [[nodiscard]] std::optional<Skip> harm_by_rounding(std::span<const Value* const> operands);

@@ -44,7 +44,7 @@
 namespace relayout::passes {
 namespace {
 
-/// Where a convolution's weight comes from.
+/// The source of a convolution's weight.
 struct Origin {
   Value* stored = nullptr;          ///< what an initializer or a Constant node makes; nullptr when it is neither
   const Node* before = nullptr;     ///< that reads it and is read by the Transpose (DequantizeLinear …), if one does

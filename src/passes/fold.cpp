@@ -82,7 +82,7 @@ class Matcher {
   Match<AffineFold> match(const AffineNode& affine) {
     const AffineNode last = last_in_row(affine, context_);
     bool is_pointless = false;
-    // What a later affine spoils must not keep this one from folding.
+    // A loss by a later affine must not keep this one from folding.
     for (const AffineNode* end : {&last, &affine}) {
       if (end == &affine && last.node == affine.node) break;
       auto side = look_behind(*end, context_);
@@ -107,7 +107,7 @@ class Matcher {
     found_ = true;
     auto fold = fold_into(side, is_behind, context_);
     if (auto* const skip = std::get_if<Skip>(&fold)) {
-      // Where the operator behind is quantized already, what stands ahead is no advice.
+      // With the operator behind quantized already, one ahead is no advice.
       if (counts && is_behind && skip->reason == Reason::quantized) quantized_ = *skip;
       if (counts) obstacles_.note(std::move(*skip));
       return std::nullopt;
@@ -214,7 +214,7 @@ void apply(Absorption& part, PassContext& context) {
   if (part.scale) scale_constant_input(writable(*target.node), target.weight_input, target.weight.data, *part.scale, context);
 }
 
-/// What the node reads takes the name of what it makes (behind an operator), or the place (in front of one).
+/// The node's operand takes the name of its result (behind an operator), or the place (in front of one).
 void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
   Node& node = writable(*gone.node);
   Graph& graph = node.graph();

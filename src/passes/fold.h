@@ -11,7 +11,7 @@
 
 namespace relayout::passes {
 
-/// What one linear operator becomes.
+/// The new form of one linear operator.
 struct Absorption {
   LinearOperator target;
   std::optional<Scale> scale;      ///< of the weight

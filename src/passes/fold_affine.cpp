@@ -22,7 +22,7 @@ bool reads_scale(const Node& node) {
   });
 }
 
-/// What looks like an affine but is none has a verdict too where it follows a linear operator.
+/// A node that looks like an affine but is none has a verdict too where it follows a linear operator.
 bool is_candidate(const Node& node) {
   if (node.op_type() == "BatchNormalization" || reads_scale(node)) return false;
   return is_affine_operator(node) || has_trait(node, Trait::normalizes) || node.is("Pow") || node.is("Sqrt");

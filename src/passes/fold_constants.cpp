@@ -1,4 +1,4 @@
-// What constants alone make is a constant:
+// A node that reads constants alone becomes a constant:
 //
 //     c = Constant ()
 //     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone
@@ -38,7 +38,7 @@ namespace relayout::passes {
 namespace {
 
 constexpr int64_t kOfNode = 64;  ///< bytes of a file that a node takes at least, with its names
-// What is evaluated stays in memory until it is written.
+// An evaluated value stays in memory until it is written.
 constexpr Constants::Options kLimits{.budget = int64_t{1} << 20};  ///< operands and results of one node
 constexpr int64_t kMostInAll = int64_t{64} << 20;                  ///< bytes of results
 

@@ -87,7 +87,7 @@ bool reads_dims_for_constants(const Use& use, PassContext& context) {
   return traits_of(*use.node).reads(as_size(use.index)) != Reads::elements && makes_only_constants(*use.node, context);
 }
 
-/// What is in the way of changing `value` for `reader` alone.
+/// The obstacle to changing `value` for `reader` alone.
 void note_other_readers(const Value& value, const Node& reader, Obstacles& obstacles, PassContext& context) {
   if (&value.graph() != &reader.graph()) {
     obstacles.note(Reason::other_scope, value.producer() != nullptr ? value.producer()->label() : quote(value.name()));
@@ -175,11 +175,11 @@ class Behind {
     return skip;
   }
 
-  /// What stops the affine before this one stops this one; and that one has looked whether there is an operator at all.
+  /// An obstacle to the affine before this one stops this one too; and that one has looked whether there is an operator at all.
   bool inherits(const Node& producer) {
     const auto known = context_.skipped.find(&producer);
     if (known == context_.skipped.end() || known->second.reason >= Reason::non_finite) return false;
-    // What stops it on its other side is its own.
+    // An obstacle on its other side is its own.
     const Skip& skip = known->second;
     if (skip.reason == Reason::no_linear_neighbour) {
       out_.obstacles.note(skip);

@@ -21,7 +21,7 @@ struct Branch {
   std::vector<AffineNode> affines;
 };
 
-/// What lies between affines and the linear operators on one side of them.
+/// The nodes between affines and the linear operators on one side of them.
 struct Neighbours {
   bool found = false;              ///< there is a linear operator, reachable or not
   Obstacles obstacles;             ///< none: every branch can be reached

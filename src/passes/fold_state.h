@@ -27,7 +27,7 @@ struct ExactBias {
   std::vector<double> values;
 };
 
-/// What folds tell later folds, of the same pass and of the next one.
+/// The facts that folds tell later folds, of the same pass and of the next one.
 struct FoldState {
   std::unordered_multimap<uint64_t, WeightCopy> weight_copies;                        ///< by a hash of original and factors
   std::unordered_map<const Node*, ExactBias> exact_biases;                            ///< by linear operator

@@ -131,7 +131,7 @@ class Paths {
     const Value* const first = node.input(0);
     const Value* const second = node.input(1);
     if (first == nullptr || second == nullptr) return nullptr;
-    // What a caller gives may be a constant.
+    // A caller may give a constant.
     const auto may_be_constant = [&](const Value& value) { return is_constant(value) || value.producer() == nullptr; };
     if (is_constant(*first) || (may_be_constant(*first) && !may_be_constant(*second))) return second;
     return may_be_constant(*second) ? first : nullptr;
@@ -196,7 +196,7 @@ class Call {
   }
 
  private:
-  /// What the call gives for an input of the function, or nullptr.
+  /// The call's operand for an input of the function, or nullptr.
   [[nodiscard]] const Value* given_for(const Value& input) const {
     const std::size_t place = find_position(function_.inputs(), &input);
     return place < function_.inputs().size() ? node_.input(place) : nullptr;

@@ -178,7 +178,7 @@ class Inliner {
     inlined_ += static_cast<int64_t>(made.size());
     std::vector<Value*> freed;
     erase_node(call, freed);
-    // What this call did not use is not worth a node.
+    // A value that this call did not use is not worth a node.
     for (std::size_t i = made.size(); i-- > 0;) {
       for (const auto& nested : made[i]->subgraphs()) erase_dead(*nested, freed);
       if (is_dead(*made[i])) erase_node(*made[i], freed);
@@ -186,7 +186,7 @@ class Inliner {
     for (Value* value : freed) release(*value, context_);
   }
 
-  /// What other passes have removed from the function's nested graphs came back with the copy.
+  /// Nodes that other passes have removed from the function's nested graphs came back with the copy.
   static void erase_dead(Graph& graph, std::vector<Value*>& freed) {
     for_each_node_backwards(graph, [&](Node& node) {
       if (is_dead(node)) erase_node(node, freed);

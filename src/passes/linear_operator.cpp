@@ -164,7 +164,7 @@ void find_matmul_bias(LinearOperator& out, PassContext& context) {
   const bool fits = !affine->axis || (is_same(*affine->axis, out.output_axis, out.rank) && affine->affine->length() == out.outputs);
   if (!fits || affine->affine->length() == 0) return;
   out.bias.stored = std::get<Constant>(context.constants.find(*add->input(1 - affine->data)));
-  // Where the operand says on which axes it lies, it stays as long as it is.
+  // An operand that says on which axes it lies stays as long as it is.
   if (add->opset() < 7 && element_count(out.bias.stored->dims) != out.outputs) {
     out.bias.stored.reset();
     return;

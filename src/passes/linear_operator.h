@@ -12,7 +12,7 @@
 
 namespace relayout::passes {
 
-/// What a linear operator adds to its products.
+/// The term that a linear operator adds to its products.
 struct LinearBias {
   bool is_missing = false;         ///< MatMul: it would be another node
   const Node* node = nullptr;      ///< has it among its operands; null without a place for one

@@ -38,7 +38,7 @@ bool passes_on(const Node& node, std::size_t input) {
   }
 }
 
-/// What a ConstantOfShape is full of.
+/// The number that fills a ConstantOfShape.
 double fill_of(const Node& node) {
   const onnx::TensorProto* const value = Attributes(node).tensor("value");
   if (value == nullptr) return 0;

@@ -1,4 +1,4 @@
-// What passes call a node, and the one way from reading a node to changing it.
+// The name of a node in passes, and the one way from reading a node to changing it.
 
 #include "passes/node_access.h"
 

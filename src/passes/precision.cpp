@@ -111,7 +111,7 @@ class PrecisionPass {
     say("weight", value.name(), rounding != nullptr ? rounding_text(*rounding, plan_.target()) : std::string());
   }
 
-  /// What the request does not concern: 16-bit values of the other type, or all of them.
+  /// Values that the request does not concern: 16-bit values of the other type, or all of them.
   void report_types() {
     std::set<DataType> kept;
     bool has_source = false;

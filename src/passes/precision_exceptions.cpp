@@ -32,7 +32,7 @@ struct Fragile {
   std::string_view why;
 };
 
-/// What mixed-precision training and inference keep in 32 bits everywhere, sorted by name.
+/// Operators that mixed-precision training and inference keep in 32 bits everywhere, sorted by name.
 constexpr auto kTable = std::to_array<Fragile>({
     {"Acos", kAll, kSteep},
     {"Acosh", kAll, kSteep},

@@ -111,7 +111,7 @@ Changeable changeable(const Node& node, const OpSignature* signature, const Elem
       out |= bit(variable);
     }
   }
-  // What holds a tensor of this type, and is none itself, would have to change along with everything that it meets.
+  // A container of tensors of this type, and none itself, would have to change along with everything that it meets.
   const bool is_contained = has_containers(node, *signature);
   if ((out & unknown) != 0 || (out != 0 && is_contained)) skip = Skip{Reason::type_unknown};
   if (is_contained) return {0, std::move(skip)};
@@ -175,7 +175,7 @@ const Rounding* PrecisionPlan::rounding(const Value& value) const {
 
 /// Everything that is not constant comes from nodes that keep their type, or from outside.
 bool PrecisionPlan::carries_on(const Node& node) const {
-  // Where 16 bits save time or memory, a Cast in front pays.
+  // A Cast in front pays if 16 bits save time or memory.
   if (has_trait(node, Trait::multiplies)) return false;
   bool any = false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
@@ -183,7 +183,7 @@ bool PrecisionPlan::carries_on(const Node& node) const {
     if (value == nullptr || !change_.is_source(before(*value)) || numbers_.is_constant(*value)) continue;
     any = true;
     if (after(*value) == change_.target) return false;
-    // What was widened just before is there in the target already.
+    // A value that was widened just before is there in the target already.
     const Node* const maker = value->producer();
     if (maker != nullptr && maker->is("Cast") && maker->input(0) != nullptr && after(*maker->input(0)) == change_.target) return false;
   }
@@ -249,7 +249,7 @@ bool PrecisionPlan::only_target_is_wanted(const Value& value) const {
   for (const Use& use : value.uses()) {
     const DataType type = wanted(use);
     if (type != DataType::undefined && type != change_.target) return false;
-    // What is cast to something else comes from all of its bits.
+    // A value cast to something else comes from all of its bits.
     if (change_.narrows() && use.node->is("Cast")) return false;
     any = any || type == change_.target;
   }

@@ -48,7 +48,7 @@ class PrecisionPlan {
   [[nodiscard]] DataType wanted(const Use& use) const;
   /// Whether the type of what an initializer, a Constant or a Cast makes changes.
   [[nodiscard]] bool is_retyped(const Value& value) const { return retyped_.contains(&value); }
-  /// What rounding does to an initializer or Constant that changes its type.
+  /// The effect of rounding on an initializer or Constant that changes its type.
   [[nodiscard]] const Rounding* rounding(const Value& value) const;
   /// Nodes in order: what each is done, or why not.
   [[nodiscard]] const std::vector<std::pair<const Node*, std::optional<Skip>>>& nodes() const noexcept { return nodes_; }

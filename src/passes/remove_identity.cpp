@@ -72,7 +72,7 @@ Match<Removal> match_identity(const Node& node, PassContext& /*context*/) {
   const Value& from = *node.input(0);
   const Value& to = *node.output(0);
   if (to.is_output()) {
-    // What makes the operand must be able to make the output instead.
+    // The producer of the operand must be able to make the output instead.
     const bool can_take_name = from.producer() != nullptr && &from.graph() == &node.graph() && !from.is_output();
     if (!can_take_name || !is_visible_to_readers(from, to)) return NotApplicable{};
   } else if (!is_visible_to_readers(to, from)) {

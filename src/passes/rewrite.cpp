@@ -87,7 +87,7 @@ class Driver {
     std::string label;
     try {
       AnyMatch found = match_(node);
-      // What is no candidate is not left out either.
+      // A node that is no candidate is not left out either.
       if (is_excluded(node, context_.options) && !std::holds_alternative<NotApplicable>(found)) found = Skip{Reason::excluded, {}};
       context_.skipped.erase(&node);
       if (auto* const skip = std::get_if<Skip>(&found)) {

@@ -11,7 +11,7 @@
 
 namespace relayout::passes {
 
-/// What every rewrite tells its driver.
+/// The report of every rewrite to its driver.
 template <class Rewrite>
 concept Rewriting = requires(Rewrite rewrite) {
   { rewrite.taken } -> std::convertible_to<std::vector<const Node*>>;    ///< candidates it takes up, each of which is `done`
@@ -50,7 +50,7 @@ void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(c
   });
 }
 
-/// What a finding is about: the operator, or another word for its kind, and its name.
+/// The subject of a finding: the operator, or another word for its kind, and its name.
 struct FindingSubject {
   std::string_view kind, name;
   FindingSubject(std::string_view what, std::string_view which) : kind(what), name(which) {}

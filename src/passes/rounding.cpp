@@ -1,4 +1,4 @@
-// What rounding to a 16-bit type does to the elements of a tensor: how many overflow, vanish or lose precision.
+// The effect of a 16-bit type on the elements of a tensor: how many overflow, vanish or lose precision.
 
 #include "passes/rounding.h"
 

@@ -7,7 +7,7 @@
 
 namespace relayout::passes {
 
-/// What becomes of a tensor's elements in a narrower type.
+/// The effect of a narrower type on a tensor's elements.
 struct Rounding {
   int64_t count = 0;      ///< elements
   int64_t infinite = 0;   ///< finite ones that leave the range

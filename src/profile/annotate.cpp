@@ -86,7 +86,7 @@ void describe(onnx::NodeProto& node, const ProfileRow& row) {
   set_entry(node, "relayout.implementation", row.implementation);
 }
 
-/// What happened to a node of this name.
+/// The change of a node of this name.
 struct Fate {
   const ProfileRow* row = nullptr;
   bool is_absorbed = false;

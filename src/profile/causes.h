@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// What is known of the two models' nodes beyond their names.
+/// Known facts about the two models' nodes beyond their names.
 struct NodeLinks {
   std::unordered_map<std::string, std::string> names;  ///< of the second model → what the first calls the same node
   std::unordered_set<std::string> paired;              ///< of the first model: with a counterpart, whether that runs or not

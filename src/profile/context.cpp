@@ -1,4 +1,4 @@
-// What a measurement depends on besides the model: processor, instruction set, versions, how many processors this process may use.
+// The context of a measurement besides the model: processor, instruction set, versions, how many processors this process may use.
 #include "profile/context.h"
 
 #include <stdlib.h>

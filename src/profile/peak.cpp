@@ -1,4 +1,4 @@
-// What a machine reaches at most, measured or given, and what part of it a row reaches (Williams, Waterman, Patterson: Roofline, 2009).
+// The peak of a machine, measured or given, and the part of it that a row reaches (Williams, Waterman, Patterson: Roofline, 2009).
 #include <time.h>
 
 #include <algorithm>

@@ -153,7 +153,7 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
       (round % 2 == 0 ? subject_b : subject_a).renew();
     }
     const int64_t begin = wanted * round / rounds, end = wanted * (round + 1) / rounds;
-    // Who goes first in a pair has run just before it, here as in all further pairs: that is turn about.
+    // The first of a pair has run just before it, here as in all further pairs: that is turn about.
     const bool a_first = begin % 2 == 0;
     warm_up(a_first ? subject_b : subject_a);
     warm_up(a_first ? subject_a : subject_b);

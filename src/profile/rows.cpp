@@ -39,7 +39,7 @@ bool continues(const ProfileRow& row, const StepInfo& step) {
 }
 
 void add_implementation(ProfileRow& row, const StepInfo& step) {
-  // What a node computes with says more than the copies around it.
+  // The operands that a node computes with say more than the copies around it.
   if (step.kind == StepKind::inside && !row.implementation.empty()) return;
   if (row.kind == StepKind::inside && step.kind == StepKind::node) row.implementation.clear();
   if (row.implementation.find(step.implementation) != std::string::npos) return;

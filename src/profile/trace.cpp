@@ -44,7 +44,7 @@ std::vector<std::string> escaped(std::vector<std::string> names) {
   return names;
 }
 
-/// What the events of one step have in common.
+/// The facts that events of one step have in common.
 struct StepText {
   std::string head;   ///< up to the time
   std::string tail;   ///< of its arguments, behind "External id"

@@ -1,4 +1,4 @@
-// What the charts of pages share: their outermost tag and their numbers.
+// The common parts of charts on pages: their outermost tag and their numbers.
 #include "report/chart.h"
 
 #include <array>

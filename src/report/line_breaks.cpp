@@ -50,7 +50,7 @@ std::string shortened_word(std::string_view word, std::size_t width) {
   return before + shortened(word, width) + after;
 }
 
-/// What may not be parted unless it is longer than a line, and what stands before it.
+/// A piece that may not be parted unless it is longer than a line, and the text before it.
 struct Segment {
   std::string gap;
   std::string_view text;

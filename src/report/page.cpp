@@ -1,4 +1,4 @@
-// What all pages share: one file, one style sheet, and a policy by which nothing runs but the page's own script.
+// The frame of all pages: one file, one style sheet, and a policy by which nothing runs but the page's own script.
 #include "report/page.h"
 
 #include <algorithm>

@@ -72,7 +72,7 @@ std::size_t common_prefix(const std::vector<std::string_view>& names) {
   return length;
 }
 
-/// Where the word begins that ends before `at`: "block" of "/features/denseblock3" is nearer than a slash.
+/// The beginning of the word that ends before `at`: "block" of "/features/denseblock3" is nearer than a slash.
 std::size_t word_begin(std::string_view name, std::size_t at) {
   constexpr std::size_t kLongest = 8;
   const auto is_part = [&](std::size_t i) { return name[i] != '/' && name[i] != '.' && static_cast<unsigned char>(name[i]) < 0x80U; };

@@ -90,7 +90,7 @@ std::string command_text(std::string_view text, bool property) {
   return out;
 }
 
-/// What is said of one file: the case met first, and the first details that any of its cases has.
+/// The text on one file: the case met first, and the first details that any of its cases has.
 struct Annotation {
   std::string file;
   const JunitCase* first = nullptr;

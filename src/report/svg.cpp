@@ -160,7 +160,7 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
     const double half = kCharacter * static_cast<double>(display_width(text)) / 2;
     out += label(std::clamp(at, left + half, std::max(left + half, width - right - half)), top - 8, text, "label middle");
   }
-  // What each place is, for a pointer that rests on it.
+  // A description of each place, for a pointer that rests on it.
   const double wide = std::max(step, 1.0);
   for (std::size_t i = 0; i < std::min(names.size(), count); ++i) {
     out += "<rect x='" + coordinate(x(i) - wide / 2) + "' y='" + coordinate(top) + "' width='" + coordinate(wide) + "' height='" +

@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// What a piece of text means; a terminal shows it by colour, a pipe not at all.
+/// The meaning of a piece of text; a terminal shows it by colour, a pipe not at all.
 enum class Style { plain, strong, good, bad, warning, faint };
 
 /// `text` as a terminal shows it in `style` when `color`, else as it is.

@@ -4,7 +4,7 @@
 
 namespace relayout::bodies {
 
-/// What the lines of the table in table.cpp point to, file by file.
+/// The bodies that the lines of body_table.cpp point to, file by file.
 using WriteFunction = void(Body& body);
 
 // activation.cpp: an activation that an attribute names, behind a product.

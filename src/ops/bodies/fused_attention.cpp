@@ -43,7 +43,7 @@ Body::Name between_ends(Body& body, const Body::Name& ends, const Heads& heads) 
   return body.make("And", {is_before, body.make("GreaterOrEqual", {positions, of_batch(both[1])})});
 }
 
-/// What a mask adds to the scores; "" without one. onnxruntime/contrib_ops/cpu/bert/attention_helper.h, PrepareMask.
+/// The term that a mask adds to the scores; "" without one. onnxruntime/contrib_ops/cpu/bert/attention_helper.h, PrepareMask.
 Body::Name mask_bias(Body& body, std::size_t input, const Heads& heads) {
   if (!body.has(input)) return {};
   const auto rank = body.rank(input);
@@ -65,7 +65,7 @@ Body::Name sum_of(Body& body, const Body::Name& a, const Body::Name& b) {
   return a.empty() ? b : b.empty() ? a : body.make("Add", {a, b});
 }
 
-/// What attribute unidirectional adds to the scores: a query sees the keys up to its own, the last one sees all.
+/// The term of attribute unidirectional in the scores: a query sees the keys up to its own, the last one sees all.
 Body::Name causal_bias(Body& body, const Heads& heads) {
   if (!has_flag(body, "unidirectional")) return {};
   const Body::Name count = dim_of(body, heads.query, 2);

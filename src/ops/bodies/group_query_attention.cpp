@@ -125,7 +125,7 @@ class Groups {
     return body_.make("TensorScatter", {kept, added, past_}, {{"axis", int64_t{2}}});
   }
 
-  /// What is added to the scores: [batch or 1, heads or 1, queries, keys].
+  /// The term added to the scores: [batch or 1, heads or 1, queries, keys].
   Body::Name bias() {
     const Body::Name keys = positions_below(body_, dim_of(body_, key_, 2));
     const Body::Name queries =

@@ -7,7 +7,7 @@
 
 namespace relayout::bodies {
 
-// What attentions have in common.
+// Helpers that attentions have in common.
 
 [[nodiscard]] int64_t head_count(const Body& body, const char* name = "num_heads");
 [[nodiscard]] bool has_flag(const Body& body, const char* name);

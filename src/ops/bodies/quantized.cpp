@@ -182,7 +182,7 @@ void matmul_integer_to_float(Body& body) {
 /// (onnxruntime/contrib_ops/cpu/quantization/dynamic_quantize_lstm.cc, with one thread: more may quantize parts of the batch).
 void dynamic_quantize_lstm(Body& body) {
   constexpr std::size_t kWeight = 1, kRecurrence = 2, kLengths = 4, kWeightScale = 8, kRecurrenceScale = 10;
-  // What lies behind the end of a sequence would take part in the ranges.
+  // Values behind the end of a sequence would take part in the ranges.
   if (body.has(kLengths)) body.refuse("input sequence_lens");
   const int64_t directions = body.attributes().text("direction", "forward") == "bidirectional" ? 2 : 1;
   const auto weight = [&](std::size_t codes, std::size_t scale) {

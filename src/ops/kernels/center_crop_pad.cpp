@@ -46,7 +46,7 @@ Inferred infer_center_crop_pad(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(*dims));
 }
 
-/// What is cut or filled with zeros lies half before (rounded down), half behind.
+/// Half of the elements that are cut, or filled with zeros, lies before (rounded down), half behind.
 void center_crop_pad(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;

@@ -18,7 +18,7 @@ class ChannelWriter {
   bool linear_;  ///< positions lie at one stride
 };
 
-/// What of a convolution differs between Conv, ConvInteger and QLinearConv.
+/// The differences between Conv, ConvInteger and QLinearConv.
 struct ConvolutionParts {
   Tensor x, w, out;
   Window window;

@@ -42,7 +42,7 @@ std::vector<Line> lines_of(const Dims& dims, int64_t position, int64_t count) {
   return lines;
 }
 
-/// What one tap contributes to one line: the inputs that are inside, zero elsewhere.
+/// The contribution of one tap to one line: the inputs that are inside, zero elsewhere.
 void load_line(const Correlation& correlation, const Tap& tap, const Line& line, const std::byte* channel, double* out) {
   const std::size_t last = correlation.output_dims.size() - 1;
   int64_t at = 0;

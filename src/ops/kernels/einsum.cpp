@@ -231,7 +231,7 @@ class Contraction {
   }
 
  private:
-  /// What only one side sums over joins the other side's dims as a product with ones would: it is summed out first.
+  /// An axis that only one side sums over joins the other side's dims as a product with ones would: it is summed out first.
   [[nodiscard]] Labelled summed(const Labelled& value, const Labels& keep, const Labels& gone) const {
     if (gone.empty()) return {ordered(value, keep), keep};
     const int64_t kept = size_of(keep, sizes_), lost = size_of(gone, sizes_);

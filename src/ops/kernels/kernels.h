@@ -4,7 +4,7 @@
 
 namespace relayout::kernels {
 
-// What the lines of the op table point to, file by file.
+// The kernels that the lines of the op table point to, file by file.
 using InferFunction = Inferred(const OpCall& call, InputInfos inputs);
 using ComputeFunction = void(const OpCall& call, InputData inputs, OutputData outputs);
 using ViewFunction = std::optional<Tensor>(const OpCall& call, InputData inputs, const DatumInfo& output, std::size_t index);

@@ -57,7 +57,7 @@ bool is_whole(const PickedDim& dim, int64_t source_size) {
   return true;
 }
 
-/// What is innermost in the result, as a block of elements that stay together, and the dims around it, outermost first.
+/// The innermost elements of the result, as a block that stays together, and the dims around it, outermost first.
 struct PickPlan {
   std::vector<PickedDim> outer;
   PickedDim inner;

@@ -23,7 +23,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// What a pool sees: an input and output [N, C, spatial…] of any strides.
+/// The data of a pool: an input and output [N, C, spatial…] of any strides.
 struct Pool {
   Tensor x, out;
   Window window;
@@ -152,7 +152,7 @@ const std::byte* input_at(const Pool& pool, const Run& run) {
   return pool.x.bytes() + (run.n * pool.x.strides()[0] + run.c * pool.x.strides()[1]) * element_stride(pool.x.type());
 }
 
-/// Where a run's outputs are.
+/// The outputs of a run.
 int64_t output_offset(const Tensor& out, const Run& run) {
   int64_t offset = run.n * out.strides()[0] + run.c * out.strides()[1];
   for (std::size_t i = 0; i < run.index.size(); ++i) offset += run.index[i] * out.strides()[i + 2];

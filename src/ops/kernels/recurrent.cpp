@@ -167,7 +167,7 @@ Values times_transposed(int threads, const Values& a, const Values& b, int64_t r
   return result;
 }
 
-/// What DynamicQuantizeLinear and DequantizeLinear make of all values together, in f32.
+/// The values that DynamicQuantizeLinear and DequantizeLinear make together, in f32.
 Values through_eight_bits(const Values& values) {
   constexpr float kLevels = 255;
   float low = 0, high = 0;

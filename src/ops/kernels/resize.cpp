@@ -163,14 +163,14 @@ std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const D
     Axis& axis = plan.axes[axes[i]];
     if (!(scales[i] > 0) || !std::isfinite(scales[i])) reject(call, "a scale is not positive");
     axis.scale = scales[i];
-    // Whatever the roi crops: so has ONNX's own shape inference it, and what runs elsewhere.
+    // The roi may crop anything: ONNX's own shape inference has it so, and other runtimes too.
     // The product is one of floats (ONNX's shape inference): 0.7 · 10 is 7, although 0.7f is less than 0.7.
     axis.out = checked_size(call, std::floor(double{static_cast<float>(axis.in) * static_cast<float>(scales[i])}));
   }
   return plan;
 }
 
-/// Where output position x lies in the input. `width` is the output's size before it was cut to an integer.
+/// The place of output position x in the input. `width` is the output's size before it was cut to an integer.
 double source_coordinate(Coordinates mode, const Axis& axis, int64_t position) {
   const auto x = static_cast<double>(position), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
   const double width = axis.scale * in;

@@ -85,7 +85,7 @@ class Samples {
   std::size_t count_ = 0;
 };
 
-/// Where pixel `i` is read.
+/// The position at which pixel `i` is read.
 std::optional<int64_t> pixel(const Sampling& sampling, double i, int64_t size) {
   const auto last = static_cast<double>(size - 1);
   if (i >= 0 && i <= last) return static_cast<int64_t>(i);
@@ -286,7 +286,7 @@ int64_t pooled_size(const OpCall& call, std::string_view name) {
 struct RoiAxis {
   double start = 0, bin = 0;
   int64_t samples = 0, size = 0;
-  /// Where sample `s` of bin `b` lies.
+  /// The position of sample `s` of bin `b`.
   [[nodiscard]] double at(int64_t b, int64_t s) const {
     return start + static_cast<double>(b) * bin + (static_cast<double>(s) + 0.5) * bin / static_cast<double>(samples);
   }

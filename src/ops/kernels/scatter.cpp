@@ -81,7 +81,7 @@ void combine_elements(Combine how, DataType type, std::byte* to, const std::byte
   });
 }
 
-/// What is scattered, and where.
+/// The updates, and the places that they go to.
 struct Scattering {
   const Tensor &indices, &updates, &out;
   Combine how;

@@ -216,7 +216,7 @@ void sequence_length(const OpCall&, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// Where SequenceInsert puts an element (at the end without a position), or which one SequenceErase takes (the last).
+/// The place at which SequenceInsert puts an element (the end without a position), or the one that SequenceErase takes (the last).
 std::optional<std::size_t> position_operand(const OpCall& call, InputInfos inputs, std::size_t index, std::size_t choices) {
   const DatumInfo* position = optional_tensor_info(call, inputs, index, kIndexTypes);
   if (position == nullptr) return position_in(call, -1, choices);

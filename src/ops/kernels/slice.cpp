@@ -18,7 +18,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// What Slice takes of one axis.
+/// The part that Slice takes of one axis.
 struct Range {
   int64_t start = 0, step = 1, count = 0;
 };

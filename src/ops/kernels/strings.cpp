@@ -128,7 +128,7 @@ std::string mapped(std::string_view text, char32_t (*map)(char32_t)) {
   return encode_utf8(points);
 }
 
-/// What is left of the strings.
+/// The strings that remain.
 std::vector<std::string> normalized(const OpCall& call, const Tensor& tensor) {
   const bool exact = call.attributes.integer("is_case_sensitive", 0) != 0;
   const std::string action = call.attributes.text("case_change_action", "NONE");

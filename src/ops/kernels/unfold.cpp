@@ -132,7 +132,7 @@ void col2im(const OpCall& call, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// What the window that was pooled would give back.
+/// The length that the window which was pooled would give back.
 Dims unpooled_dims(const OpCall& call, const Dims& x) {
   const Dims input = spatial_dims(call, x);
   const Window window = window_of(call, input, {});

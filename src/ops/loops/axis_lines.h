@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// Where the elements of one line of an operand are: dims and strides of the axes that the line runs over, in logical order.
+/// The elements of one line of an operand: dims and strides of the axes that the line runs over, in logical order.
 struct AxisLine {
   Dims dims, strides;
   /// Elements in logical order, as a domain.

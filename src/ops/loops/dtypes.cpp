@@ -24,7 +24,7 @@
 namespace relayout {
 namespace {
 
-/// What a narrow floating-point format does beyond its largest finite value.
+/// The behaviour of a narrow floating-point format beyond its largest finite value.
 enum class Beyond : uint8_t {
   infinity,           ///< has infinities and NaNs as IEEE 754
   nan_all_ones,       ///< no infinity; NaN is all ones (…fn)

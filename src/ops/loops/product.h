@@ -23,7 +23,7 @@ void multiply_panel(int64_t rows, int64_t depth, const double* a, int64_t a_stri
 void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c);
 void multiply_panel(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c);
 
-/// What a product is made of. `Accumulator` is double, uint64_t or uint32_t.
+/// The types of a product. `Accumulator` is double, uint64_t or uint32_t.
 ///   const Accumulator* load_rows(row, rows, k, depth, buffer, stride&)
 ///       rows [row, row + rows) × [k, k + depth) of A: filled into buffer with the stride given, or an address and stride of
 ///       one's own
