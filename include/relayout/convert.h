@@ -12,6 +12,8 @@
 #include "relayout/findings.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
+#include "relayout/save_options.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 
@@ -21,32 +23,16 @@ struct ConvertOptions {
   LoadOptions load = {};
   std::vector<std::string> passes = {};  ///< empty: the default pipeline; {"none"}: identity
   std::vector<std::string> skip = {};    ///< dropped from the pipeline
-  WeightsLayout layout = WeightsLayout::channels_last;
-  bool export_io = false;                       ///< graph inputs and outputs are handed over channels-last
-  bool export_transposes = false;               ///< the borders of the layout plan are written into the model
-  LayoutChoice when = LayoutChoice::automatic;  ///< of that plan
-  DataType precision = DataType::undefined;     ///< float16, bfloat16 or float32: type to compute in; undefined: as it is
-  std::vector<std::string> io_names = {};       ///< these, with `export_io`; empty: all images
-  ShapeOptions sizes = {};                      ///< for that plan
-  bool io_precision = false;                    ///< graph inputs and outputs too
-  bool fold = true;
-  bool simplify = false;  ///< fold-constants and remove-identity too
-  bool include_1d = false, freeze = false;
-  std::vector<std::string> only = {}, exclude = {};
+  PassOptions rewrite = {};
+  SaveOptions save = {};
   bool require_all_folded = false, dry_run = false;
   bool make_folders = false;  ///< folders that the output needs are made when it is written
+  bool stamp = false;         ///< versions and passes are noted in the metadata of the result
   /// The result is verified against the input before it gets its name; one that is not the same is withheld. It is written to the
   /// folder for temporary files first.
   bool verify = false;
   VerifyOptions verification = {};
-  FileFormat output_format = FileFormat::automatic;
-  ExternalData external_data = ExternalData::automatic;
-  int64_t external_threshold = kExternalThreshold;  ///< bytes from which on a weight goes into the data file
-  bool share_data = false;                          ///< unchanged external tensors stay in the data files of the input
-  bool in_place = false, sync = false, stamp = false;
-  int64_t stop_after = -1;
-  int threads = 0;  ///< 0: 2, or the CPUs available when fewer
-  std::function<void(int64_t done, int64_t total)> progress = {};
+  int threads = 0;  ///< of everything that a conversion does; 0: 2, or the CPUs available when fewer
 };
 
 /// The outcome of a conversion, or with dry_run of one that would be done; the report is printed from this.

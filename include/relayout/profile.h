@@ -49,21 +49,21 @@ struct ProfileContext {
 
 /// One row of the table: a node with what it absorbed, a copy, or the executor itself.
 struct ProfileRow {
-  std::string node;                  ///< as in StepInfo; "(executor)" is what no step accounts for
-  std::vector<std::string> callers;  ///< as in StepInfo: the row of an If, Loop, Scan or SequenceMap holds what rows within it do not
-  std::vector<std::string> absorbed;
-  std::vector<std::string> operators;  ///< of `node`, then of each of `absorbed`; none of the executor
-  std::string op_type;                 ///< "Conv + Relu", "Reorder", "Pack"; empty of the executor
+  std::string node = {};                  ///< as in StepInfo; "(executor)" is what no step accounts for
+  std::vector<std::string> callers = {};  ///< as in StepInfo: the row of an If, Loop, Scan or SequenceMap holds what rows within it do not
+  std::vector<std::string> absorbed = {};
+  std::vector<std::string> operators = {};  ///< of `node`, then of each of `absorbed`; none of the executor
+  std::string op_type = {};                 ///< "Conv + Relu", "Reorder", "Pack"; empty of the executor
   StepKind kind = StepKind::node;
-  std::string layout, implementation;
-  std::vector<Dims> inputs;
-  Dims dims;
+  std::string layout = {}, implementation = {};
+  std::vector<Dims> inputs = {};
+  Dims dims = {};
   int64_t steps = 0;            ///< that make up this row
   int64_t calls = 1;            ///< in one run: iterations, of what is within a Loop
   int64_t bytes = 0, macs = 0;  ///< moved and computed in one run
   int64_t live_bytes = 0;       ///< of activations while it runs
   int threads = 1;
-  Estimate measured_us;  ///< microseconds of one run
+  Estimate measured_us = {};  ///< microseconds of one run
   double quartile_us =
       0;             ///< a quarter of the runs took no longer: other processes' time slices, which fall on single steps, hardly reach it
   double us = 0;     ///< its part of Profile::total_us: `quartile_us` × Profile::scale

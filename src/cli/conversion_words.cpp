@@ -68,7 +68,7 @@ FileFormat format_of(std::string_view word) noexcept {
 
 void read_io(std::string_view text, ConvertOptions& options) {
   constexpr std::string_view kWord = "nhwc";
-  options.export_io = !text.empty();
+  options.rewrite.export_io = !text.empty();
   if (text.empty()) return;
   if (!text.starts_with(kWord) || (text.size() > kWord.size() && text[kWord.size()] != ':')) {
     fail(ErrorKind::usage, "--io " + quote(text) + ": nhwc, or nhwc:NAME,NAME…");
@@ -76,7 +76,7 @@ void read_io(std::string_view text, ConvertOptions& options) {
   std::string_view rest = text.substr(std::min(text.size(), kWord.size() + 1));
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (comma > 0) options.io_names.emplace_back(rest.substr(0, comma));
+    if (comma > 0) options.rewrite.io_names.emplace_back(rest.substr(0, comma));
     rest.remove_prefix(std::min(rest.size(), comma + 1));
   }
 }
@@ -88,7 +88,7 @@ void read_external_data(std::string_view text, ConvertOptions& options) {
   if (known == kExternalData.end()) {
     fail(ErrorKind::usage, "external data " + quote(text) + ": auto, always or never, each with :BYTES if wanted");
   }
-  options.external_data = known->second;
+  options.save.external_data = known->second;
   if (colon == std::string_view::npos) return;
   const std::string_view digits = text.substr(colon + 1);
   int64_t threshold = 0;
@@ -96,7 +96,7 @@ void read_external_data(std::string_view text, ConvertOptions& options) {
   if (error != std::errc{} || end != digits.data() + digits.size() || threshold < 0) {
     fail(ErrorKind::usage, "external data " + quote(text) + ": " + quote(digits) + " is no number of bytes");
   }
-  options.external_threshold = threshold;
+  options.save.external_threshold = threshold;
 }
 
 }  // namespace relayout::cli

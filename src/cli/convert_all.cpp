@@ -141,7 +141,7 @@ std::vector<Outcome> convert_together(const ConvertRequest& request, std::span<c
 Outcome convert_alone(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache) {
   Progress progress(true);
   ConvertOptions options = request.options;
-  options.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
+  options.save.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
   options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   return convert_one(request, job, cache, options);
 }

@@ -60,9 +60,9 @@ void check(const ConvertRequest& request, const Common& common) {
   if (has_tree && !request.inputs.empty()) refuse("--suite stands alone: no models beside it");
   if (request.inputs.empty() && !has_tree) refuse("convert needs MODEL...; see relayout convert --help");
   if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
-  if (request.options.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
+  if (request.options.save.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
   if (request.inputs.size() > 1 && !request.output.empty()) refuse("several models go into a folder: --out-dir DIR instead of --output");
-  if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.in_place && !request.options.dry_run) {
+  if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.save.in_place && !request.options.dry_run) {
     refuse("several models need --out-dir DIR (or --in-place)");
   }
   const bool reads_stream = std::ranges::find(request.inputs, kStream) != request.inputs.end();
@@ -77,7 +77,7 @@ void check(const ConvertRequest& request, const Common& common) {
   if (std::filesystem::is_directory(request.output, ignored)) {
     fail(ErrorKind::io, escape(request.output) + ": is a directory", "--out-dir " + shell_word(request.output) + " writes into it");
   }
-  if (request.options.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
+  if (request.options.save.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
   const bool writes_text = format_by_name(request.output) != FileFormat::binary;
   if (writes_text && request.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
@@ -126,15 +126,15 @@ int run(ConvertRequest& request, const Common& common) {
   request.options.make_folders = !request.out_dir.empty();
   request.options.verification.dims = dims_of(request.dims);
   request.options.verification.shapes = shapes_of(request.shapes);
-  request.options.sizes = {request.options.verification.dims, request.options.verification.shapes};
-  request.options.when = choice_of(request.when);
-  request.options.layout = layout_of(request.layout);
-  request.options.precision = precision_of(request.precision);
-  request.options.export_transposes = !request.emit.empty();
+  request.options.rewrite.sizes = {request.options.verification.dims, request.options.verification.shapes};
+  request.options.rewrite.choice = choice_of(request.when);
+  request.options.rewrite.layout = layout_of(request.layout);
+  request.options.rewrite.precision = precision_of(request.precision);
+  request.options.rewrite.export_transposes = !request.emit.empty();
   read_io(request.io, request.options);
   read_external_data(request.external_data, request.options);
   request.options.load.format = format_of(request.format);
-  request.options.output_format = format_of(request.output_format);
+  request.options.save.format = format_of(request.output_format);
   if (request.cases.list) {
     print_names(chosen_part(find_models(request.cases.tree, request.out_dir), request.cases), request.cases, common.json);
     return 0;
@@ -151,8 +151,8 @@ int run(ConvertRequest& request, const Common& common) {
 void declare_passes(OptionSet& options, ConvertRequest& request) {
   ConvertOptions& convert = request.options;
   options.group("What is done");
-  options.toggle("fold", convert.fold, "fold BatchNormalization into convolutions (default: --fold)");
-  options.flag("--simplify", convert.simplify, "evaluate what constants alone make, remove nodes that do nothing");
+  options.toggle("fold", convert.rewrite.fold, "fold BatchNormalization into convolutions (default: --fold)");
+  options.flag("--simplify", convert.rewrite.simplify, "evaluate what constants alone make, remove nodes that do nothing");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
                  "of convolution weights (default: channels-last); contiguous undoes it");
   options.text("--io", "nhwc[:NAME,...]", request.io, "inputs and outputs that are images (or those named) are handed over channels-last");
@@ -163,16 +163,17 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
                  "weights and activations of 32 bits in this type, fragile operators stay in 32 bits; fp32 goes back (and stands between "
                  "fp16 and bf16: what is in one 16-bit type does not become the other)");
-  options.flag("--io-precision", convert.io_precision, "with --precision: graph inputs and outputs too (they keep their types otherwise)");
-  options.flag("--include-1d", convert.include_1d, "weights of 1-D convolutions too");
+  options.flag("--io-precision", convert.rewrite.io_precision,
+               "with --precision: graph inputs and outputs too (they keep their types otherwise)");
+  options.flag("--include-1d", convert.rewrite.include_1d, "weights of 1-D convolutions too");
   options.list("--pass", "NAME", convert.passes, "only these passes (several, or parted by commas); none: copy", ',');
   options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
-  options.list("--only", "GLOB", convert.only, "only nodes whose name matches; may be given several times");
-  options.list("--exclude", "GLOB", convert.exclude, "no node whose name matches; may be given several times");
-  options.flag("--freeze", convert.freeze, "treat initializers that callers could override as constants");
+  options.list("--only", "GLOB", convert.rewrite.only, "only nodes whose name matches; may be given several times");
+  options.list("--exclude", "GLOB", convert.rewrite.exclude, "no node whose name matches; may be given several times");
+  options.flag("--freeze", convert.rewrite.freeze, "treat initializers that callers could override as constants");
   options.flag("--require-all-folded", convert.require_all_folded,
                "when a BatchNormalization stays that --exclude or --only did not leave out: write nothing, exit 1");
-  options.integer("--stop-after", "N", 0, convert.stop_after, "stop after N rewrites");
+  options.integer("--stop-after", "N", 0, convert.rewrite.stop_after, "stop after N rewrites");
   options.hide_last();
   options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");
   options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: size of a named dimension");
@@ -189,17 +190,17 @@ void declare_files(OptionSet& options, ConvertRequest& request) {
   declare_case_choice(options, request.cases);
   options.text("--cache", "DIR", request.cache,
                "note there what was converted, and convert no model again whose files, options, program and result are the same");
-  options.flag("--in-place", convert.in_place, "replace MODEL by the result");
+  options.flag("--in-place", convert.save.in_place, "replace MODEL by the result");
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
                  "of MODEL (default: by its extension, then by how it begins)");
   options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
                  "of the result (default: by its extension)");
   options.text("--external-data", "auto|always|never[:BYTES]", request.external_data,
                "weights (of at least BYTES) into a file beside the result; auto: as MODEL has it, or above 2 GiB");
-  options.flag("--share-data", convert.share_data,
+  options.flag("--share-data", convert.save.share_data,
                "leave unchanged external weights in MODEL's data files, which the result then needs too");
   options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "take opsets newer than those that relayout knows");
-  options.flag("--sync", convert.sync, "flush the result to the disk before it gets its name");
+  options.flag("--sync", convert.save.sync, "flush the result to the disk before it gets its name");
   options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");
 }
 

@@ -50,7 +50,7 @@ std::vector<ConvertJob> jobs_of(const ConvertRequest& request) {
   std::set<std::string> outputs;
   for (const std::string& input : request.inputs) {
     ConvertJob job{input, request.output};
-    if (job.output.empty()) job.output = request.options.in_place ? input : default_output(input).string();
+    if (job.output.empty()) job.output = request.options.save.in_place ? input : default_output(input).string();
     if (!request.out_dir.empty()) {
       job.output = (fs::path(request.out_dir) / fs::path(job.output).filename()).string();
     }

@@ -50,7 +50,7 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
   if (!result.written || result.verification || !can_be_named(request, job)) return std::nullopt;
   VerifyNeeds needs{.images_last = is_done(result, "export-io"), .newer_opset = request.options.load.allow_newer_opset};
   if (is_done(result, "precision") && request.precision != "fp32") needs.precision = request.precision;
-  needs.other_types = request.options.io_precision && request.precision == "fp32";
+  needs.other_types = request.options.rewrite.io_precision && request.precision == "fp32";
   return needs;
 }
 
@@ -60,7 +60,8 @@ NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const
   NextSteps next;
   if (!result.written || !can_be_named(request, job)) return next;
   if (result.layout == WeightsLayout::channels_last && is_done(result, "conv-weights-layout")) {
-    next.undo = undo_command(job.output, {.keeps_io = request.options.export_io, .newer_opset = request.options.load.allow_newer_opset});
+    next.undo =
+        undo_command(job.output, {.keeps_io = request.options.rewrite.export_io, .newer_opset = request.options.load.allow_newer_opset});
   }
   if (const auto needs = verify_needs(request, job, result)) next.verify = verify_command(job.input, job.output, *needs);
   return next;

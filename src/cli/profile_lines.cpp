@@ -27,33 +27,30 @@ namespace {
 constexpr double kPerMicrosecond = 1e3;  ///< of a microsecond in units of 10⁹ per second
 
 TableLine line_of(const ProfileRow& row) {
-  TableLine line;
-  line.name = full_name(row);
-  line.absorbed = row.absorbed;
-  line.op = row.op_type;
-  line.kind = row.is_executor() ? "executor" : std::string(to_string(row.kind));
-  line.layout = row.layout;
-  line.implementation = row.implementation;
-  line.shape = row.is_executor() ? "" : to_string(row.dims);
-  line.calls = row.is_executor() ? 0 : row.calls;
-  line.bytes = row.bytes;
-  line.macs = row.macs;
-  line.us = row.us;
-  line.share = row.share;
-  line.measured = row.measured_us;
-  return line;
+  const bool is_executor = row.is_executor();
+  return {.name = full_name(row),
+          .absorbed = row.absorbed,
+          .op = row.op_type,
+          .kind = is_executor ? "executor" : std::string(to_string(row.kind)),
+          .layout = row.layout,
+          .implementation = row.implementation,
+          .shape = is_executor ? "" : to_string(row.dims),
+          .calls = is_executor ? 0 : row.calls,
+          .bytes = row.bytes,
+          .macs = row.macs,
+          .us = row.us,
+          .share = row.share,
+          .measured = row.measured_us};
 }
 
 TableLine line_of(const ProfileGroup& group) {
-  TableLine line;
-  line.name = group.name;
-  line.kind = "group";
-  line.calls = group.rows;
-  line.bytes = group.bytes;
-  line.macs = group.macs;
-  line.us = group.us;
-  line.share = group.share;
-  return line;
+  return {.name = group.name,
+          .kind = "group",
+          .calls = group.rows,
+          .bytes = group.bytes,
+          .macs = group.macs,
+          .us = group.us,
+          .share = group.share};
 }
 
 /// All lines but the executor's, in the order they run.

@@ -21,14 +21,14 @@ struct TableChoice {
 
 /// One line of the table: a row, a group of rows, or all rows that are not shown.
 struct TableLine {
-  std::string name;
-  std::vector<std::string> absorbed;
-  std::string op, kind, layout, implementation, shape;
+  std::string name = {};
+  std::vector<std::string> absorbed = {};
+  std::string op = {}, kind = {}, layout = {}, implementation = {}, shape = {};
   int64_t calls = 0;
   int64_t bytes = 0, macs = 0;
   double us = 0, share = 0, cumulative = 0;
-  std::optional<Estimate> measured;    ///< of a single row
-  std::optional<double> part_of_peak;  ///< of Profile::peak, where it is known
+  std::optional<Estimate> measured = {};    ///< of a single row
+  std::optional<double> part_of_peak = {};  ///< of Profile::peak, where it is known
 
   /// 2 × multiply-accumulates over time; nothing where none are counted.
   [[nodiscard]] std::optional<double> gflops() const;

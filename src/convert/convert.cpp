@@ -22,7 +22,7 @@
 #include "base/shell_word.h"
 #include "base/temporary.h"
 #include "base/text.h"
-#include "convert/pass_options.h"
+#include "convert/selected_passes.h"
 #include "layout/sizes.h"
 #include "model/origin.h"
 #include "model/save.h"
@@ -63,7 +63,7 @@ struct Counts {
 };
 
 /// Of the main graph, nested graphs and functions. BatchNormalizations that the user left out are where they are wanted.
-Counts count(const Model& model, const passes::PassOptions& options) {
+Counts count(const Model& model, const PassOptions& options) {
   Counts counts;
   const auto add_node = [&](const Node& node) {
     ++counts.nodes;
@@ -100,19 +100,6 @@ void warn_about_unknown(const Model& model) {
   log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + list);
 }
 
-SaveOptions save_options(const ConvertOptions& options, int threads) {
-  SaveOptions out;
-  out.format = options.output_format;
-  out.external_data = options.external_data;
-  out.external_threshold = options.external_threshold;
-  out.share_data = options.share_data;
-  out.in_place = options.in_place;
-  out.sync = options.sync;
-  out.threads = threads;
-  out.progress = options.progress;
-  return out;
-}
-
 /// A folder that does not exist is said before a large model is read, not after.
 void check_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
   const std::filesystem::path folder = output.parent_path();
@@ -145,7 +132,7 @@ void make_folder(const std::filesystem::path& output) {
 
 /// Inputs and outputs that were named are handed over channels-last, or nothing is written.
 void check_named_ports(const ConvertResult& result, const ConvertOptions& options) {
-  if (options.io_names.empty()) return;
+  if (options.rewrite.io_names.empty()) return;
   std::string refused;
   for (const Finding& finding : result.findings) {
     if (finding.pass != "export-io" || finding.verdict != Verdict::skipped) continue;
@@ -174,12 +161,12 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   save(model, draft, saving);
   VerifyOptions verification = options.verification;
   verification.load = options.load;
-  verification.images_last = options.export_io || options.layout == WeightsLayout::contiguous;
+  verification.images_last = options.rewrite.export_io || options.rewrite.layout == WeightsLayout::contiguous;
   // Undefined: no precision was asked for.
-  if (options.precision == DataType::float32) {
-    verification.allow_interface = verification.allow_interface || options.io_precision;
+  if (options.rewrite.precision == DataType::float32) {
+    verification.allow_interface = verification.allow_interface || options.rewrite.io_precision;
   } else {
-    verification.precision = options.precision;
+    verification.precision = options.rewrite.precision;
   }
   verification.threads = options.threads;
   // The model has been read, and its warnings were given.
@@ -207,8 +194,8 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   ConvertResult result;
   result.input = input;
   result.output = output;
-  result.layout = options.layout;
-  result.precision = options.precision;
+  result.layout = options.rewrite.layout;
+  result.precision = options.rewrite.precision;
 
   // The request makes sense, before anything is read.
   const std::vector<const passes::Pass*> passes = selected_passes(options);
@@ -217,9 +204,9 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     fail(ErrorKind::usage, "--require-all-folded: 'fold-batch-norm' is not among the passes");
   }
   const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
-  passes::PassOptions passing = pass_options(options, threads);
-  passing.assume_ranges = ranges == Ranges::assumed;
-  const SaveOptions saving = save_options(options, threads);
+  PassOptions passing = options.rewrite;
+  SaveOptions saving = options.save;
+  passing.threads = saving.threads = threads;
   if (!options.make_folders) check_folder(input, output);
 
   std::optional<MutedWarnings> said_already;
@@ -230,9 +217,9 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.nodes_before = before.nodes;
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
-  if (options.share_data) check_sharing(*model, output);
+  if (options.save.share_data) check_sharing(*model, output);
   passes::check_patterns(*model, passing);
-  layout::check_sizes(options.sizes, layout::size_names(model->graph()));
+  layout::check_sizes(options.rewrite.sizes, layout::size_names(model->graph()));
   check_declared_types(*model);
   warn_about_unknown(*model);
   watch.stage("load");
@@ -242,6 +229,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     // From here on the graph is what will be written: weights carry their factors and their order, they are not computed yet.
     passes::PassContext context;
     context.options = passing;
+    context.assume_ranges = ranges == Ranges::assumed;
     passes::run_passes(*model, passes, context);
     result.findings = std::move(context.findings);
     said_already.reset();

@@ -7,20 +7,11 @@
 
 #include "relayout/data_file.h"
 #include "relayout/model.h"
+#include "relayout/save_options.h"
 
 namespace relayout {
 
-struct SaveOptions {
-  FileFormat format = FileFormat::automatic;
-  ExternalData external_data = ExternalData::automatic;
-  int64_t external_threshold = kExternalThreshold;  ///< bytes; smaller tensors stay inline
-  bool share_data = false;  ///< unchanged tensors stay in the data files of the input where those can be referred to
-  bool in_place = false;    ///< the output may be the input
-  bool sync = false;        ///< flush a new file too
-  int threads = 2;
-  /// Bytes written so far and in all.
-  std::function<void(int64_t, int64_t)> progress = {};
-};
+;
 
 struct SaveResult {
   int64_t bytes = 0;                       ///< of the model and all data files that it refers to

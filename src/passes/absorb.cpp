@@ -140,7 +140,7 @@ std::optional<Skip> non_finite_factor(const std::vector<double>& factors) {
 
 /// Whether it is left to who reads the weight to see that it stays in range, so that it is read once in all.
 bool is_assumed(const LinearOperator& target, const Scale& scale, const PassContext& context) {
-  return context.options.assume_ranges && target.outputs_in_rows && target.row_axis == 0 && target.weight.data.can_assume(scale);
+  return context.assume_ranges && target.outputs_in_rows && target.row_axis == 0 && target.weight.data.can_assume(scale);
 }
 
 /// Puts the scale into `out`; gives Σ W·t when there are shifts.

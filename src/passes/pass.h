@@ -13,34 +13,16 @@
 #include "passes/match.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
-#include "relayout/layout.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
 
-/// Options of all passes.
-struct PassOptions {
-  bool fold = true;       ///< BatchNormalization and other affines into linear operators
-  bool simplify = false;  ///< evaluate what constants alone make, remove nodes that do nothing
-  bool export_io = false, export_transposes = false;
-  WeightsLayout layout = WeightsLayout::channels_last;
-  bool include_1d = false;
-  std::vector<std::string> io_names;              ///< inputs and outputs to hand over channels-last; empty: all images
-  LayoutChoice choice = LayoutChoice::automatic;  ///< of the plan that is exported
-  ShapeOptions sizes;                             ///< for that plan
-  DataType precision = DataType::undefined;       ///< to compute in: float16, bfloat16, or float32 instead of both; undefined: as it is
-  bool io_precision = false;                      ///< graph inputs and outputs too
-  bool freeze = false;                            ///< overridable initializers become constants before the first pass
-  std::vector<std::string> only, exclude;         ///< globs over node names (output names of nodes without one)
-  int64_t stop_after = -1;                        ///< rewrites; -1: no limit
-  /// Folds take it that weights stay in the range of their type where who reads the weight can look instead: OutOfRange comes of reading.
-  bool assume_ranges = false;
-  int threads = 2;
-};
-
 /// One run of passes: what they are to do, what they have done, and what they know of the model.
 struct PassContext {
   PassOptions options;
+  /// Folds take it that weights stay in the range of their type where who reads the weight can look instead: OutOfRange comes of reading.
+  bool assume_ranges = false;
   Constants constants;
   Findings findings;
   int64_t rewrites = 0;                           ///< done so far, over all passes

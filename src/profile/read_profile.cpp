@@ -98,18 +98,18 @@ ProfileRow row_of(const Reader& reader, const Json& json) {
 }
 
 ProfileContext context_of(const Reader& reader, const Json& json) {
-  ProfileContext out;
-  out.cpu = reader.text(json, "cpu");
-  out.isa = reader.text(json, "isa");
-  out.relayout = reader.text(json, "relayout");
-  out.onednn = reader.text(json, "onednn");
   constexpr double kMost = 1 << 20;
+  const auto text = [&](std::string_view key) { return reader.text(json, key); };
   const auto count = [&](std::string_view key) { return static_cast<int>(std::min(reader.number(json, key), kMost)); };
-  out.threads = count("threads");
-  out.processors = count("processors");
-  out.affinity = count("affinity");
-  out.load = reader.number(json, "load_1min");
-  return out;
+  return {.cpu = text("cpu"),
+          .isa = text("isa"),
+          .relayout = text("relayout"),
+          .onednn = text("onednn"),
+          .threads = count("threads"),
+          .processors = count("processors"),
+          .affinity = count("affinity"),
+          .quota = 0,
+          .load = reader.number(json, "load_1min")};
 }
 
 }  // namespace

@@ -62,14 +62,12 @@ void add_step(ProfileRow& row, const StepInfo& step) {
 }
 
 ProfileRow row_of(const StepInfo& step) {
-  ProfileRow row;
-  row.node = step.node;
-  row.callers = step.callers;
-  row.absorbed = step.absorbed;
-  row.operators = step.operators;
-  row.inputs = step.inputs;
-  row.kind = step.kind;
-  return row;
+  return {.node = step.node,
+          .callers = step.callers,
+          .absorbed = step.absorbed,
+          .operators = step.operators,
+          .kind = step.kind,
+          .inputs = step.inputs};
 }
 
 /// Puts steps together in the order they run.

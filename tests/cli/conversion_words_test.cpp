@@ -24,25 +24,25 @@ TEST(ConversionWords, NameTheirMeaningBothWays) {
 TEST(ConversionWords, IoHasAListOfNames) {
   ConvertOptions options;
   read_io("", options);
-  EXPECT_FALSE(options.export_io);
+  EXPECT_FALSE(options.rewrite.export_io);
   read_io("nhwc", options);
-  EXPECT_TRUE(options.export_io);
-  EXPECT_TRUE(options.io_names.empty());
+  EXPECT_TRUE(options.rewrite.export_io);
+  EXPECT_TRUE(options.rewrite.io_names.empty());
   read_io("nhwc:x,,a.b", options);
-  EXPECT_THAT(options.io_names, testing::ElementsAre("x", "a.b"));
+  EXPECT_THAT(options.rewrite.io_names, testing::ElementsAre("x", "a.b"));
   for (const char* const wrong : {"nchw", "nhwcx", "nhwc,x", ":x"}) EXPECT_THROW(read_io(wrong, options), Error) << wrong;
 }
 
 TEST(ConversionWords, ExternalDataHasAThreshold) {
   ConvertOptions options;
   read_external_data("always:4096", options);
-  EXPECT_EQ(options.external_data, ExternalData::always);
-  EXPECT_EQ(options.external_threshold, 4096);
+  EXPECT_EQ(options.save.external_data, ExternalData::always);
+  EXPECT_EQ(options.save.external_threshold, 4096);
   read_external_data("never", options);
-  EXPECT_EQ(options.external_data, ExternalData::never);
+  EXPECT_EQ(options.save.external_data, ExternalData::never);
   read_external_data("auto:0", options);
-  EXPECT_EQ(options.external_data, ExternalData::automatic);
-  EXPECT_EQ(options.external_threshold, 0);
+  EXPECT_EQ(options.save.external_data, ExternalData::automatic);
+  EXPECT_EQ(options.save.external_threshold, 0);
   for (const char* const wrong : {"", "sometimes", "always:", "always:-1", "always:1k", "always:99999999999999999999", ":5"}) {
     EXPECT_THROW(read_external_data(wrong, options), Error) << wrong;
   }

@@ -107,9 +107,9 @@ TEST_F(ConvertTest, AFoldThatLeavesTheRangeIsTakenBackWhenItsWeightIsWritten) {
 }
 
 TEST_F(ConvertTest, ABatchNormalizationThatNobodyLookedAtIsNotFolded) {
-  EXPECT_FALSE(run({.fold = false}).all_folded);
+  EXPECT_FALSE(run({.rewrite = {.fold = false}}).all_folded);
   fs::remove(folder_ / "out.onnx");
-  EXPECT_THROW((void)run({.fold = false, .require_all_folded = true}), Error);
+  EXPECT_THROW((void)run({.rewrite = {.fold = false}, .require_all_folded = true}), Error);
   EXPECT_THAT(folder_.entries(), ElementsAre("in.onnx"));
 }
 
@@ -131,8 +131,8 @@ TEST_F(ConvertTest, AFileThatContradictsItsOwnTypesIsRefused) {
 }
 
 TEST_F(ConvertTest, NonsenseIsRefusedBeforeAnythingIsRead) {
-  for (const ConvertOptions& options :
-       {ConvertOptions{.passes = {"no-such-pass"}}, ConvertOptions{.skip = {"no-such-pass"}}, ConvertOptions{.io_precision = true}}) {
+  for (const ConvertOptions& options : {ConvertOptions{.passes = {"no-such-pass"}}, ConvertOptions{.skip = {"no-such-pass"}},
+                                        ConvertOptions{.rewrite = {.io_precision = true}}}) {
     try {
       (void)convert(folder_ / "missing.onnx", folder_ / "out.onnx", options);
       ADD_FAILURE() << "no error";
@@ -164,7 +164,7 @@ TEST_F(ConvertTest, B6AFileThatShrinksWhileItIsReadIsAnInputError) {
     cut = true;
   };
   try {
-    (void)run({.threads = 1, .progress = shrink});
+    (void)run({.save = {.progress = shrink}, .threads = 1});
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::io) << error.what();
@@ -179,7 +179,7 @@ TEST_F(ConvertTest, B6AFileThatChangesWhileItIsReadIsAnInputError) {
   const auto touch = [&](int64_t, int64_t) {
     fs::last_write_time(folder_ / "in.onnx", fs::file_time_type::clock::now() + std::chrono::hours(1));
   };
-  EXPECT_THROW((void)run({.threads = 1, .progress = touch}), Error);
+  EXPECT_THROW((void)run({.save = {.progress = touch}, .threads = 1}), Error);
   EXPECT_THAT(folder_.entries(), ElementsAre("in.onnx"));
 }
 

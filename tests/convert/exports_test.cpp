@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 /// Converts for one export alone, and back to the bytes there were.
 void expect_there_and_back(const fs::path& model, const fs::path& result, ConvertOptions options) {
-  options.fold = false;
+  options.rewrite.fold = false;
   options.skip = {"remove-unused"};
   ASSERT_TRUE(convert(model, result, options).written);
   const fs::path back = result.string() + ".back";
   ConvertOptions undo;
-  undo.fold = false;
+  undo.rewrite.fold = false;
   undo.skip = {"remove-unused"};
-  undo.layout = WeightsLayout::contiguous;
+  undo.rewrite.layout = WeightsLayout::contiguous;
   ASSERT_TRUE(convert(result, back, undo).written);
   EXPECT_TRUE(test::read_file(back) == test::read_file(model)) << result;
   fs::remove(back);
@@ -36,9 +36,9 @@ void expect_there_and_back(const fs::path& model, const fs::path& result, Conver
 void expect_exports(const test::TemporaryFolder& folder, const fs::path& model, const std::string& name) {
   fs::copy_file(model, folder / (name + ".original.onnx"));
   ConvertOptions weights, io, transposes;
-  io.layout = transposes.layout = WeightsLayout::keep;
-  io.export_io = true;
-  transposes.export_transposes = true;
+  io.rewrite.layout = transposes.rewrite.layout = WeightsLayout::keep;
+  io.rewrite.export_io = true;
+  transposes.rewrite.export_transposes = true;
   expect_there_and_back(model, folder / (name + ".weights.onnx"), weights);
   expect_there_and_back(model, folder / (name + ".io.onnx"), io);
   expect_there_and_back(model, folder / (name + ".transposes.onnx"), transposes);
@@ -67,9 +67,9 @@ TEST(Exports, L100QuantiseBehindLayoutContiguous) {
   const test::TemporaryFolder folder;
   const fs::path model = source_folder() + "/testdata/resnet18_eighth/model.onnx";
   ConvertOptions options;
-  options.fold = false;
+  options.rewrite.fold = false;
   ASSERT_TRUE(convert(model, folder / "converted.onnx", options).written);
-  options.layout = WeightsLayout::contiguous;
+  options.rewrite.layout = WeightsLayout::contiguous;
   ASSERT_TRUE(convert(folder / "converted.onnx", folder / "back.onnx", options).written);
   expect_script("onnxruntime_quantize.py", {model, folder / "converted.onnx", folder / "back.onnx"});
 }

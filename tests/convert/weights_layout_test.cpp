@@ -101,7 +101,7 @@ class ExternalWeights : public testing::Test {
 };
 
 TEST_F(ExternalWeights, L50And51OnlyTheMovedTensorsGetAnotherPlace) {
-  ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {.share_data = true}).written);
+  ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {.save = {.share_data = true}}).written);
   const onnx::ModelProto before = test::load_model(folder_ / "in.onnx"), after = test::load_model(folder_ / "out.onnx");
   for (const auto& tensor : after.graph().initializer()) {
     const Record record = record_of(tensor);
@@ -123,7 +123,7 @@ TEST_F(ExternalWeights, L50And51OnlyTheMovedTensorsGetAnotherPlace) {
 
 TEST_F(ExternalWeights, L50UndoGivesTheContentsThereWere) {
   ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {}).written);
-  ASSERT_TRUE(convert(folder_ / "out.onnx", folder_ / "back.onnx", {.layout = WeightsLayout::contiguous}).written);
+  ASSERT_TRUE(convert(folder_ / "out.onnx", folder_ / "back.onnx", {.rewrite = {.layout = WeightsLayout::contiguous}}).written);
   for (const char* const name : {"W", "W2", "c"}) EXPECT_EQ(elements("back.onnx", name), elements("in.onnx", name));
   const onnx::ModelProto before = test::load_model(folder_ / "in.onnx"), after = test::load_model(folder_ / "back.onnx");
   ASSERT_EQ(after.graph().node_size(), before.graph().node_size());

@@ -277,7 +277,7 @@ TEST(ModelDiff, AFoldInAnotherTypeIsToldAtItsConvolution) {
   const TemporaryFolder folder;
   write_file(folder / "a.onnx", network().bytes());
   ConvertOptions options;
-  options.precision = DataType::float16;
+  options.rewrite.precision = DataType::float16;
   (void)convert(folder / "a.onnx", folder / "b.onnx", options);
   const std::unique_ptr<Model> a = Model::load(folder / "a.onnx"), b = Model::load(folder / "b.onnx");
   const ModelDiff changed = diff_models(*a, *b);

@@ -25,8 +25,8 @@ using testing::ElementsAre;
 
 const std::string kPass = "conv-weights-layout";
 
-passes::PassOptions contiguous() {
-  passes::PassOptions options;
+PassOptions contiguous() {
+  PassOptions options;
   options.layout = WeightsLayout::contiguous;
   return options;
 }
@@ -43,7 +43,7 @@ std::vector<int64_t> perm_of(const Node& node) {
 }
 
 /// Moves the weights, checks values and invariants, and that undoing gives the bytes there were.
-PassResult expect_moves(const TextModel& before, int weights = 1, passes::PassOptions options = {}) {
+PassResult expect_moves(const TextModel& before, int weights = 1, PassOptions options = {}) {
   PassResult result = run({kPass}, before, options);
   EXPECT_EQ(result.count("Transpose"), weights + run({}, before).count("Transpose")) << result.details();
   expect_same(before, result, {kPass}, options);
@@ -53,7 +53,7 @@ PassResult expect_moves(const TextModel& before, int weights = 1, passes::PassOp
 }
 
 /// Nothing moves, for this reason, which is a refusal or a remark.
-void expect_stays(const TextModel& model, Reason reason, Verdict verdict = Verdict::skipped, const passes::PassOptions& options = {}) {
+void expect_stays(const TextModel& model, Reason reason, Verdict verdict = Verdict::skipped, const PassOptions& options = {}) {
   const PassResult result = run({kPass}, model, options);
   EXPECT_TRUE(result.bytes == model.bytes()) << to_text(*result.model);
   ASSERT_FALSE(result.findings.empty());
@@ -87,7 +87,7 @@ TEST(WeightsLayout, L2Conv3d) {
 
 TEST(WeightsLayout, L3Conv1d) {
   expect_stays(conv("[1,7,5]", "[5,7,3]", "[1,5,3]"), Reason::rank_not_converted);
-  passes::PassOptions options;
+  PassOptions options;
   options.include_1d = true;
   const auto result = expect_moves(conv("[1,7,5]", "[5,7,3]", "[1,5,3]"), 1, options);
   EXPECT_THAT(perm_of(result.model->graph().nodes().front()), ElementsAre(0, 2, 1));
@@ -389,7 +389,7 @@ TEST(WeightsLayout, L44GraphOutput) {
 TEST(WeightsLayout, L45Overridable) {
   const TextModel model("g (float[1,7,5,6] x, float[5,7,3,2] W) => (float[1,5,3,5] y) <float[5,7,3,2] W> { y = Conv (x, W) }");
   expect_stays(model, Reason::overridable);
-  passes::PassOptions options;
+  PassOptions options;
   options.freeze = true;
   const auto result = run({kPass}, model, options);
   EXPECT_EQ(result.count("Transpose"), 1);
@@ -476,7 +476,7 @@ TEST(WeightsLayout, L61NotAConvolution) {
 }
 
 TEST(WeightsLayout, L62And63OtherOrders) {
-  for (const passes::PassOptions& options : {passes::PassOptions{}, contiguous()}) {
+  for (const PassOptions& options : {PassOptions{}, contiguous()}) {
     expect_stays(by_hand("[0,2,3,1]", "[5,2,7,3]"), Reason::other_order, Verdict::skipped, options);
     expect_stays(by_hand("[0,1,3,2]", "[5,7,2,3]"), Reason::other_order, Verdict::skipped, options);
     expect_stays(by_hand("[3,2,0,1]", "[3,2,7,5]"), Reason::other_order, Verdict::skipped, options);
@@ -567,7 +567,7 @@ TEST(WeightsLayout, L72TrainingInfoKeepsItsWeights) {
 }
 
 TEST(WeightsLayout, ExcludedConvolutions) {
-  passes::PassOptions options;
+  PassOptions options;
   options.exclude = {"y"};
   expect_stays(conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]"), Reason::excluded, Verdict::skipped, options);
 }

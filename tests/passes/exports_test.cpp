@@ -30,20 +30,20 @@ using testing::ElementsAre;
 
 const std::string kIo = "export-io", kTransposes = "export-transposes";
 
-passes::PassOptions contiguous_options() {
-  passes::PassOptions options;
+PassOptions contiguous_options() {
+  PassOptions options;
   options.layout = WeightsLayout::contiguous;
   return options;
 }
 
-passes::PassOptions named(const std::vector<std::string>& names) {
-  passes::PassOptions options;
+PassOptions named(const std::vector<std::string>& names) {
+  PassOptions options;
   options.io_names = names;
   return options;
 }
 
 /// Undoing gives the bytes there were, and a second time changes nothing.
-PassResult expect_exports(const std::string& pass, const TextModel& before, const passes::PassOptions& options = {}) {
+PassResult expect_exports(const std::string& pass, const TextModel& before, const PassOptions& options = {}) {
   PassResult result = run({pass}, before, options);
   EXPECT_TRUE(run({pass}, TextModel::of(result.bytes), options).bytes == result.bytes) << "twice is not once";
   EXPECT_TRUE(run({pass}, TextModel::of(result.bytes), contiguous_options()).bytes == before.bytes()) << to_text(*result.model);
@@ -207,7 +207,7 @@ TEST(ExportTransposes, L99TheExecutorCountsAPairOnce) {
 }
 
 TEST(ExportTransposes, WhenNeverNothingIsWritten) {
-  passes::PassOptions never;
+  PassOptions never;
   never.choice = LayoutChoice::never;
   const TextModel before(network("y = GlobalAveragePool (b)", "float[1,16,1,1] y"));
   EXPECT_TRUE(run({kTransposes}, before, never).bytes == before.bytes());

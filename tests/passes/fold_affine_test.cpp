@@ -212,7 +212,7 @@ TEST(FoldAffineSelection, WhatIsNoCandidateIsNotLeftOutEither) {
       TextModel(conv("r = Conv (x, V)  d = Add (c, r)  e = Sigmoid (d)  f = Mul (d, e)  h = Conv (f, U)  y = Mul (h, k)",
                      "float[4,3,3,3] V, float[4,4,1,1] U, float[4,1,1] k"))
           .name_nodes();
-  passes::PassOptions options;
+  PassOptions options;
   options.only = {"none"};
   const PassResult result = run({"fold-affine"}, before, options);
   EXPECT_THAT(result.reasons(), ElementsAre(Reason::excluded)) << result.details();

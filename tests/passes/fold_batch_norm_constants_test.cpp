@@ -291,7 +291,7 @@ TEST(FoldBatchNormConstants, F44Overridable) {
 }
 
 TEST(FoldBatchNormConstants, F44FreezeIsProved) {
-  passes::PassOptions options;
+  PassOptions options;
   options.freeze = true;
   for (const char* const name : {"s", "W", "B"}) {
     const TextModel before = overridable(conv_bn(kBody), name);
@@ -326,7 +326,7 @@ TEST(FoldBatchNormConstants, F46ExternalData) {
 }
 
 TEST(FoldBatchNormConstants, F44Freeze) {
-  passes::PassOptions options;
+  PassOptions options;
   options.freeze = true;
   const auto result = run(kFolds, overridable(conv_bn(kBody), "W"), options);
   EXPECT_EQ(result.count("BatchNormalization"), 0);

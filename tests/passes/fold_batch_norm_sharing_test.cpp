@@ -394,7 +394,7 @@ TEST(FoldBatchNormForm, F142OnlyAndExclude) {
   const TextModel before =
       two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  d = Conv (x, V)  z = BatchNormalization (d, s2, b2, m2, var2)")
           .name_nodes();
-  passes::PassOptions options;
+  PassOptions options;
   options.exclude = {"*_1"};
   auto result = run(kFolds, before, options);
   EXPECT_EQ(result.count("BatchNormalization"), 1);
@@ -407,7 +407,7 @@ TEST(FoldBatchNormForm, F142OnlyAndExclude) {
 }
 
 TEST(FoldBatchNormForm, F142ExcludedInTheMiddleOfAChain) {
-  passes::PassOptions options;
+  PassOptions options;
   options.exclude = {"BatchNormalization_1"};
   const TextModel before =
       two(kY, "c = Conv (x, W)  d = BatchNormalization (c, s, b, m, var)  y = BatchNormalization (d, s2, b2, m2, var2)").name_nodes();
@@ -421,7 +421,7 @@ TEST(FoldBatchNormForm, F143NoChannels) {
 }
 
 TEST(FoldBatchNormForm, StopAfter) {
-  passes::PassOptions options;
+  PassOptions options;
   options.stop_after = 1;
   const auto result = run(
       kFolds,

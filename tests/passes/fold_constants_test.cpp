@@ -209,7 +209,7 @@ TEST(FoldConstants, SmallOperandsThatSeveralReadAreNotMultiplied) {
 }
 
 TEST(FoldConstants, ExcludedNodesStay) {
-  passes::PassOptions options;
+  PassOptions options;
   options.exclude = {"a*"};
   const auto result = run({kPass}, "g (float[2] x) => (float[2] y) <float[2] w> { abs = Abs (w)  y = Mul (x, abs) }", options);
   EXPECT_EQ(result.count("Abs"), 1);

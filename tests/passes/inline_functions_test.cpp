@@ -207,7 +207,7 @@ TEST(InlineFunctions, OnlyTheCallsThatNeedIt) {
 }
 
 TEST(InlineFunctions, ExcludedCallsStay) {
-  passes::PassOptions options;
+  PassOptions options;
   options.exclude = {"y"};
   const TextModel model = calling("y = local.block (x, W, s, b, m, var)",
                                   "% block (p, w, g, h, i, j) => (q) { c = Conv (p, w)  q = BatchNormalization (c, g, h, i, j) }");

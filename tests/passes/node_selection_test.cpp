@@ -12,7 +12,7 @@ namespace relayout::test {
 namespace {
 
 /// What is said of patterns over the nodes "first", output "z" (nameless), and "inner" of a nested graph; "" when nothing is wrong.
-std::string complaint(const passes::PassOptions& options) {
+std::string complaint(const PassOptions& options) {
   const auto model =
       TextModel(
           "g (bool k, float[2] x) => (float[2] y, float[2] z) { y = If (k) <then_branch = t () => (float[2] p) { p = Neg (x) }, "
@@ -32,7 +32,7 @@ std::string complaint(const passes::PassOptions& options) {
 }
 
 TEST(Patterns, NamesAndFirstOutputsOfAllGraphs) {
-  passes::PassOptions options;
+  PassOptions options;
   EXPECT_EQ(complaint(options), "");
   options.only = {"first", "z", "in*"};
   options.exclude = {"*"};
@@ -40,7 +40,7 @@ TEST(Patterns, NamesAndFirstOutputsOfAllGraphs) {
 }
 
 TEST(Patterns, WhatMatchesNothingIsNamed) {
-  passes::PassOptions options;
+  PassOptions options;
   options.only = {"first", "y"};  // the output of a node with a name
   EXPECT_NE(complaint(options).find("--only 'y'"), std::string::npos);
   options = {};

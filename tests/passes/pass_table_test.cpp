@@ -35,12 +35,12 @@ TEST(PassTable, NoPassIsIdentity) {
 }
 
 TEST(PassTable, OptionsSayWhatIsWanted) {
-  const auto names = [](const passes::PassOptions& options) {
+  const auto names = [](const PassOptions& options) {
     std::string out;
     for (const passes::Pass& pass : passes::pass_table()) out += pass.wanted(options) ? std::string(pass.name) + " " : "";
     return out;
   };
-  passes::PassOptions options;
+  PassOptions options;
   EXPECT_EQ(names(options), "remove-unused inline-functions fold-batch-norm fold-affine conv-weights-layout ");
   options.fold = false;
   options.layout = WeightsLayout::keep;
@@ -75,7 +75,7 @@ TEST(RewriteDriver, F142Globs) {
   const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").rename("y", "block1/out").load();
   const Node& node = model->graph().nodes().back();
   EXPECT_EQ(passes::name_in_findings(node), "block1/out");
-  passes::PassOptions options;
+  PassOptions options;
   EXPECT_FALSE(passes::is_excluded(node, options));
   options.only = {"block2/*"};
   EXPECT_TRUE(passes::is_excluded(node, options));

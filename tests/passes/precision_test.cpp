@@ -38,8 +38,8 @@ using testing::IsEmpty;
 
 const std::string kPrecision = "precision";
 
-passes::PassOptions to(DataType type, bool io = false) {
-  passes::PassOptions options;
+PassOptions to(DataType type, bool io = false) {
+  PassOptions options;
   options.precision = type;
   options.io_precision = io;
   return options;
@@ -53,7 +53,7 @@ void expect_checked(const PassResult& result) {
 }
 
 /// Valid, and a second time changes nothing.
-PassResult expect_precision(const TextModel& before, const passes::PassOptions& options) {
+PassResult expect_precision(const TextModel& before, const PassOptions& options) {
   PassResult result = run({kPrecision}, before, options);
   EXPECT_TRUE(run({kPrecision}, TextModel::of(result.bytes), options).bytes == result.bytes) << "twice is not once:\n"
                                                                                              << to_text(*result.model);
@@ -442,7 +442,7 @@ TEST(Precision, ConstantsAndWhatMovesThemFollowTheirReaders) {
 }
 
 TEST(Precision, ExcludedNodesStay) {
-  passes::PassOptions options = to(DataType::float16);
+  PassOptions options = to(DataType::float16);
   options.exclude = {"second"};
   TextModel before("g (float[2,8] x) => (float[2,8] y) <float[8,8] W, float[8,8] V> { a = MatMul (x, W)  y = MatMul (a, V) }");
   before.edit([](onnx::ModelProto& message) { message.mutable_graph()->mutable_node(1)->set_name("second"); });

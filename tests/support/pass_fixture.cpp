@@ -231,7 +231,7 @@ void expect_same_values(const Model& before, const Model& after) {
 }
 
 void expect_invariants(const std::vector<std::string>& passes, const TextModel& text, const PassResult& result,
-                       const passes::PassOptions& options) {
+                       const PassOptions& options) {
   const auto before = text.load();
   const Model& after = *result.model;
   EXPECT_EQ(interface_of(*before), interface_of(after));
@@ -279,7 +279,7 @@ std::vector<double> PassResult::initializer(const std::string& name) const {
   return passes::to_doubles(value->initializer()->data->load());
 }
 
-PassResult run(const std::vector<std::string>& passes, const TextModel& before, const passes::PassOptions& options) {
+PassResult run(const std::vector<std::string>& passes, const TextModel& before, const PassOptions& options) {
   const auto model = before.load();
   std::vector<const passes::Pass*> selected;
   for (const std::string& name : passes) {
@@ -298,21 +298,20 @@ PassResult run(const std::vector<std::string>& passes, const TextModel& before, 
   return out;
 }
 
-void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes,
-                 const passes::PassOptions& options) {
+void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes, const PassOptions& options) {
   expect_invariants(passes, before, result, options);
   expect_same_values(*before.load(), *result.model);
   for (const Unexplained& entry : prove(*before.load(), *result.model, {.digests = false}).unexplained) ADD_FAILURE() << entry.text;
 }
 
-PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const passes::PassOptions& options) {
+PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options) {
   PassResult result = run({pass}, before, options);
   EXPECT_EQ(structure_of(*result.model), structure_of(*after.load())) << result.details() << to_text(*result.model);
   expect_same(before, result, {pass}, options);
   return result;
 }
 
-PassResult expect_fold(const TextModel& before, int folded, const passes::PassOptions& options) {
+PassResult expect_fold(const TextModel& before, int folded, const PassOptions& options) {
   PassResult result = run(kFolds, before, options);
   const auto done = std::ranges::count(result.findings, Verdict::done, &Finding::verdict);
   EXPECT_EQ(done, folded) << result.details() << to_text(*result.model);
@@ -321,7 +320,7 @@ PassResult expect_fold(const TextModel& before, int folded, const passes::PassOp
   return result;
 }
 
-PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const passes::PassOptions& options) {
+PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const PassOptions& options) {
   PassResult result = run({pass}, model, options);
   EXPECT_TRUE(result.bytes == model.bytes()) << "changed to\n" << to_text(*result.model);
   EXPECT_FALSE(result.reasons().empty()) << "nothing was skipped";

@@ -31,19 +31,17 @@ struct PassResult {
   [[nodiscard]] std::vector<double> initializer(const std::string& name) const;
 };
 
-[[nodiscard]] PassResult run(const std::vector<std::string>& passes, const TextModel& before, const passes::PassOptions& options = {});
+[[nodiscard]] PassResult run(const std::vector<std::string>& passes, const TextModel& before, const PassOptions& options = {});
 
 /// Runs one pass and checks that the result has the structure of `after` up to inner names, that both models compute the same,
 /// and what must hold for every rewrite (every fold): interface kept, operands of others untouched,
 /// nothing left over, names unique, the same bytes each time, and nothing more to do the second time.
-PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after,
-                          const passes::PassOptions& options = {});
+PassResult expect_rewrite(const std::string& pass, const TextModel& before, const TextModel& after, const PassOptions& options = {});
 /// The same without a picture of the result: `folded` candidates are done, and none of their kind is left over.
-PassResult expect_fold(const TextModel& before, int folded, const passes::PassOptions& options = {});
+PassResult expect_fold(const TextModel& before, int folded, const PassOptions& options = {});
 /// What must hold for every rewrite, see above, for a result that is there.
-void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes,
-                 const passes::PassOptions& options);
+void expect_same(const TextModel& before, const PassResult& result, const std::vector<std::string>& passes, const PassOptions& options);
 /// The pass changes nothing, and one candidate at least is skipped for this reason and none for another.
-PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const passes::PassOptions& options = {});
+PassResult expect_skip(const std::string& pass, const TextModel& model, Reason reason, const PassOptions& options = {});
 
 }  // namespace relayout::test

@@ -53,22 +53,22 @@ struct OptionSet {
 };
 const std::vector<OptionSet> kOptionSets{
     {"Default", [](ConvertOptions&) {}},
-    {"KeepLayout", [](ConvertOptions& o) { o.layout = WeightsLayout::keep; }},
-    {"NoFold", [](ConvertOptions& o) { o.fold = false; }},
-    {"Simplify", [](ConvertOptions& o) { o.simplify = true; }},
-    {"Include1d", [](ConvertOptions& o) { o.include_1d = true; }},
+    {"KeepLayout", [](ConvertOptions& o) { o.rewrite.layout = WeightsLayout::keep; }},
+    {"NoFold", [](ConvertOptions& o) { o.rewrite.fold = false; }},
+    {"Simplify", [](ConvertOptions& o) { o.rewrite.simplify = true; }},
+    {"Include1d", [](ConvertOptions& o) { o.rewrite.include_1d = true; }},
     {"BatchNormalizationsAlone", [](ConvertOptions& o) { o.skip = {"fold-affine"}; }},
-    {"IoNhwc", [](ConvertOptions& o) { o.export_io = true; }},
+    {"IoNhwc", [](ConvertOptions& o) { o.rewrite.export_io = true; }},
     {"Transposes",
      [](ConvertOptions& o) {
-       o.export_transposes = true;
-       o.when = LayoutChoice::always;
+       o.rewrite.export_transposes = true;
+       o.rewrite.choice = LayoutChoice::always;
      }},
     {"SimplifyTransposes",
      [](ConvertOptions& o) {
-       o.simplify = true;
-       o.export_transposes = true;
-       o.when = LayoutChoice::always;
+       o.rewrite.simplify = true;
+       o.rewrite.export_transposes = true;
+       o.rewrite.choice = LayoutChoice::always;
      }},
 };
 
@@ -109,7 +109,7 @@ VerifyResult verified_conversion(const Network& network, const OptionSet& set) {
   VerifyOptions how;
   how.threads = 1;
   how.run_identical = true;
-  how.images_last = options.export_io;
+  how.images_last = options.rewrite.export_io;
   return verify(from, folder.path() / "b.onnx", how);
 }
 

@@ -503,6 +503,7 @@ Dims slope_dims(const OpCall& call, const Dims& input, const Dims& slope) {
 
 }  // namespace
 
+/// The slope may have fewer dims than the input, or one number for each channel (before opset 7); the result has the input's dims.
 Inferred infer_prelu(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 2);
   const DatumInfo& input = tensor_info(call, inputs, 0, kNumericTypes);

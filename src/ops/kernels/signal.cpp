@@ -209,6 +209,7 @@ std::optional<Frames> frames_of(const OpCall& call, InputInfos inputs) {
 
 }  // namespace
 
+/// [batch, frames, bins, 2]: real and imaginary parts.
 Inferred infer_stft(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 4);
   const auto frames = frames_of(call, inputs);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -78,27 +79,14 @@ void store_one(DataType type, std::byte* to, Domain value) {
 
 /// The type whose memory is an array of T. uint8_t is u8 here: a bool of a file may hold any byte.
 template <class T>
-inline constexpr DataType kNativeType = DataType::undefined;
-template <>
-inline constexpr DataType kNativeType<float> = DataType::float32;
-template <>
-inline constexpr DataType kNativeType<double> = DataType::float64;
-template <>
-inline constexpr DataType kNativeType<int8_t> = DataType::int8;
-template <>
-inline constexpr DataType kNativeType<uint8_t> = DataType::uint8;
-template <>
-inline constexpr DataType kNativeType<int16_t> = DataType::int16;
-template <>
-inline constexpr DataType kNativeType<uint16_t> = DataType::uint16;
-template <>
-inline constexpr DataType kNativeType<int32_t> = DataType::int32;
-template <>
-inline constexpr DataType kNativeType<uint32_t> = DataType::uint32;
-template <>
-inline constexpr DataType kNativeType<int64_t> = DataType::int64;
-template <>
-inline constexpr DataType kNativeType<uint64_t> = DataType::uint64;
+inline constexpr DataType kNativeType = [] {
+  using enum DataType;
+  constexpr DataType kSigned[] = {int8, int16, int32, int64}, kUnsigned[] = {uint8, uint16, uint32, uint64};
+  constexpr int kSize = std::bit_width(sizeof(T)) - 1;
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) return sizeof(T) == sizeof(float) ? float32 : float64;
+  if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return undefined;
+  return std::is_signed_v<T> ? kSigned[kSize] : kUnsigned[kSize];
+}();
 
 /// Whether memory of this type is an array of T already.
 template <class T>

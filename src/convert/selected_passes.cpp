@@ -1,5 +1,5 @@
 // The passes that a conversion's options ask for, and what they are told; contradictions are refused before anything is read.
-#include "convert/pass_options.h"
+#include "convert/selected_passes.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -35,11 +35,11 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 
 /// Options that exclude each other.
 void check(const ConvertOptions& options) {
-  if (options.layout == WeightsLayout::contiguous && (options.export_io || options.export_transposes)) {
+  if (options.rewrite.layout == WeightsLayout::contiguous && (options.rewrite.export_io || options.rewrite.export_transposes)) {
     fail(ErrorKind::usage, "--layout contiguous undoes what --io and --emit do; they exclude each other");
   }
-  const bool has_type = options.precision != DataType::undefined;
-  if (options.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision goes with --precision");
+  const bool has_type = options.rewrite.precision != DataType::undefined;
+  if (options.rewrite.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision goes with --precision");
   if (contains(options.passes, "precision") && !has_type) {
     fail(ErrorKind::usage, "pass 'precision' goes with --precision, which says in what type");
   }
@@ -48,16 +48,16 @@ void check(const ConvertOptions& options) {
 }  // namespace
 
 std::vector<const passes::Pass*> selected_passes(const ConvertOptions& options) {
+  check(options);
   const bool none = contains(options.passes, "none");
   if (none && options.passes.size() > 1) fail(ErrorKind::usage, "pass 'none' goes with no other");
   for (const std::string& name : options.passes) {
     if (name != "none") (void)known_pass(name);
   }
   for (const std::string& name : options.skip) (void)known_pass(name);
-  const passes::PassOptions wanted = pass_options(options, 1);
   std::vector<const passes::Pass*> out;
   for (const passes::Pass& pass : passes::pass_table()) {
-    const bool is_picked = options.passes.empty() ? pass.wanted(wanted) : contains(options.passes, pass.name);
+    const bool is_picked = options.passes.empty() ? pass.wanted(options.rewrite) : contains(options.passes, pass.name);
     if (!none && is_picked && !contains(options.skip, pass.name)) out.push_back(&pass);
   }
   return out;
@@ -66,28 +66,6 @@ std::vector<const passes::Pass*> selected_passes(const ConvertOptions& options) 
 std::vector<PassInfo> available_passes() {
   std::vector<PassInfo> out;
   for (const passes::Pass& pass : passes::pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default()});
-  return out;
-}
-
-passes::PassOptions pass_options(const ConvertOptions& options, int threads) {
-  check(options);
-  passes::PassOptions out;
-  out.layout = options.layout;
-  out.export_io = options.export_io;
-  out.io_names = options.io_names;
-  out.export_transposes = options.export_transposes;
-  out.choice = options.when;
-  out.sizes = options.sizes;
-  out.fold = options.fold;
-  out.simplify = options.simplify;
-  out.precision = options.precision;
-  out.io_precision = options.io_precision;
-  out.include_1d = options.include_1d;
-  out.freeze = options.freeze;
-  out.only = options.only;
-  out.exclude = options.exclude;
-  out.stop_after = options.stop_after;
-  out.threads = threads;
   return out;
 }
 

@@ -1,10 +1,11 @@
+#include "convert/selected_passes.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "convert/pass_options.h"
 #include "passes/pass.h"
 #include "relayout/convert.h"
 #include "relayout/error.h"
@@ -52,10 +53,10 @@ TEST(SelectedPasses, RunInTheOrderOfTheTable) {
 
 TEST(SelectedPasses, SimplifyAddsWhatIsNotDoneOtherwise) {
   EXPECT_THAT(names_of({}), Not(Contains("fold-constants")));
-  EXPECT_THAT(names_of({.simplify = true}), Contains("fold-constants"));
-  EXPECT_THAT(names_of({.simplify = true}), Contains("remove-identity"));
-  EXPECT_THAT(names_of({.skip = {"fold-constants"}, .simplify = true}), Not(Contains("fold-constants")));
-  EXPECT_THAT(names_of({.passes = {"fold-batch-norm"}, .simplify = true}), ElementsAre("fold-batch-norm"));
+  EXPECT_THAT(names_of({.rewrite = {.simplify = true}}), Contains("fold-constants"));
+  EXPECT_THAT(names_of({.rewrite = {.simplify = true}}), Contains("remove-identity"));
+  EXPECT_THAT(names_of({.skip = {"fold-constants"}, .rewrite = {.simplify = true}}), Not(Contains("fold-constants")));
+  EXPECT_THAT(names_of({.passes = {"fold-batch-norm"}, .rewrite = {.simplify = true}}), ElementsAre("fold-batch-norm"));
 }
 
 TEST(SelectedPasses, NoneIsIdentity) {
@@ -65,10 +66,10 @@ TEST(SelectedPasses, NoneIsIdentity) {
 
 TEST(SelectedPasses, SkipNoFoldAndKeepLeaveOut) {
   EXPECT_THAT(names_of({.skip = {"remove-unused"}}), Not(Contains("remove-unused")));
-  EXPECT_THAT(names_of({.fold = false}), Not(Contains("fold-batch-norm")));
-  EXPECT_THAT(names_of({.fold = false}), Contains("conv-weights-layout"));
-  EXPECT_THAT(names_of({.layout = WeightsLayout::keep}), Not(Contains("conv-weights-layout")));
-  EXPECT_THAT(names_of({.layout = WeightsLayout::contiguous}), Contains("conv-weights-layout"));
+  EXPECT_THAT(names_of({.rewrite = {.fold = false}}), Not(Contains("fold-batch-norm")));
+  EXPECT_THAT(names_of({.rewrite = {.fold = false}}), Contains("conv-weights-layout"));
+  EXPECT_THAT(names_of({.rewrite = {.layout = WeightsLayout::keep}}), Not(Contains("conv-weights-layout")));
+  EXPECT_THAT(names_of({.rewrite = {.layout = WeightsLayout::contiguous}}), Contains("conv-weights-layout"));
 }
 
 TEST(SelectedPasses, UnknownNamesSuggestTheNearest) {
@@ -76,10 +77,10 @@ TEST(SelectedPasses, UnknownNamesSuggestTheNearest) {
   EXPECT_THAT(complaint({.skip = {"xyzzy"}}), HasSubstr("unknown pass 'xyzzy'"));
 }
 
-TEST(PassOptions, ContradictionsAreRefused) {
-  EXPECT_THROW((void)pass_options({.layout = WeightsLayout::contiguous, .export_io = true}, 1), Error);
-  EXPECT_THROW((void)pass_options({.layout = WeightsLayout::contiguous, .export_transposes = true}, 1), Error);
-  EXPECT_THROW((void)pass_options({.io_precision = true}, 1), Error);
+TEST(SelectedPasses, ContradictionsAreRefused) {
+  EXPECT_THAT(complaint({.rewrite = {.layout = WeightsLayout::contiguous, .export_io = true}}), HasSubstr("exclude each other"));
+  EXPECT_THAT(complaint({.rewrite = {.layout = WeightsLayout::contiguous, .export_transposes = true}}), HasSubstr("exclude each other"));
+  EXPECT_THAT(complaint({.rewrite = {.io_precision = true}}), HasSubstr("goes with --precision"));
 }
 
 }  // namespace

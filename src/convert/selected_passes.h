@@ -10,6 +10,5 @@ namespace relayout {
 /// The passes to run, in running order. Error{usage} for an unknown name, with the nearest known one, and for options that contradict each
 /// other.
 [[nodiscard]] std::vector<const passes::Pass*> selected_passes(const ConvertOptions& options);
-[[nodiscard]] passes::PassOptions pass_options(const ConvertOptions& options, int threads);
 
 }  // namespace relayout
