@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/half.h"
@@ -24,6 +25,7 @@
 #include "proof/affine_steps.h"
 #include "proof/float_types.h"
 #include "proof/linear.h"
+#include "proof/single_fold.h"
 #include "proof/tensors.h"
 #include "relayout/types.h"
 
@@ -126,9 +128,6 @@ class Closeness {
   [[nodiscard]] double near() const { return near_; }
 
  private:
-  template <class Format>
-  bool is_clearly_near(const typename Format::Element* a, const typename Format::Element* b, int64_t count, double factor);
-
   DataType type_;
   double tolerance_;     ///< in units in the last place
   double single_error_;  ///< of a fold in float32, relative to the weight
@@ -258,7 +257,10 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
   const auto rough = static_cast<double>(factor);
   int64_t unequal = 0;
   for (int64_t i = 0; i < count; ++i) unequal += Format::is_rounded_from(Format::load(a[i]) * rough, b[i]) ? 0 : 1;
-  if (unequal == 0 || is_clearly_near<Format>(a, b, count, rough)) return;
+  if (unequal == 0) return;
+  if constexpr (std::is_same_v<typename Format::Element, float>) {
+    if (single_error_ > 0 && is_clearly_near(a, b, count, rough, {.rounding = tolerance_, .error = single_error_}, near_)) return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     const double weight = Format::load(a[i]);
     const double found = Format::load(b[i]);
@@ -277,29 +279,6 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
       difference_.note(static_cast<double>(expected), found);
     }
   }
-}
-
-/// Whether every float32 element of a run is within its limits by so much that products in double, off by 2^-52 of their value, decide as
-/// extended precision does. A limit is at least 2^-25 of the value, which makes that 2^-27 of the limit.
-template <class Format>
-bool Closeness::is_clearly_near(const typename Format::Element* a, const typename Format::Element* b, int64_t count, double factor) {
-  constexpr double kClear = 0x1p-20, kSmallestNormal = 0x1p-126, kInfinity = 0x1p128;
-  constexpr uint64_t kExponent = 0x7ff0000000000000;
-  if (!(single_error_ > 0)) return false;
-  double near = near_;
-  bool is_clear = true;
-  for (int64_t i = 0; i < count; ++i) {
-    const double expected = Format::load(a[i]) * factor, found = Format::load(b[i]);
-    const double size = std::abs(found), off = std::abs(found - expected);
-    const auto binade = std::bit_cast<double>(std::bit_cast<uint64_t>(size) & kExponent);
-    const double unit = binade * (size == binade && std::abs(expected) < size ? 0x1p-24 : 0x1p-23);  // as spacing() says
-    const bool is_exact = off <= tolerance_ * (1 - kClear) * unit;
-    const bool is_off = off >= tolerance_ * (1 + kClear) * unit && off <= single_error_ * (1 - kClear) * std::abs(expected);
-    is_clear &= off == 0 || (size >= kSmallestNormal && size < kInfinity && off < kInfinity && (is_exact || is_off));
-    near = std::max(near, is_off ? off / unit : 0);
-  }
-  if (is_clear) near_ = near;
-  return is_clear;
 }
 
 template <class Format>

@@ -1,0 +1,51 @@
+// A weight that was folded in float32 beside its products in double precision: simple loops that the compiler widens.
+
+#include "proof/single_fold.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "base/vectorize.h"
+
+namespace relayout::proof {
+namespace {
+
+struct Found {
+  int64_t unclear = 0;
+  int64_t near = 0;  ///< bits of a number that is not negative: they are in order of the numbers
+};
+
+RELAYOUT_VECTORIZE Found compare(const float* a, const float* b, int64_t count, double factor, const FoldLimits& limits) {
+  constexpr double kClear = 0x1p-20, kSmallestNormal = 0x1p-126, kInfinity = 0x1p128;
+  constexpr int64_t kExponent = 0x7ff0000000000000, kExponentOfInverse = int64_t{2046} << 52;
+  const double surely_rounding = limits.rounding * (1 - kClear), surely_more = limits.rounding * (1 + kClear);
+  const double surely_folded = limits.error * (1 - kClear);
+  Found out;
+  for (int64_t i = 0; i < count; ++i) {
+    const double expected = static_cast<double>(a[i]) * factor, found = static_cast<double>(b[i]);
+    const double size = std::abs(found), right = std::abs(expected), off = std::abs(found - expected);
+    const int64_t exponent = std::bit_cast<int64_t>(size) & kExponent;
+    const auto binade = std::bit_cast<double>(exponent), inverse = std::bit_cast<double>(kExponentOfInverse - exponent);
+    const double per_binade = (size == binade) & (right < size) ? 0x1p24 : 0x1p23;  // units, as spacing() says
+    const double units = off * per_binade * inverse;
+    const bool is_exact = units <= surely_rounding;
+    const bool is_off = (units >= surely_more) & (off <= surely_folded * right);
+    const bool is_normal = (size >= kSmallestNormal) & (size < kInfinity) & (off < kInfinity);
+    out.unclear += (off == 0) | (is_normal & (is_exact | is_off)) ? 0 : 1;
+    out.near = std::max(out.near, is_off ? std::bit_cast<int64_t>(units) : 0);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_clearly_near(const float* a, const float* b, int64_t count, double factor, const FoldLimits& limits, double& near) {
+  const Found found = compare(a, b, count, factor, limits);
+  if (found.unclear != 0) return false;
+  near = std::max(near, std::bit_cast<double>(found.near));
+  return true;
+}
+
+}  // namespace relayout::proof

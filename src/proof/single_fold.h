@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace relayout::proof {
+
+/// How far weights that others folded in float32 may lie from the right ones.
+struct FoldLimits {
+  double rounding;  ///< of the stored weight, in units in its last place
+  double error;     ///< of a fold in float32, relative to the right weight
+};
+
+/// Whether each of b's weights is a's times `factor` within its limits, by so much that products in double, off by 2^-52 of their value,
+/// decide as extended precision does. A limit is at least 2^-25 of the value, which makes that 2^-27 of the limit. `near` grows to the
+/// most units by which one is off that rounding alone does not explain.
+[[nodiscard]] bool is_clearly_near(const float* a, const float* b, int64_t count, double factor, const FoldLimits& limits, double& near);
+
+}  // namespace relayout::proof
