@@ -479,6 +479,41 @@ TEST(QuantizationLosses, OfOperatorsOnQuantizedNumbers) {
   EXPECT_EQ(std::ranges::count(wrong.losses, std::string(), &QuantizationLoss::fault), std::ssize(wrong.losses) - 1);
 }
 
+/// h = x · v, read by a Relu and by a Transpose. In 8 bits, x in coarse steps: the Relu reads dequantized numbers, the Transpose moves
+/// integers.
+Network read_twice(bool quantized) {
+  Network n(6);
+  n.input("x", {"16", "32"}).output("r", {"16", "24"}).output("y", {"24", "16"});
+  n.normal("v", {32, 24}, 0.2);
+  if (quantized) {
+    n.floats("h_scale", {}, {0.04F});
+    zero_point(n, "h_zero", onnx::TensorProto::UINT8);
+    n.node("MatMul", {rounded_to_uint8(n, "x", 0.5F), stored_as_int8(n, "v", 0.007F)}, {"sums"});
+    n.node("QuantizeLinear", {"sums", "h_scale", "h_zero"}, {"h_quantized"});
+    n.node("DequantizeLinear", {"h_quantized", "h_scale", "h_zero"}, {"h"}), n.node("Relu", {"h"}, {"r"});
+    n.node("Transpose", {"h_quantized"}, {"t_quantized"}, {"perm=1,0"});
+    n.node("DequantizeLinear", {"t_quantized", "h_scale", "h_zero"}, {"t"});
+    n.node("QuantizeLinear", {"t", "h_scale", "h_zero"}, {"t_again"});
+    n.node("DequantizeLinear", {"t_again", "h_scale", "h_zero"}, {"same"}), n.node("Tanh", {"same"}, {"y"});
+  } else {
+    n.node("MatMul", {"x", "v"}, {"h"}), n.node("Relu", {"h"}, {"r"}), n.node("Transpose", {"h"}, {"t"}, {"perm=1,0"});
+    n.node("Tanh", {"t"}, {"y"});
+  }
+  return n;
+}
+
+TEST(QuantizationLosses, IntegersThatAreReadBesideWhatIsDequantizedOfThemAreNoFault) {
+  const VerifyResult result = verified(read_twice(false), read_twice(true), meaning(DataType::int8));
+  const QuantizationLoss* const product = find(result, "h");
+  ASSERT_NE(product, nullptr) << summary(result);
+  // Errors of steps s are s²/12 on average: 32 products of x by weights of 0.2, and the steps of h.
+  const double noise = (32 * 0.04 * 0.25 + 0.0016) / 12;
+  ASSERT_TRUE(product->expected);
+  EXPECT_NEAR(*product->expected, product->snr, 0.5);
+  EXPECT_NEAR(product->snr, 10 * std::log10(32 * 0.04 / noise), 1.5);
+  for (const QuantizationLoss& loss : result.losses) EXPECT_EQ(loss.fault, "") << loss.tensor;
+}
+
 TEST(QuantizationLosses, OfOperatorsThatAnOptimizerNamed) {
   // ONNX Runtime's optimizer gives integers names of its own; the nodes keep theirs, with a number at times.
   Network a = chain(false), b = chain(true);

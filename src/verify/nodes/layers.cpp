@@ -89,6 +89,18 @@ std::vector<const Node*> Layers::region_in_b(const Layer& layer) const {
   return region(*layer.b, by_b_);
 }
 
+bool Layers::goes_past_fed(const Layer& layer) const {
+  const std::vector<const Node*> made_of = region_in_b(layer);
+  const std::vector<std::size_t> fed = upstream(layer);
+  const auto is_part = [&](const Node* node) { return std::ranges::find(made_of, node) != made_of.end(); };
+  const auto is_passed = [&](const Value* value) {
+    const auto found = value == nullptr ? by_a_.end() : by_a_.find(value);
+    if (found == by_a_.end() || &layers_[found->second] == &layer || std::ranges::find(fed, found->second) != fed.end()) return false;
+    return std::ranges::any_of(region_in_b(layers_[found->second]), is_part);
+  };
+  return std::ranges::any_of(region_in_a(layer), [&](const Node* node) { return std::ranges::any_of(node->inputs(), is_passed); });
+}
+
 std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_value) const {
   return region_of(value, [&](const Value& other) {
     const auto found = by_value.find(&other);

@@ -63,6 +63,8 @@ class Layers {
   /// The nodes that make a layer's value out of values that are fed, in a and in b; through values that no run has made.
   [[nodiscard]] std::vector<const Node*> region_in_a(const Layer& layer) const;
   [[nodiscard]] std::vector<const Node*> region_in_b(const Layer& layer) const;
+  /// Whether b makes a layer of nodes behind which another layer is fed that a makes it of: what is fed there reaches it in a alone.
+  [[nodiscard]] bool goes_past_fed(const Layer& layer) const;
 
  private:
   using ByValue = std::unordered_map<const Value*, std::size_t>;

@@ -40,6 +40,13 @@ bool reshapes(const Node& node, const Value* operand) {
   return has_trait(node, Trait::keeps_order) && operand != nullptr && node.input(0) == operand && node.output(0) != nullptr;
 }
 
+/// The node that makes the elements of a node's first operand, which others may have moved.
+const Node* maker_of_moved(const Node& node) {
+  const Node* maker = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
+  while (maker != nullptr && traits_of(*maker).moves_input(0)) maker = maker->input(0) == nullptr ? nullptr : maker->input(0)->producer();
+  return maker;
+}
+
 /// The QuantizeLinear behind which a value is dequantized, or that everything reads it through, in other dims perhaps.
 const Node* quantizer_of(const Value& value) {
   if (const Node* const reader = quantizer_behind(value); reader != nullptr) return reader;
@@ -49,16 +56,8 @@ const Node* quantizer_of(const Value& value) {
   }
   const Node* producer = value.producer();
   while (producer != nullptr && reshapes(*producer, producer->input(0))) producer = producer->input(0)->producer();
-  if (producer == nullptr || !producer->is("DequantizeLinear") || producer->input(0) == nullptr) return nullptr;
-  const Node* const before = producer->input(0)->producer();
+  const Node* const before = producer != nullptr && producer->is("DequantizeLinear") ? maker_of_moved(*producer) : nullptr;
   return before != nullptr && before->is("QuantizeLinear") ? before : nullptr;
-}
-
-/// The node that makes the elements of a node's first operand, which others may have moved.
-const Node* maker_of_moved(const Node& node) {
-  const Node* maker = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
-  while (maker != nullptr && traits_of(*maker).moves_input(0)) maker = maker->input(0) == nullptr ? nullptr : maker->input(0)->producer();
-  return maker;
 }
 
 /// Whether what a QuantizeLinear rounds was dequantized from its own steps.
@@ -106,7 +105,11 @@ std::optional<Quantizer> grid_of(const Value& value_of_b, Constants& constants) 
   const Node* const node = quantizer_of(value_of_b);
   auto grid = node == nullptr ? std::nullopt : Quantizer::of(*node, constants);
   // The axis of several scales is one of the dims that the quantizer sees.
-  const bool suits = grid && (grid->is_one_for_all() || node->input(0) == &value_of_b || value_of_b.producer()->is("DequantizeLinear"));
+  const auto is_dequantized = [&] {
+    const Node& producer = *value_of_b.producer();
+    return producer.is("DequantizeLinear") && producer.input(0)->producer() == node;
+  };
+  const bool suits = grid && (grid->is_one_for_all() || node->input(0) == &value_of_b || is_dequantized());
   return suits ? std::move(grid) : std::nullopt;
 }
 
@@ -167,7 +170,8 @@ QuantizationLosses::QuantizationLosses(const Graph& a, const Graph& b) : layers_
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     const Layer& layer = layers_.all()[i];
     const auto knows = [&](const Node* node) { return is_known(*node, layer); };
-    losses_[i].expected_is_known = !grids_.is_restructured(layer) && std::ranges::all_of(layers_.region_in_b(layer), knows);
+    losses_[i].expected_is_known =
+        !grids_.is_restructured(layer) && std::ranges::all_of(layers_.region_in_b(layer), knows) && !layers_.goes_past_fed(layer);
   }
 }
 
