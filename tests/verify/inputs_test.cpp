@@ -228,6 +228,19 @@ TEST(Inputs, V60V61IdsCoverTheTable) {
   EXPECT_GE(std::set<int64_t>(first.begin(), first.end()).size(), 19U);
 }
 
+TEST(Inputs, IdsCoverATableOfQuantizedNumbers) {
+  for (const std::string behind : {"rows = DequantizeLinear(table, scale)", "rows = Cast<to = 1>(table)",
+                                   "wide = Cast<to = 6>(table) rows = DequantizeLinear(wide, scale)"}) {
+    const auto model = parse("g (int64[N, T] ids) => (float[N, T, 1] y) <int8[6, 1] table = {1, 2, 3, 4, 5, 6}, float scale = {0.5}> { " +
+                             behind + " y = Gather(rows, ids) }");
+    std::set<int64_t> seen;
+    for (const Inputs& inputs : all_inputs(*model)) {
+      for (const int64_t id : integers_of(inputs.at("ids").tensor)) seen.insert(id < 0 ? id + 6 : id);
+    }
+    EXPECT_THAT(seen, ::testing::ElementsAre(0, 1, 2, 3, 4, 5)) << behind;
+  }
+}
+
 TEST(Inputs, IdsOfAnotherInputStayWithinIt) {
   const auto model = parse("g (float[N, 7] x, int64[3] i) => (float[N, 3] y) { y = Gather<axis = 1>(x, i) }");
   for (const Inputs& inputs : all_inputs(*model)) EXPECT_THAT(integers_of(inputs.at("i").tensor), Each(AllOf(Ge(-7), Le(6))));

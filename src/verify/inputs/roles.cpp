@@ -153,6 +153,14 @@ const Rule* find_rule(std::string_view op, int index) {
   return found == kRules.end() ? nullptr : &*found;
 }
 
+/// The numbers that a value stands for in the same dims: of quantized ones, or of another type.
+const Value* stored_form(const Value* value) {
+  while (value != nullptr && value->producer() != nullptr && (value->producer()->is("DequantizeLinear") || value->producer()->is("Cast"))) {
+    value = value->producer()->input(0);
+  }
+  return value;
+}
+
 /// What operands are constant, defaults of inputs included: verification runs with them.
 class Operands {
  public:
@@ -180,7 +188,7 @@ class Operands {
 /// Dim `axis` (may be negative) of a value: of a constant, of a graph input, or as declared.
 Extent extent_of(Operands& operands, const Value* value, int64_t axis) {
   if (value == nullptr) return {};
-  const auto constant = operands.dims(value);
+  const auto constant = operands.dims(stored_form(value));
   const auto declared = value->declared();
   Dims dims;
   if (constant) {
@@ -371,7 +379,8 @@ class Search {
         use_.negative_ids && use_.direct && !path.cast && node.opset() >= kNegativeIds && node.op_type().find("Gather") == 0;
     if (role == InputRole::ids) {
       narrow(id_limit(operands_, node), first);
-      if (node.is("Gather") && Attributes(node).integer("axis", 0) == 0 && is_table(node.input(0))) use_.tables.push_back(node.input(0));
+      const Value* const table = stored_form(node.input(0));
+      if (node.is("Gather") && Attributes(node).integer("axis", 0) == 0 && is_table(table)) use_.tables.push_back(table);
     }
     if (role == InputRole::length) narrow(length_limit(operands_, node), first);
   }
