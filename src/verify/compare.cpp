@@ -422,7 +422,10 @@ void Yardstick::add(const Datum& reference) {
         return;
       }
       for (const double value : values) {
-        if (!std::isfinite(value)) continue;
+        if (!std::isfinite(value)) {
+          has_infinite_ = has_infinite_ || std::isinf(value);
+          continue;
+        }
         if (count_++ == 0) shift_ = value;
         minimum_ = std::min(minimum_, value);
         maximum_ = std::max(maximum_, value);

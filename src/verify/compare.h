@@ -34,7 +34,8 @@ class Yardstick {
  public:
   void add(const Datum& reference);
   [[nodiscard]] int64_t count() const noexcept { return count_; }  ///< finite elements
-  [[nodiscard]] bool is_constant() const noexcept { return count_ > 0 && minimum_ == maximum_; }
+  /// All elements are one finite number.
+  [[nodiscard]] bool is_constant() const noexcept { return count_ > 0 && minimum_ == maximum_ && !has_infinite_; }
   /// max − min; for a constant the magnitude of its value (1 when that is 0).
   [[nodiscard]] double range() const noexcept;
   /// Standard deviation; for a constant as range().
@@ -48,6 +49,7 @@ class Yardstick {
   double largest_ = 0;
   double shift_ = 0, sum_ = 0, squares_ = 0;  ///< of value − shift_, the first value seen
   int64_t count_ = 0;
+  bool has_infinite_ = false;
 };
 
 struct Distance {

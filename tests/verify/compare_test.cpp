@@ -269,6 +269,13 @@ TEST(Compare, YardstickSpansAllSamplesAndFiniteElements) {
   EXPECT_EQ(yardstick.count(), 2);
 }
 
+TEST(Compare, OneNumberBesideInfinityIsNotConstant) {
+  Yardstick yardstick;
+  yardstick.add(floats({3}, {0, -kInfinity, 0}));
+  EXPECT_FALSE(yardstick.is_constant());
+  EXPECT_EQ(yardstick.count(), 2);
+}
+
 TEST(Compare, FloorIsAtLeastOneRoundingOfTheOutput) {
   Yardstick yardstick;
   yardstick.add(floats({2}, {1000, 1001}));

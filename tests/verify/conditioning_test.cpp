@@ -79,6 +79,27 @@ TEST(Conditioning, V79IllConditionedSamplesAreNamedAndReplaced) {
   EXPECT_LT(result.outputs[0].floor, 1e-3);  // the figures shown are those of samples that can tell
 }
 
+TEST(Conditioning, NodesVouchWhereOneNumberStandsBesideInfinity) {
+  // A mask of zeros and minus infinity tells its two numbers apart, as one of zeros and ones does.
+  const auto masked = [](bool by_sign) {
+    Network n(5);
+    n.input("x", {"N", "64"}).output("y", {"N", "40"});
+    n.floats("zero", {}, {0}).floats("many", {}, {4194304.5F}).normal("w1", {64, 64}, 1).normal("w2", {64, 40}, 1);
+    if (by_sign) {
+      n.node("Sign", {"x"}, {"sign"}), n.node("Relu", {"sign"}, {"one"});
+    } else {
+      n.node("Greater", {"x", "zero"}, {"is"}), n.node("Cast", {"is"}, {"bit"}, {"to=1"});
+    }
+    n.node("Log", {by_sign ? "one" : "bit"}, {"mask"}), n.node("Exp", {"mask"}, {"kept"});
+    n.node("MatMul", {"x", "w1"}, {"h"}), n.node("Mul", {"h", "many"}, {"phase"}), n.node("Sin", {"phase"}, {"chaos"});
+    n.node("Mul", {"chaos", "kept"}, {"c"}), n.node("MatMul", {"c", "w2"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(masked(false), masked(true));
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_THAT(result.remarks, Contains(HasSubstr("every sample is ill-conditioned")));
+}
+
 TEST(Conditioning, AModelWithoutWellConditionedSamplesIsJudgedByItsNodes) {
   Network a(5);
   a.input("x", {"N", "64"}).output("y", {"N", "40"});
