@@ -48,9 +48,9 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
   return named == 0 ? DataType::uint8 : static_cast<DataType>(named);
 }
 
-/// Of the sums of products that a node makes: the constant factor by which they are multiplied behind a Cast, together with the scale of
-/// the operand that varies. nullptr where they are not.
-const Value* scale_behind(const Node& node) {
+/// Of the sums of products that a node makes: the constant scale of an operand, by which they are multiplied behind a Cast, together with
+/// that of the other one; where both are constant, in the order of the operands. nullptr where they are not, or the operand's varies.
+const Value* scale_behind(const Node& node, std::size_t operand) {
   const auto is_product = [](const Node& reader) { return arithmetic_of(reader) == Arithmetic::multiply; };
   const auto sole_reader = [](const Value* value, const auto& is_wanted) -> const Node* {
     const bool one = value != nullptr && value->uses().size() == 1 && !value->is_output() && is_wanted(*value->uses().front().node);
@@ -62,18 +62,20 @@ const Value* scale_behind(const Node& node) {
   const Value* const factor = product->input(product->input(0) == cast->output(0) ? 1 : 0);
   const Node* const scales = factor == nullptr ? nullptr : factor->producer();
   if (scales == nullptr || !is_product(*scales)) return nullptr;
+  std::vector<const Value*> constant;
   for (const Value* const input : scales->inputs()) {
-    if (input != nullptr && input->is_stored_constant()) return input;
+    if (input != nullptr && input->is_stored_constant()) constant.push_back(input);
   }
-  return nullptr;
+  if (constant.size() == 2) return constant[operand];
+  return constant.size() == 1 && operand == 1 ? constant.front() : nullptr;
 }
 
-/// Scale and zero point of a weight; nullptr where there is none.
-std::pair<const Value*, const Value*> parameters_of(const Node& node, const QuantizedForm& form, std::size_t weight) {
-  const std::vector<QuantizedForm::Operand> weights = form.weights(node);
-  const auto found = std::ranges::find(weights, weight, &QuantizedForm::Operand::numbers);
-  if (found == weights.end()) return {};
-  return {found->scale == QuantizedForm::kNoInput ? scale_behind(node) : node.input(found->scale), node.input(found->zero)};
+/// Scale and zero point of an operand; nullptr where there is none.
+std::pair<const Value*, const Value*> parameters_of(const Node& node, const QuantizedForm& form, std::size_t operand) {
+  const std::vector<QuantizedForm::Operand> operands = form.operands(node);
+  const auto found = std::ranges::find(operands, operand, &QuantizedForm::Operand::numbers);
+  if (found == operands.end()) return {};
+  return {found->scale == QuantizedForm::kNoInput ? scale_behind(node, operand) : node.input(found->scale), node.input(found->zero)};
 }
 
 /// Numbers of `bits` bits out of bytes, the low bits first; each row of `columns` begins with a byte of its own.
@@ -158,6 +160,31 @@ std::optional<Quantizer> Quantizer::of_weight(const Node& node, std::size_t weig
     if (out) out->sharing_.axis = form->channel_axis(node);
   }
   if (out) out->sharing_.is_transposed = transposed;
+  return out;
+}
+
+std::optional<Quantizer> Quantizer::of_moved(const Value& integers, Constants& constants) {
+  std::optional<Quantizer> out;
+  for (const Use& use : integers.uses()) {
+    const Node& reader = *use.node;
+    const QuantizedForm* const form = weight_reader(reader);
+    if (use.index != 0 || integers.is_output()) return std::nullopt;
+    std::optional<Quantizer> grid;
+    if (reader.is("DequantizeLinear")) {
+      grid = of(reader, constants);
+    } else if (form != nullptr && form->first_weight == 1) {
+      const auto [scale, zero] = parameters_of(reader, *form, 0);
+      grid = of_integers(reader, constants, DataType::undefined, scale, zero);
+    }
+    if (!grid || !grid->is_one_for_all() || (out && (out->scales_ != grid->scales_ || out->zeros_ != grid->zeros_))) return std::nullopt;
+    out = std::move(grid);
+  }
+  return out;
+}
+
+Quantizer Quantizer::transposed() const {
+  Quantizer out = *this;
+  out.sharing_.is_transposed = !sharing_.is_transposed;
   return out;
 }
 

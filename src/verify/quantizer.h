@@ -26,6 +26,8 @@ class Quantizer {
   [[nodiscard]] static std::optional<Quantizer> of(const Node& node, Constants& constants);
   /// Of a weight of a node that weight_reader() knows, as the operator that it stands for reads it, or transposed.
   [[nodiscard]] static std::optional<Quantizer> of_weight(const Node& node, std::size_t weight, Constants& constants, bool transposed);
+  /// Of integers that nodes read by one scale, all the same: a DequantizeLinear, or products of two operands in integers.
+  [[nodiscard]] static std::optional<Quantizer> of_moved(const Value& integers, Constants& constants);
   /// A DynamicQuantizeLinear: 8 bits between the least and the largest of the elements.
   [[nodiscard]] static Quantizer dynamic();
 
@@ -36,6 +38,8 @@ class Quantizer {
   /// Whether all elements have one scale.
   [[nodiscard]] bool is_one_for_all() const noexcept { return scales_.size() == 1; }
   [[nodiscard]] bool suits(const Dims& dims) const { return sharing_.places(dims, static_cast<int64_t>(scales_.size())) != nullptr; }
+  /// That of a matrix whose axes are exchanged.
+  [[nodiscard]] Quantizer transposed() const;
   /// The numbers that it takes at every place along its axis.
   [[nodiscard]] Range range() const;
   /// Elements that lie beyond the ends.

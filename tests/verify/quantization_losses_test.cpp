@@ -275,6 +275,97 @@ Network product(bool quantized, float factor = 1, float outlier = 0) {
   return n;
 }
 
+/// y = table[ids] · wᵀ. In 8 bits as quantize_dynamic writes it: integers of the table go into the product, whose two scales are constant.
+Network product_of_rows(bool quantized, float factor = 1) {
+  constexpr int64_t kWords = 40;
+  constexpr float kTableScale = 0.001F, kScale = 0.007F;
+  Network n(7);
+  n.input("ids", {"4", "16"}, onnx::TensorProto::INT64).output("y", {"4", "16", "24"});
+  n.normal("table", {kWords, kRows}, 0.03).normal("w", {24, kRows}, 0.2);
+  if (!quantized) {
+    n.node("Gather", {"table", "ids"}, {"e"}), n.node("Transpose", {"w"}, {"wt"}, {"perm=1,0"}), n.node("MatMul", {"e", "wt"}, {"y"});
+    return n;
+  }
+  const auto in_steps = [](float value, float scale) {
+    return static_cast<char>(std::clamp(std::nearbyint(value / scale), -128.0F, 127.0F));
+  };
+  std::string table, weight;
+  for (const float value : n.values("table")) table += in_steps(value, kTableScale);
+  const std::vector<float> w = n.values("w");
+  for (std::size_t i = 0; i < w.size(); ++i) weight += in_steps(w[i % 24 * kRows + i / 24], kScale);
+  n.remove_initializer("table"), n.remove_initializer("w");
+  bytes(n, "table.q", onnx::TensorProto::INT8, {kWords, kRows}, table), bytes(n, "w.q", onnx::TensorProto::INT8, {kRows, 24}, weight);
+  n.floats("table.scale", {}, {kTableScale}).floats("w.scale", {}, {kScale * factor});
+  zero_point(n, "zero", onnx::TensorProto::INT8);
+  n.node("Gather", {"table.q", "ids"}, {"e.q"}), n.node("MatMulInteger", {"e.q", "w.q", "zero", "zero"}, {"sums"});
+  n.node("Cast", {"sums"}, {"real"}, {"to=1"}), n.node("Mul", {"table.scale", "w.scale"}, {"scale"});
+  n.node("Mul", {"real", "scale"}, {"y"});
+  return n;
+}
+
+TEST(QuantizationLosses, OfAProductOfIntegersOfATable) {
+  const VerifyOptions options = meaning(DataType::int8);
+  const VerifyResult right = verified(product_of_rows(false), product_of_rows(true), options);
+  const QuantizationLoss* const loss = find(right, "y");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  EXPECT_EQ(loss->fault, "");
+  ASSERT_TRUE(loss->expected) << summary(right);
+  EXPECT_NEAR(loss->snr, *loss->expected, 0.5);
+  // Errors of steps s are s²/12 on average, relative to the variances of both operands.
+  const double noise = 0.001 * 0.001 / 12 / (0.03 * 0.03) + 0.007 * 0.007 / 12 / (0.2 * 0.2);
+  EXPECT_NEAR(*loss->expected, -10 * std::log10(noise), 1);
+  const VerifyResult wrong = verified(product_of_rows(false), product_of_rows(true, 1.03F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
+}
+
+/// y = x · wᵀ, of a weight that the original transposes and the quantized model has as it is read, with a scale for each column.
+Network transposed_product(bool quantized, float factor = 1) {
+  constexpr int64_t kOutputs = 12;
+  Network n(3);
+  n.input("x", {"16", "32"}).output("y", {"16", "12"}).normal("w", {kOutputs, kRows}, 0.2);
+  if (!quantized) {
+    n.node("Transpose", {"w"}, {"wt"}, {"perm=1,0"}), n.node("MatMul", {"x", "wt"}, {"y"});
+    return n;
+  }
+  std::vector<float> scales;
+  for (int64_t i = 0; i < kOutputs; ++i) scales.push_back(0.006F + 0.001F * static_cast<float>(i));
+  const std::vector<float> w = n.values("w");
+  std::string integers;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const float value = w[i % kOutputs * kRows + i / kOutputs] / scales[i % kOutputs];
+    integers += static_cast<char>(std::clamp(std::nearbyint(value), -128.0F, 127.0F));
+  }
+  scales[5] *= factor;
+  n.remove_initializer("w"), n.floats("scales", {kOutputs}, scales);
+  bytes(n, "zeros", onnx::TensorProto::INT8, {kOutputs}, std::string(kOutputs, 0));
+  bytes(n, "w.q", onnx::TensorProto::INT8, {kRows, kOutputs}, integers);
+  n.node("DequantizeLinear", {"w.q", "scales", "zeros"}, {"w.d"}, {"axis=1"}), n.node("MatMul", {"x", "w.d"}, {"y"});
+  return n;
+}
+
+TEST(QuantizationLosses, OfAWeightThatTheOriginalTransposes) {
+  const VerifyOptions options = meaning(DataType::int8);
+  const VerifyResult right = verified(transposed_product(false), transposed_product(true), options);
+  const QuantizationLoss* const loss = find(right, "y");
+  ASSERT_NE(loss, nullptr) << summary(right);
+  EXPECT_EQ(loss->fault, "");
+  ASSERT_TRUE(loss->expected) << summary(right);
+  EXPECT_NEAR(loss->snr, *loss->expected, 0.5);
+  double noise = 0, signal = 0;
+  Network a = transposed_product(false);
+  const std::vector<float> w = a.values("w");
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const double scale = 0.006 + 0.001 * static_cast<double>(i / kRows), value = static_cast<double>(w[i]);
+    noise += std::pow(std::nearbyint(value / scale) * scale - value, 2);
+    signal += value * value;
+  }
+  EXPECT_NEAR(*loss->expected, 10 * std::log10(signal / noise), 1);
+  const VerifyResult wrong = verified(transposed_product(false), transposed_product(true, 1.1F), options);
+  ASSERT_FALSE(wrong.losses.empty());
+  EXPECT_THAT(wrong.losses[0].fault, HasSubstr("at place 5 of the last axis"));
+}
+
 TEST(QuantizationLosses, OfWeightsRoundedInBlocks) {
   const VerifyOptions options = meaning(DataType::int4);
   const VerifyResult right = verified(product(false), product(true), options);

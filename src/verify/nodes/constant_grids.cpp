@@ -27,13 +27,31 @@
 namespace relayout {
 namespace {
 
-/// The DequantizeLinear that alone reads what a node moves of stored integers, by one scale for all; nullptr where there is none.
-const Node* dequantizer_behind(const Node& node) {
-  const Value* const moved = node.output(0);
+/// Stored integers of which a node moves elements, or nullptr.
+const Value* moved_integers(const Node& node) {
   const bool moves = node.input(0) != nullptr && traits_of(node).moves_input(0) && node.input(0)->is_stored_constant();
-  if (!moves || moved == nullptr || moved->uses().size() != 1 || moved->is_output()) return nullptr;
-  const Node& reader = *moved->uses().front().node;
-  return reader.is("DequantizeLinear") && moved->uses().front().index == 0 ? &reader : nullptr;
+  return moves ? node.output(0) : nullptr;
+}
+
+/// A constant as a node reads it: stored so, or as a matrix whose axes a Transpose exchanges.
+struct Operand {
+  const Value* stored = nullptr;
+  bool is_transposed = false;
+};
+
+Operand operand_of(const Value* read) {
+  if (read == nullptr || read->is_stored_constant()) return {read, false};
+  const Node* const maker = read->producer();
+  if (maker == nullptr || !maker->is("Transpose") || maker->input(0) == nullptr || !maker->input(0)->is_stored_constant()) return {};
+  const std::vector<int64_t> order = Attributes(*maker).integers("perm");
+  return order.empty() || order == std::vector<int64_t>{1, 0} ? Operand{maker->input(0), true} : Operand();
+}
+
+/// Nothing where they are not known, or there are more than two axes to exchange.
+std::optional<Dims> dims_of(const Operand& operand, Constants& constants) {
+  const auto dims = constants.dims(*operand.stored);
+  if (!dims || !operand.is_transposed) return dims;
+  return dims->size() == 2 ? std::optional(Dims{(*dims)[1], (*dims)[0]}) : std::nullopt;
 }
 
 /// Whether a Gemm is a product of its operands as they are, and a sum.
@@ -100,7 +118,9 @@ bool ConstantGrids::is_folded(const std::vector<const Node*>& originals, const s
     if (!has_trait(*original, Trait::affine) && !has_trait(*original, Trait::multiplies)) continue;
     for (const Value* const operand : original->inputs()) {
       const bool is_constant = operand != nullptr && constants_a_.is_constant(*operand);
-      if (!is_constant || names.contains(operand->name()) || grids_.contains(operand->name()) || met_.contains(operand)) continue;
+      const Value* const stored = operand_of(operand).stored;
+      if (!is_constant || names.contains(operand->name()) || met_.contains(operand)) continue;
+      if (stored != nullptr && grids_.contains(stored->name())) continue;
       // Scales are scalars too.
       const int64_t elements = elements_of(*operand, constants_a_);
       const auto other = elements > 1 ? others.find(elements) : others.end();
@@ -117,25 +137,27 @@ void ConstantGrids::note(const Value& constant, Quantizer grid, const Node& read
 }
 
 void ConstantGrids::pair(const Node& node, const Node& original) {
-  const Node* const behind = dequantizer_behind(node);
-  if (behind != nullptr && original.input(0) != nullptr && original.input(0)->is_stored_constant()) {
-    auto grid = Quantizer::of(*behind, constants_b_);
-    if (grid && grid->is_one_for_all()) note(*original.input(0), *std::move(grid), *behind);
+  const Value* const moved = moved_integers(node);
+  if (moved != nullptr && original.input(0) != nullptr && original.input(0)->is_stored_constant()) {
+    auto grid = Quantizer::of_moved(*moved, constants_b_);
+    if (grid) note(*original.input(0), *std::move(grid), node);
+    for (const Use& use : moved->uses()) {
+      if (is_paired(node) && use.node->is("DequantizeLinear")) paired_.insert(use.node);
+    }
   }
   for (std::size_t i = 0; i < std::min(node.inputs().size(), original.inputs().size()); ++i) pair_operand(node.input(i), original.input(i));
 }
 
 void ConstantGrids::pair_operand(const Value* operand, const Value* constant) {
-  if (constant == nullptr || !constant->is_stored_constant() || operand == nullptr) return;
-  if (operand->is_stored_constant() && constants_a_.dims(*constant) == constants_b_.dims(*operand)) met_.insert(constant);
+  const Operand mine = operand_of(constant);
+  if (mine.stored == nullptr || operand == nullptr) return;
+  const auto dims = dims_of(mine, constants_a_);
+  if (operand->is_stored_constant() && dims == constants_b_.dims(*operand)) met_.insert(constant);
   if (operand->producer() == nullptr) return;
   const Node& dequantizer = *operand->producer();
   if (!dequantizer.is("DequantizeLinear") || !dequantizer.input(0)->is_stored_constant()) return;
-  const auto mine = constants_a_.find(*constant), integers = constants_b_.find(*dequantizer.input(0));
-  const bool suits = std::holds_alternative<Constant>(mine) && std::holds_alternative<Constant>(integers) &&
-                     std::get<Constant>(mine).dims == std::get<Constant>(integers).dims;
-  auto grid = suits ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
-  if (grid) note(*constant, *std::move(grid), dequantizer);
+  auto grid = dims && dims == constants_b_.dims(*dequantizer.input(0)) ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
+  if (grid) note(*mine.stored, mine.is_transposed ? grid->transposed() : *std::move(grid), dequantizer);
 }
 
 const Node* ConstantGrids::pair_bias(const Node& gemm, const Node& product, const std::vector<const Node*>& rest) {
@@ -152,12 +174,12 @@ void ConstantGrids::pair_weights(const Node& node, const Node& original) {
   const bool transposed = original.is("Gemm") && Attributes(original).integer("transB", 0) != 0;
   std::map<std::string, Quantizer> grids;
   for (const QuantizedForm::Operand& weight : weight_reader(node)->weights(node)) {
-    const Value* const constant = original.input(weight.numbers);
-    if (constant == nullptr || !constant->is_stored_constant()) return;
-    auto grid = Quantizer::of_weight(node, weight.numbers, constants_b_, transposed);
-    const auto known = constants_a_.find(*constant);
-    if (!grid || !std::holds_alternative<Constant>(known) || !grid->suits(std::get<Constant>(known).dims)) return;
-    grids.emplace(constant->name(), *std::move(grid));
+    const Operand constant = operand_of(original.input(weight.numbers));
+    if (constant.stored == nullptr) return;
+    auto grid = Quantizer::of_weight(node, weight.numbers, constants_b_, transposed != constant.is_transposed);
+    const auto dims = constants_a_.dims(*constant.stored);
+    if (!grid || !dims || !grid->suits(*dims)) return;
+    grids.emplace(constant.stored->name(), *std::move(grid));
   }
   grids_.merge(grids);
   paired_.insert(&node);

@@ -204,11 +204,17 @@ bool QuantizationLosses::is_known(const Node& node, const Layer& layer) {
     return has_weight && rounded_by(layers_, node) != nullptr;
   }
   if (loss_of(layer).takes_rounded && std::ranges::any_of(node.inputs(), is_read_as_is)) return false;
-  if (weight_reader(node) != nullptr) return grids_.is_paired(node);
+  if (weight_reader(node) != nullptr) return grids_.is_paired(node) && (weight_reader(node)->first_weight == 0 || has_known_integers(node));
   if (node.is("QuantizeLinear")) return is_rounded_by(*layer.b, node) || has_grid(*node.input(0)) || is_on_grid(node);
   if (!node.is("DequantizeLinear")) return !has_trait(node, Trait::quantized) && !has_trait(node, Trait::quantizes);
   const Node* const before = maker_of_moved(node);
   return grids_.is_paired(node) || (before != nullptr && before->is("QuantizeLinear"));
+}
+
+bool QuantizationLosses::has_known_integers(const Node& product) const {
+  const Value* const integers = product.input(0);
+  if (integers == nullptr || integers->producer() == nullptr) return integers != nullptr;
+  return maker_of_moved(product) != nullptr || grids_.is_paired(*integers->producer());
 }
 
 Datum QuantizationLosses::read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const {

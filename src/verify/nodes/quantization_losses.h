@@ -39,6 +39,8 @@ class QuantizationLosses {
   /// What b rounds for some readers, and which layers are made of that.
   void find_dynamic(const Graph& b);
   [[nodiscard]] bool is_known(const Node& node, const Layer& layer);
+  /// Whether it is known what the integers stand for that a product takes in the place of its first operand.
+  [[nodiscard]] bool has_known_integers(const Node& product) const;
   /// A copy of a value as its readers get it in the run at hand.
   [[nodiscard]] Datum read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const;
   [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[as_size(&layer - layers_.all().data())]; }
