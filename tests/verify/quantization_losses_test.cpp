@@ -173,8 +173,43 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOther
   const VerifyResult result = verified(gated(false, "HardSigmoid"), gated(true, "Identity"), options);
   ASSERT_FALSE(result.losses.empty()) << summary(result);
   EXPECT_EQ(result.losses[0].tensor, "h");
-  EXPECT_THAT(result.losses[0].fault, HasSubstr("another result"));
+  EXPECT_THAT(result.losses[0].fault, HasSubstr("(HardSigmoid) is missing"));
   for (const QuantizationLoss& loss : result.losses) EXPECT_EQ(loss.fault.empty(), loss.tensor != "h") << loss.tensor;
+}
+
+/// y = x · f(x), of numbers around 0 in 8 bits. Without a name f is gone, and its readers read what it read.
+Network gated_by(bool quantized, const std::string& function) {
+  Network n(5);
+  n.input("x", {"16", "16"}).output("y", {"16", "16"});
+  const auto rounded = [&](const std::string& name, float scale) { return quantized ? rounded_to_uint8(n, name, scale) : name; };
+  n.node("Tanh", {"x"}, {"t"});
+  const std::string t = rounded("t", 0.008F);
+  if (!function.empty()) n.node(function, {t}, {"gate"}), n.producer("gate").set_name("the gate");
+  n.node("Mul", {t, rounded(function.empty() ? t : "gate", 0.008F)}, {"y"});
+  return n;
+}
+
+TEST(QuantizationLosses, AFunctionThatIsGoneIsAtFaultByName) {
+  const VerifyOptions options = meaning(DataType::int8);
+  for (const std::string function : {"Sigmoid", "Softmax", "Erf", "HardSwish"}) {
+    const VerifyResult wrong = verified(gated_by(false, function), gated_by(true, ""), options);
+    ASSERT_FALSE(wrong.losses.empty()) << function;
+    EXPECT_EQ(wrong.losses[0].tensor, "y") << function;
+    EXPECT_EQ(wrong.losses[0].fault, "a's 'the gate' (" + function + ") is missing");
+    const VerifyResult right = verified(gated_by(false, function), gated_by(true, function), options);
+    for (const QuantizationLoss& loss : right.losses) EXPECT_EQ(loss.fault, "") << function << " " << loss.tensor;
+  }
+}
+
+TEST(QuantizationLosses, AFunctionInAnotherSpellingIsNoFault) {
+  // x · Sigmoid(x) as 1 / (1 + exp(-x)).
+  Network b = gated_by(true, "Sigmoid");
+  b.remove_node("gate");
+  b.floats("one", {}, {1}).node("Neg", {"t.d"}, {"minus"}), b.node("Exp", {"minus"}, {"e"}), b.node("Add", {"e", "one"}, {"sum"});
+  b.node("Div", {"one", "sum"}, {"gate"}), b.sort();
+  const VerifyResult result = verified(gated_by(false, "Sigmoid"), b, meaning(DataType::int8));
+  ASSERT_FALSE(result.losses.empty()) << summary(result);
+  for (const QuantizationLoss& loss : result.losses) EXPECT_EQ(loss.fault, "") << loss.tensor;
 }
 
 constexpr int64_t kRows = 32, kColumns = 8, kBlock = 16;

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/text.h"
+#include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare.h"
@@ -49,7 +51,12 @@ Judgement judge_channels(const NodeLoss& loss, QuantizationLoss& one) {
 }  // namespace
 
 Judgement judge(const NodeLoss& loss, bool has_cut_constant, QuantizationLoss& one) {
-  if (!loss.expected_is_known || loss.expected.elements == 0) return {};
+  if (loss.expected.elements == 0) return {};
+  if (loss.missing != nullptr && loss.other.squares_error > rules::kExcessLoss * loss.expected.squares_error) {
+    one.fault = "a's " + quote(loss.missing->name()) + " (" + escape(loss.missing->op_type()) + ") is missing";
+    return {Judgement::Verdict::other, loss.other.squares_error / loss.measured.squares_a};
+  }
+  if (!loss.expected_is_known) return {};
   one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLoss);
   const double lost = loss.measured.squares_a * std::pow(10.0, -*one.expected / 10), other = loss.other.squares_error;
   const double by_gain = std::max(lost, loss.measured.squares_a * std::pow(gain_of_rounding(loss.made), 2));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/nodes/channel_losses.h"
@@ -16,6 +17,7 @@ struct NodeLoss {
   bool is_rounded_by_some = false;  ///< readers in b round it by its own least and largest elements, others may not
   bool takes_rounded = false;       ///< it is made of such values as those readers have them
   bool expected_is_known = false;   ///< everything that b rounds on the way from the values in front is known
+  const Node* missing = nullptr;    ///< of a: a function in the place of which b has products, sums and roundings alone
   LossSums measured, expected;
   LossSums other;                     ///< by which b's node is another than a's with the same operands, constants and ends
   ChannelLosses second{1}, last{-1};  ///< the same by places along the second and along the last axis

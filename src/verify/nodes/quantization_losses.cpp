@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -141,6 +142,28 @@ bool hands_on_to_rounding(const Node& node) {
          is_rounded_dynamically(*made->uses().front().node, as_size(made->uses().front().index));
 }
 
+/// Whether a node computes a function of its operand that no product, sum, mean or range is.
+bool is_function(const Node& node) {
+  const Traits& traits = traits_of(node);
+  const auto has_any = [&](std::initializer_list<Trait> all) {
+    return std::ranges::any_of(all, [&](Trait one) { return traits.has(one); });
+  };
+  return traits.has(Trait::same_dims) && traits.arithmetic() == Arithmetic::none && !traits.moves_input(0) &&
+         !has_any({Trait::affine, Trait::clips, Trait::exact, Trait::casts, Trait::identity, Trait::keeps_order, Trait::permutes,
+                   Trait::quantizes, Trait::quantized, Trait::normalizes, Trait::jumps, Trait::multiplies});
+}
+
+/// Whether a node adds, multiplies, moves or rounds numbers.
+bool is_plain(const Node& node) {
+  const Traits& traits = traits_of(node);
+  const auto has_any = [&](std::initializer_list<Trait> all) {
+    return std::ranges::any_of(all, [&](Trait one) { return traits.has(one); });
+  };
+  return node.is("Constant") || traits.moves_input(0) ||
+         has_any({Trait::affine, Trait::multiplies, Trait::casts, Trait::identity, Trait::keeps_order, Trait::permutes, Trait::quantizes,
+                  Trait::averages});
+}
+
 /// The node that computes a value, in front of those that move its elements.
 const Node& named_maker(Layers& layers, const Value& value) {
   const Node* node = &maker_of(value);
@@ -172,7 +195,17 @@ QuantizationLosses::QuantizationLosses(const Graph& a, const Graph& b) : layers_
     const auto knows = [&](const Node* node) { return is_known(*node, layer); };
     losses_[i].expected_is_known =
         !grids_.is_restructured(layer) && std::ranges::all_of(layers_.region_in_b(layer), knows) && !layers_.goes_past_fed(layer);
+    losses_[i].missing = missing_function(layer);
   }
+}
+
+const Node* QuantizationLosses::missing_function(const Layer& layer) {
+  const std::vector<const Node*> nodes = layers_.region_in_a(layer);
+  const auto varies = [&](const Node* node) { return is_function(*node) && !constants_a_.is_constant(*node->output(0)); };
+  const auto function = std::ranges::find_if(nodes, varies);
+  if (function == nodes.end() || layers_.goes_past_fed(layer)) return nullptr;
+  const bool is_spelled = !std::ranges::all_of(layers_.region_in_b(layer), [](const Node* node) { return is_plain(*node); });
+  return is_spelled ? nullptr : *function;
 }
 
 void QuantizationLosses::find_dynamic(const Graph& b) {

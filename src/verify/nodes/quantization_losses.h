@@ -38,6 +38,8 @@ class QuantizationLosses {
  private:
   /// What b rounds for some readers, and which layers are made of that.
   void find_dynamic(const Graph& b);
+  /// A function among a layer's nodes in a, where those in b compute none at all; nullptr where there is none.
+  [[nodiscard]] const Node* missing_function(const Layer& layer);
   [[nodiscard]] bool is_known(const Node& node, const Layer& layer);
   /// Whether it is known what the integers stand for that a product takes in the place of its first operand.
   [[nodiscard]] bool has_known_integers(const Node& product) const;
