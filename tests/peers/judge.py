@@ -56,10 +56,16 @@ class Judge:
         return " ".join(map(str, ["relayout", "verify", a, b, *words]))
 
 
-def polygraphy(python: str, a, b, folder: pathlib.Path) -> float:
-    """Seconds of polygraphy's comparison of the same files: two runs, the second against the outputs of the first."""
+def polygraphy(python: str, a, b, feed: dict, folder: pathlib.Path) -> float | None:
+    """Seconds of polygraphy's comparison of the same files on one sample: two runs, the second against the outputs of the first. Nothing
+    where it does not run them."""
     tool = [python, "-c", "from polygraphy.tools import main; raise SystemExit(main())", "run", "--onnxrt", "--silent"]
     inputs, outputs = folder / "inputs.json", folder / "outputs.json"
-    _, first, _, _ = timed([*tool, a, "--save-inputs", inputs, "--save-outputs", outputs])
+    from polygraphy.json import save_json
+
+    save_json([feed], str(inputs))
+    code, first, _, _ = timed([*tool, a, "--load-inputs", inputs, "--save-outputs", outputs])
+    if code != 0:
+        return None
     _, second, _, _ = timed([*tool, b, "--load-inputs", inputs, "--load-outputs", outputs, "--rtol", "1e-3", "--atol", "1e-3"])
     return first + second

@@ -1,9 +1,10 @@
 """Judges what other tools fused and quantized, by relayout and by ONNX Runtime.
 
-  RELAYOUT_PYTHON=PYTHON cmake/dev bench pairs [--only KIND…] [--models NAME…] [--ways REGEX] [--json FILE] [--jobs N]
+  RELAYOUT_PYTHON=PYTHON cmake/dev bench pairs [--only KIND…] [--models NAME…] [--ways REGEX] [--beside polygraphy] [--json FILE] [--jobs N]
+  RELAYOUT_PYTHON=PYTHON cmake/dev bench pairs --sum FILE…
 
 KIND: ways (verdicts on files of other tools), faults (planted ones), proofs (what follows from the files, and its cost), losses (of coarser numbers,
-on 64 samples).
+on 64 samples). --sum prints the tables of runs that wrote their rows with --json, one for each model perhaps.
 PYTHON needs the packages below; what else is missing costs the ways that need it, and is told. Files stay below XDG_CACHE_HOME/relayout/peers."""
 import argparse
 import importlib.util
@@ -13,7 +14,6 @@ import pathlib
 import re
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 
 NEEDED = ("numpy", "onnx", "onnxruntime", "torch")
 OPTIONAL = ("torchvision", "timm", "transformers", "onnxsim", "onnxslim", "onnxoptimizer", "onnxscript", "onnxconverter_common", "polygraphy")
@@ -31,7 +31,8 @@ def arguments(argv):
     parser.add_argument("--ways", default="", metavar="REGEX")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--polygraphy", type=int, default=0, metavar="N", help="time polygraphy on every Nth pair too")
+    parser.add_argument("--sum", type=pathlib.Path, nargs="+", metavar="FILE", help="what runs wrote with --json, in one")
+    parser.add_argument("--beside", choices=["polygraphy"], help="time this tool on one pair of each model too")
     parser.add_argument("--faults", type=int, default=2, metavar="N", help="planted into each file")
     parser.add_argument("--resnet18", type=pathlib.Path, default=pathlib.Path.home() / ".cache/relayout/models/resnet18/model.onnx", metavar="FILE")
     return parser.parse_args(argv)
@@ -41,23 +42,27 @@ def arguments(argv):
 
 
 def over_models(work, options, remarks) -> list[dict]:
-    """What `work(name, options)` gives for each model, in the order of the table; `remarks` of it at once, progress on standard error."""
+    """What `work(name, options)` gives for each model, in the order of the table; `remarks` of it at once, progress on standard error. A
+    model without an answer has a row that says why."""
+    import crew
     import models
 
     names = [one.name for one in models.ARCHITECTURES if not options.models or one.name in options.models]
     done, begun = {}, time.monotonic()
-    with ProcessPoolExecutor(options.jobs, max_tasks_per_child=1) as pool:
-        futures = {pool.submit(work, name, options): name for name in names}
-        for future in as_completed(futures):
-            name = futures[future]
-            try:
-                done[name] = future.result()
-            except Exception as error:  # of one model: the others go on
-                done[name] = []
-                print(f"failed: {name}: {error!r}", flush=True)
-            print("".join(line + "\n" for line in remarks(done[name])), end="", flush=True)
-            print(f"{time.monotonic() - begun:6.0f} s  {name}", file=sys.stderr, flush=True)
+    for name, rows, why in crew.done(work, {name: (name, options) for name in names}, options.jobs):
+        done[name] = [{"model": name, "failed": why}] if rows is None else rows
+        said = [f"failed: {name}: {why}"] if rows is None else remarks(rows)
+        print("".join(line + "\n" for line in said), end="", flush=True)
+        print(f"{time.monotonic() - begun:6.0f} s  {name}", file=sys.stderr, flush=True)
     return [row for name in names for row in done[name]]
+
+
+def answered(rows):
+    """Without the models that have no answer, which are told."""
+    failed = [row for row in rows if "failed" in row]
+    if failed:
+        print("without an answer: " + ", ".join(f"{row['model']} ({row['failed']})" for row in failed))
+    return [row for row in rows if "failed" not in row]
 
 
 def made(name, names, options):
@@ -86,19 +91,21 @@ def judge_model(name, options):
     ways = chosen(options)
     case = workshop.make(models.architecture(name), ways)
     rows = verdicts.judged(Judge(options.program), case, ways)
-    if options.polygraphy:
-        time_polygraphy(case, rows[:: options.polygraphy])
+    if options.beside:
+        time_polygraphy(case, rows)
     return rows
 
 
 def time_polygraphy(case, rows):
+    """On one pair, of another way in each model, that keeps the arithmetic."""
     import judge
     import ways
 
-    for row in rows:
-        if row["outcome"] == "right" and row["kind"] == "kept":
-            of = ways.way(row["way"])
-            row["polygraphy"] = judge.polygraphy(sys.executable, case.file(of.base), case.file(of.name), case.folder)
+    right = [row for row in rows if row["outcome"] == "right" and row["kind"] == "kept"]
+    if right:
+        row = right[sum(map(ord, case.what.name)) % len(right)]
+        of = ways.way(row["way"])
+        row["polygraphy"] = judge.polygraphy(sys.executable, case.file(of.base), case.file(of.name), case.feeds[0], case.folder)
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------------------
@@ -106,16 +113,30 @@ def time_polygraphy(case, rows):
 OUTCOMES = ("right", "wrong", "inconclusive", "refused", "invalid", "not made")
 
 
-def ways_table(rows):
+def ways_table(rows, key):
+    """By `key`: way or kind."""
     import table
 
     lines = []
-    for way in dict.fromkeys(row["way"] for row in rows):
-        of = [row for row in rows if row["way"] == way]
-        cpu = [row["cpu"] for row in of if row["outcome"] != "not made"]
+    for name in dict.fromkeys(row[key] for row in rows):
+        of = [row for row in rows if row[key] == name]
+        made = [row for row in of if row["outcome"] != "not made"]
+        cpu = [row["cpu"] for row in made]
         counts = [sum(row["outcome"] == outcome for row in of) for outcome in OUTCOMES]
-        lines.append([way, of[0]["kind"], *counts, table.median(cpu), max(cpu, default=None)])
-    return table.lines(["way", "kind", *OUTCOMES, "median s", "worst s"], lines)
+        lines.append([name, of[0]["kind"], len(made), *counts, table.median(cpu), max(cpu, default=None)])
+    return table.lines([key, "of kind", "pairs", *OUTCOMES, "median s", "worst s"], lines)
+
+
+def beside_table(rows):
+    """The same pairs by both, in seconds of processor time."""
+    import table
+
+    timed = [row for row in rows if row.get("polygraphy") is not None]
+    lines = []
+    for tool, key in (("relayout", "cpu"), ("polygraphy", "polygraphy")):
+        seconds = [row[key] for row in timed]
+        lines.append([tool, len(timed), table.median(seconds), max(seconds, default=None)])
+    return table.lines(["the same pairs", "pairs", "median s", "worst s"], lines) if timed else []
 
 
 def trouble(rows):
@@ -128,17 +149,17 @@ def trouble(rows):
 
 
 def ways(options):
-    import table
+    return over_models(judge_model, options, trouble)
 
-    rows = over_models(judge_model, options, trouble)
+
+def show_ways(rows):
+    rows = answered(rows)
     judged = [row for row in rows if row["outcome"] != "not made"]
-    print("\n".join(ways_table(rows)))
-    print(f"{len(judged)} pairs; " + ", ".join(f"{sum(row['outcome'] == one for row in judged)} {one}" for one in OUTCOMES[:5]))
-    timed = [row for row in judged if "polygraphy" in row]
-    if timed:
-        seconds = [table.median(row[key] for row in timed) for key in ("cpu", "polygraphy")]
-        print(f"{len(timed)} pairs: median {seconds[0]:.2f} s of processor time, polygraphy {seconds[1]:.2f} s")
-    return rows
+    for key in ("way", "kind"):
+        print("\n".join(ways_table(rows, key)) + "\n")
+    print("".join(line + "\n" for line in beside_table(rows)), end="")
+    models = len(dict.fromkeys(row["model"] for row in rows))
+    print(f"{len(judged)} pairs of {models} models; " + ", ".join(f"{sum(row['outcome'] == one for row in judged)} {one}" for one in OUTCOMES[:5]))
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------------------
@@ -181,12 +202,15 @@ def missed(rows):
 
 
 def faults(options):
-    rows = over_models(harm_model, options, missed)
+    return over_models(harm_model, options, missed)
+
+
+def show_faults(rows):
+    rows = answered(rows)
     harmed, unharmed = [row for row in rows if row["fault"] != "none"], [row for row in rows if row["fault"] == "none"]
-    for key in ("way", "fault"):
+    for key in ("way", "fault", "kind"):
         print("\n".join(faults_table(harmed, key)) + "\n")
     print(f"{len(unharmed)} unharmed lossy files, {sum(row['caught'] for row in unharmed)} with an alarm")
-    return rows
 
 
 # --- proofs -----------------------------------------------------------------------------------------------------------------------
@@ -199,19 +223,25 @@ def prove_model(name, options):
 
 
 def proofs(options):
+    """Shares by model, and what a verification costs, as one row more."""
     import proofs
     from judge import Judge
 
     rows = over_models(prove_model, options, lambda rows: ())
-    print("\n".join(proofs.lines(rows)))
     if not options.resnet18.exists():
         print(f"no costs: {options.resnet18} is not there (--resnet18 FILE)")
-        return {"shares": rows}
+        return rows
+    return [*rows, {"costs": proofs.costs(Judge(options.program), options.resnet18)}]
+
+
+def show_proofs(rows):
+    import proofs
     import table
 
-    costs = proofs.costs(Judge(options.program), options.resnet18)
-    print("\n".join(table.lines(["resnet18", "s", "of our own file's"], [[cost["way"], cost["seconds"], cost["ratio"]] for cost in costs])))
-    return {"shares": rows, "costs": costs}
+    costs = next((row["costs"] for row in reversed(rows) if "costs" in row), None)
+    print("\n".join(proofs.lines(answered([row for row in rows if "costs" not in row]))))
+    if costs:
+        print("\n".join(table.lines(["resnet18", "s", "of our own file's"], [[cost["way"], cost["seconds"], cost["ratio"]] for cost in costs])))
 
 
 # --- losses -----------------------------------------------------------------------------------------------------------------------
@@ -223,45 +253,81 @@ def lose_model(name, options):
     return losses.lost(*made(name, losses.COARSE, options))
 
 
-def apart(nodes, key):
-    """How far relayout's figures lie from ONNX Runtime's: of all nodes, the median and the worst."""
+def distances(nodes, key):
+    """How far relayout's figures lie from ONNX Runtime's."""
     import losses
+
+    return [abs(min(node[key], losses.LARGEST) - node["truth"]) for node in nodes if node.get(key) is not None and "truth" in node]
+
+
+def apart(nodes, key):
+    """Of all nodes, the median and the worst."""
     import table
 
-    distances = [abs(min(node[key], losses.LARGEST) - node["truth"]) for node in nodes if node.get(key) is not None and "truth" in node]
-    return [len(distances), table.median(distances), max(distances, default=None)]
+    found = distances(nodes, key)
+    return [len(found), table.median(found), max(found, default=None)]
 
 
 def losses(options):
     import losses
-    import table
 
     options.models = options.models or losses.MODELS
-    rows = over_models(lose_model, options, lambda rows: ())
-    def unclipped(row):
-        """What is expected is the loss of rounding alone."""
-        return [node for node in row["nodes"] if not node["clipped"]]
+    return over_models(lose_model, options, lambda rows: ())
 
+
+def unclipped(row):
+    """What is expected is the loss of rounding alone."""
+    return [node for node in row["nodes"] if not node["clipped"]]
+
+
+def show_losses(rows):
+    import losses
+    import table
+
+    rows = answered(rows)
     lines = [[row["model"], row["way"], row["snr"], row["measured"], len(row["nodes"]), *apart(row["nodes"], "snr"), *apart(unclipped(row), "expected_snr")]
              for row in rows]
     head = ["model", "way", "ORT dB", "measured", "nodes", "alone", "median dB off", "worst", "expected", "median dB off", "worst"]
     print("\n".join(table.lines(head, lines)))
-    return rows
+    of_files = [abs(min(row["measured"], losses.LARGEST) - min(row["snr"], losses.LARGEST)) for row in rows if row["measured"] is not None]
+    alone = [one for row in rows for one in distances(row["nodes"], "snr")]
+    expected = [one for row in rows for one in distances(unclipped(row), "expected_snr")]
+    print(f"{len(of_files)} files, at most {max(of_files, default=0):.2g} dB off; within 1 dB: {sum(one <= 1 for one in alone)} of {len(alone)} nodes alone, "
+          f"{sum(one <= 1 for one in expected)} of {len(expected)} expected")
 
 
-KINDS = {"ways": ways, "faults": faults, "proofs": proofs, "losses": losses}
+KINDS = {"ways": (ways, show_ways), "faults": (faults, show_faults), "proofs": (proofs, show_proofs), "losses": (losses, show_losses)}
+
+
+def summed(files) -> dict:
+    """The rows of several runs, by kind."""
+    out = {}
+    for file in files:
+        for kind, rows in json.loads(file.read_text()).items():
+            out.setdefault(kind, []).extend(rows)
+    return out
+
+
+def show(report):
+    for number, (kind, rows) in enumerate(report.items()):
+        print("" if number == 0 else "\n", end="")
+        KINDS[kind][1](rows)
 
 
 def main(argv):
-    if missing(NEEDED):
+    if missing(NEEDED) and "--sum" not in argv:  # sums need none
         print(f"bench pairs: skipped: this Python has no {', '.join(missing(NEEDED))} (RELAYOUT_PYTHON names one that has)")
         return 0
     options = arguments(argv)
+    if options.sum:
+        show(summed(options.sum))
+        return 0
     if missing(OPTIONAL):
         print(f"without {', '.join(missing(OPTIONAL))}: what needs them is not made")
-    report = {kind: KINDS[kind](options) for kind in options.only}
+    report = {kind: KINDS[kind][0](options) for kind in options.only}
     if options.json:
         options.json.write_text(json.dumps(report, indent=1))
+    show(report)
     return 0
 
 

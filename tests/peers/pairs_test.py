@@ -2,14 +2,17 @@
 import importlib.util
 import io
 import math
+import json
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import unittest
 from contextlib import redirect_stdout
 
+import crew
 import pairs
 import table
 
@@ -30,6 +33,47 @@ class WithoutPackages(unittest.TestCase):
 
     def test_columns(self):
         self.assertEqual(table.lines(["way", "pairs"], [["a long one", 5], ["b", None]]), ["way         pairs", "a long one      5", "b               -"])
+
+
+def worked(what):
+    if what == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "raises":
+        raise ValueError("no")
+    if what == "exits":
+        os._exit(3)
+    return what * 100_000
+
+
+class Crew(unittest.TestCase):
+    def test_a_death_costs_its_task_alone(self):
+        for jobs in (1, 2, 9):
+            found = {name: (result, why) for name, result, why in crew.done(worked, {one: (one,) for one in ("a", "killed", "b", "raises", "exits", "c")}, jobs)}
+            self.assertEqual({name for name, (result, _) in found.items() if result == name * 100_000}, {"a", "b", "c"})
+            self.assertEqual(found["killed"], (None, "its process was killed by signal 9"))
+            self.assertEqual(found["exits"], (None, "its process ended with 3"))
+            self.assertEqual(found["raises"], (None, "ValueError('no')"))
+
+
+class Sum(unittest.TestCase):
+    def test_runs_of_single_models_are_one_table(self):
+        def row(model, outcome, cpu, **more):
+            return {"model": model, "way": "W", "kind": "kept", "outcome": outcome, "cpu": cpu, **more}
+
+        runs = [{"ways": [row("x", "right", 1.0, polygraphy=4.0)]}, {"ways": [row("y", "wrong", 3.0), row("y", "not made", 0.0)]},
+                {"ways": [{"model": "z", "failed": "its process was killed by signal 9"}]}]
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / f"{i}.json" for i in range(len(runs))]
+            for file, run in zip(files, runs):
+                file.write_text(json.dumps(run))
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                self.assertEqual(pairs.main(["--program", "x", "--sum", *map(str, files)]), 0)
+        lines = [line.split() for line in printed.getvalue().splitlines()]
+        self.assertIn(["W", "kept", "2", "1", "1", "0", "0", "0", "1", "3", "3"], lines)
+        self.assertIn(["polygraphy", "1", "4", "4"], lines)
+        self.assertIn("without an answer: z (its process was killed by signal 9)", printed.getvalue())
+        self.assertIn("2 pairs of 2 models; 1 right, 1 wrong", printed.getvalue())
 
 
 @unittest.skipUnless(HAS_RUNTIME, "no ONNX Runtime (RELAYOUT_PYTHON names a Python that has it, numpy and onnx)")
