@@ -49,7 +49,7 @@ struct ProofOptions {
 struct ProofResult {
   bool proved = false;                   ///< nothing unexplained
   int64_t folds = 0;                     ///< linear operators whose weight and bias were recomputed, the near ones among them
-  int64_t near_folds = 0;                ///< those that are not rounded as a fold in double precision would be, but as one in float32 may
+  int64_t near_folds = 0;                ///< those that are not rounded as a fold in double precision would be, but as one in its type is
   double near_ulp = 0;                   ///< ULP that near folds are off by at most: of a weight, or of the largest term of a bias
   int64_t folded_nodes = 0;              ///< nodes of the first model that those took up
   int64_t rewritten = 0;                 ///< nodes of the second model that compute what other operators of the first one do together

@@ -35,13 +35,16 @@ namespace {
 constexpr long double kDoubleError = 0x1p-53L;
 /// Rounding errors of a folding in double, per step: add, root, divide, multiply.
 constexpr long double kErrorsPerStep = 4;
-/// The error of a rounding to float32, and how many of them a fold in float32 is granted: see recompute.h.
-constexpr double kSingleError = 0x1p-24;
+/// How many roundings a fold in the weight's own type is granted: see recompute.h.
 constexpr double kMostRoundings = 9;
 
-/// Roundings of a fold in the weight's own type; none where tools do not fold so (16-bit weights are folded wider, then rounded once).
-double roundings_of(const Linear& linear, const Around& a, const Around& b) {
-  if (linear.weight.type != DataType::float32) return 0;
+/// The error of a rounding to the type in which others fold weights of a type; 0 where none are known to.
+double rounding_error(DataType type) {
+  return type == DataType::float32 ? 0x1p-24 : type == DataType::float16 ? 0x1p-11 : 0;
+}
+
+/// Roundings of a fold in the weight's own type.
+double roundings_of(const Around& a, const Around& b) {
   return std::min(a.behind.roundings + a.in_front.roundings + b.behind.roundings + b.in_front.roundings, kMostRoundings);
 }
 
@@ -118,7 +121,8 @@ class Closeness {
       : type_(a.weight.type),
         tolerance_(type_ == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1))
                                               : 0.501),
-        single_error_(roundings_of(a, around_a, around_b) * kSingleError) {}
+        fold_error_(roundings_of(around_a, around_b) * rounding_error(type_)),
+        factor_error_(std::max(fold_error_ - rounding_error(type_), 0.0)) {}
   /// b's weights should be a's times this.
   template <class Format>
   void compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
@@ -130,7 +134,8 @@ class Closeness {
  private:
   DataType type_;
   double tolerance_;     ///< in units in the last place
-  double single_error_;  ///< of a fold in float32, relative to the weight
+  double fold_error_;    ///< of a fold in the weight's own type, relative to the weight
+  double factor_error_;  ///< the same without the last rounding, which costs half a unit of what is stored: more below the normal numbers
   double near_ = 0;
   Difference difference_;
 };
@@ -259,7 +264,7 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
   for (int64_t i = 0; i < count; ++i) unequal += Format::is_rounded_from(Format::load(a[i]) * rough, b[i]) ? 0 : 1;
   if (unequal == 0) return;
   if constexpr (std::is_same_v<typename Format::Element, float>) {
-    if (single_error_ > 0 && is_clearly_near(a, b, count, rough, {.rounding = tolerance_, .error = single_error_}, near_)) return;
+    if (fold_error_ > 0 && is_clearly_near(a, b, count, rough, {.rounding = tolerance_, .error = fold_error_}, near_)) return;
   }
   for (int64_t i = 0; i < count; ++i) {
     const double weight = Format::load(a[i]);
@@ -273,7 +278,8 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
     const auto off = static_cast<double>(std::abs(static_cast<long double>(found) - expected));
     const double unit = spacing(found, expected, type_);
     if (off <= tolerance_ * unit) continue;
-    if (off <= single_error_ * std::abs(static_cast<double>(expected))) {
+    const double size = std::abs(static_cast<double>(expected));
+    if (off <= std::max(fold_error_ * size, fold_error_ > 0 ? factor_error_ * size + unit / 2 : 0)) {
       near_ = std::max(near_, off / unit);
     } else {
       difference_.note(static_cast<double>(expected), found);
@@ -387,13 +393,13 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
   return out;
 }
 
-/// What a fold in float32 may cost a bias, relative to its terms; 0 where sums over taps are among them or there is no bias to round.
-double single_error_of_bias(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights) {
+/// What a fold in its own type may cost a bias, relative to its terms; 0 where sums over taps are among them or there is no bias to round.
+double fold_error_of_bias(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights) {
   const bool is_summed = !weights.sums_a().sum.empty() || !weights.sums_b().sum.empty();
-  if (is_summed || a.weight.type != DataType::float32 || !b.bias || b.bias->type != DataType::float32) return 0;
+  if (is_summed || !b.bias || b.bias->type != a.weight.type) return 0;
   constexpr int64_t kMostSteps = 4;  // as many sums are granted to a chain as factors
   const int64_t steps = std::min(around_a.steps() + around_b.steps(), kMostSteps);
-  return (roundings_of(a, around_a, around_b) + 2 * static_cast<double>(steps)) * kSingleError;
+  return (roundings_of(around_a, around_b) + 2 * static_cast<double>(steps)) * rounding_error(a.weight.type);
 }
 
 void compare_biases(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights,
@@ -407,7 +413,7 @@ void compare_biases(const Linear& a, const Around& around_a, const Linear& b, co
   const int64_t steps = around_a.steps() + around_b.steps();
   const auto taps = static_cast<long double>(a.columns) * static_cast<long double>(a.rows) * static_cast<long double>(a.inner) /
                     static_cast<long double>(a.outputs);
-  const double single_error = single_error_of_bias(a, around_a, b, around_b, weights);
+  const double fold_error = fold_error_of_bias(a, around_a, b, around_b, weights);
   for (int64_t row = 0; row < bias_a->rows; ++row) {
     for (int64_t o = 0; o < a.outputs; ++o) {
       const Effect of_a = effect_of(a, around_a, bias_a->at(row, o), weights.sums_a(), o, false);
@@ -420,8 +426,8 @@ void compare_biases(const Linear& a, const Around& around_a, const Linear& b, co
       const long double off = std::abs(of_a.value - of_b.value);
       if (are_finite ? off <= allowed : both_nan || of_a.value == of_b.value) continue;
       const auto terms = static_cast<double>(std::max(of_a.magnitude, of_b.magnitude));
-      if (are_finite && off <= static_cast<long double>(single_error * terms)) {
-        out.near = std::max(out.near, static_cast<double>(off) / ulp(terms, DataType::float32));
+      if (are_finite && off <= static_cast<long double>(fold_error * terms)) {
+        out.near = std::max(out.near, static_cast<double>(off) / ulp(terms, b.bias->type));
       } else {
         out.bias.note(static_cast<double>(of_a.value), static_cast<double>(of_b.value));
       }

@@ -28,7 +28,7 @@ struct Difference {
 struct Recomputed {
   std::string obstacle;  ///< why no fold can account for it at all; empty when there is none
   Difference weight, bias;
-  double near = 0;  ///< ULP by which elements are off that a fold in single precision explains, at most; 0: there are none
+  double near = 0;  ///< ULP by which elements are off that a fold in their own type explains, at most; 0: there are none
   [[nodiscard]] bool holds() const { return obstacle.empty() && weight.values == 0 && bias.values == 0; }
 };
 
@@ -36,13 +36,15 @@ struct Recomputed {
 /// and t the shifts of the affines, o and c the channels of an element,
 ///   W_b · f_b[o] · f_b[c] = W_a · f_a[o] · f_a[c]          within 0.501 ULP of the stored W_b (double: 4 ULP per step),
 ///   f[o] · (B + Σ W·t[c]) + t[o]  is the same on both sides  within half an ULP of what b stores and the error of double sums.
-/// Other tools fold float32 weights in float32. What that may cost, and no more, holds too and is told apart (`near`). With u = 2⁻²⁴, the
-/// error of one rounding relative to its result (Higham, Accuracy and Stability of Numerical Algorithms, §2.2), and n the roundings of
-/// the factors (affine.cpp: 4.5 of a BatchNormalization, 1 of a Mul or Div; a second of either comes from the next affine of the chain),
+/// Other tools fold float32 weights in float32, float16 ones in float16. What that may cost, and no more, holds too and is told apart
+/// (`near`). With u = 2⁻²⁴ or 2⁻¹¹, the error of one rounding relative to its result (Higham, Accuracy and Stability of Numerical
+/// Algorithms, §2.2), and n the roundings of the factors (affine_steps.cpp: 4.5 of a BatchNormalization, 1 of a Mul or Div; a second of
+/// either comes from the next affine of the chain),
 ///   |W_b − W| ≤ n·u·|W|: each factor is a product or quotient of rounded ones, and each product with the weight rounds once more;
 ///   |B_b − B| ≤ (n + 2·steps)·u·(sum of the absolute terms of B): (B − μ)·f + β rounds its two sums besides, and where the terms cancel
 ///   the error is still relative to them.
-/// At most 9 roundings, two BatchNormalizations, are granted: 5.4e-7 of a weight. Sums over taps are not among them.
+/// The last rounding of a weight below the normal numbers costs half a unit instead. At most 9 roundings, two BatchNormalizations, are
+/// granted: 5.4e-7 of a weight, 4.4e-3 in float16. Sums over taps are not among them.
 /// Where the operator's borders miss taps (padding), shifts in front must be the same on both sides instead. Weights are read in
 /// pieces; unless `thorough`, reading ends when the first piece differs.
 [[nodiscard]] Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough);
