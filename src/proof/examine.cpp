@@ -126,6 +126,7 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     if (is_call && examine_arithmetic(sides, claim, true, look)) return;
     if (!same && step_down(sides, claim, look)) continue;
     if (!same && (examine_moved_quantizer(sides, claim, look) || examine_selection(sides, claim, look))) return;
+    if (!same && examine_rounding(sides, claim, look)) return;
     const auto step_a = read_step(sides.a, claim.a, false);
     const auto step_b = read_step(sides.b, claim.b, true);
     const bool same_steps = same && step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));

@@ -53,7 +53,11 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// The same part of a value along one axis, taken by different operators.
 [[nodiscard]] bool examine_selection(Sides& sides, const Claim& claim, Look& look);
 
-// quantizer.cpp
+// roundings.cpp
+/// A QuantizeLinear and a DequantizeLinear of the second model, where the first one rounds nothing: the claim goes on in front of them.
+[[nodiscard]] bool examine_rounding(Sides& sides, const Claim& claim, Look& look);
+
+// quantized_weights.cpp
 /// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
 [[nodiscard]] bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look);
 

@@ -2,6 +2,7 @@
 
 #include "proof/sides.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +11,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/recompute.h"
 #include "proof/side.h"
@@ -21,6 +24,11 @@
 namespace relayout::proof {
 
 Sides::Sides(const Model& first, const Model& second) : a(first), b(second), shapes_a(a), shapes_b(b) {
+  const auto rounds = [](const Node* node) {
+    const bool quantizes = has_trait(*node, Trait::quantizes) || has_trait(*node, Trait::quantized);
+    return quantizes && !node->is("DequantizeLinear");
+  };
+  rounds_first = std::ranges::any_of(a.nodes(), rounds);
   graphs_.emplace(&second.graph(), &first.graph());
 }
 

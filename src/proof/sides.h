@@ -23,7 +23,8 @@ class Sides {
   Sides(const Model& first, const Model& second);
   Side a, b;
   Shapes shapes_a, shapes_b;
-  bool is_probing = false;  ///< within a look at what one of several readings of an operator rests on
+  bool rounds_first = false;  ///< the first model makes integers of real numbers
+  bool is_probing = false;    ///< within a look at what one of several readings of an operator rests on
 
   void pair_inputs(const Value& of_a, const Value& of_b) { inputs_.emplace(&of_b, &of_a); }
   /// And their inputs; a graph of the second model has one counterpart.
