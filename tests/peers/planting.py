@@ -1,4 +1,5 @@
 """Faults planted into files of other tools: does verify tell them, and where they are?"""
+import os
 import pathlib
 import re
 from dataclasses import asdict, dataclass
@@ -87,7 +88,9 @@ class Field:
         if harm is None:
             return []
         file = self.wrong / f"{self.case.what.name}.{self.case.file(of.name).stem}.{re.sub('[^a-z0-9]+', '_', fault.name.lower())}.onnx"
-        onnx.save(harm.net.model, str(file))
+        part = file.with_suffix(f".{os.getpid()}.part")
+        onnx.save(harm.net.model, str(part))
+        os.replace(part, file)
         felt = self.felt(file, of)
         rows = []
         if felt >= FELT[of.kind]:
@@ -95,7 +98,7 @@ class Field:
             if of.kind == "lossy" and self.loses_more(of, file):
                 rows.append(self.by_losses(of, harm, file, felt))
         if all(row.caught and row.first for row in rows):
-            file.unlink()
+            file.unlink(missing_ok=True)
         return rows
 
     def row(self, of: Way, harm: Planted, felt: float, asked: str, verdict: Verdict, command: str) -> Row:

@@ -42,11 +42,13 @@ def samples(inputs: tuple[Input, ...], count=SAMPLES, seed=11):
 
 
 def save(feeds, folder: pathlib.Path):
-    """One folder for each input, one file for each sample, as --input NAME=DIR reads them."""
+    """One folder for each input, one file for each sample, as --input NAME=DIR reads them: each whole at once, as other runs may read them."""
     for name in feeds[0]:
         (folder / name).mkdir(parents=True, exist_ok=True)
         for i, feed in enumerate(feeds):
-            numpy.save(folder / name / f"{i:03}.npy", feed[name])
+            part = folder / f"{os.getpid()}.part.npy"
+            numpy.save(part, feed[name])
+            os.replace(part, folder / name / f"{i:03}.npy")
     return [f"--input={name}={folder / name}" for name in feeds[0]]
 
 
