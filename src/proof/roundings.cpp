@@ -12,7 +12,6 @@
 #include "ops/loops/dtypes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
-#include "proof/nodes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"

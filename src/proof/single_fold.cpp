@@ -28,12 +28,12 @@ RELAYOUT_VECTORIZE Found compare(const float* a, const float* b, int64_t count, 
     const double size = std::abs(found), right = std::abs(expected), off = std::abs(found - expected);
     const int64_t exponent = std::bit_cast<int64_t>(size) & kExponent;
     const auto binade = std::bit_cast<double>(exponent), inverse = std::bit_cast<double>(kExponentOfInverse - exponent);
-    const double per_binade = (size == binade) & (right < size) ? 0x1p24 : 0x1p23;  // units, as spacing() says
+    const double per_binade = ((size == binade) & (right < size)) ? 0x1p24 : 0x1p23;  // units, as spacing() says
     const double units = off * per_binade * inverse;
     const bool is_exact = units <= surely_rounding;
     const bool is_off = (units >= surely_more) & (off <= surely_folded * right);
     const bool is_normal = (size >= kSmallestNormal) & (size < kInfinity) & (off < kInfinity);
-    out.unclear += (off == 0) | (is_normal & (is_exact | is_off)) ? 0 : 1;
+    out.unclear += ((off == 0) | (is_normal & (is_exact | is_off))) ? 0 : 1;
     out.near = std::max(out.near, is_off ? std::bit_cast<int64_t>(units) : 0);
   }
   return out;

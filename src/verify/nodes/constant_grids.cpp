@@ -11,7 +11,6 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "model/attributes.h"
@@ -21,6 +20,7 @@
 #include "ops/quantized_form.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 #include "verify/nodes/layers.h"
 #include "verify/quantizer.h"
 
@@ -49,7 +49,7 @@ Operand operand_of(const Value* read) {
 
 /// Nothing where they are not known, or there are more than two axes to exchange.
 std::optional<Dims> dims_of(const Operand& operand, Constants& constants) {
-  const auto dims = constants.dims(*operand.stored);
+  auto dims = constants.dims(*operand.stored);
   if (!dims || !operand.is_transposed) return dims;
   return dims->size() == 2 ? std::optional(Dims{(*dims)[1], (*dims)[0]}) : std::nullopt;
 }

@@ -29,9 +29,10 @@
 #include "verify/nodes/constant_grids.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_runs.h"
+#include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
+#include "verify/nodes/node_loss.h"
 #include "verify/quantizer.h"
-#include "verify/rules.h"
 
 namespace relayout {
 namespace {
