@@ -14,11 +14,23 @@ enum class Feeding : uint8_t {
   /// do not reach are taken then.
   near,
   far,
+  /// The original's values with what operators treat apart: each value made of a few of its own numbers, so that many are equal; or some
+  /// elements and whole rows NaN, infinity or minus infinity, where inputs could make them so. Masks are then all 0 (NaN, minus infinity)
+  /// or all 1 (infinity).
+  tied,
+  not_a_number,
+  infinite,
+  minus_infinite,
 };
 
 /// Whether the original's values give way to others that do not follow from the inputs.
 [[nodiscard]] constexpr bool is_free(Feeding feeding) noexcept {
   return feeding == Feeding::near || feeding == Feeding::far;
+}
+
+/// Whether the original's values are fed with equal numbers, NaN or infinities among them.
+[[nodiscard]] constexpr bool is_edge(Feeding feeding) noexcept {
+  return feeding >= Feeding::tied;
 }
 
 }  // namespace relayout

@@ -35,6 +35,7 @@
 #include "verify/coarser_work.h"
 #include "verify/compare.h"
 #include "verify/compare_models.h"
+#include "verify/edges.h"
 #include "verify/floors.h"
 #include "verify/identical.h"
 #include "verify/inputs/free_dims.h"
@@ -451,6 +452,7 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_hidden(pair, reference, result);
       judge_rounded(pair, result);
       judge_diluted(pair, result);
+      judge_edges(pair, reference, result);
       judge_unreached(pair, reference, result);
       judge_unentered(pair, reference, result);
       judge_untold(pair, reference, result);

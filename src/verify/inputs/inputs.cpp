@@ -121,6 +121,15 @@ std::set<std::string> InputMaker::plain_integers() const {
   return out;
 }
 
+std::set<std::string> InputMaker::masks() const {
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const bool is_whole = kIntegerTypes.has(ports_[i].type) || ports_[i].type == DataType::boolean;
+    if (ports_[i].kind == Datum::Kind::tensor && is_whole && uses_[i].role == InputRole::mask) out.insert(ports_[i].name);
+  }
+  return out;
+}
+
 void InputMaker::check_guessable() const {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     if (given_.contains(ports_[i].name)) continue;

@@ -54,6 +54,8 @@ class InputMaker {
   [[nodiscard]] Inputs make_with_holes(const FreeDims::Assignment& assignment) const;
   /// Names of inputs of integers that nothing reads as an index, a size, a length or a mask: any number may come.
   [[nodiscard]] std::set<std::string> plain_integers() const;
+  /// Inputs that are integers or boolean and hold 0 and 1 alone: masks.
+  [[nodiscard]] std::set<std::string> masks() const;
   /// Whether floating-point values are made up, so that smaller ones can be had.
   [[nodiscard]] bool can_be_milder() const;
 

@@ -86,6 +86,7 @@ LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Referenc
   task.progress = [&pair] { pair.steps->next("node by node"); };
   task.inputs = [&reference, sample] { return reference.inputs_of(sample); };
   task.plain_integers = reference.plain_integers();
+  task.masks = reference.masks();
   task.sample = reference.samples()[sample].number;
   return task;
 }

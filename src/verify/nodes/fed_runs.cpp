@@ -116,7 +116,7 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
   Inputs copies = task_->inputs();
   for (auto& [name, datum] : copies) {
     datum = copy_of(datum);
-    if (is_free(task_->feeding) && !task_->options->inputs.contains(name)) values_.fill(name, datum);
+    values_.feed_input(name, datum);
   }
   // What a node refuses ends the run: what came before has been seen.
   (void)session->run(copies);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@
 #include "verify/computing_types.h"
 #include "verify/feeding.h"
 #include "verify/nodes/datum_pair.h"
+#include "verify/nodes/edge_operators.h"
 #include "verify/nodes/layers.h"
+#include "verify/nodes/real_reach.h"
 #include "verify/noise.h"
 #include "verify/rules.h"
 
@@ -55,6 +58,11 @@ bool is_made_by_linear(const Value& made) {
   return false;
 }
 
+/// Whether what decides by the largest or smallest of several numbers reads a value: it looks at numbers of any type.
+bool is_searched(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const Use& use) { return use.index == 0 && is_search(*use.node); });
+}
+
 /// Of a normal number.
 double power_of_two(int exponent) {
   constexpr int kBias = 1023, kMantissa = 52;
@@ -62,6 +70,10 @@ double power_of_two(int exponent) {
 }
 
 }  // namespace
+
+FedValues::FedValues(const LayerTask& task) : task_(&task) {
+  if (is_edge(task.feeding) && task.feeding != Feeding::tied) reach_ = RealReach(task.a->model->graph());
+}
 
 void FedValues::move(const Value& value, const Datum& datum, int draw) const {
   for (const Tensor& tensor : leaves(datum)) {
@@ -80,7 +92,56 @@ void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& refere
     edit(datum, kRealTypes, [&](std::size_t i, double& value) { value += deviation * random.nearly_normal(i); });
   } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
     fill(layer.a->name(), datum);
+  } else if (task_->feeding == Feeding::tied) {
+    if (kRealTypes.has(type_of(datum)) || is_searched(*layer.a) || is_searched(*layer.b)) tie(layer.a->name(), datum);
+  } else if (is_edge(task_->feeding) && reach_.has(*layer.a) && is_made_by_linear(*layer.a)) {
+    sprinkle(layer.a->name(), datum);
   }
+}
+
+void FedValues::feed_input(const std::string& name, const Datum& datum) const {
+  const bool is_given = task_->options->inputs.contains(name);
+  if (is_free(task_->feeding) && !is_given) fill(name, datum);
+  if (!is_edge(task_->feeding)) return;
+  const Value *const in_a = task_->a->model->graph().find(name), *const in_b = task_->b->model->graph().find(name);
+  if (task_->feeding != Feeding::tied) {
+    sprinkle(name, datum);
+    const double mask = task_->feeding == Feeding::infinite ? 1 : 0;
+    if (task_->masks.contains(name)) edit(datum, kIntegerTypes | kBooleanTypes, [&](std::size_t, double& value) { value = mask; });
+  } else if (kRealTypes.has(type_of(datum)) || (in_a != nullptr && is_searched(*in_a)) || (in_b != nullptr && is_searched(*in_b))) {
+    tie(name, datum);
+  }
+}
+
+void FedValues::tie(const std::string& name, const Datum& datum) const {
+  const RandomStream random(task_->options->seed, "tied " + name, 0);
+  // Of few elements, all are one: several numbers might leave none of them twice in a row.
+  constexpr uint64_t kNumbers = 3;
+  constexpr int64_t kFew = 16;
+  const bool is_few = datum.tensor && datum.tensor.element_count() <= kFew;
+  std::vector<double> numbers;
+  edit(datum, kNumericTypes | kBooleanTypes, [&](std::size_t i, double& value) {
+    if (numbers.size() < (is_few ? 1 : kNumbers)) numbers.push_back(value);
+    value = numbers[random.below(i, numbers.size())];
+  });
+}
+
+void FedValues::sprinkle(const std::string& name, const Datum& datum) const {
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor || datum.tensor.element_count() == 0) return;
+  const RandomStream random(task_->options->seed, "edge " + name, 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double special = task_->feeding == Feeding::not_a_number ? std::numeric_limits<double>::quiet_NaN()
+                         : task_->feeding == Feeding::infinite   ? infinity
+                                                                 : -infinity;
+  // Of the rows of the last axis the first has one such element, the next none, then one row is such and one in part; and so on.
+  constexpr std::size_t kKinds = 4;
+  constexpr uint64_t kOneOf = 8;
+  const std::size_t length = datum.tensor.dims().empty() ? 1 : as_size(datum.tensor.dims().back());
+  edit(datum, kRealTypes, [&](std::size_t i, double& value) {
+    const std::size_t row = i / length, at = i % length, kind = row % kKinds;
+    const bool is_the_one = kind == 0 && at == random.below(row, length);
+    if (is_the_one || kind == 2 || (kind == 3 && random.below(i, kOneOf) == 0)) value = special;
+  });
 }
 
 void FedValues::fill(const std::string& name, const Datum& datum) const {

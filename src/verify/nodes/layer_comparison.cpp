@@ -82,12 +82,16 @@ void compare_before_jumps(FedRuns& runs, Layers& layers) {
   }
 }
 
+/// Whether a layer's elements are NaN or infinite in both models or in none.
+bool is_finite_alike(const Layer& layer) {
+  return layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0;
+}
+
 /// Whether more draws may still make a difference rounding.
 bool is_in_doubt(const Layer& layer) {
   const SampleMetrics& metrics = layer.metrics;
-  return layer.candidate && layer.differs() && is_measured(layer.type) &&
-         metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0 && metrics.max_error < rules::kNearBound * metrics.bound_max &&
-         metrics.rms_error < rules::kNearBound * metrics.bound_rms;
+  return layer.candidate && layer.differs() && is_measured(layer.type) && is_finite_alike(layer) &&
+         metrics.max_error < rules::kNearBound * metrics.bound_max && metrics.rms_error < rules::kNearBound * metrics.bound_rms;
 }
 
 void look_closer(FedRuns& runs, Layers& layers) {
@@ -228,7 +232,7 @@ LayerResult describe(const Layer& layer, int sample) {
   result.floor_rms = layer.floor.rms;
   result.bound = layer.metrics.bound_max;
   result.ratio = layer.metrics.ratio;
-  result.finite = layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0;
+  result.finite = is_finite_alike(layer);
   result.outcome = layer.metrics.outcome;
   result.reason = layer.metrics.reason;
   result.flips = layer.flips;
@@ -268,7 +272,7 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
 
 /// So few elements that three draws may agree by chance.
 bool differs_by_chance(const Layer& layer) {
-  return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) &&
+  return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
          layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max;
 }
 
@@ -287,6 +291,8 @@ void widen_through_contraction(Layer& layer, Layers& layers) {
 
 std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects) {
   Layers layers(task.a->model->graph(), task.b->model->graph());
+  // Equal numbers and NaN stand in front of what decides by them.
+  for (Layer& layer : layers.all()) layer.before_jump = layer.apart = layer.before_jump && !is_edge(task.feeding);
   FedRuns runs(task, layers);
   runs.capture();
   runs.measure_floors(0, rules::kNoiseDraws);

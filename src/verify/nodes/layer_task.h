@@ -22,6 +22,7 @@ struct LayerTask {
   std::function<void()> progress;  ///< called before each run, if set
   std::function<Inputs()> inputs;
   std::set<std::string> plain_integers;  ///< inputs that may hold any integer
+  std::set<std::string> masks;           ///< inputs of zeros and ones that say which elements count
   int sample = 0;
   Feeding feeding = Feeding::exact;
 };

@@ -1,0 +1,36 @@
+// Follows floating-point inputs of a graph through the floating-point values that are made of them.
+#include "verify/nodes/real_reach.h"
+
+#include <algorithm>
+
+#include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op_signature.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout {
+
+RealReach::RealReach(const Graph& graph) {
+  OpSignatures signatures;
+  const ElementTypes types(graph, signatures);
+  // A type that is not known may be real.
+  const auto is_real = [&](const Value& value) {
+    const DataType type = types.of(value);
+    return type == DataType::undefined || kRealTypes.has(type);
+  };
+  for (const Value* const input : graph.inputs()) {
+    if (input->initializer() == nullptr && is_real(*input)) values_.insert(input);
+  }
+  for (const Node& node : graph.nodes()) {
+    // What a nested graph reads from outside is not among the inputs of its node.
+    const bool is_reached = !node.subgraphs().empty() ||
+                            std::ranges::any_of(node.inputs(), [&](const Value* input) { return input != nullptr && has(*input); });
+    if (!is_reached) continue;
+    for (const Value* const output : node.outputs()) {
+      if (output != nullptr && is_real(*output)) values_.insert(output);
+    }
+  }
+}
+
+}  // namespace relayout
