@@ -38,6 +38,7 @@ class Reference {
   [[nodiscard]] const InputMaker& inputs() const noexcept { return *inputs_; }
   /// See InputMaker.
   [[nodiscard]] std::set<std::string> plain_integers() const { return inputs_->plain_integers(); }
+  [[nodiscard]] std::set<std::string> kept_integers() const { return inputs_->kept_integers(); }
   [[nodiscard]] std::set<std::string> masks() const { return inputs_->masks(); }
   [[nodiscard]] std::size_t output_count() const noexcept { return outputs_.size(); }
   [[nodiscard]] const ReferenceOutput& output(std::size_t i) const { return outputs_[i].summary; }

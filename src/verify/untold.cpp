@@ -1,4 +1,5 @@
-// Finds nodes that one model has alone and that decide something which no sample decides otherwise: by its sizes, or by equal numbers.
+// Finds nodes that one model has alone and that decide something which no sample decides otherwise: by its sizes, by equal numbers, or by
+// integers beyond a limit.
 #include "verify/untold.h"
 
 #include <algorithm>
@@ -6,18 +7,26 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "layout/graph_shapes.h"
+#include "ops/constants.h"
+#include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/op_signature.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/adaption.h"
@@ -68,10 +77,45 @@ std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
   return out;
 }
 
-/// What a node decides at some sizes: whether a Slice leaves something out, the condition of an If.
+/// Those which the original takes, as far as its file tells.
+std::vector<Sizes> sizes_that_fit(const Pair& pair, const Reference& reference) {
+  std::vector<Sizes> out = all_sizes(pair, reference);
+  std::erase_if(out, [&](const Sizes& sizes) {
+    return !sizes.text.empty() && !layout::Shapes(pair.a.model->graph(), sizes.options).misfit().empty();
+  });
+  return out;
+}
+
+/// What a node decides at some sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
 enum class Decision : uint8_t { unknown, no, yes };
 
+/// Whether a node hands on numbers within a limit, or the larger or smaller of several.
+bool is_limit(const Node& node) {
+  return node.is("Clip") || node.is("Max") || node.is("Min");
+}
+
+/// Whether the limit of known integers, which follow from sizes, is another one than the first operand that is no constant.
+Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
+  const auto contents_of = [&](const Value* value) -> std::optional<std::vector<int64_t>> {
+    const auto known = value == nullptr ? std::nullopt : shapes.known(*value);
+    if (!known || !known->has_contents || !kIntegerTypes.has(known->datum.tensor.type())) return std::nullopt;
+    const Tensor tensor = contiguous(known->datum.tensor);
+    std::vector<int64_t> out(as_size(tensor.element_count()));
+    load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), out.data());
+    return out;
+  };
+  Constants constants;
+  const auto varies = [&](const Value* value) { return value != nullptr && !constants.is_constant(*value); };
+  const auto from = std::ranges::find_if(node.inputs(), varies);
+  if (from == node.inputs().end()) return Decision::unknown;
+  const auto before = contents_of(*from), after = contents_of(node.output(0));
+  if (!before || !after) return Decision::unknown;
+  return *before != *after ? Decision::yes : Decision::no;
+}
+
 Decision decision_of(const Node& node, layout::Shapes& shapes) {
+  // A limit may be the reason why what follows does not fit.
+  if (is_limit(node)) return decision_of_limit(node, shapes);
   if (!shapes.misfit().empty()) return Decision::unknown;
   if (node.is("If")) {
     const auto condition = node.input(0) == nullptr ? std::nullopt : shapes.known(*node.input(0));
@@ -86,8 +130,17 @@ Decision decision_of(const Node& node, layout::Shapes& shapes) {
 /// A node that decides at some sizes, or by data, what it decides for no sample.
 struct Decider {
   const Node* node = nullptr;
-  std::string where;  ///< the sizes; empty: data
+  std::optional<std::size_t> sizes;  ///< by number; none: data
 };
+
+/// Whether a limit is read by Slices alone, as their starts and ends, which have limits of their own.
+bool is_read_by_slices(const Value& limit) {
+  return !limit.is_output() && std::ranges::all_of(limit.uses(), [](const Use& use) {
+    if (use.node->is("Slice")) return use.index > 0;
+    const bool hands_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || use.node->is("Cast");
+    return hands_on && use.node->output(0) != nullptr && is_read_by_slices(*use.node->output(0));
+  });
+}
 
 /// One model and its deciders.
 class Deciding {
@@ -98,32 +151,38 @@ class Deciding {
   [[nodiscard]] std::vector<Decider> find() {
     std::vector<Decider> out;
     for (const Node& node : graph_.nodes()) {
-      if (!node.is("If") && !node.is("Slice")) continue;
-      const auto where = differs_at(node);
-      const bool by_data = !where && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
-      if (by_data || (where && !where->empty())) out.push_back({&node, where.value_or("")});
+      if (!node.is("If") && !node.is("Slice") && !is_limit(node)) continue;
+      const Told told = differs_at(node);
+      const bool by_data = !told.by_sizes && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
+      if (by_data || told.at) out.push_back({&node, told.at});
     }
     return out;
   }
 
+  /// What is known at some sizes, by number.
+  [[nodiscard]] layout::Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
+  [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
+
  private:
-  /// At which other sizes a node decides what it decides for no sample; empty where it does so nowhere. Nothing where sizes do not tell.
-  [[nodiscard]] std::optional<std::string> differs_at(const Node& node) {
+  /// At which other sizes a node decides what it decides for no sample, if anywhere; whether sizes tell at all.
+  struct Told {
+    bool by_sizes = true;
+    std::optional<std::size_t> at;
+  };
+  [[nodiscard]] Told differs_at(const Node& node) {
     Decision usual = Decision::unknown;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const bool is_sample = sizes_[i].text.empty();
       const Decision decision = decision_of(node, at(i));
       if (i == 0) usual = decision;
-      if (is_sample && decision == Decision::unknown) return std::nullopt;
-      // A Slice that cuts what samples have is felt by them.
-      const bool is_told = (is_sample && decision != usual) || (node.is("Slice") && usual == Decision::yes);
-      if (is_told) return std::string();
-      if (decision != Decision::unknown && decision != usual) return sizes_[i].text;
+      if (is_sample && decision == Decision::unknown) return {false, {}};
+      // A Slice or a limit that cuts what samples have is felt by them.
+      const bool is_told = (is_sample && decision != usual) || (!node.is("If") && usual == Decision::yes);
+      if (is_told) return {};
+      if (decision != Decision::unknown && decision != usual) return {true, i};
     }
-    return std::string();
+    return {};
   }
-
-  [[nodiscard]] layout::Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
 
   const Pair& pair_;
   const Side& side_;
@@ -133,34 +192,61 @@ class Deciding {
   std::map<std::size_t, layout::Shapes> shapes_;
 };
 
-/// The first decider to which none of the others corresponds: of the same operator, at the same sizes.
-const Decider* first_alone(const std::vector<Decider>& deciders, std::vector<Decider> others) {
-  for (const Decider& decider : deciders) {
-    const auto is_it = [&](const Decider& other) {
-      return other.node->op_type() == decider.node->op_type() && other.where == decider.where;
-    };
-    const auto found = std::ranges::find_if(others, is_it);
-    if (found == others.end()) return &decider;
-    others.erase(found);
+/// The decisions of two models side by side.
+class Decisions {
+ public:
+  Decisions(const Pair& pair, const Reference& reference)
+      : pair_(pair), sizes_(sizes_that_fit(pair, reference)), a_(pair, pair.a, reference, sizes_), b_(pair, pair.b, reference, sizes_) {}
+
+  /// One line about the first decider that one of them has alone; empty where there is none.
+  [[nodiscard]] std::string find() {
+    const std::vector<Decider> of_a = a_.find(), of_b = b_.find();
+    if (const Decider* const found = first_alone(of_a, of_b)) return told_of(*found, pair_.a.name);
+    if (const Decider* const found = first_alone(of_b, of_a)) return told_of(*found, pair_.b.name);
+    return {};
   }
-  return nullptr;
-}
 
-std::string told_of(const Decider& decider, const std::string& model) {
-  return "node " + decider.node->label() + " is in " + escape(model) + " alone, " +
-         (decider.where.empty() ? "and no sample enters one of its graphs (--samples N makes more, --input gives your own)"
-                                : "and no size of the samples shows what it does, " + decider.where + " does (--dim, --shape)");
-}
+ private:
+  /// The first decider to which none of the others corresponds: of the same operator, or a limit too, at the same sizes.
+  [[nodiscard]] const Decider* first_alone(const std::vector<Decider>& deciders, std::vector<Decider> others) {
+    for (const Decider& decider : deciders) {
+      const auto is_it = [&](const Decider& other) {
+        const bool is_like = other.node->op_type() == decider.node->op_type() || (is_limit(*other.node) && is_limit(*decider.node));
+        return is_like && other.sizes == decider.sizes;
+      };
+      const auto found = std::ranges::find_if(others, is_it);
+      if (found == others.end() && !is_done_by_slices(decider)) return &decider;
+      if (found != others.end()) others.erase(found);
+    }
+    return nullptr;
+  }
 
-/// Slices and conditions that one model has alone and no sample tells.
-std::string untold_decider(const Pair& pair, const Reference& reference) {
-  const std::vector<Sizes> sizes = all_sizes(pair, reference);
-  const std::vector<Decider> of_a = Deciding(pair, pair.a, reference, sizes).find();
-  const std::vector<Decider> of_b = Deciding(pair, pair.b, reference, sizes).find();
-  if (const Decider* const found = first_alone(of_a, of_b)) return told_of(*found, pair.a.name);
-  if (const Decider* const found = first_alone(of_b, of_a)) return told_of(*found, pair.b.name);
-  return {};
-}
+  /// Whether a limit changes nothing at its sizes that the Slices which read it do not do alone: every value that both models have then has
+  /// the same dims in both.
+  [[nodiscard]] bool is_done_by_slices(const Decider& decider) {
+    if (!is_limit(*decider.node) || !decider.sizes || !is_read_by_slices(*decider.node->output(0))) return false;
+    layout::Shapes &a = a_.at(*decider.sizes), &b = b_.at(*decider.sizes);
+    const auto has_same_dims = [&](const Node& node) {
+      return std::ranges::all_of(node.outputs(), [&](const Value* value) {
+        const Value* const namesake = value == nullptr ? nullptr : a_.graph().find(value->name());
+        const Dims *const of_a = namesake == nullptr ? nullptr : a.dims_of(namesake), *const of_b =
+                                                                                          of_a == nullptr ? nullptr : b.dims_of(value);
+        return of_b == nullptr || *of_a == *of_b;
+      });
+    };
+    return std::ranges::all_of(b_.graph().nodes(), has_same_dims) && a.misfit().empty() == b.misfit().empty();
+  }
+
+  [[nodiscard]] std::string told_of(const Decider& decider, const std::string& model) const {
+    return "node " + decider.node->label() + " is in " + escape(model) + " alone, " +
+           (decider.sizes ? "and no size of the samples shows what it does, " + sizes_[*decider.sizes].text + " does (--dim, --shape)"
+                          : "and no sample enters one of its graphs (--samples N makes more, --input gives your own)");
+  }
+
+  const Pair& pair_;
+  std::vector<Sizes> sizes_;
+  Deciding a_, b_;
+};
 
 const Node* node_called(const Graph& graph, const std::string& name) {
   const auto is_it = [&](const Node& node) { return node.name() == name || (node.output(0) != nullptr && node.output(0)->name() == name); };
@@ -174,6 +260,43 @@ bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
   const Node *const a = node_called(pair.a.model->graph(), entry.name), *const b = node_called(pair.b.model->graph(), entry.name);
   return a != nullptr && b != nullptr && a->op_type() != b->op_type() && has_trait(*a, Trait::makes_boolean) &&
          has_trait(*b, Trait::makes_boolean);
+}
+
+/// Whether one of some inputs reaches a value through integers alone.
+bool is_made_of(const Value& value, const std::set<std::string>& inputs, const ElementTypes& types) {
+  std::vector<const Value*> open{&value};
+  std::unordered_set<const Value*> seen;
+  while (!open.empty()) {
+    const Value* const at = open.back();
+    open.pop_back();
+    if (at == nullptr || at->is_stored_constant() || !kIntegerTypes.has(types.of(*at)) || !seen.insert(at).second) continue;
+    if (at->is_input() && inputs.contains(at->name())) return true;
+    const Node* const node = at->producer();
+    // Of dims nothing is fed either, but sizes tell.
+    if (node == nullptr || traits_of(*node).reads(0) != Reads::elements) continue;
+    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+  }
+  return false;
+}
+
+/// A limit that one model has alone on integers that are read as sizes, counts or indices: nothing but the samples is fed there.
+std::string untold_limit(const Pair& pair, const Reference& reference, const VerifyResult& result) {
+  const ProofResult& proof = *result.proof;
+  using Kind = Unexplained::Kind;
+  const auto kinds = {Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed};
+  for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
+    const Unexplained& entry = proof.unexplained[i];
+    const Graph& graph = (entry.in_first ? pair.a : pair.b).model->graph();
+    const Node* const node = std::ranges::find(kinds, entry.kind) == kinds.end() ? nullptr : node_called(graph, entry.name);
+    const auto check = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
+    const bool is_told = check != result.checks.end() && (check->felt || check->acquitted);
+    if (node == nullptr || is_told || !is_limit(*node)) continue;
+    OpSignatures signatures;
+    const ElementTypes types(graph, signatures);
+    if (!is_made_of(*node->output(0), reference.kept_integers(), types)) continue;
+    return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
+  }
+  return {};
 }
 
 /// Comparisons that would part at numbers that no sample compares.
@@ -191,8 +314,9 @@ std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
 }  // namespace
 
 std::string find_untold(const Pair& pair, const Reference& reference, const VerifyResult& result) {
-  const std::string comparison = untold_comparison(pair, result);
-  return comparison.empty() ? untold_decider(pair, reference) : comparison;
+  std::string told = untold_comparison(pair, result);
+  if (told.empty()) told = untold_limit(pair, reference, result);
+  return told.empty() ? Decisions(pair, reference).find() : told;
 }
 
 }  // namespace relayout

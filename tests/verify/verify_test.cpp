@@ -430,6 +430,75 @@ TEST(Verify, AConditionThatIsGoneIsInconclusiveWhereOtherSizesOrDataDecideOtherw
   EXPECT_EQ(verified(branching("Tanh"), without).outcome, Outcome::inconclusive);
 }
 
+/// Rows of x and of a table of positions, as many as x has, within a limit.
+Network within_limit(const std::string& op_type, int64_t limit) {
+  Network n(5);
+  n.input("x", {"N", "S", "8"}).output("y", {"N", "S", "8"}).normal("table", {1, 3000, 8});
+  n.integers("first", {1}, {0}).integers("limit", {1}, {limit}).integers("axis", {1}, {1});
+  n.node("Shape", {"x"}, {"rows"}, {"start=1", "end=2"});
+  if (!op_type.empty()) n.node(op_type, {"rows", "limit"}, {"end"}).set_name("limited");
+  n.node("Slice", {"table", "first", op_type.empty() ? "rows" : "end", "axis"}, {"p"}), n.node("Add", {"x", "p"}, {"y"});
+  return n;
+}
+
+TEST(Verify, ALimitOfSizesThatOneModelHasAloneIsInconclusiveWhereOtherSizesReachIt) {
+  const VerifyResult result = verified(within_limit("", 0), within_limit("Min", 512));
+  EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+  EXPECT_THAT(result.reason, AllOf(HasSubstr("'limited' (Min) is in "), HasSubstr("S = 1024 does")));
+  // A file that has a limit takes no more rows than that.
+  EXPECT_EQ(verified(within_limit("Min", 512), within_limit("", 0)).outcome, Outcome::same);
+  EXPECT_EQ(verified(within_limit("Max", 0), within_limit("", 0)).outcome, Outcome::same);
+  EXPECT_EQ(verified(within_limit("Min", std::numeric_limits<int64_t>::max()), within_limit("", 0)).outcome, Outcome::same);
+}
+
+TEST(Verify, ALimitThatTheSliceBehindItHasTooIsNoDifference) {
+  const auto made = [](bool is_limited) {
+    Network n(5);
+    n.input("x", {"N", "S", "8"}).output("y", {"N", "T", "8"});
+    n.integers("first", {1}, {0}).integers("limit", {1}, {512}).integers("axis", {1}, {1});
+    n.node("Shape", {"x"}, {"rows"}, {"start=1", "end=2"});
+    if (is_limited) n.node("Min", {"rows", "limit"}, {"end"});
+    n.node("Slice", {"x", "first", is_limited ? "end" : "limit", "axis"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(made(true), made(false));
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
+TEST(Verify, ALimitOfACountThatNoSampleReachesIsInconclusive) {
+  const auto made = [](const std::vector<std::string>& bounds, const std::string& op_type = "Clip") {
+    Network n(5), body(6);
+    n.input("n", {}, onnx::TensorProto::INT64).input("x", {"4"}).output("y", {"4"}).integers("none", {}, {0}).integers("many", {}, {1000});
+    std::vector<std::string> inputs{"n"};
+    inputs.insert(inputs.end(), bounds.begin(), bounds.end());
+    if (!bounds.empty()) n.node(op_type, inputs, {"m"}).set_name("limited");
+    auto& attribute = *n.node("Loop", {bounds.empty() ? "n" : "m", "", "x"}, {"y"}).add_attribute();
+    const auto declare = [](onnx::ValueInfoProto& info, const char* name, int type) {
+      info.set_name(name);
+      info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    };
+    declare(*body.graph().add_input(), "i", onnx::TensorProto::INT64), declare(*body.graph().add_input(), "go", onnx::TensorProto::BOOL);
+    declare(*body.graph().add_input(), "state", onnx::TensorProto::FLOAT),
+        declare(*body.graph().add_output(), "on", onnx::TensorProto::BOOL);
+    declare(*body.graph().add_output(), "next", onnx::TensorProto::FLOAT);
+    body.graph().set_name("body");
+    body.node("Identity", {"go"}, {"on"}), body.node("Cos", {"state"}, {"next"});
+    attribute.set_name("body");
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    *attribute.mutable_g() = body.graph();
+    return n;
+  };
+  const auto expect_doubt = [](const Network& a, const Network& b) {
+    const VerifyResult result = verified(a, b);
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+    EXPECT_THAT(result.reason, AllOf(HasSubstr("'limited'"), HasSubstr("no sample reaches that")));
+  };
+  expect_doubt(made({}), made({"many"}, "Min"));
+  expect_doubt(made({"many"}, "Min"), made({}));
+  expect_doubt(made({"none", "many"}), made({"none"}));
+  EXPECT_EQ(verified(made({"none", "many"}), made({"none", "many"})).outcome, Outcome::same);
+}
+
 TEST(Verify, ComparisonsOfIntegersThatAreNeverEqualAreInconclusive) {
   const auto made = [](const std::string& op_type, int64_t bound) {
     Network n(5);

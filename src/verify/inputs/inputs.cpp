@@ -112,22 +112,25 @@ std::vector<InputUse> InputMaker::find_uses(const Graph& graph, const std::vecto
   return uses;
 }
 
-std::set<std::string> InputMaker::plain_integers() const {
+template <typename Wanted>
+std::set<std::string> InputMaker::inputs_of(TypeSet types, const Wanted& is_wanted) const {
   std::set<std::string> out;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const bool is_tensor = ports_[i].kind == Datum::Kind::tensor;
-    if (is_tensor && kIntegerTypes.has(ports_[i].type) && uses_[i].role == InputRole::number) out.insert(ports_[i].name);
+    if (ports_[i].kind == Datum::Kind::tensor && types.has(ports_[i].type) && is_wanted(uses_[i].role)) out.insert(ports_[i].name);
   }
   return out;
 }
 
+std::set<std::string> InputMaker::plain_integers() const {
+  return inputs_of(kIntegerTypes, [](InputRole role) { return role == InputRole::number; });
+}
+
+std::set<std::string> InputMaker::kept_integers() const {
+  return inputs_of(kIntegerTypes, [](InputRole role) { return role <= InputRole::length; });
+}
+
 std::set<std::string> InputMaker::masks() const {
-  std::set<std::string> out;
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const bool is_whole = kIntegerTypes.has(ports_[i].type) || ports_[i].type == DataType::boolean;
-    if (ports_[i].kind == Datum::Kind::tensor && is_whole && uses_[i].role == InputRole::mask) out.insert(ports_[i].name);
-  }
-  return out;
+  return inputs_of(kIntegerTypes | kBooleanTypes, [](InputRole role) { return role == InputRole::mask; });
 }
 
 void InputMaker::check_guessable() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/execute.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/free_dims.h"
@@ -54,12 +55,17 @@ class InputMaker {
   [[nodiscard]] Inputs make_with_holes(const FreeDims::Assignment& assignment) const;
   /// Names of inputs of integers that nothing reads as an index, a size, a length or a mask: any number may come.
   [[nodiscard]] std::set<std::string> plain_integers() const;
+  /// Inputs of integers that may not be any number: sizes, axes, counts, positions, ids.
+  [[nodiscard]] std::set<std::string> kept_integers() const;
   /// Inputs that are integers or boolean and hold 0 and 1 alone: masks.
   [[nodiscard]] std::set<std::string> masks() const;
   /// Whether floating-point values are made up, so that smaller ones can be had.
   [[nodiscard]] bool can_be_milder() const;
 
  private:
+  /// The names of tensors of these types whose role is wanted.
+  template <typename Wanted>
+  [[nodiscard]] std::set<std::string> inputs_of(TypeSet types, const Wanted& is_wanted) const;
   static std::vector<InputUse> find_uses(const Graph& graph, const std::vector<Port>& ports);
   [[nodiscard]] FreeDims dims_of_files(int sample) const;
   [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
