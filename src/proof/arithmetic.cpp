@@ -127,7 +127,10 @@ bool have_like_operands(Sides& sides, const Claim& claim) {
 
 bool examine_reordered(Sides& sides, const Claim& claim, Look& look) {
   const Node& node = *claim.b.value->producer();
-  return (node.is("Add") || node.is("Mul")) && !have_like_operands(sides, claim) && examine_arithmetic(sides, claim, true, look);
+  const bool is_arithmetic = node.is("Add") || node.is("Mul");
+  const bool is_boolean = node.is("And") || node.is("Or") || node.is("Xor") || node.is("Equal");
+  if ((!is_arithmetic && !is_boolean) || have_like_operands(sides, claim)) return false;
+  return is_arithmetic ? examine_arithmetic(sides, claim, true, look) : examine_booleans(sides, claim, look);
 }
 
 bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& look) {

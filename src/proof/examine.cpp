@@ -180,9 +180,11 @@ Look examine(Sides& sides, Claim claim) {
   } else if (claim.is_plain()) {
     examine_plain(sides, claim, look);
     if (look.issues.empty()) return look;
-    // A Reshape that only one model has: perhaps the elements are the same all the same.
+    // Perhaps the elements are the same all the same: counted or written in another way, behind a Reshape that only one model has.
     Look other;
-    if (examine_reshaped(sides, claim, other) || examine_arithmetic(sides, claim, false, other)) return other;
+    const bool is_same = examine_positions(sides, claim, other) || examine_booleans(sides, claim, other) ||
+                         examine_reshaped(sides, claim, other) || examine_arithmetic(sides, claim, false, other);
+    if (is_same) return other;
   } else {
     examine_affine(sides, std::move(claim), look);
   }

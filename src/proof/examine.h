@@ -57,6 +57,14 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// A QuantizeLinear and a DequantizeLinear of the second model, where the first one rounds nothing: the claim goes on in front of them.
 [[nodiscard]] bool examine_rounding(Sides& sides, const Claim& claim, Look& look);
 
+// positions.cpp
+/// Two nodes of one operator whose axes, indices, or beginnings and ends are the same, however they are counted.
+[[nodiscard]] bool examine_positions(Sides& sides, const Claim& claim, Look& look);
+
+// booleans.cpp
+/// Both values are the same of the same boolean values, whatever And, Or, Xor, Not, Equal and Where they are made by.
+[[nodiscard]] bool examine_booleans(Sides& sides, const Claim& claim, Look& look);
+
 // quantized_weights.cpp
 /// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
 [[nodiscard]] bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -62,11 +63,17 @@ void note_flips(const Reference& reference, std::size_t sample, const std::vecto
                            quote(most->node) + " (" + escape(most->op_type) + ")");
 }
 
+/// Whether a constant of b is one of sizes, counts or indices: none of them is ever rounded.
+bool is_never_rounded(const Unexplained& entry, const Graph& b) {
+  const Value* const value = b.find(entry.name);
+  return value != nullptr && Constants().type_of(*value) == DataType::int64;
+}
+
 /// A constant alone that differs by more than rounding, and whose nodes stay within their floors over all samples.
-bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof) {
+bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof, const Graph& b) {
   const Unexplained& entry = proof.unexplained[check.entry];
   return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
-         entry.largest > rules::kRoundedConstant;
+         (entry.largest > rules::kRoundedConstant || is_never_rounded(entry, b));
 }
 
 std::string unreached(const Unexplained& entry) {
@@ -191,11 +198,12 @@ bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResul
 void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof) return;
   const ProofResult& proof = *result.proof;
-  const auto hidden = [&](const UnexplainedCheck& check) { return is_hidden(check, proof); };
+  const Graph& b = pair.b.model->graph();
+  const auto hidden = [&](const UnexplainedCheck& check) { return is_hidden(check, proof, b); };
   if (std::ranges::none_of(result.checks, hidden)) return;
   const auto is_about_hidden = [&](std::size_t entry) {
     const auto found = std::ranges::find(result.checks, entry, &UnexplainedCheck::entry);
-    return found != result.checks.end() && is_hidden(*found, proof);
+    return found != result.checks.end() && is_hidden(*found, proof, b);
   };
   std::vector<UnexplainedCheck> checks;
   for (LayerResult& layer : compare_nodes(pair, reference, 0, &proof, Feeding::shaken)) {
@@ -210,7 +218,7 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
     result.layers.push_back(std::move(layer));
   }
   for (UnexplainedCheck& check : result.checks) {
-    if (!is_hidden(check, proof)) continue;
+    if (!is_hidden(check, proof, b)) continue;
     const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
     if (found != checks.end() && found->outcome == Outcome::different) {
       check = *found;

@@ -451,6 +451,12 @@ TEST(Verify, ALimitOfSizesThatOneModelHasAloneIsInconclusiveWhereOtherSizesReach
   EXPECT_EQ(verified(within_limit("Min", std::numeric_limits<int64_t>::max()), within_limit("", 0)).outcome, Outcome::same);
 }
 
+TEST(Verify, ALimitOfSizesIsNeverRounded) {
+  const VerifyResult result = verified(within_limit("Min", 2'000'000), within_limit("Min", 2'000'001));
+  EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+  EXPECT_THAT(result.reason, AllOf(HasSubstr("'limit' differs"), HasSubstr("no sample reaches that")));
+}
+
 TEST(Verify, ALimitThatTheSliceBehindItHasTooIsNoDifference) {
   const auto made = [](bool is_limited) {
     Network n(5);

@@ -1,0 +1,180 @@
+// Values that both models compute of the same boolean values, by other operators: the same where their truth tables are.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/positions.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
+#include "proof/nodes.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Bit i is what an expression is where bit k of i is what its operand k is.
+using Truth = uint64_t;
+constexpr std::size_t kMostOperands = 6;
+constexpr int kMostNodes = 64;
+constexpr std::array<Truth, kMostOperands> kOperands = {0xAAAAAAAAAAAAAAAA, 0xCCCCCCCCCCCCCCCC, 0xF0F0F0F0F0F0F0F0,
+                                                        0xFF00FF00FF00FF00, 0xFFFF0000FFFF0000, 0xFFFFFFFF00000000};
+
+/// An expression of boolean values, as one model computes it.
+struct Expression {
+  Ref result;
+  std::vector<Ref> operands;
+  std::vector<const Node*> nodes;
+  std::vector<Ref> constants;
+};
+
+/// Reads one side's expressions of And, Or, Xor, Not, Equal and Where of booleans.
+class ExpressionReader {
+ public:
+  /// Values that have a name of `other` are operands, except the one that is read; nullptr: none.
+  ExpressionReader(Side& side, const Graph* other) : side_(side), other_(other) {}
+
+  [[nodiscard]] std::optional<Expression> read(Ref ref) {
+    out_.result = side_.resolve(ref);
+    if (!out_.result || side_.type_of(out_.result) != DataType::boolean || !walk(out_.result)) return std::nullopt;
+    return out_;
+  }
+
+  /// What a value of the expression is, with its operands in the order of `operands`.
+  [[nodiscard]] Truth truth_of(Ref ref, const std::vector<Ref>& operands) {
+    ref = side_.resolve(ref);
+    const auto known = truths_.find(ref);
+    return known != truths_.end() ? known->second : truths_.emplace(ref, compute(ref, operands)).first->second;
+  }
+
+ private:
+  [[nodiscard]] Truth compute(Ref ref, const std::vector<Ref>& operands) {
+    const auto found = std::ranges::find(operands, ref);
+    if (found != operands.end()) return kOperands[as_size(found - operands.begin())];
+    if (const auto known = constant(ref)) return *known ? ~Truth{0} : Truth{0};
+    const Node& node = *ref.value->producer();
+    const auto operand = [&](std::size_t i) { return truth_of(side_.operand(ref, i), operands); };
+    if (node.is("Not")) return ~operand(0);
+    if (node.is("And")) return operand(0) & operand(1);
+    if (node.is("Or")) return operand(0) | operand(1);
+    if (node.is("Xor")) return operand(0) ^ operand(1);
+    if (node.is("Equal")) return ~(operand(0) ^ operand(1));
+    if (node.is("Where")) return (operand(0) & operand(1)) | (~operand(0) & operand(2));
+    return operand(0);
+  }
+
+  /// A single boolean without dims: with some, it may give the result its own.
+  [[nodiscard]] std::optional<bool> constant(Ref ref) {
+    const auto found = side_.constant(ref);
+    if (!found || found->type != DataType::boolean || !found->dims.empty()) return std::nullopt;
+    return *found->load().bytes() != std::byte{0};
+  }
+
+  [[nodiscard]] bool is_expression(Ref ref) {
+    const Node* const node = ref.value->producer();
+    // Before opset 7 operands were broadcast by attributes.
+    if (node == nullptr || !node->domain().empty() || node->opset() < 7 || ref.value->output_index() != 0) return false;
+    if (node->is("Not") || node->is("And") || node->is("Or") || node->is("Xor") || is_identity(side_, ref)) return true;
+    if (!node->is("Equal") && !node->is("Where")) return false;
+    const Ref last = side_.operand(ref, 1);
+    return last && side_.type_of(last) == DataType::boolean;
+  }
+
+  [[nodiscard]] bool is_operand(Ref ref) {
+    if (!is_expression(ref) || std::ssize(out_.nodes) > kMostNodes) return true;
+    if (other_ == nullptr || ref == out_.result || ref.call != nullptr) return false;
+    const Value* const namesake = other_->find(ref.value->name());
+    return namesake != nullptr && namesake->producer() != nullptr;
+  }
+
+  [[nodiscard]] bool walk(Ref ref) {
+    ref = side_.resolve(ref);
+    if (!ref) return false;
+    if (constant(ref)) {
+      out_.constants.push_back(ref);
+      return true;
+    }
+    if (is_operand(ref)) {
+      if (std::ranges::find(out_.operands, ref) == out_.operands.end()) out_.operands.push_back(ref);
+      return out_.operands.size() <= kMostOperands;
+    }
+    const Node& node = *ref.value->producer();
+    if (std::ranges::find(out_.nodes, &node) != out_.nodes.end()) return true;
+    out_.nodes.push_back(&node);
+    const std::size_t count = is_identity(side_, ref) ? 1 : node.inputs().size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!walk(side_.operand(ref, i))) return false;
+    }
+    return true;
+  }
+
+  Side& side_;
+  const Graph* other_;
+  Expression out_;
+  std::unordered_map<Ref, Truth, RefHash> truths_;
+};
+
+/// How sure it is that an operand of one model is one of the other's: the first that pairs all counts.
+bool may_be_same(Sides& sides, Ref a, Ref b) {
+  const auto of_a = sides.a.constant(a), of_b = sides.b.constant(b);
+  if (of_a || of_b) {
+    const auto found = sides.tensor_difference(a, b);
+    return found && found->values == 0;
+  }
+  const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
+  if (node_a == nullptr || node_b == nullptr) return node_a == node_b && sides.same_input(*a.value, *b.value);
+  return a.value->name() == b.value->name();
+}
+
+/// The operands of b in the order of a's: those that are surely the same, then those of one operator.
+std::optional<std::vector<Ref>> paired(Sides& sides, const std::vector<Ref>& of_a, std::vector<Ref> of_b) {
+  if (of_a.size() != of_b.size()) return std::nullopt;
+  std::vector<Ref> out(of_a.size());
+  const auto pair_where = [&](const auto& is_pair) {
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      const auto found = out[i] ? of_b.end() : std::ranges::find_if(of_b, [&](Ref b) { return is_pair(of_a[i], b); });
+      if (found == of_b.end()) continue;
+      out[i] = *found;
+      of_b.erase(found);
+    }
+  };
+  pair_where([&](Ref a, Ref b) { return may_be_same(sides, a, b); });
+  pair_where([](Ref a, Ref b) {
+    const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
+    return node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
+  });
+  return of_b.empty() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace
+
+bool examine_booleans(Sides& sides, const Claim& claim, Look& look) {
+  for (const bool by_name : {true, false}) {
+    ExpressionReader reader_a(sides.a, by_name ? &sides.b.model().graph() : nullptr);
+    ExpressionReader reader_b(sides.b, by_name ? &sides.a.model().graph() : nullptr);
+    const auto a = reader_a.read(claim.a), b = a ? reader_b.read(claim.b) : std::nullopt;
+    // Of two single nodes of one operator there is nothing to read but the order of their operands.
+    if (!b || a->nodes.size() + b->nodes.size() < 2 || a->operands.empty()) continue;
+    const auto operands = paired(sides, a->operands, b->operands);
+    if (!operands || reader_a.truth_of(a->result, a->operands) != reader_b.truth_of(b->result, *operands)) continue;
+    look.nodes_a.insert(look.nodes_a.end(), a->nodes.begin(), a->nodes.end());
+    look.nodes_b.insert(look.nodes_b.end(), b->nodes.begin(), b->nodes.end());
+    look.constants_a.insert(look.constants_a.end(), a->constants.begin(), a->constants.end());
+    look.constants_b.insert(look.constants_b.end(), b->constants.begin(), b->constants.end());
+    if (!b->nodes.empty()) look.rewritten.push_back(b->nodes.front());
+    for (std::size_t i = 0; i < operands->size(); ++i) {
+      look.claims.push_back({a->operands[i], (*operands)[i], {}, {}, {}, {}, b->nodes.empty() ? claim.reader : b->nodes.front()});
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace relayout::proof

@@ -1,0 +1,212 @@
+// Two nodes of one operator whose axes and positions are the same, though one of them counts from the end, or in another order.
+#include "base/positions.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proof/claim.h"
+#include "proof/examine.h"
+#include "proof/nodes.h"
+#include "proof/shapes.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "proof/versions.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Indices that are looked at.
+constexpr int64_t kMostIndices = 1 << 16;
+/// Stands in front of a number that is as it is written: the size that it counts within is not certain.
+constexpr int64_t kAsWritten = INT64_MIN;
+
+/// Operators whose attribute `axis` counts the axes of their first operand.
+constexpr auto kWithAxis =
+    std::to_array<std::string_view>({"ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "GatherElements", "Hardmax", "LayerNormalization",
+                                     "LogSoftmax", "ScatterElements", "Softmax", "Split", "TopK"});
+
+/// What a node says of places, in one form however it was written.
+struct Places {
+  std::vector<int64_t> numbers;
+  std::vector<std::size_t> operands;  ///< in which it says so
+  std::string_view attribute;         ///< or this one
+};
+
+class PlaceReader {
+ public:
+  PlaceReader(Side& side, Shapes& shapes, Ref output)
+      : side_(side), output_(output), node_(*output.value->producer()), attributes_(node_, output.call) {
+    const Ref data = node_.inputs().empty() ? Ref() : side_.operand(output, 0);
+    if (data) dims_ = shapes.of(data);
+  }
+
+  /// Nothing where nothing is said of places, or the dims that they count within are not certain.
+  [[nodiscard]] std::optional<Places> read() {
+    if (!dims_ || !node_.domain().empty()) return std::nullopt;
+    const bool is_known = node_.is("Slice") ? slice() : takes_axes() ? axes() : node_.is("CumSum") ? axis_operand() : axis_and_indices();
+    if (!is_known || attributes_.is_open() || (out_.operands.empty() && out_.attribute.empty())) return std::nullopt;
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] int64_t rank() const { return std::ssize(*dims_); }
+  [[nodiscard]] bool takes_axes() const { return node_.is("Squeeze") || node_.is("Unsqueeze") || node_.op_type().starts_with("Reduce"); }
+  /// Adds an axis counted from the first.
+  [[nodiscard]] bool add_axis(int64_t axis, int64_t of_rank) {
+    if (axis < -of_rank || axis > of_rank) return false;  // Flatten goes up to the rank
+    out_.numbers.push_back(axis < 0 ? axis + of_rank : axis);
+    return true;
+  }
+
+  [[nodiscard]] bool axes() {
+    std::optional<std::vector<int64_t>> axes;
+    if (attributes_.has("axes")) {
+      out_.attribute = "axes";
+      axes = attributes_.integers("axes");
+    } else if (const Ref given = side_.operand(output_, 1)) {
+      out_.operands = {1};
+      axes = side_.integers(given);
+    }
+    if (!axes) return false;
+    const int64_t of_rank = rank() + (node_.is("Unsqueeze") ? std::ssize(*axes) : 0);
+    for (const int64_t axis : *axes) {
+      if (!add_axis(axis, of_rank)) return false;
+    }
+    std::ranges::sort(out_.numbers);
+    return true;
+  }
+
+  [[nodiscard]] bool axis_operand() {
+    const Ref given = side_.operand(output_, 1);
+    const auto axis = given ? side_.integers(given) : std::nullopt;
+    out_.operands = {1};
+    return axis && axis->size() == 1 && add_axis(axis->front(), rank());
+  }
+
+  /// Of each axis where it begins and ends and its step. What is written of axes whose size is not certain stays as it is.
+  [[nodiscard]] bool slice() {
+    const auto argument = [&](std::size_t input) {
+      return side_.operand(output_, input) ? side_.integers(side_.operand(output_, input)) : std::nullopt;
+    };
+    const auto begins = argument(1), ends = argument(2);
+    auto axes = argument(3), steps = argument(4);
+    if (!begins || !ends || ends->size() != begins->size()) return false;
+    const auto stands = [&](std::size_t input) { return static_cast<bool>(side_.operand(output_, input)); };
+    if (!axes && !stands(3)) {
+      axes.emplace();
+      for (int64_t i = 0; i < std::ssize(*begins); ++i) axes->push_back(i);
+    }
+    if (!steps && !stands(4)) steps.emplace(begins->size(), 1);
+    if (!axes || !steps || axes->size() != begins->size() || steps->size() != begins->size()) return false;
+    std::vector<std::array<int64_t, 5>> parts;
+    for (std::size_t i = 0; i < begins->size(); ++i) {
+      const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + rank() : (*axes)[i], step = (*steps)[i];
+      if (axis < 0 || axis >= rank()) return false;
+      const int64_t size = (*dims_)[as_size(axis)];
+      const auto placed = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+      const bool is_placed = size >= 0 && step > 0;
+      if (is_placed) parts.push_back({axis, 0, placed((*begins)[i]), placed((*ends)[i]), step});
+      if (!is_placed) parts.push_back({axis, kAsWritten, (*begins)[i], (*ends)[i], step});
+    }
+    std::ranges::sort(parts);
+    for (const auto& part : parts) out_.numbers.insert(out_.numbers.end(), part.begin(), part.end());
+    for (const std::size_t input : {1, 2, 3, 4}) {
+      if (stands(input)) out_.operands.push_back(input);
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool axis_and_indices() {
+    int64_t axis = 0;
+    if (std::ranges::find(kWithAxis, std::string_view(node_.op_type())) != kWithAxis.end()) {
+      const AttributeDefault known = attribute_default(node_, "axis");
+      const int64_t absent = known.value != nullptr ? known.value->i() : 0;
+      if (!add_axis(attributes_.integer("axis", absent), rank())) return false;
+      out_.attribute = "axis";
+      axis = out_.numbers.front();
+    }
+    const bool is_by_axis = node_.is("Gather") || node_.is("GatherElements") || node_.is("ScatterElements");
+    const bool is_by_rows = node_.is("GatherND") || node_.is("ScatterND");
+    if (!is_by_axis && !is_by_rows) return !out_.attribute.empty();
+    // Indices that are computed, or count within a dim that is not certain, are compared as operands; then the axis alone is read here.
+    const std::size_t axes = out_.numbers.size();
+    if (add_indices(axis, is_by_rows)) {
+      out_.operands = {1};
+    } else {
+      out_.numbers.resize(axes);
+    }
+    return true;
+  }
+
+  /// Adds indices counted from the first element; of rows, each number counts within the next axis.
+  [[nodiscard]] bool add_indices(int64_t axis, bool are_rows) {
+    const Ref given = side_.operand(output_, 1);
+    const auto constant = given ? side_.constant(given) : std::nullopt;
+    if (!constant || (constant->type != DataType::int64 && constant->type != DataType::int32)) return false;
+    if (element_count(constant->dims) > kMostIndices || (are_rows && constant->dims.empty())) return false;
+    const int64_t length = are_rows ? constant->dims.back() : 1;
+    const int64_t first = are_rows ? attributes_.integer("batch_dims", 0) : axis;
+    if (length < 1 || first < 0 || first + length > rank()) return false;
+    const Tensor tensor = constant->load();
+    out_.numbers.push_back(std::ssize(constant->dims));
+    out_.numbers.insert(out_.numbers.end(), constant->dims.begin(), constant->dims.end());
+    for (int64_t i = 0; i < tensor.element_count(); ++i) {
+      const int64_t at = constant->type == DataType::int64 ? tensor.data<int64_t>()[i] : tensor.data<int32_t>()[i];
+      const int64_t size = (*dims_)[as_size(first + i % length)];
+      if (size < 0 || at < -size || at >= size) return false;
+      out_.numbers.push_back(at < 0 ? at + size : at);
+    }
+    return true;
+  }
+
+  Side& side_;
+  Ref output_;
+  const Node& node_;
+  AttributeReader attributes_;
+  std::optional<Dims> dims_;
+  Places out_;
+};
+
+std::optional<Places> places_of(Side& side, Shapes& shapes, Ref output) {
+  return PlaceReader(side, shapes, output).read();
+}
+
+}  // namespace
+
+bool examine_positions(Sides& sides, const Claim& written, Look& look) {
+  Claim claim = written;
+  claim.a = sides.a.resolve(claim.a);
+  claim.b = sides.b.resolve(claim.b);
+  const Node *const a = claim.a ? claim.a.value->producer() : nullptr, *const b = claim.b ? claim.b.value->producer() : nullptr;
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return false;
+  const auto of_a = places_of(sides.a, sides.shapes_a, claim.a);
+  const auto of_b = of_a ? places_of(sides.b, sides.shapes_b, claim.b) : std::nullopt;
+  if (!of_b || of_a->numbers != of_b->numbers) return false;
+  Look heads;
+  compare_heads(sides, claim, of_a->attribute.empty() ? of_b->attribute : of_a->attribute, heads);
+  if (!heads.issues.empty()) return false;
+  const auto says = [](const Places& places, std::size_t input) {
+    return std::ranges::find(places.operands, input) != places.operands.end();
+  };
+  for (std::size_t i = 0; i < std::max(a->inputs().size(), b->inputs().size()); ++i) {
+    const Ref operand_a = sides.a.operand(claim.a, i), operand_b = sides.b.operand(claim.b, i);
+    const bool says_a = says(*of_a, i), says_b = says(*of_b, i);
+    if (says_a) heads.constants_a.push_back(operand_a);
+    if (says_b) heads.constants_b.push_back(operand_b);
+    if (says_a || says_b || (!operand_a && !operand_b)) continue;
+    if (!operand_a || !operand_b) return false;
+    heads.claims.push_back({operand_a, operand_b, {}, {}, {}, {}, b});
+  }
+  look = std::move(heads);
+  return true;
+}
+
+}  // namespace relayout::proof
