@@ -68,7 +68,9 @@ Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer, I
     } catch (const Error& error) {
       // Operands that do not fit are for those to complain about who run the model.
       if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
-      if (misfit_.empty()) misfit_ = error.what();
+      if (misfit_node_ != nullptr) continue;
+      misfit_ = error.what();
+      misfit_node_ = &node;
     }
   }
 }

@@ -58,6 +58,8 @@ class Shapes {
   [[nodiscard]] const std::vector<std::string>& assumed() const noexcept { return assumed_; }
   /// The mismatch at the first node whose operands do not fit it; empty where all do.
   [[nodiscard]] const std::string& misfit() const noexcept { return misfit_; }
+  /// That node; nullptr: none.
+  [[nodiscard]] const Node* misfit_node() const noexcept { return misfit_node_; }
 
  private:
   void add_input(const Value& value, const ShapeOptions& options);
@@ -76,6 +78,7 @@ class Shapes {
   std::map<std::string, int64_t> image_sizes_;
   std::vector<std::string> assumed_;
   std::string misfit_;
+  const Node* misfit_node_ = nullptr;
 };
 
 /// The known sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan hand in.

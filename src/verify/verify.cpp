@@ -121,7 +121,7 @@ void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResu
 /// Names, sizes and files that the caller gave are refused where they do not fit, whether or not anything runs.
 void check_inputs(const Side& a, const VerifyOptions& options) {
   if (options.inputs.empty() && options.dims.empty() && options.shapes.empty()) return;
-  InputMaker inputs(a.model->graph(), options);
+  InputMaker inputs(a.model->graph(), options, nullptr, {false, {}, true});
   inputs.prepare(std::max(inputs.given().in_folders(), 1));
 }
 
@@ -409,7 +409,7 @@ void execute(Pair& pair, VerifyResult& result) {
   note_random_nodes(pair, result);
   const std::string coarser = find_coarser(pair, result);
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  InputLimits limits{pair.narrow != DataType::undefined || pair.quantized, {}};
+  InputLimits limits{pair.narrow != DataType::undefined || pair.quantized, {}, true};
   if (pair.quantized) {
     limits.ranges = ranges_of_inputs(b);
     note_held_inputs(pair, limits.ranges, result);

@@ -194,6 +194,7 @@ TEST_F(OddInput, InputsThatCannotBeMadeComeWithTheOptionThatGivesThem) {
   };
   write("named.onnxtxt", "(float[batch,features] x) => (float[batch,features] y) { y = Relu (x) }");
   write("nameless.onnxtxt", "(float[4,?] x) => (float[4,?] y) { y = Relu (x) }");
+  write("unfit.onnxtxt", "(float[batch,features] x) => (float[7,11,C] y) <int64[3] s = {7, 11, -1}> { y = Reshape (x, s) }");
   write("flat.onnxtxt",
         "(float[N,3,H,W] x) => (float[N,5] y) <float[3,3,1,1] w = {1,2,3,4,5,6,7,8,9}, float[6,5] v = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,"
         "16,17,18,19,20,21,22,23,24,25,26,27,28,29,30}> { c = Conv (x, w)  f = Flatten (c)  y = Gemm (f, v) }");
@@ -201,12 +202,17 @@ TEST_F(OddInput, InputsThatCannotBeMadeComeWithTheOptionThatGivesThem) {
   struct Case {
     std::string model, says;
     std::vector<std::string> then;
+    bool any_fits = false;  ///< verify takes any size, profile asks for the one that counts
   };
   const std::vector<Case> cases = {
       {"named",
        "dimension 'features' (axis 1) of input 'x' is free, and no guess is safe (give its size: --dim features=SIZE)",
-       {"--dim", "features=5"}},
-      {"nameless", "dimension 1 of input 'x' is free, and no guess is safe (give its size: --shape x=4,SIZE)", {"--shape", "x=4,5"}},
+       {"--dim", "features=5"},
+       true},
+      {"unfit",
+       "dimension 'features' (axis 1) of input 'x' is free, and no guess is safe (give its size: --dim features=SIZE)",
+       {"--dim", "features=77"}},
+      {"nameless", "dimension 1 of input 'x' is free, and no guess is safe (give its size: --shape x=4,SIZE)", {"--shape", "x=4,5"}, true},
       {"flat", "no size for 'H', 'W' was found that the model takes: node ", {"--dim", "H=1", "--dim", "W=2"}},
       {"shape", "and no guess is safe (give it from a file: --input shape=FILE, .npy or .pb)", {}}};
   for (const Case& one : cases) {
@@ -214,6 +220,10 @@ TEST_F(OddInput, InputsThatCannotBeMadeComeWithTheOptionThatGivesThem) {
     for (std::vector<std::string> command :
          {std::vector<std::string>{"verify", file, file, "--run-identical"}, {"profile", file, "--repeat", "1"}}) {
       const ProcessResult result = run(command);
+      if (one.any_fits && command.front() == "verify") {
+        EXPECT_EQ(result.code, 0) << result.err;
+        continue;
+      }
       expect_refusal(result, 2, one.says);
       EXPECT_TRUE(result.err.starts_with("relayout: " + file + ": ")) << result.err;
       if (one.then.empty()) continue;

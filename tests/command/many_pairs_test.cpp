@@ -64,7 +64,9 @@ TEST_F(ManyPairs, AWrongPatternIsOneLine) {
 }
 
 TEST_F(ManyPairs, AHintStandsOnceBehindAllModels) {
-  write_file(folder_ / "free.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[N,F] y) { y = Relu (x) }");
+  write_file(
+      folder_ / "free.onnxtxt",
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[7,11,C] y) <int64[3] s = {7, 11, -1}> { y = Reshape (x, s) }");
   for (const char* const name : {"a.onnx", "b.onnx", "c.onnx"}) ASSERT_EQ(run({"convert", "free.onnxtxt", "-o", name}).code, 0);
   const ProcessResult result = run({"verify", "--original", "free.onnxtxt", "a.onnx", "b.onnx", "c.onnx", "--run-identical"});
   EXPECT_EQ(result.code, 2);

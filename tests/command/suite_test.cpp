@@ -217,7 +217,9 @@ TEST_F(SuiteCommand, AHintStandsOnceBehindAllCases) {
   fs::create_directories(folder_ / "o");
   fs::create_directories(folder_ / "c");
   for (const char* const name : {"a.onnx", "b.onnx"}) {
-    write_file(folder_ / "free.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[N,F] y) { y = Relu (x) }");
+    write_file(folder_ / "free.onnxtxt",
+               "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[7,11,C] y) <int64[3] s = {7, 11, -1}> { y = Reshape "
+               "(x, s) }");
     for (const char* const folder : {"o/", "c/"}) ASSERT_EQ(run({"convert", "free.onnxtxt", "-o", std::string(folder) + name}).code, 0);
   }
   const ProcessResult result = run({"verify", "--suite", "o", "--against", "c", "--run-identical", "--json"});

@@ -10,7 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "pair.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
+#include "support/network.h"
+#include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 
@@ -90,6 +94,39 @@ TEST(FreeDims, TheLastAttemptsHaveABatchOfOne) {
   EXPECT_EQ(dims.attempts(), 2);
   EXPECT_EQ(dims_of(dims, 0, 1).at("N"), 1);
   EXPECT_FALSE(dims.are_guessed());
+}
+
+/// Sizes of the dims of a model's inputs in the first two samples.
+std::pair<std::map<std::string, int64_t>, std::map<std::string, int64_t>> chosen_for(test::Network network) {
+  const testing::Folder folder;
+  const auto model = Model::load(folder.write("model.onnx", network.bytes()));
+  const InputMaker maker(model->graph(), {}, nullptr, {false, {}, true});
+  return {dims_of(maker.dims(0), 0), dims_of(maker.dims(1), 1)};
+}
+
+TEST(FreeDims, OfMatricesThatNothingTellsOfTakeAnySizesThatFit) {
+  const auto product = [](const std::string& op_type, const std::string& attribute, const std::vector<std::string>& weight) {
+    test::Network n(1);
+    n.input("x", {"N", "M"}).input("w", weight).output("y", {"N", "V"});
+    n.node(op_type, {"x", "w"}, {"y"}, attribute.empty() ? std::vector<std::string>{} : std::vector<std::string>{attribute});
+    return n;
+  };
+  for (const auto& [op_type, attribute] :
+       std::vector<std::pair<std::string, std::string>>{{"Einsum", "equation='ij,jk->ik'"}, {"MatMul", ""}}) {
+    const auto [even, odd] = chosen_for(product(op_type, attribute, {"K", "V"}));
+    EXPECT_EQ(even.at("M"), even.at("K")) << op_type;
+    EXPECT_EQ(odd.at("M"), odd.at("K")) << op_type;
+    EXPECT_NE(even.at("V"), odd.at("V")) << op_type << ": a shortcut for one size would not show";
+    EXPECT_EQ(even.at("N"), 2);
+  }
+  // What a matrix is multiplied with may have a size.
+  EXPECT_EQ(chosen_for(product("Einsum", "equation='ij,jk->ik'", {"6", "V"})).second.at("M"), 6);
+  // The diagonal of a batch: only where the batch is like the columns does anything fit.
+  test::Network square(1);
+  square.input("x", {"N", "M"}).output("y", {"N"}).node("Einsum", {"x"}, {"y"}, {"equation='ii->i'"});
+  const auto [even, odd] = chosen_for(square);
+  EXPECT_EQ(even.at("N"), even.at("M"));
+  EXPECT_EQ(odd.at("N"), odd.at("M"));
 }
 
 }  // namespace

@@ -19,9 +19,12 @@
 #include "base/positions.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "layout/graph_shapes.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 #include "relayout/inputs.h"
+#include "relayout/layout.h"
 #include "relayout/types.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
@@ -56,6 +59,10 @@ constexpr auto kVolumes = std::to_array<Sizes>({{{16, 32, 48}, {32, 16, 48}, {21
 constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{128}, {128}}, {{512}, {512}}, {{77}, {77}}, {{1}, {1}}});
 
 constexpr int64_t kBatches[] = {2, 3};
+/// Sizes of dims of which nothing tells more: no two are alike, nor like the usual ones of others.
+constexpr auto kUnlike = std::to_array<int64_t>({5, 7, 13, 17, 19, 23, 29, 31, 37, 41});
+/// And where those do not fit.
+constexpr auto kDivisible = std::to_array<int64_t>({8, 64, 12, 1});
 constexpr int kMaxSumDepth = 4;
 
 int64_t pick(std::span<const Sizes> table, std::size_t position, int attempt, const FreeDims::Place& place) {
@@ -98,7 +105,7 @@ const Port& tensor_port(const Port& port) {
 }
 
 FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
-                   const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound)
+                   const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound, const Graph* graph)
     : ports_(ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
   check_names(ports, options);
@@ -114,6 +121,7 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
     fix(symbol, value, free.input, free.axis);
   }
   for (const auto& [key, value] : bound) fix(key, value, free_.at(key).input, free_.at(key).axis);
+  if (graph != nullptr) choose(*graph);
   check_guessable();
   count_attempts();
 }
@@ -237,6 +245,81 @@ void FreeDims::count_attempts() {
   attempts_ = size_attempts_ * (has_batch ? 2 : 1);
 }
 
+void FreeDims::choose(const Graph& graph) {
+  const auto is_unknown = [](const auto& entry) { return entry.second.kind == Kind::unknown; };
+  const auto has_shape = [&](const Port& port) { return tensor_port(port).has_shape || given_.contains(port.name); };
+  if (std::ranges::none_of(free_, is_unknown) || !std::ranges::all_of(ports_, has_shape)) return;
+  // Batches and sequences as they are guessed; only where that does not fit, such as have the sizes of others.
+  for (const bool with_guesses : {false, true}) {
+    const auto before = free_;
+    if (choose(graph, with_guesses)) return;
+    free_ = before;
+  }
+}
+
+bool FreeDims::choose(const Graph& graph, bool with_guesses) {
+  std::vector<std::string> open;
+  for (const auto& [key, free] : free_) {
+    const bool is_guess = free.kind == Kind::batch || free.kind == Kind::sequence;
+    if (free.kind == Kind::unknown || (with_guesses && is_guess)) open.push_back(key);
+  }
+  SizesByKey sizes;
+  for (const auto& [key, free] : free_) sizes[key] = free.kind == Kind::unknown ? 0 : value_of(key, free, {}, 0);
+  for (std::size_t i = 0; i < open.size(); ++i) sizes[open[i]] = kUnlike[i % kUnlike.size()];
+  const SizesByKey first = sizes;
+  if (!fit(graph, open, sizes)) return false;
+  std::erase_if(open, [&](const std::string& key) { return free_.at(key).kind != Kind::unknown && sizes.at(key) == first.at(key); });
+  for (const std::string& key : open) free_.at(key).kind = Kind::unknown;
+  const auto fits = [&](int sample) { return layout::Shapes(graph, {{}, assign({sample, 2}).shapes}).misfit().empty(); };
+  for (const std::string& key : open) {
+    Free& free = free_.at(key);
+    const auto is_like = [&](const auto& entry) { return entry.second.varies() && sizes.at(entry.first) == sizes.at(key); };
+    const auto like = std::ranges::find_if(free_, is_like);
+    free.kind = like != free_.end() ? Kind::like : Kind::chosen;
+    if (like != free_.end()) free.other = like->first;
+    free.value = sizes.at(key);
+    free.odd = free.value + 1;
+  }
+  if (fits(0) && fits(1)) return true;
+  for (const std::string& key : open) free_.at(key).odd = free_.at(key).value;
+  return fits(0) && fits(1);
+}
+
+bool FreeDims::fit(const Graph& graph, const std::vector<std::string>& open, SizesByKey& sizes) const {
+  const auto place_of = [&](const SizesByKey& trial) {
+    const layout::Shapes shapes(graph, {{}, shapes_of(trial)});
+    const auto at = std::ranges::find_if(graph.nodes(), [&](const Node& node) { return &node == shapes.misfit_node(); });
+    return std::distance(graph.nodes().begin(), at);
+  };
+  const auto end = std::distance(graph.nodes().begin(), graph.nodes().end());
+  // The sizes that a node reads, then some that reshapes divide by, in the place of all dims of one size: what gets farther is better.
+  const auto advance = [&](std::ptrdiff_t place) {
+    layout::Shapes shapes(graph, {{}, shapes_of(sizes)});
+    std::vector<int64_t> candidates;
+    for (const Value* const input : shapes.misfit_node()->inputs()) {
+      const Dims* const dims = input == nullptr ? nullptr : shapes.dims_of(input);
+      if (dims != nullptr) candidates.insert(candidates.end(), dims->begin(), dims->end());
+    }
+    candidates.insert(candidates.end(), kDivisible.begin(), kDivisible.end());
+    for (const std::string& key : open) {
+      for (const int64_t size : candidates) {
+        SizesByKey trial = sizes;
+        for (const std::string& other : open) {
+          if (sizes.at(other) == sizes.at(key)) trial.at(other) = size;
+        }
+        if (size == sizes.at(key) || place_of(trial) <= place) continue;
+        sizes = std::move(trial);
+        return true;
+      }
+    }
+    return false;
+  };
+  for (std::ptrdiff_t place = place_of(sizes); place != end; place = place_of(sizes)) {
+    if (!advance(place)) return false;
+  }
+  return true;
+}
+
 int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
   // All sizes with batches of two and three, then all with a batch of one.
   const bool single = place.attempt >= size_attempts_;
@@ -253,6 +336,10 @@ int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place
       return free.spatial == 2 ? pick(kPlanes, free.position, size, place) : pick(kVolumes, free.position, size, place);
     case Kind::sum:
       return evaluate_sum(key, place, depth);
+    case Kind::chosen:
+      return place.sample % 2 == 0 ? free.value : free.odd;
+    case Kind::like:
+      return value_of(free.other, free_.at(free.other), place, depth + 1);
     case Kind::unknown:
       break;
   }
@@ -284,6 +371,12 @@ int64_t FreeDims::evaluate_sum(const std::string& key, const Place& place, int d
 FreeDims::Assignment FreeDims::assign(const Place& place) const {
   Assignment out;
   for (const auto& [key, free] : free_) out.dims[key] = value_of(key, free, place, 0);
+  out.shapes = shapes_of(out.dims);
+  return out;
+}
+
+std::map<std::string, Dims> FreeDims::shapes_of(const SizesByKey& sizes) const {
+  std::map<std::string, Dims> out;
   for (const Port& whole : ports_) {
     const auto given = given_.find(whole.name);
     const Port& port = tensor_port(whole);
@@ -291,9 +384,9 @@ FreeDims::Assignment FreeDims::assign(const Place& place) const {
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       if (dims[axis] >= 0) continue;
       const std::string& symbol = port.symbols[axis];
-      dims[axis] = out.dims.at(symbol.empty() ? positional_key(whole.name, axis) : symbol);
+      dims[axis] = sizes.at(symbol.empty() ? positional_key(whole.name, axis) : symbol);
     }
-    out.shapes.emplace(whole.name, std::move(dims));
+    out.emplace(whole.name, std::move(dims));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "relayout/graph.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
@@ -20,8 +21,10 @@ class FreeDims {
  public:
   /// Shapes of the inputs that come from files count as said by the user. Error{usage} for names that no input or dim has, for shapes
   /// that contradict the model or each other, and for dims where no guess is safe. `bound`: sizes that the other model asks for.
+  /// `graph`: where it is given, dims of which nothing tells more take any sizes that fit it.
   FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
-           const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound = {});
+           const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound = {},
+           const Graph* graph = nullptr);
 
   struct Assignment {
     std::map<std::string, Dims> shapes;   ///< by input
@@ -43,22 +46,33 @@ class FreeDims {
   [[noreturn]] void fail_of_guesses(const std::string& why) const;
 
  private:
-  enum class Kind { fixed, batch, sequence, spatial, sum, unknown };
+  enum class Kind { fixed, batch, sequence, spatial, sum, chosen, like, unknown };
   struct Free {
     Kind kind = Kind::unknown;
-    int64_t value = 0;         ///< fixed
+    int64_t value = 0;         ///< fixed; chosen: of even samples
+    int64_t odd = 0;           ///< chosen: of odd samples
+    std::string other;         ///< like: the dim that has the same size
     std::size_t position = 0;  ///< spatial: which of the spatial axes
     std::size_t spatial = 0;   ///< spatial: how many there are
     std::string input;         ///< where it stands first
     std::size_t axis = 0;
     bool has_symbol = false;
-    [[nodiscard]] bool is_guessed() const noexcept { return kind == Kind::sequence || kind == Kind::spatial; }
+    /// Whether its size is another one in other samples or attempts.
+    [[nodiscard]] bool varies() const noexcept { return is_guessed() || kind == Kind::batch || kind == Kind::sum; }
+    [[nodiscard]] bool is_guessed() const noexcept { return kind == Kind::sequence || kind == Kind::spatial || kind == Kind::chosen; }
   };
 
   void add_input(const Port& port, const InputUse& use);
   void fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis);
   void fix_shape(const Port& port, const Dims& dims);
   void check_names(const std::vector<Port>& ports, const InputOptions& options) const;
+  using SizesByKey = std::map<std::string, int64_t>;
+  /// Sizes for dims of kind `unknown` with which the graph's operators fit together; leaves them as they are where none are found.
+  void choose(const Graph& graph);
+  [[nodiscard]] bool choose(const Graph& graph, bool with_guesses);
+  /// Brings the sizes of `open` dims from node to node to what fits. Whether that succeeds.
+  [[nodiscard]] bool fit(const Graph& graph, const std::vector<std::string>& open, SizesByKey& sizes) const;
+  [[nodiscard]] std::map<std::string, Dims> shapes_of(const SizesByKey& sizes) const;
   void count_attempts();
   [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, const Place& place, int depth) const;
   [[nodiscard]] int64_t evaluate_sum(const std::string& key, const Place& place, int depth) const;

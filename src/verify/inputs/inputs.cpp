@@ -49,6 +49,7 @@ void named(const std::string& model, const Work& work) {
 InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, const InputLimits& limits,
                        const std::map<std::string, int64_t>& bound)
     : model_(escape(graph.model().name())),
+      fitting_(limits.any_size ? &graph : nullptr),
       ports_(required_inputs(graph)),
       uses_(find_uses(graph, ports_)),
       options_(options),
@@ -87,7 +88,7 @@ FreeDims InputMaker::dims_of_files(int sample) const {
     const auto datum = given_.find(port, sample);
     if (datum && datum->kind == Datum::Kind::tensor) shapes.emplace(port.name, datum->tensor.dims());
   }
-  return {ports_, uses_, options_, shapes, bound_};
+  return {ports_, uses_, options_, shapes, bound_, fitting_};
 }
 
 void InputMaker::prepare(int samples) {

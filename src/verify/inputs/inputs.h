@@ -21,6 +21,7 @@ namespace relayout {
 struct InputLimits {
   bool narrow = false;                  ///< see InputUse
   std::map<std::string, Range> ranges;  ///< see InputUse, by name
+  bool any_size = false;                ///< dims of which nothing tells more take any sizes that fit the graph
 };
 
 /// Inputs for a graph: seeded, suited to their readers, or from files. Element i of an input depends on seed, input name, sample and i
@@ -72,7 +73,8 @@ class InputMaker {
   void check_guessable() const;
   void prefer_differing_rows(const Graph& other);
 
-  std::string model_;  ///< as messages name it
+  std::string model_;               ///< as messages name it
+  const Graph* fitting_ = nullptr;  ///< the graph that sizes are chosen for, where they are
   std::vector<Port> ports_;
   std::vector<InputUse> uses_;
   InputOptions options_;
