@@ -204,7 +204,7 @@ struct VerifyResult {
   Outcome outcome = Outcome::same;
   std::string reason;  ///< of an outcome that no single output explains
   std::string defect;  ///< right as written, wrong optimized; or not deterministic: exit 70
-  std::string lossy;   ///< what b computes in coarser numbers than a: "b quantizes 34 tensors to int8"; empty: nothing
+  std::string lossy;   ///< what b computes in coarser numbers than a: "B quantizes 34 tensors to int8"; empty: nothing
   std::vector<std::string> remarks;
   std::vector<Unsupported> unsupported_a, unsupported_b;  ///< nodes that cannot run: nothing was executed, exit 4
   int draws = 0;                                          ///< runs with moved weights that made each floor

@@ -27,7 +27,7 @@ std::vector<ConvertJob> jobs_of_tree(const ConvertRequest& request) {
     fail(ErrorKind::usage, "--suite and --out-dir are one folder: the next run would take results for originals");
   }
   const std::vector<std::string> names = find_models(tree, out);
-  if (names.empty()) fail(ErrorKind::invalid, escape(tree.string()) + ": no .onnx below it");
+  if (names.empty()) fail(ErrorKind::invalid, escape(tree.string()) + ": no .onnx file below it");
   std::vector<ConvertJob> jobs;
   std::set<std::string> outputs;
   for (const std::string& name : chosen_part(names, request.cases)) {

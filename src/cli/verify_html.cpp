@@ -143,7 +143,7 @@ VerdictPage::Section layers(const VerifyResult& result) {
                     number(layer.depth_floor),
                     {layer.reason, style}});
   }
-  return {"Node by node: each alone, given a's values, and in place",
+  return {"Node by node: each alone, given A's values, and in place",
           rows.empty() ? "" : html_table({"node", "", right("alone"), right("floor"), right("in place"), right("floor"), ""}, rows)};
 }
 
@@ -155,7 +155,7 @@ VerdictPage::Section losses(const VerifyResult& result) {
     const LossWords words = words_of(loss);
     rows.push_back({{words.node, style}, right(words.alone, style), right(words.expected), right(words.clipped), {words.fault, style}});
   }
-  return {"Loss by node: each alone, given a's values, and what its steps must cost",
+  return {"Loss by node: each alone, given A's values, and what its steps must cost",
           rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
 }
 

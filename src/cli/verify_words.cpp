@@ -52,6 +52,14 @@ std::string folders_text(const VerifyResult& result) {
   return out;
 }
 
+/// "; 1 sample is of smaller inputs, as others are ill-conditioned": why there are more samples than were asked for.
+std::string milder_text(const VerifyResult& result) {
+  const auto is_milder = [](const SampleInputs& inputs) { return inputs.deviation > 0 && inputs.rejected.empty(); };
+  const int64_t milder = std::ranges::count_if(result.inputs, is_milder);
+  if (milder == 0) return {};
+  return "; " + counted(milder, "sample") + (milder == 1 ? " is" : " are") + " of smaller inputs, as others are ill-conditioned";
+}
+
 /// What is another, and what it was.
 std::string plain_sentence(const InterfaceDifference& difference, const VerifyResult& result) {
   const std::string place = difference.side + " " + quote(difference.name);
@@ -107,7 +115,7 @@ std::string error_text(const OutputComparison& output) {
 std::string ratio_words(const OutputComparison& output) {
   const NonFinite count = count_non_finite(output);
   if (!count.has_nan()) return count.infinite > 0 ? "infinite in one only" : "ratio " + ratio_text(output.ratio);
-  const std::string side = count.nan_b == 0 ? "a" : count.nan_a == 0 ? "b" : "one";
+  const std::string side = count.nan_b == 0 ? "A" : count.nan_a == 0 ? "B" : "one";
   return "NaN in " + side + " only";
 }
 
@@ -124,7 +132,7 @@ std::string verdict_reason(const VerifyResult& result) {
   const std::string which = "output " + quote(telling->name) + (others > 0 ? " and " + counted(others, "more") : "");
   const LayerResult* const wrong = first_wrong(result);
   if (result.outcome != Outcome::different || wrong == nullptr) return which + ": " + telling->reason;
-  return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") on";
+  return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") onwards";
 }
 
 std::string full_reason(const VerifyResult& result) {
@@ -172,6 +180,7 @@ std::string circumstances(const VerifyResult& result) {
   std::string out = counted(result.samples, "sample") + folders_text(result) + ", seed " + std::to_string(result.seed) + ", floor from " +
                     std::to_string(result.draws) + " runs with moved weights";
   if (result.reference_run) out += " and the double-precision reference";
+  out += milder_text(result);
   out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
   return out + " · " + seconds_text(result.seconds);
 }

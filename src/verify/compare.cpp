@@ -235,8 +235,8 @@ std::string non_finite_reason(const SampleMetrics& metrics) {
   };
   std::string where =
       " (first " + to_string(metrics.at) + ": " + exact_number(metrics.value_b) + ", was " + exact_number(metrics.value_a) + ")";
-  if (metrics.nan_b > 0) return counted(metrics.nan_b, "NaN in b only") + where;
-  if (metrics.nan_a > 0) return counted(metrics.nan_a, "NaN in a only") + where;
+  if (metrics.nan_b > 0) return counted(metrics.nan_b, "NaN in B only") + where;
+  if (metrics.nan_a > 0) return counted(metrics.nan_a, "NaN in A only") + where;
   if (metrics.infinite_mismatches > 0) return counted(metrics.infinite_mismatches, "infinite in one of both") + where;
   return {};
 }

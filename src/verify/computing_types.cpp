@@ -62,14 +62,14 @@ std::string describe(const NarrowWork& b) {
   const auto counted = [](int64_t count, const char* one, const char* many) { return std::to_string(count) + (count == 1 ? one : many); };
   std::string what;
   if (b.linear > 0) {
-    what = "b computes " + std::to_string(b.linear) + " of " +
+    what = "B computes " + std::to_string(b.linear) + " of " +
            counted(b.linear_in_all, " convolution or matrix product", " convolutions and matrix products") + " in " + type;
   } else if (b.nodes > 0) {
-    what = "b rounds the results of " + counted(b.nodes, " node to ", " nodes to ") + type;
+    what = "B rounds the results of " + counted(b.nodes, " node to ", " nodes to ") + type;
   } else {
-    what = "b holds " + counted(b.constants, " constant in ", " constants in ") + type;
+    what = "B holds " + counted(b.constants, " constant in ", " constants in ") + type;
   }
-  return what + " (first: " + (b.linear > 0 ? b.first_linear : b.first) + "), a does not";
+  return what + " (first: " + (b.linear > 0 ? b.first_linear : b.first) + "), A does not";
 }
 
 }  // namespace relayout

@@ -25,7 +25,7 @@ struct NarrowWork {
 /// Whether b computes in a coarser type than a does anywhere.
 [[nodiscard]] bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept;
 
-/// "b computes 57 of 60 convolutions and matrix products in f16 (first: 'conv1' (Conv)), a does not".
+/// "B computes 57 of 60 convolutions and matrix products in f16 (first: 'conv1' (Conv)), A does not".
 [[nodiscard]] std::string describe(const NarrowWork& b);
 
 }  // namespace relayout

@@ -139,7 +139,7 @@ class Pair {
       norm += a_[i] * a_[i];
     }
     const double by = dot / norm;
-    return std::isfinite(by) && a_.size() > 1 && explains([by](double x) { return by * x; }) ? "b is " + rounded(by) + " × a" : "";
+    return std::isfinite(by) && a_.size() > 1 && explains([by](double x) { return by * x; }) ? "B is " + rounded(by) + " × A" : "";
   }
 
   /// b is a plus a constant.
@@ -148,7 +148,7 @@ class Pair {
     for (std::size_t i = 0; i < a_.size(); ++i) sum += b_[i] - a_[i];
     const double by = sum / static_cast<double>(a_.size());
     return std::isfinite(by) && a_.size() > 1 && explains([by](double x) { return x + by; })
-               ? "b is a " + std::string(by < 0 ? "− " : "+ ") + rounded(std::fabs(by))
+               ? "B is A " + std::string(by < 0 ? "− " : "+ ") + rounded(std::fabs(by))
                : "";
   }
 
@@ -180,8 +180,8 @@ class Pair {
     const auto half = [](double x) { return static_cast<double>(half_to_float(double_to_half(x))) == x; };
     const auto brain = [](double x) { return static_cast<double>(bfloat16_to_float(double_to_bfloat16(x))) == x; };
     // Most values of bf16 are values of f16 too.
-    if (std::ranges::all_of(b_, brain) && !std::ranges::all_of(a_, brain)) return "all values of b are representable in bf16";
-    if (std::ranges::all_of(b_, half) && !std::ranges::all_of(a_, half)) return "all values of b are representable in f16";
+    if (std::ranges::all_of(b_, brain) && !std::ranges::all_of(a_, brain)) return "all values of B are representable in bf16";
+    if (std::ranges::all_of(b_, half) && !std::ranges::all_of(a_, half)) return "all values of B are representable in f16";
     return {};
   }
 

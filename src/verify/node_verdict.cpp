@@ -44,7 +44,7 @@ void convict(VerifyResult& result, const LayerResult& layer) {
   if (result.outcome == Outcome::different) return;
   result.outcome = Outcome::different;
   result.reason =
-      "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed a's values, it gives a different result (" +
+      "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed A's values, it gives a different result (" +
       (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
       "), which the outputs hide (--outputs-only judges them alone)";
 }
@@ -146,7 +146,7 @@ bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& can
   };
   if (differing.empty() || !std::ranges::all_of(differing, may_jump) || !are_right_alone(pair, reference, samples, result)) return false;
   for (const auto& [i, s] : differing) {
-    result.remarks.push_back(place_of(pair, reference, i, s) + ": b lies " + short_number(candidate.figures(i)[s].max_error) +
+    result.remarks.push_back(place_of(pair, reference, i, s) + ": B lies " + short_number(candidate.figures(i)[s].max_error) +
                              " of the range away" + kChoice);
     candidate.figures(i)[s].outcome = Outcome::same;
   }
@@ -294,7 +294,7 @@ void trust_nodes(const Reference& reference, VerifyResult& result) {
     OutputComparison& output = result.outputs[i];
     if (output.outcome != Outcome::inconclusive || !reference.output(i).holds_values()) continue;
     result.remarks.push_back("output " + quote(output.name) + " shows nothing (" + output.reason +
-                             "), but node by node b makes what a makes");
+                             "), but node by node B makes what A makes");
     output.outcome = Outcome::same;
     output.reason.clear();
   }

@@ -115,7 +115,7 @@ std::string describe(const QuantizedWork& b) {
   std::string parts;
   if (b.constants > 0) parts = counted(b.constants, "weight");
   if (b.activations > 0) parts += (parts.empty() ? "" : ", ") + counted(b.activations, "activation");
-  return "b quantizes " + counted(b.tensors(), "tensor") + " to int" + std::to_string(b.bits) + " (" + parts + ")";
+  return "B quantizes " + counted(b.tensors(), "tensor") + " to int" + std::to_string(b.bits) + " (" + parts + ")";
 }
 
 }  // namespace relayout

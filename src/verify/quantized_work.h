@@ -19,7 +19,7 @@ struct QuantizedWork {
 /// Whether b quantizes what a does not, or to fewer bits.
 [[nodiscard]] bool is_coarser(const QuantizedWork& b, const QuantizedWork& a) noexcept;
 
-/// "b quantizes 34 tensors to int8 (21 weights, 13 activations)"
+/// "B quantizes 34 tensors to int8 (21 weights, 13 activations)"
 [[nodiscard]] std::string describe(const QuantizedWork& b);
 
 }  // namespace relayout

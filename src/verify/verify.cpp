@@ -99,7 +99,7 @@ void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
   std::string names;
   for (std::size_t i = 0; i < std::min(kShown, lost.size()); ++i) names += (i == 0 ? "" : ", ") + quote(lost[i]);
   result.remarks.push_back(std::to_string(lost.size()) + (lost.size() == 1 ? " input" : " inputs") +
-                           " with a default cannot be given to b: " + names + (lost.size() > kShown ? " …" : ""));
+                           " with a default cannot be given to B: " + names + (lost.size() > kShown ? " …" : ""));
 }
 
 /// What follows from the files alone. From here on both are known to be valid.
@@ -125,12 +125,13 @@ void check_inputs(const Side& a, const VerifyOptions& options) {
   inputs.prepare(std::max(inputs.given().in_folders(), 1));
 }
 
-/// "('image': rank is 3 [3, 8, 8], was 4 [1, 3, 8, 8])": the first input that keeps b from running.
+/// " ('image': rank is 3 [3, 8, 8], was 4 [1, 3, 8, 8])": the first input that keeps b from running.
 std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
   for (const InterfaceDifference& one : differences) {
     if (inputs_fit({one})) continue;
-    const bool is_there = !one.a.empty() && !one.b.empty();
-    return " (" + quote(one.name) + ": " + one.field + (is_there ? " is " + one.b + ", was " + one.a : "") + ")";
+    if (one.field == "missing") return " (" + quote(one.name) + " is missing in it)";
+    if (one.field == "added") return " (" + quote(one.name) + " is in B alone)";
+    return " (" + quote(one.name) + ": " + one.field + " is " + one.b + ", was " + one.a + ")";
   }
   return {};
 }
@@ -147,7 +148,7 @@ bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& resul
     result.outcome = Outcome::inconclusive;
     result.reason = "nodes that cannot run: nothing was executed";
   } else if (!inputs_fit(result.interface)) {
-    result.reason = "b cannot be given a's inputs" + misfits_of(result.interface) + ": nothing was run";
+    result.reason = "B cannot be given A's inputs" + misfits_of(result.interface) + ": nothing was run";
   } else {
     return false;
   }
@@ -383,7 +384,7 @@ void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& rang
   for (const auto& [name, range] : ranges) {
     if (pair.options->inputs.contains(name)) continue;
     result.remarks.push_back("input " + quote(name) + ": samples lie between " + bound(range.lowest) + " and " + bound(range.highest) +
-                             ", which is all that b's quantizer takes of it (--input gives your own)");
+                             ", which is all that B's quantizer takes of it (--input gives your own)");
   }
 }
 

@@ -59,7 +59,7 @@ VerifyResult different() {
   OutputComparison& output = result.outputs.front();
   output.outcome = Outcome::different;
   output.reason = "error/range 3.1e-02 is above 4.3e-06 (sample 1)";
-  output.hint = "b is 1.05 × a";
+  output.hint = "B is 1.05 × A";
   output.max_error = 3.1e-2;
   output.ratio = 36046;
   SampleMetrics& metrics = output.samples.front();
@@ -101,7 +101,7 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
   layer.floor = 1e-7;
   layer.bound = 5e-7;
   layer.depth_error = 0;
-  layer.reason = "3 elements are NaN in b only";
+  layer.reason = "3 elements are NaN in B only";
   result.layers = {layer};
   result.proof.emplace();
   result.proof->unexplained.emplace_back().name = "c.weight";
@@ -112,9 +112,22 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
   check.finite = false;
   check.outcome = Outcome::different;
   const std::string text = verify_text(result, false, {.layers = true});
-  EXPECT_THAT(text, HasSubstr("its inputs agree, its output does not (3 elements are NaN in b only)\n"));
+  EXPECT_THAT(text, HasSubstr("its inputs agree, its output does not (3 elements are NaN in B only)\n"));
   EXPECT_THAT(text, testing::ContainsRegex("c.weight +/c/Conv \\(Conv\\) +not finite +1.0e-07"));
   EXPECT_THAT(text, testing::ContainsRegex("/c/Conv \\(Conv\\) .* not finite +1.0e-07"));
+}
+
+TEST(VerifyReport, SamplesBesideThoseThatWereAskedForAreExplained) {
+  VerifyResult result = different();
+  EXPECT_EQ(verify_text(result, false, {.quiet = true}).find("smaller"), std::string::npos);
+  SampleInputs milder;
+  milder.deviation = 0.25;
+  result.inputs.push_back(milder);
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+              HasSubstr("; 1 sample is of smaller inputs, as others are ill-conditioned · oneDNN"));
+  milder.rejected = "too small";
+  result.inputs.push_back(milder);
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}), HasSubstr("; 1 sample is of smaller inputs"));
 }
 
 TEST(VerifyReport, TheVerdictSaysWhy) {
@@ -129,8 +142,8 @@ TEST(VerifyReport, TheVerdictSaysWhy) {
   result.layers = {layer};
   result.outputs.push_back(result.outputs.front());
   EXPECT_THAT(verify_text(result, false, {.quiet = true}),
-              HasSubstr("different   output 'output' and 1 more differ from node '/c/Conv' (Conv) on · "));
-  EXPECT_EQ(junit_suite(result, false).cases.back().message, "output 'output' and 1 more differ from node '/c/Conv' (Conv) on");
+              HasSubstr("different   output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards · "));
+  EXPECT_EQ(junit_suite(result, false).cases.back().message, "output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards");
   InterfaceDifference added;
   added.side = "input";
   added.name = "mask";
@@ -176,7 +189,7 @@ TEST(VerifyReport, ALossThatIsAcceptedIsNotCalledRounding) {
 
 TEST(VerifyReport, LossesByNodeStandInEveryForm) {
   VerifyResult result = different();
-  result.lossy = "b quantizes 3 tensors to int8 (1 weight, 2 activations)";
+  result.lossy = "B quantizes 3 tensors to int8 (1 weight, 2 activations)";
   QuantizationLoss bad{"/conv<1>/Conv", "Conv", "c", 3.84, 45.21, 0.047, "another result than its steps give"};
   QuantizationLoss good{"/gemm/Gemm", "Gemm", "g", 40.5, std::nullopt, std::nullopt, ""};
   result.losses = {bad, good};
@@ -214,7 +227,7 @@ TEST(VerifyReport, LossesByNodeStandInEveryForm) {
 
 TEST(VerifyReport, EachFigureOfALossSaysOfWhatItIs) {
   VerifyResult result = different();
-  result.lossy = "b quantizes 3 tensors to int8 (1 weight, 2 activations)";
+  result.lossy = "B quantizes 3 tensors to int8 (1 weight, 2 activations)";
   OutputComparison& output = result.outputs.front();
   output.loss = Loss{.snr = 29.6, .worst_snr = 24, .cosine = 0.9995, .error = 3.1e-2, .match = 1, .top1 = {}, .top5 = {}};
   // Both lines tell of one sample.
@@ -284,7 +297,7 @@ TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
   EXPECT_LT(all.find("weight 'w' differs"), all.find("'q0' (QuantizeLinear)"));
   EXPECT_LT(all.find("'relu' (Relu)"), all.find("was f32[16]"));
   // What b loses by design comes in front.
-  result.lossy = "b quantizes 3 tensors to int8 (1 weight, 2 activations)";
+  result.lossy = "B quantizes 3 tensors to int8 (1 weight, 2 activations)";
   EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith(result.lossy));
 }
 
@@ -313,7 +326,7 @@ TEST(VerifyReport, ADifferenceSaysWhereAndHowFar) {
   const std::string text = verify_text(different(), false, {});
   EXPECT_THAT(text,
               HasSubstr("output   f32 [2, 1000]   error/range 3.1e-02   floor 8.6e-07   ratio 36,000   worst [1, 417]: 2.31, was 2.07\n"));
-  EXPECT_THAT(text, HasSubstr("  different: error/range 3.1e-02 is above 4.3e-06 (sample 1)\n  b is 1.05 × a\n"));
+  EXPECT_THAT(text, HasSubstr("  different: error/range 3.1e-02 is above 4.3e-06 (sample 1)\n  B is 1.05 × A\n"));
   EXPECT_THAT(text, HasSubstr("exit 1\n"));
 }
 
@@ -426,8 +439,8 @@ TEST(VerifyReport, WhatCannotRunIsGroupedByReason) {
 
 TEST(VerifyReport, ADefectIsOurs) {
   VerifyResult result = same();
-  result.defect = "b is right as written, but not optimized";
-  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("defect in relayout: b is right as written"));
+  result.defect = "b.onnx is right as written, but not optimized";
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("defect in relayout: b.onnx is right as written"));
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("exit 70\n"));
 }
 

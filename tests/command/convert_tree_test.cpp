@@ -106,7 +106,7 @@ TEST_F(ConvertTree, ResultsAreNoOriginals) {
   expect_refusal(run({"convert", "--suite", "in"}), 2, "--out-dir");
   expect_refusal(run({"convert", "--suite", "in", "a.onnx", "--out-dir", "out"}), 2, "stands alone");
   expect_refusal(run({"convert", "--suite", "nothing", "--out-dir", "out"}), 5, "nothing: no such folder");
-  expect_refusal(run({"convert", "--suite", "out", "--out-dir", "in"}), 3, "no .onnx below it");
+  expect_refusal(run({"convert", "--suite", "out", "--out-dir", "in"}), 3, "no .onnx file below it");
 }
 
 TEST_F(ConvertTree, TwoThatWouldBecomeOneAreRefused) {

@@ -161,7 +161,7 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
               HasSubstr("2 of 3 cases"));
   // Without a counterpart there is no verdict "same".
   fs::remove(folder_ / "c/good.cl.onnx");
-  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c"}).out, HasSubstr("no 'good.cl.onnx' to be judged by it"));
+  EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c"}).out, HasSubstr("it has no counterpart 'good.cl.onnx'"));
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem}.opt.onnx"}).out, HasSubstr("0 of 3 cases passed"));
   expect_refusal(run({"verify", "--suite", "o", "--against", "c", "--pair", "{stem"}), 2, "without its '}'");
   expect_refusal(run({"verify", "--suite", "o", "--samples", "1"}), 2, "without --against");

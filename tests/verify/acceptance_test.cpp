@@ -172,7 +172,7 @@ TEST(Acceptance, QuantizedTensorsAreCountedAndMeant) {
   const Network a = classifier(1), b = quantized_weights(a);
   const VerifyResult measured = verified(a, b);
   EXPECT_EQ(measured.outcome, Outcome::different);
-  EXPECT_EQ(measured.lossy, "b quantizes 1 tensor to int8 (1 weight)");
+  EXPECT_EQ(measured.lossy, "B quantizes 1 tensor to int8 (1 weight)");
   EXPECT_THAT(measured.reason, HasSubstr(" dB"));
   VerifyOptions options;
   options.precision = DataType::int8;

@@ -181,7 +181,7 @@ TEST(Compare, V47NanInOneOnly) {
   EXPECT_EQ(in_b.outcome, Outcome::different);
   EXPECT_EQ(in_b.nan_b, 2);
   EXPECT_THAT(in_b.at, ElementsAre(1, 0));
-  EXPECT_THAT(in_b.reason, HasSubstr("2 elements are NaN in b only"));
+  EXPECT_THAT(in_b.reason, HasSubstr("2 elements are NaN in B only"));
   const SampleMetrics in_a = compared(floats({2}, {kNan, 2}), floats({2}, {1, 2}));
   EXPECT_EQ(in_a.outcome, Outcome::different);
   EXPECT_EQ(in_a.nan_a, 1);

@@ -33,9 +33,9 @@ TEST(Counterparts, AreFoundByTheDefaultNames) {
 TEST(Counterparts, NoModelOfEitherTreeIsLost) {
   const auto pairings = pair_models({"a.onnx", "b.onnx"}, {"a.cl.onnx", "a.onnx", "z.onnx"}, "", false);
   ASSERT_THAT(shown(pairings), ElementsAre("a.onnx >  !", "b.onnx >  !", " > z.onnx !"));
-  EXPECT_THAT(pairings[0].fault, HasSubstr("both 'a.cl.onnx' and 'a.onnx' may belong to it"));
-  EXPECT_THAT(pairings[1].fault, HasSubstr("no 'b.cl.onnx'"));
-  EXPECT_THAT(pairings[2].fault, HasSubstr("no original leads to it"));
+  EXPECT_THAT(pairings[0].fault, HasSubstr("'a.cl.onnx' and 'a.onnx' are both counterparts of it"));
+  EXPECT_THAT(pairings[1].fault, HasSubstr("no counterpart 'b.cl.onnx'"));
+  EXPECT_THAT(pairings[2].fault, HasSubstr("it has no original"));
 }
 
 TEST(Counterparts, PatternsLeadToThem) {

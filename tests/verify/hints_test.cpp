@@ -40,8 +40,8 @@ TEST(Hints, V26SixteenBits) {
   auto half = values, brain = values;
   for (double& value : half) value = static_cast<double>(half_to_float(double_to_half(value)));
   for (double& value : brain) value = static_cast<double>(bfloat16_to_float(double_to_bfloat16(value)));
-  EXPECT_EQ(hint(floats({50}, values), floats({50}, half), 1e-7), "all values of b are representable in f16");
-  EXPECT_EQ(hint(floats({50}, values), floats({50}, brain), 1e-7), "all values of b are representable in bf16");
+  EXPECT_EQ(hint(floats({50}, values), floats({50}, half), 1e-7), "all values of B are representable in f16");
+  EXPECT_EQ(hint(floats({50}, values), floats({50}, brain), 1e-7), "all values of B are representable in bf16");
 }
 
 TEST(Hints, V27FactorAndOffset) {
@@ -49,8 +49,8 @@ TEST(Hints, V27FactorAndOffset) {
   auto scaled = values, shifted = values;
   for (double& value : scaled) value *= 1.001;
   for (double& value : shifted) value -= 0.25;
-  EXPECT_EQ(hint(floats({50}, values), floats({50}, scaled), 1e-6), "b is 1.001 × a");
-  EXPECT_EQ(hint(floats({50}, values), floats({50}, shifted), 1e-6), "b is a − 0.25");
+  EXPECT_EQ(hint(floats({50}, values), floats({50}, scaled), 1e-6), "B is 1.001 × A");
+  EXPECT_EQ(hint(floats({50}, values), floats({50}, shifted), 1e-6), "B is A − 0.25");
 }
 
 TEST(Hints, V31ExchangedSlices) {

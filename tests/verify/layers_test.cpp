@@ -223,7 +223,7 @@ TEST(Layers, NanIsNamedWhereItArises) {
   b.edit("c3.w", [](auto& v) { v[5] = std::nanf(""); });
   const VerifyResult result = verified(a, b);
   EXPECT_THAT(wrong_values(result), ElementsAre("c3.y"));
-  EXPECT_THAT(result.layers.front().reason, HasSubstr("NaN in b only"));
+  EXPECT_THAT(result.layers.front().reason, HasSubstr("NaN in B only"));
 }
 
 TEST(Layers, AnotherShapeInside) {

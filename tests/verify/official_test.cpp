@@ -88,7 +88,7 @@ TEST(StoredOutputs, EightBitFloatsAreCastsAndExact) {
 
 TEST(StoredOutputs, MessagesSayWhereAndWhat) {
   EXPECT_THAT(stored(floats({2, 2}, {1, 2, 3, 5}), floats({2, 2}, {1, 2, 3, 4})).message,
-              HasSubstr("1 of 4 elements beyond the tolerance, error/range 3.3e-01, worst [1, 1]: 5, stored 4"));
+              HasSubstr("1 of 4 elements is beyond the tolerance, error/range 3.3e-01, worst [1, 1]: 5, stored 4"));
   EXPECT_THAT(stored(floats({1}, {1}), floats({2}, {1, 1})).message, HasSubstr("f32[1], was f32[2]"));
 }
 

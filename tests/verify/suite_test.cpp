@@ -150,7 +150,7 @@ TEST_F(SuiteTest, PairsEndInTheirOwnWays) {
                                                                   {"open.onnx", "inconclusive"},
                                                                   {"text.onnx", "failed"},
                                                                   {"unknown.onnx", "unsupported"}}));
-  EXPECT_EQ(result.cases[0].message, "no 'alone.cl.onnx' to be judged by it");
+  EXPECT_EQ(result.cases[0].message, "it has no counterpart 'alone.cl.onnx'");
   EXPECT_EQ(result.cases[1].message, "far off");
   EXPECT_EQ(result.cases[2].message, "gone.cl.onnx: No such file (exit 5)");
   EXPECT_EQ(result.cases[6].message, "cannot run 1 node: 'n' (Odd: no kernel)");

@@ -624,7 +624,7 @@ TEST(Verify, TheInputThatKeepsBFromRunningIsNamed) {
   };
   const VerifyResult result = verified(made({"1", "3", "8", "8"}), made({"1", "8", "8", "3"}));
   EXPECT_EQ(result.outcome, Outcome::different);
-  EXPECT_EQ(result.reason, "b cannot be given a's inputs ('image': dim 1 is 8, was 3): nothing was run");
+  EXPECT_EQ(result.reason, "B cannot be given A's inputs ('image': dim 1 is 8, was 3): nothing was run");
 }
 
 TEST(Verify, InputsWithADefaultThatAreGoneAreRemarked) {
@@ -634,7 +634,7 @@ TEST(Verify, InputsWithADefaultThatAreGoneAreRemarked) {
     if (may_be_given) n.input("w", {"4"});
     return n;
   };
-  const auto is_said = ::testing::Contains(HasSubstr("1 input with a default cannot be given to b: 'w'"));
+  const auto is_said = ::testing::Contains(HasSubstr("1 input with a default cannot be given to B: 'w'"));
   const VerifyResult frozen = verified(made(true), made(false));
   EXPECT_EQ(frozen.outcome, Outcome::same) << summary(frozen);
   EXPECT_THAT(frozen.remarks, is_said);
@@ -980,7 +980,7 @@ TEST(Verify, V47TheNodeThatMakesNanIsNamed) {
   b.producer("s").set_op_type("Acosh");  // below 1 there is none
   const VerifyResult result = verified(a, b);
   EXPECT_EQ(result.outcome, Outcome::different);
-  EXPECT_THAT(result.outputs[0].reason, HasSubstr("NaN in b only")) << summary(result);
+  EXPECT_THAT(result.outputs[0].reason, HasSubstr("NaN in B only")) << summary(result);
   ASSERT_THAT(result.layers, SizeIs(1)) << summary(result);
   EXPECT_EQ(result.layers[0].tensor, "s");
 }

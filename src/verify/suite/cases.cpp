@@ -163,8 +163,8 @@ Entries find_cases(const SuiteTrees& trees) {
   Entries out = trees.against.empty() ? find_stored(trees.tree) : find_pairs(trees);
   if (out.empty()) {
     const std::string tree = escape(trees.tree.string());
-    if (!trees.against.empty()) fail(ErrorKind::invalid, tree + ": no .onnx below it");
-    fail(ErrorKind::invalid, tree + ": no model.onnx below it", "with --against DIR each .onnx of it is a case");
+    if (!trees.against.empty()) fail(ErrorKind::invalid, tree + ": no .onnx file below it");
+    fail(ErrorKind::invalid, tree + ": no model.onnx below it", "with --against DIR, each .onnx file of it is a case");
   }
   std::ranges::sort(out, {}, &SuiteEntry::name);
   const auto twice = std::ranges::adjacent_find(out, {}, &SuiteEntry::name);

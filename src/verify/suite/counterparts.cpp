@@ -96,9 +96,9 @@ class Pairs {
 
 ModelPairing pairing_of(const std::string& original, const Pairs& pairs) {
   const Names there = pairs.counterparts(original);
-  if (there.empty()) return {original, "", "no " + quote(pairs.wanted(original).front()) + " to be judged by it"};
+  if (there.empty()) return {original, "", "it has no counterpart " + quote(pairs.wanted(original).front())};
   if (there.size() == 1) return {original, there.front(), ""};
-  return {original, "", "both " + quote(there[0]) + " and " + quote(there[1]) + " may belong to it: --pair says which"};
+  return {original, "", quote(there[0]) + " and " + quote(there[1]) + " are both counterparts of it (--pair PATTERN chooses one)"};
 }
 
 std::set<std::string> counterparts_of(const Names& originals, const Pairs& pairs) {
@@ -134,7 +134,7 @@ std::vector<ModelPairing> pair_models(const Names& originals, const Names& judge
   }
   for (const std::string& original : originals) out.push_back(pairing_of(original, pairs));
   for (const std::string& name : judged) {
-    if (!is_led_to(name) && pairs.is_meant(name)) out.push_back({"", name, "no original leads to it"});
+    if (!is_led_to(name) && pairs.is_meant(name)) out.push_back({"", name, "it has no original"});
   }
   return out;
 }

@@ -143,7 +143,7 @@ void check_complete(const std::vector<SuitePart>& parts, SuiteResult& out, const
   }
   if (out.whole.cases == 0) {
     if (options.allow_missing) return;
-    fail(ErrorKind::usage, "the reports do not know of how many cases the suite is: --cases-from FILE, with what --list printed");
+    fail(ErrorKind::usage, "the reports do not say how many cases the suite has: give the output of --list by --cases-from FILE");
   }
   const SuiteExtent extent = extent_of(there);
   if (extent.digest == out.whole.digest) return;

@@ -96,9 +96,9 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
     out.range = yardstick.range();
   }
   if (beyond == 0 || !out.message.empty()) return;
-  out.message = format_count(beyond) + " of " + format_count(reference.element_count()) + " elements beyond the tolerance, error/range " +
-                short_number(metrics.max_error) + ", worst " + to_string(metrics.at) + ": " + exact_number(metrics.value_b) + ", stored " +
-                exact_number(metrics.value_a);
+  out.message = format_count(beyond) + " of " + format_count(reference.element_count()) + " elements" + (beyond == 1 ? " is" : " are") +
+                " beyond the tolerance, error/range " + short_number(metrics.max_error) + ", worst " + to_string(metrics.at) + ": " +
+                exact_number(metrics.value_b) + ", stored " + exact_number(metrics.value_a);
 }
 
 /// The error/range that passes by itself. 8-bit floats come from casts, which are exact.
