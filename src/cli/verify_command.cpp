@@ -363,7 +363,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
       ',');
   options.flag("--outputs-only", request->options.outputs_only, "judge the outputs alone, not each unexplained difference at its node");
   options.choice("--io", {"nhwc"}, request->io, "A or B takes and gives images channels-last, as convert --io nhwc wrote it");
-  options.assignments("--rename", "A=B", request->renames, "input or output A of the first model is called B in the second");
+  options.assignments("--rename", "NAME=OTHER", request->renames, "input or output NAME of A is called OTHER in B");
   options.choice("--match", {"position"}, request->match, "pair inputs and outputs in their order, whatever their names");
   options.flag("--allow-interface", request->options.allow_interface,
                "inputs and outputs of B may have another floating-point type (they are cast) or fewer sizes");

@@ -61,8 +61,8 @@ std::vector<NewName> named(const Graph& a, const Graph& b, const std::map<std::s
     const std::string words = escape(to) + "=" + escape(from);
     const bool is_input = holds(inputs_a, to);
     const std::vector<Port>& ports_b = is_input ? inputs_b : outputs_b;
-    if (!is_input && !holds(outputs_a, to)) fail_unknown(words, "the first model", to, is_input ? inputs_a : outputs_a);
-    if (!holds(ports_b, from)) fail_unknown(words, "the second model", from, ports_b);
+    if (!is_input && !holds(outputs_a, to)) fail_unknown(words, "A", to, is_input ? inputs_a : outputs_a);
+    if (!holds(ports_b, from)) fail_unknown(words, "B", from, ports_b);
     const auto taken = [&, &name = from](const NewName& other) { return other.from == name; };
     if (std::ranges::any_of(names, taken)) fail(ErrorKind::usage, "--rename " + words + ": " + quote(from) + " is given two names");
     names.push_back({is_input ? "input" : "output", from, to});

@@ -80,8 +80,8 @@ TEST(Adaption, NamesThatNoModelHasAreErrors) {
     }
     return "";
   };
-  EXPECT_THAT(message("z", "X"), HasSubstr("the first model has no such input or output: 'z'"));
-  EXPECT_THAT(message("x", "24"), HasSubstr("the second model has no such input or output: '24'"));
+  EXPECT_THAT(message("z", "X"), HasSubstr("A has no such input or output: 'z'"));
+  EXPECT_THAT(message("x", "24"), HasSubstr("B has no such input or output: '24'"));
 }
 
 TEST(Adaption, V111NarrowInputsAndOutputsAreCast) {
