@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "model/attributes.h"
@@ -14,6 +15,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/verify.h"
 #include "verify/feeding.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/nodes/edge_operators.h"

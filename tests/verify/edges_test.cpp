@@ -176,7 +176,7 @@ TEST(Edges, ARowThatTheCallersMaskHidesWholeTellsTheGuard) {
   VerifyOptions options;
   options.threads = 1;
   onnx::TensorProto mask;
-  mask.set_data_type(kInt64), mask.add_dims(2), mask.add_dims(6), mask.set_raw_data(std::string(2 * 6 * sizeof(int64_t), '\0'));
+  mask.set_data_type(kInt64), mask.add_dims(2), mask.add_dims(6), mask.set_raw_data(std::string(sizeof(int64_t) * 2 * 6, '\0'));
   options.inputs["attention_mask"] = folder.write("mask.pb", mask.SerializeAsString());
   const VerifyResult result = verify(folder.write("a.onnx", a.bytes()), folder.write("b.onnx", b.bytes()), options);
   EXPECT_EQ(result.outcome, Outcome::different) << summary(result);

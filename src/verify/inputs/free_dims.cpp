@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,7 +25,6 @@
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/inputs.h"
-#include "relayout/layout.h"
 #include "relayout/types.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"

@@ -22,7 +22,6 @@
 #include "relayout/verify.h"
 #include "verify/compare.h"
 #include "verify/computing_types.h"
-#include "verify/feeding.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_values.h"
 #include "verify/nodes/layer_task.h"

@@ -20,6 +20,7 @@
 #include "verify/compare.h"
 #include "verify/feeding.h"
 #include "verify/nodes/fed_runs.h"
+#include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/masks.h"
 #include "verify/nodes/suspects.h"
