@@ -35,7 +35,6 @@
 #include "verify/coarser_work.h"
 #include "verify/compare.h"
 #include "verify/compare_models.h"
-#include "verify/edges.h"
 #include "verify/floors.h"
 #include "verify/identical.h"
 #include "verify/inputs/free_dims.h"

@@ -42,6 +42,10 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Whether a node holds a graph that no sample enters.
 [[nodiscard]] bool has_unentered_graph(const Pair& pair, const Side& side, const Reference& reference, const Node& node);
 
+/// Differences that show for equal numbers, NaN or infinities alone, none of which any sample has where they would: inconclusive. Operators
+/// that may treat them apart are fed them; the attributes that say how they do are inconclusive wherever no sample shows them.
+void judge_edges(const Pair& pair, const Reference& reference, VerifyResult& result);
+
 /// Values of nodes that the proof leaves open and that a sample tells nothing of: all elements are one number, or the floor is too large.
 [[nodiscard]] std::set<std::string> find_vague(const std::vector<LayerResult>& layers);
 /// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too.

@@ -1,6 +1,4 @@
 // Finds differences that only numbers on an edge show: equal ones in front of a search, NaN and infinities in front of a test or a limit.
-#include "verify/edges.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
