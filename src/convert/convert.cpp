@@ -36,6 +36,8 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/pass_options.h"
+#include "relayout/save_options.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "relayout/version.h"

@@ -30,6 +30,7 @@
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/save_options.h"
 
 namespace relayout {
 namespace {

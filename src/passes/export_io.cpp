@@ -33,6 +33,7 @@
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "model/walk.h"
 #include "passes/node_access.h"
-#include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::passes {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "passes/pass.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::passes {
 

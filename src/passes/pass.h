@@ -14,7 +14,6 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/pass_options.h"
-#include "relayout/types.h"
 
 namespace relayout::passes {
 

@@ -12,6 +12,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/fold_models.h"

@@ -17,6 +17,7 @@
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/compute.h"

@@ -8,6 +8,7 @@
 
 #include "passes/pass.h"
 #include "relayout/findings.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"

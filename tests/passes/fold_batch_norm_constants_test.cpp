@@ -13,6 +13,7 @@
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/proof.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"
@@ -23,7 +24,6 @@
 namespace relayout::test {
 namespace {
 
-using testing::ElementsAre;
 
 const char* const kBody = "c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)";
 

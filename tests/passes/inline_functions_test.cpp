@@ -10,6 +10,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/proof.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"

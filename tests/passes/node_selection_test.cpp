@@ -6,6 +6,7 @@
 
 #include "passes/pass.h"
 #include "relayout/error.h"
+#include "relayout/pass_options.h"
 #include "support/text_model.h"
 
 namespace relayout::test {

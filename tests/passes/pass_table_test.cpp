@@ -9,6 +9,7 @@
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"

@@ -22,6 +22,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/compute.h"

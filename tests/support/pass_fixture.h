@@ -11,6 +11,7 @@
 #include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "support/text_model.h"
 
 namespace relayout::test {
