@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// What the passes of a conversion are asked for.
+/// The options of a conversion's passes.
 struct PassOptions {
   bool fold = true;       ///< BatchNormalization and other affines into linear operators
   bool simplify = false;  ///< evaluate what constants alone make, remove nodes that do nothing

@@ -10,7 +10,7 @@
 namespace relayout {
 namespace {
 
-/// Versions of an operator (`since_version` of the ONNX specification, Changelog.md) that compute what the version before them computes
+/// Versions of an operator (ONNX specification: `since_version`) that compute what the version before them computes
 /// for every node that is valid in both: they add element types, negative axes, or attributes and operands whose absence keeps the old
 /// meaning. 0 fills up. Not in the list, among others, because something changed: BatchNormalization-7, Clip-11, Dropout-12, GridSample-20,
 /// GroupNormalization-21, OneHot-11 (negative indices), Resize-11 and from 18 on, RoiAlign-16 (another default), Softmax-13 and its kin

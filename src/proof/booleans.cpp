@@ -47,7 +47,7 @@ class ExpressionReader {
     return out_;
   }
 
-  /// What a value of the expression is, with its operands in the order of `operands`.
+  /// The kind of a value of the expression, with its operands in the order of `operands`.
   [[nodiscard]] Truth truth_of(Ref ref, const std::vector<Ref>& operands) {
     ref = side_.resolve(ref);
     const auto known = truths_.find(ref);

@@ -33,7 +33,7 @@ constexpr auto kWithAxis =
     std::to_array<std::string_view>({"ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "GatherElements", "Hardmax", "LayerNormalization",
                                      "LogSoftmax", "ScatterElements", "Softmax", "Split", "TopK"});
 
-/// What a node says of places, in one form however it was written.
+/// The places that a node names, in one form however it was written.
 struct Places {
   std::vector<int64_t> numbers;
   std::vector<std::size_t> operands;  ///< in which it says so

@@ -393,7 +393,8 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
   return out;
 }
 
-/// What a fold in its own type may cost a bias, relative to its terms; 0 where sums over taps are among them or there is no bias to round.
+/// The error of a bias by a fold in its own type, relative to its terms; 0 where sums over taps are among them or there is no bias to
+/// round.
 double fold_error_of_bias(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights) {
   const bool is_summed = !weights.sums_a().sum.empty() || !weights.sums_b().sum.empty();
   if (is_summed || !b.bias || b.bias->type != a.weight.type) return 0;

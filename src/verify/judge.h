@@ -12,7 +12,7 @@ namespace relayout {
 /// What is known of one output of the reference over all samples that it ran.
 class ReferenceOutput {
  public:
-  /// What the file says of it.
+  /// The file's statement on it.
   struct Declared {
     bool may_saturate = false;  ///< false for outputs that have two values by nature
     bool is_empty = false;      ///< it never has elements

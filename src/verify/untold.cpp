@@ -86,7 +86,7 @@ std::vector<Sizes> sizes_that_fit(const Pair& pair, const Reference& reference) 
   return out;
 }
 
-/// What a node decides at some sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
+/// The decision of a node at some sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
 enum class Decision : uint8_t { unknown, no, yes };
 
 /// Whether a node hands on numbers within a limit, or the larger or smaller of several.
@@ -159,7 +159,7 @@ class Deciding {
     return out;
   }
 
-  /// What is known at some sizes, by number.
+  /// Known facts at some sizes, by number.
   [[nodiscard]] layout::Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
 

@@ -24,7 +24,6 @@
 namespace relayout::test {
 namespace {
 
-
 const char* const kBody = "c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)";
 
 /// The conv_bn model with some of its initializers made by these nodes instead.

@@ -20,7 +20,7 @@ Example net(const std::string& nodes) {
                  nodes + " }");
 }
 
-/// What is unexplained, as the node's result and the words behind its label.
+/// The unexplained entry, as the node's result and the words behind its label.
 std::vector<std::string> texts(const Example& before, const Example& after) {
   std::vector<std::string> out;
   for (const Unexplained& entry : prove(before, after).unexplained) out.push_back(entry.name + entry.text.substr(entry.text.find(')') + 1));

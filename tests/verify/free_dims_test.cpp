@@ -119,7 +119,7 @@ TEST(FreeDims, OfMatricesThatNothingTellsOfTakeAnySizesThatFit) {
     EXPECT_NE(even.at("V"), odd.at("V")) << op_type << ": a shortcut for one size would not show";
     EXPECT_EQ(even.at("N"), 2);
   }
-  // What a matrix is multiplied with may have a size.
+  // The other factor of a matrix may have a size.
   EXPECT_EQ(chosen_for(product("Einsum", "equation='ij,jk->ik'", {"6", "V"})).second.at("M"), 6);
   // The diagonal of a batch: only where the batch is like the columns does anything fit.
   test::Network square(1);

@@ -76,7 +76,7 @@ class NamedNodes {
   Names of_a_, of_b_;
 };
 
-/// What the proof leaves open about nodes that numbers on an edge concern.
+/// The open entries of the proof about nodes that numbers on an edge concern.
 class OpenEdges {
  public:
   OpenEdges(const Pair& pair, const VerifyResult& result) : result_(result), proof_(*result.proof), names_(*pair.a.model, *pair.b.model) {}
@@ -89,7 +89,7 @@ class OpenEdges {
     return std::ranges::any_of(proof_.unreached, [&](const std::string& output) { return is_unreached(output, edge); });
   }
 
-  /// What a node that differs when it is fed an edge's numbers shows of what is open; empty: nothing.
+  /// The open entry that a node shows by differing when it is fed an edge's numbers; empty: none.
   [[nodiscard]] std::string told_by(const LayerResult& layer, const Edge& edge) const {
     const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
     for (const std::size_t entry : layer.unexplained) {

@@ -35,7 +35,7 @@ class FedValues {
   void fill(const std::string& name, const Datum& datum) const;
   /// Elements in the place of others of the same value, so that many are equal.
   void tie(const std::string& name, const Datum& datum) const;
-  /// What the feeding says (NaN, an infinity) in the place of some elements and rows.
+  /// The feeding's number (NaN, an infinity) in the place of some elements and rows.
   void sprinkle(const std::string& name, const Datum& datum) const;
 
   const LayerTask* task_;

@@ -23,7 +23,7 @@ RealReach::RealReach(const Graph& graph) {
     if (input->initializer() == nullptr && is_real(*input)) values_.insert(input);
   }
   for (const Node& node : graph.nodes()) {
-    // What a nested graph reads from outside is not among the inputs of its node.
+    // Values that a nested graph reads from outside are not among the inputs of its node.
     const bool is_reached = !node.subgraphs().empty() ||
                             std::ranges::any_of(node.inputs(), [&](const Value* input) { return input != nullptr && has(*input); });
     if (!is_reached) continue;
