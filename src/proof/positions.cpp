@@ -118,7 +118,7 @@ class PlaceReader {
     }
     std::ranges::sort(parts);
     for (const auto& part : parts) out_.numbers.insert(out_.numbers.end(), part.begin(), part.end());
-    for (const std::size_t input : {1, 2, 3, 4}) {
+    for (std::size_t input = 1; input < 5; ++input) {
       if (stands(input)) out_.operands.push_back(input);
     }
     return true;
