@@ -4,9 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <ratio>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "base/locale.h"
+#include "base/numbers.h"
 
 namespace relayout {
 namespace {
@@ -86,9 +85,7 @@ void log_detail(const std::string& message) {
 }
 
 void log_time(const std::string& what, std::chrono::duration<double, std::milli> time) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f ms", time.count());
-  log_detail(what + ": " + text.data());
+  log_detail(what + ": " + fixed(time.count(), 2) + " ms");
 }
 
 }  // namespace relayout

@@ -5,8 +5,6 @@
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "base/nearest_word.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -32,10 +31,7 @@ std::string word_of(const toml::node& node, const std::string& place) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
-  if (const auto* number = node.as_floating_point()) {
-    std::array<char, 32> digits{};
-    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number->get()).ptr};
-  }
+  if (const auto* number = node.as_floating_point()) return shortest(number->get());
   const bool has_parts = node.is_table() || node.is_array();
   fail(ErrorKind::usage, place + ": " + (has_parts ? "tables and nested arrays are" : "dates and times are") + " no values of options");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/conversion_words.h"
@@ -19,7 +20,6 @@
 #include "relayout/types.h"
 #include "report/json.h"
 #include "report/line_breaks.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

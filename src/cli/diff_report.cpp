@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/profile_report.h"
@@ -310,7 +311,7 @@ Json diff_json(const TracePair& pair, const DiffGate& gate) {
 
 std::string diff_csv(const std::vector<TracePair>& pairs) {
   std::string out = "file,operation,a_count,b_count,difference_count,a_us,b_us,difference_us,class,time,ratio_low,ratio_high\r\n";
-  const auto number = [](double value) { return std::isfinite(value) ? csv_number(value) : std::string(); };
+  const auto number = [](double value) { return std::isfinite(value) ? shortest(value) : std::string(); };
   for (const TracePair& pair : pairs) {
     for (const OperationDifference& row : pair.rows) {
       const auto& interval = row.ratio.interval;
@@ -319,9 +320,9 @@ std::string diff_csv(const std::vector<TracePair>& pairs) {
                                                   std::to_string(row.control_count),
                                                   std::to_string(row.test_count),
                                                   std::to_string(row.count_difference()),
-                                                  csv_number(row.control_us),
-                                                  csv_number(row.test_us),
-                                                  csv_number(row.difference_us()),
+                                                  shortest(row.control_us),
+                                                  shortest(row.test_us),
+                                                  shortest(row.difference_us()),
                                                   std::string(to_string(row.counts)),
                                                   std::string(to_string(row.time)),
                                                   interval ? number(interval->low) : "",

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/layout_report.h"
 #include "cli/report.h"
@@ -14,7 +15,6 @@
 #include "relayout/inspect.h"
 #include "relayout/types.h"
 #include "report/json.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

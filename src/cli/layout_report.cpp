@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
 #include "report/json.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/error.h"
@@ -247,7 +248,7 @@ Json model_diff_json(const ModelPair& pair) {
 
 std::string model_diff_csv(const std::vector<ModelPair>& pairs) {
   std::string out = "file,kind,subject,reason,a,b,op_type,values,max_absolute_difference,max_relative_difference,text\r\n";
-  const auto number = [](const std::optional<double>& value) { return value ? csv_number(*value) : std::string(); };
+  const auto number = [](const std::optional<double>& value) { return value ? shortest(*value) : std::string(); };
   for (const ModelPair& pair : pairs) {
     for (const ModelChange* change : pair.changes) {
       const std::array<std::string, 11> fields = {csv_field(pair.diff->b.path),

@@ -1,6 +1,5 @@
 // The report of two models that were run in turn: the ratio of their times decides, lines of the table only explain it.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
@@ -25,9 +25,7 @@ namespace relayout::cli {
 namespace {
 
 std::string ratio(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.3f", value);
-  return out.data();
+  return fixed(value, 3);
 }
 
 /// "0.613 × (0.605 … 0.621 at 95 %)"
@@ -54,9 +52,7 @@ std::string answer(const Estimate& estimate) {
 }
 
 std::string percent(double part) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%g %%", 100 * part);
-  return out.data();
+  return significant(100 * part, 6) + " %";
 }
 
 std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {

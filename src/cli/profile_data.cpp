@@ -2,13 +2,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
@@ -128,7 +128,7 @@ Json profile_object(const Profile& profile) {
 }
 
 std::string csv_optional(const std::optional<double>& value) {
-  return value ? csv_number(*value) : "";
+  return value ? shortest(*value) : "";
 }
 
 std::string csv_line(const TableLine& line) {
@@ -146,12 +146,12 @@ std::string csv_line(const TableLine& line) {
                                               std::to_string(line.calls),
                                               std::to_string(line.bytes),
                                               std::to_string(2 * line.macs),
-                                              csv_number(line.us),
-                                              csv_number(line.share),
-                                              csv_number(line.cumulative),
-                                              measured ? csv_number(measured->median) : "",
-                                              has_interval ? csv_number(measured->interval->low) : "",
-                                              has_interval ? csv_number(measured->interval->high) : "",
+                                              shortest(line.us),
+                                              shortest(line.share),
+                                              shortest(line.cumulative),
+                                              measured ? shortest(measured->median) : "",
+                                              has_interval ? shortest(measured->interval->low) : "",
+                                              has_interval ? shortest(measured->interval->high) : "",
                                               csv_optional(line.gflops()),
                                               csv_optional(line.gigabytes())};
   std::string out = fields.front();
@@ -191,10 +191,8 @@ std::string profile_markdown(const Profile& profile, const ProfileTable& table) 
          (is_busy(profile.latency) ? ", **the machine was busy**" : "") + "\n\n";
   out += "| " + std::string(to_string(table.by)) + " | op | implementation | time | share |\n|---|---|---|---:|---:|\n";
   const auto add = [&](const TableLine& line) {
-    std::array<char, 32> share{};
-    std::snprintf(share.data(), share.size(), "%.1f %%", 100 * line.share);
     out += "| " + markdown_code(escape(line.name)) + " | " + markdown_code(escape(line.op)) + " | " +
-           markdown_code(escape(line.implementation)) + " | " + duration_text(line.us) + " | " + share.data() + " |\n";
+           markdown_code(escape(line.implementation)) + " | " + duration_text(line.us) + " | " + fixed(100 * line.share, 1) + " % |\n";
   };
   for (const TableLine& line : table.lines) add(line);
   if (table.others) add(*table.others);

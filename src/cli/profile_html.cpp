@@ -2,11 +2,9 @@
 #include "cli/profile_html.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
@@ -34,12 +33,6 @@ constexpr std::size_t kMostRows = 2000;  ///< of a table; the data below the pag
 
 Cell right(std::string text) {
   return {std::move(text), Style::plain, Align::right};
-}
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> out{};
-  std::snprintf(out.data(), out.size(), "%.*f", digits, value);
-  return out.data();
 }
 
 std::string rate(const std::optional<double>& value) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/profile_lines.h"
 #include "cli/report.h"
@@ -32,12 +33,6 @@ namespace {
 /// Columns of terminals from which on more of the table is shown.
 constexpr std::size_t kWide = 100, kVeryWide = 130;
 constexpr std::size_t kOperatorColumns = 27, kNarrowOperatorColumns = 14, kImplementationColumns = 22;
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> out{};
-  std::snprintf(out.data(), out.size(), "%.*f", digits, value);
-  return out.data();
-}
 
 /// Three digits that count.
 std::string three_digits(double value) {
@@ -304,10 +299,8 @@ std::string reference_columns(const ProfileTable& table) {
   constexpr std::array<const char*, 4> kHeads = {"Op type", "Op", "Average runtime (s)", "Pct total runtime"};
   std::vector<std::array<std::string, 4>> rows;
   const auto add = [&](const TableLine& line) {
-    std::array<char, 32> seconds{}, share{};
-    std::snprintf(seconds.data(), seconds.size(), "%.6g", line.us / 1e6);
-    std::snprintf(share.data(), share.size(), "%.6g", 100 * line.share);
-    rows.push_back({escape(line.op.empty() ? line.kind : line.op), escape(line.name), seconds.data(), share.data()});
+    const std::string& op = line.op.empty() ? line.kind : line.op;
+    rows.push_back({escape(op), escape(line.name), significant(line.us / 1e6, 6), significant(100 * line.share, 6)});
   };
   for (const TableLine& line : table.lines) add(line);
   if (table.others) add(*table.others);

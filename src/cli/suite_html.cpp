@@ -4,11 +4,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/suite_report.h"
 #include "relayout/suite.h"
 #include "report/markup.h"
-#include "report/numbers.h"
 #include "report/table.h"
 #include "report/verdict_page.h"
 

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/report_files.h"
 #include "cli/terminal.h"
 #include "relayout/suite.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -1,7 +1,6 @@
 // `relayout verify`: two models, one with stored outputs, or a tree of such; and --proof, which runs nothing.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
@@ -107,12 +107,6 @@ ReportStyle style_of(const Request& request, const Common& common) {
   return style;
 }
 
-/// A number that reads back as itself.
-std::string exact_text(double value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
 /// What the processes of a suite's cases are told besides the case.
 std::vector<std::string> case_options(const Request& request, const Common& common) {
   const VerifyOptions& options = request.options;
@@ -123,8 +117,8 @@ std::vector<std::string> case_options(const Request& request, const Common& comm
   };
   if (!request.proof) add("--seed", std::to_string(request.inputs.seed));
   if (options.mode) add("--mode", std::string(to_string(*options.mode)));
-  if (options.rtol) add("--rtol", exact_text(*options.rtol));
-  if (options.atol) add("--atol", exact_text(*options.atol));
+  if (options.rtol) add("--rtol", shortest(*options.rtol));
+  if (options.atol) add("--atol", shortest(*options.atol));
   if (options.samples > 0) add("--samples", std::to_string(options.samples));
   if (!request.io.empty()) add("--io", request.io);
   if (!request.precision.empty()) add("--precision", request.precision);

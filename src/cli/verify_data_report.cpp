@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "cli/verify_words.h"
 #include "relayout/verify.h"
 #include "report/json.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

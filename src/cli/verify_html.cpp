@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "cli/report.h"
 #include "cli/verify_losses.h"
 #include "cli/verify_proof.h"
@@ -17,7 +18,6 @@
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "report/numbers.h"
 #include "report/svg.h"
 #include "report/table.h"
 #include "report/verdict_page.h"

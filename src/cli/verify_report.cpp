@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
@@ -18,7 +19,6 @@
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/report.h"
@@ -17,7 +18,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "report/json.h"
-#include "report/numbers.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -3,12 +3,11 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <array>
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/types.h"
 
@@ -16,12 +15,6 @@ namespace relayout {
 namespace {
 
 constexpr int kMostElements = 16;
-
-/// The fewest digits that tell it from every other float32 value.
-std::string number(float value) {
-  std::array<char, 32> out{};
-  return {out.data(), std::to_chars(out.data(), out.data() + out.size(), value).ptr};
-}
 
 template <class List, class Text>
 std::string list_text(const List& list, const Text& text) {
@@ -43,7 +36,7 @@ std::string attribute_text(const onnx::AttributeProto& attribute) {
   if (!attribute.ref_attr_name().empty()) return "attribute " + quote(attribute.ref_attr_name()) + " of the caller";
   switch (attribute.type()) {
     case AttributeProto::FLOAT:
-      return number(attribute.f());
+      return shortest(attribute.f());
     case AttributeProto::INT:
       return std::to_string(attribute.i());
     case AttributeProto::STRING:
@@ -51,7 +44,7 @@ std::string attribute_text(const onnx::AttributeProto& attribute) {
     case AttributeProto::TENSOR:
       return tensor_text(attribute.t());
     case AttributeProto::FLOATS:
-      return list_text(attribute.floats(), number);
+      return list_text(attribute.floats(), [](float value) { return shortest(value); });
     case AttributeProto::INTS:
       return list_text(attribute.ints(), [](int64_t value) { return std::to_string(value); });
     case AttributeProto::STRINGS:

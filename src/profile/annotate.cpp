@@ -1,7 +1,6 @@
 // Writes what was measured into the model's nodes as metadata, which viewers of graphs show beside attributes.
 #include <onnx/onnx_pb.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "exec/plan.h"
 #include "model/save.h"
@@ -50,12 +50,6 @@ void set_entry(onnx::NodeProto& node, const std::string& key, const std::string&
   entry->set_value(value);
 }
 
-std::string fixed(double value, const char* format) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
 /// Rows of the model's own nodes: what runs within a function or a nested graph counts for the node that calls it.
 std::vector<ProfileRow> rows_of_nodes(const Profile& profile) {
   std::vector<ProfileRow> out;
@@ -80,8 +74,8 @@ std::vector<ProfileRow> rows_of_nodes(const Profile& profile) {
 }
 
 void describe(onnx::NodeProto& node, const ProfileRow& row) {
-  set_entry(node, "relayout.time_us", fixed(row.us, "%.3f"));
-  set_entry(node, "relayout.share", fixed(row.share, "%.5f"));
+  set_entry(node, "relayout.time_us", fixed(row.us, 3));
+  set_entry(node, "relayout.share", fixed(row.share, 5));
   set_entry(node, "relayout.layout", row.layout);
   set_entry(node, "relayout.implementation", row.implementation);
 }

@@ -5,11 +5,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <optional>
-#include <string>
 #include <string_view>
 
+#include "base/numbers.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/float_types.h"
@@ -82,18 +81,12 @@ std::optional<Match> match(Sides& sides, const Formula& a, const Formula& b, dou
   return matcher.run() ? std::optional(matcher.match()) : std::nullopt;
 }
 
-std::string text_of(double number) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.9g", number);
-  return out.data();
-}
-
 void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, const Formula& b, const Match& found, Look& look) {
   const Node* const node = claim.b.value->producer();
   for (const auto& [of_a, of_b] : found.other_numbers) {
     look.issues.push_back(issue_of_reader(sides, Unexplained::Kind::tensor,
                                           {claim.a, claim.b, {}, {}, {}, {}, node != nullptr ? node : claim.reader},
-                                          "computes with " + text_of(of_b) + " where " + text_of(of_a) + " was"));
+                                          "computes with " + significant(of_b, 9) + " where " + significant(of_a, 9) + " was"));
   }
   look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
   look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());

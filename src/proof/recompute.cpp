@@ -4,11 +4,9 @@
 #include "proof/recompute.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -19,6 +17,7 @@
 
 #include "base/half.h"
 #include "base/interrupt.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/tensor_data.h"
@@ -450,10 +449,8 @@ void Difference::note(double expected, double found) {
 }
 
 std::string Difference::text() const {
-  std::array<char, 32> number{};
-  std::snprintf(number.data(), number.size(), "%.1e", largest);
   return "(" + format_count(values) + (values == 1 ? " value" : " values") +
-         (std::isfinite(largest) ? ", up to " + std::string(number.data()) + " relative)" : ")");
+         (std::isfinite(largest) ? ", up to " + scientific(largest) + " relative)" : ")");
 }
 
 Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough) {

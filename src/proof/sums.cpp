@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "proof/side.h"
 
 namespace relayout::proof {
@@ -43,9 +44,7 @@ std::string text_of(const Atom& atom) {
 }  // namespace
 
 std::string number_text(double number) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.17g", number);
-  return out.data();
+  return shortest(number);
 }
 
 Sum Sums::leaf(Ref ref) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -20,11 +19,6 @@ std::string csv_field(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : out) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
-}
-
-std::string csv_number(double value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 std::string markdown_code(std::string_view text) {

@@ -7,8 +7,6 @@ namespace relayout {
 
 /// A field of RFC 4180. One that a spreadsheet would take for a formula gets an apostrophe in front.
 [[nodiscard]] std::string csv_field(std::string_view text);
-/// A number that reads back as itself, in every locale.
-[[nodiscard]] std::string csv_number(double value);
 /// Text in a cell of Markdown: code, so that nothing in it is markup.
 [[nodiscard]] std::string markdown_code(std::string_view text);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ctime>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "report/markup.h"
 
 namespace relayout {
@@ -19,9 +19,7 @@ namespace {
 constexpr std::size_t kMostText = 8192;
 
 std::string seconds_text(double seconds) {
-  std::array<char, 64> text{};
-  const double shown = seconds >= 0 && seconds < 1e9 ? seconds : 0;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), shown, std::chars_format::fixed, 3).ptr};
+  return fixed(seconds >= 0 && seconds < 1e9 ? seconds : 0, 3);
 }
 
 std::string attribute(std::string_view name, std::string_view value) {

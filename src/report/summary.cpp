@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "report/junit.h"
 #include "report/markup.h"
-#include "report/numbers.h"
 
 namespace relayout {
 namespace {

@@ -2,14 +2,13 @@
 #include "report/svg.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "report/chart.h"
 #include "report/markup.h"
 #include "report/short_names.h"
@@ -17,12 +16,6 @@
 
 namespace relayout {
 namespace {
-
-std::string scientific(double value) {
-  if (value == 0) return "0";
-  std::array<char, 64> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific, 1).ptr};
-}
 
 /// Whole powers of ten around what is positive and finite.
 struct LogScale {

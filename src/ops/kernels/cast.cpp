@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
@@ -83,11 +84,10 @@ template <class Number>
 std::string format(Number value) {
   if constexpr (std::is_floating_point_v<Number>) {
     if (std::isnan(value)) return "NaN";
-    if (std::isinf(value)) return value > 0 ? "INF" : "-INF";
+    return std::isinf(value) ? (value > 0 ? "INF" : "-INF") : shortest(value);
+  } else {
+    return std::to_string(value);
   }
-  std::array<char, 32> buffer;
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), result.ptr};
 }
 
 void cast_to_strings(const Tensor& from, const Tensor& to) {

@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -106,8 +105,7 @@ void read_document(const SuiteEntry& entry, const Printed& printed, SuiteCase& o
 }
 
 std::string seconds_text(double seconds) {
-  std::array<char, 32> text{};
-  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), seconds).ptr) + " s";
+  return shortest(seconds) + " s";
 }
 
 SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeout) {

@@ -1,0 +1,48 @@
+// Numbers as text: digits, zero, what is not finite.
+#include "base/numbers.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace relayout::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Numbers, FixedAndSignificantDigits) {
+  EXPECT_EQ(fixed(3.14159, 2), "3.14");
+  EXPECT_EQ(fixed(1e30, 0), "1000000000000000019884624838656");
+  EXPECT_EQ(significant(0.0314159, 3), "0.0314");
+  EXPECT_EQ(significant(3.14159e-7, 2), "3.1e-07");
+  EXPECT_EQ(significant(5, 6), "5");
+}
+
+TEST(Numbers, Scientific) {
+  EXPECT_EQ(scientific(1.23e-6), "1.2e-06");
+  EXPECT_EQ(scientific(0), "0");
+  EXPECT_EQ(scientific(-kInfinity), "-∞");
+}
+
+TEST(Numbers, ShortestReadsBackAsTheSameValueOfItsType) {
+  EXPECT_EQ(shortest(0.1), "0.1");
+  EXPECT_EQ(shortest(0.1F), "0.1");
+  EXPECT_EQ(shortest(static_cast<double>(0.1F)), "0.10000000149011612");
+  EXPECT_EQ(shortest(1e300), "1e+300");
+  EXPECT_EQ(shortest(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(shortest(kInfinity), "inf");
+}
+
+TEST(Numbers, ExactNumbersTakeTheDigitsOfFloat32WhereTheyCan) {
+  EXPECT_EQ(exact_number(static_cast<double>(0.1F)), "0.1");
+  EXPECT_EQ(exact_number(0.1), "0.1");
+  EXPECT_EQ(exact_number(0.30000000000000004), "0.30000000000000004");
+}
+
+TEST(Numbers, Seconds) {
+  EXPECT_EQ(seconds_text(4.21), "4.2 s");
+  EXPECT_EQ(seconds_text(63.4), "63 s");
+}
+
+}  // namespace
+}  // namespace relayout::test
