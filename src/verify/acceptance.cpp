@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/measured_types.h"
+#include "verify/metrics.h"
 
 namespace relayout {
 namespace {
@@ -63,7 +65,7 @@ std::string missed(const Acceptance& accept, const OutputComparison& output) {
     return "cosine " + exact_number(loss.cosine) + ", --accept cosine=" + exact_number(*accept.cosine);
   }
   if (accept.error && !(loss.error <= *accept.error)) {
-    return "largest error/range " + short_number(loss.error) + ", --accept error=" + exact_number(*accept.error);
+    return "largest error/range " + scientific(loss.error) + ", --accept error=" + exact_number(*accept.error);
   }
   if (accept.top1 && loss.top1 && is_below(*loss.top1, *accept.top1)) {
     return "top-1 " + percent(*loss.top1) + ", --accept top1=" + exact_number(*accept.top1);

@@ -26,8 +26,8 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
 #include "verify/inputs/port.h"
+#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

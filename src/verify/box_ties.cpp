@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -12,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/attributes.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/compare.h"
 #include "verify/tie_count.h"
 #include "verify/ties.h"
 

@@ -8,9 +8,9 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/acceptance.h"
-#include "verify/compare.h"
 #include "verify/computing_types.h"
 #include "verify/judge.h"
+#include "verify/measured_types.h"
 #include "verify/pair.h"
 #include "verify/quantized_work.h"
 

@@ -12,7 +12,7 @@
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
-#include "verify/compare.h"
+#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "relayout/execute.h"
-#include "verify/compare.h"
+#include "verify/bounds.h"
 #include "verify/noise.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
+#include "verify/session.h"
 
 namespace relayout {
 

@@ -15,8 +15,10 @@
 #include "base/positions.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
+#include "verify/distance.h"
 #include "verify/elements.h"
+#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

@@ -9,11 +9,14 @@
 #include <tuple>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
+#include "verify/measured_types.h"
+#include "verify/output_signs.h"
 #include "verify/rules.h"
 
 namespace relayout {

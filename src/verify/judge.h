@@ -2,10 +2,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "relayout/datum.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "ops/constants.h"
 #include "relayout/graph.h"
@@ -18,9 +19,9 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/candidate.h"
-#include "verify/compare.h"
 #include "verify/feeding.h"
 #include "verify/inputs/port.h"
+#include "verify/measured_types.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
@@ -45,7 +46,7 @@ void convict(VerifyResult& result, const LayerResult& layer) {
   result.outcome = Outcome::different;
   result.reason =
       "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed A's values, it gives a different result (" +
-      (layer.bound > 0 && layer.error > layer.bound ? short_number(layer.error) + ", floor " + short_number(layer.floor) : layer.reason) +
+      (layer.bound > 0 && layer.error > layer.bound ? scientific(layer.error) + ", floor " + scientific(layer.floor) : layer.reason) +
       "), which the outputs hide (--outputs-only judges them alone)";
 }
 
@@ -146,7 +147,7 @@ bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& can
   };
   if (differing.empty() || !std::ranges::all_of(differing, may_jump) || !are_right_alone(pair, reference, samples, result)) return false;
   for (const auto& [i, s] : differing) {
-    result.remarks.push_back(place_of(pair, reference, i, s) + ": B lies " + short_number(candidate.figures(i)[s].max_error) +
+    result.remarks.push_back(place_of(pair, reference, i, s) + ": B lies " + scientific(candidate.figures(i)[s].max_error) +
                              " of the range away" + kChoice);
     candidate.figures(i)[s].outcome = Outcome::same;
   }

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "relayout/execute.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/measured_types.h"
 #include "verify/session.h"
 
 namespace relayout {

@@ -17,7 +17,7 @@
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"

@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/judge.h"
 #include "verify/pair.h"
 #include "verify/spill.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 

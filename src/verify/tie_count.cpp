@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
-#include "verify/compare.h"
 #include "verify/elements.h"
 #include "verify/ties.h"
 
@@ -28,8 +28,8 @@ void TieCount::weigh(double x, double y, double tolerance, const char* what) {
 }
 
 std::string competitors(const char* what, double x, double y, double tolerance) {
-  return std::string(what) + " " + exact_number(x) + " and " + exact_number(y) + " are " + short_number(std::fabs(x - y)) +
-         " apart, rounding may be " + short_number(tolerance);
+  return std::string(what) + " " + exact_number(x) + " and " + exact_number(y) + " are " + scientific(std::fabs(x - y)) +
+         " apart, rounding may be " + scientific(tolerance);
 }
 
 std::vector<double> doubles_of(const Tensor& tensor) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/constants.h"
@@ -25,10 +26,12 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/box_ties.h"
-#include "verify/compare.h"
+#include "verify/distance.h"
+#include "verify/measured_types.h"
 #include "verify/noise.h"
 #include "verify/session.h"
 #include "verify/tie_count.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 namespace {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/cpus.h"
+#include "base/numbers.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "layout/graph_shapes.h"
@@ -31,10 +32,11 @@
 #include "relayout/types.h"
 #include "verify/acceptance.h"
 #include "verify/adaption.h"
+#include "verify/bounds.h"
 #include "verify/candidate.h"
 #include "verify/coarser_work.h"
-#include "verify/compare.h"
 #include "verify/compare_models.h"
+#include "verify/data_structure.h"
 #include "verify/floors.h"
 #include "verify/identical.h"
 #include "verify/inputs/free_dims.h"
@@ -44,6 +46,7 @@
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
+#include "verify/metrics.h"
 #include "verify/node_verdict.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
@@ -51,6 +54,7 @@
 #include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -235,13 +239,13 @@ void explain_suspicions(const Pair& pair, const Reference& reference, const Floo
     const auto layer = erring_node(pair, pair.a, reference, suspicion.sample, Mode::reference);
     if (!layer) {
       result.remarks.push_back(place_of(pair, reference, suspicion.output, suspicion.sample) + ": double precision lies " +
-                               short_number(suspicion.error) + " of the range away" + kChoice);
+                               scientific(suspicion.error) + " of the range away" + kChoice);
       return;
     }
     result.defect = "as written and double-precision reference disagree on output " + quote(output) + " of " + escape(pair.a.name) +
-                    " by " + short_number(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" +
-                    escape(layer->op_type) + ") alone by " +
-                    (layer->bound > 0 && layer->finite ? short_number(layer->error) : layer->reason) + ", more than any rounding explains";
+                    " by " + scientific(suspicion.error) + " of its range, and node " + quote(layer->node) + " (" + escape(layer->op_type) +
+                    ") alone by " + (layer->bound > 0 && layer->finite ? scientific(layer->error) : layer->reason) +
+                    ", more than any rounding explains";
   }
 }
 
@@ -264,7 +268,7 @@ void note_masks_with_holes(const Pair& pair, const InputMaker& inputs, const Ref
     decide(metrics, pair.type_of_floor(reference.output(i).type()), floors.of(i, 0));
     if (metrics.outcome != Outcome::different) continue;
     result.remarks.push_back("output " + quote(reference.output(i).name()) + " differs for masks with holes, as no tokenizer makes them (" +
-                             short_number(metrics.max_error) + " of the range)");
+                             scientific(metrics.max_error) + " of the range)");
   }
 }
 
@@ -274,7 +278,7 @@ void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
     const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
     if (vouched || output.outcome != Outcome::same || output.samples.empty() || !std::ranges::all_of(output.samples, is_ill)) continue;
     output.outcome = Outcome::inconclusive;
-    output.reason = "ill-conditioned: the floor is " + short_number(output.floor) + " of the range in every sample";
+    output.reason = "ill-conditioned: the floor is " + scientific(output.floor) + " of the range in every sample";
   }
 }
 
@@ -319,14 +323,14 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
       if (metrics.outcome != Outcome::different || is_error_of_the_file(metrics, written.figures(i)[s])) continue;
       const auto layer = erring_node(pair, pair.b, reference, s, Mode::optimized);
       if (!layer) {
-        result.remarks.push_back(place_of(pair, reference, i, s) + ": optimized execution lies " + short_number(metrics.max_error) +
+        result.remarks.push_back(place_of(pair, reference, i, s) + ": optimized execution lies " + scientific(metrics.max_error) +
                                  " of the range away" + kChoice);
         return;
       }
       result.defect =
           escape(pair.b.name) + " is right as written, but not optimized: " + place_of(pair, reference, i, s) + ": " + metrics.reason +
           "; node " + quote(layer->node) + " (" + escape(layer->op_type) + ") alone: " +
-          (layer->bound > 0 && layer->finite ? short_number(layer->error) + ", floor " + short_number(layer->floor) : layer->reason);
+          (layer->bound > 0 && layer->finite ? scientific(layer->error) + ", floor " + scientific(layer->floor) : layer->reason);
     }
   }
 }

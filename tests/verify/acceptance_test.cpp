@@ -22,7 +22,9 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/network.h"
-#include "verify/compare.h"
+#include "verify/bounds.h"
+#include "verify/metrics.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,3 @@
-#include "verify/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +15,12 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "tensors.h"
+#include "verify/bounds.h"
+#include "verify/data_structure.h"
+#include "verify/distance.h"
+#include "verify/metrics.h"
+#include "verify/output_signs.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -330,14 +335,6 @@ TEST(Compare, CountsElementsBeyondTheUsersBounds) {
   EXPECT_EQ(count_beyond(a, floats({4}, {1.05, 100.5, kNan, kInfinity}), 0, 0.1), 1);
   EXPECT_EQ(count_beyond(a, floats({4}, {1.05, 100.5, kNan, kInfinity}), 0.01, 0.1), 0);
   EXPECT_EQ(count_beyond(a, floats({4}, {1, 100, 1, 1}), 1, 1), 2);
-}
-
-TEST(Compare, NumbersArePrintedShortButExact) {
-  EXPECT_EQ(short_number(0.00012345), "1.2e-04");
-  EXPECT_EQ(exact_number(0.1F), "0.1");
-  EXPECT_EQ(exact_number(0.1), "0.1");
-  EXPECT_EQ(exact_number(1.0 / 3), "0.3333333333333333");
-  EXPECT_EQ(exact_number(kNan), "nan");
 }
 
 }  // namespace

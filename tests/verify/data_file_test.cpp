@@ -18,7 +18,7 @@
 #include "relayout/error.h"
 #include "relayout/types.h"
 #include "tensors.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {

@@ -18,7 +18,7 @@
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "tensors.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
 #include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 #include "verify/rules.h"

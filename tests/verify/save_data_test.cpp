@@ -15,7 +15,7 @@
 #include "relayout/types.h"
 #include "support/temporary_folder.h"
 #include "tensors.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
 #include "verify/inputs/data_file.h"
 
 namespace relayout {

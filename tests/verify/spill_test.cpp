@@ -14,7 +14,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "tensors.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
 
 namespace relayout {
 namespace {

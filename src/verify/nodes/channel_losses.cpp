@@ -10,8 +10,8 @@
 
 #include "base/positions.h"
 #include "relayout/tensor.h"
-#include "verify/compare.h"
 #include "verify/elements.h"
+#include "verify/measured_types.h"
 #include "verify/rules.h"
 
 namespace relayout {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "ops/constants.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -20,8 +21,12 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/bounds.h"
 #include "verify/computing_types.h"
+#include "verify/data_structure.h"
+#include "verify/distance.h"
+#include "verify/measured_types.h"
+#include "verify/metrics.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_values.h"
 #include "verify/nodes/layer_task.h"
@@ -30,6 +35,7 @@
 #include "verify/rules.h"
 #include "verify/session.h"
 #include "verify/ties.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -49,7 +55,7 @@ void decide_gain(Layer& layer, DataType type) {
   if (layer.differs() || !(std::fabs(layer.gain.measured) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " +
-                         exact_number(std::round(1e4 * (1 + layer.gain.measured)) / 1e4) + ", where " + short_number(bound) +
+                         exact_number(std::round(1e4 * (1 + layer.gain.measured)) / 1e4) + ", where " + scientific(bound) +
                          " may be rounding";
 }
 

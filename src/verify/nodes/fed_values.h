@@ -6,7 +6,7 @@
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
-#include "verify/compare.h"
+#include "verify/measured_types.h"
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/real_reach.h"

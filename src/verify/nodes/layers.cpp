@@ -9,7 +9,7 @@
 #include "ops/op_signature.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
-#include "verify/compare.h"
+#include "verify/measured_types.h"
 #include "verify/nodes/pairing.h"
 
 namespace relayout {

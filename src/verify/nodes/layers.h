@@ -8,8 +8,9 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/bounds.h"
 #include "verify/spill.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 

@@ -16,7 +16,7 @@
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
 #include "verify/elements.h"
 #include "verify/rules.h"
 

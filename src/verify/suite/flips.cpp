@@ -7,7 +7,8 @@
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
-#include "verify/compare.h"
+#include "verify/data_structure.h"
+#include "verify/metrics.h"
 #include "verify/noise.h"
 
 namespace relayout {

@@ -8,15 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/compare.h"
+#include "verify/bounds.h"
+#include "verify/data_structure.h"
+#include "verify/distance.h"
 #include "verify/elements.h"
+#include "verify/measured_types.h"
+#include "verify/metrics.h"
 #include "verify/rules.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -97,7 +103,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
   }
   if (beyond == 0 || !out.message.empty()) return;
   out.message = format_count(beyond) + " of " + format_count(reference.element_count()) + " elements" + (beyond == 1 ? " is" : " are") +
-                " beyond the tolerance, error/range " + short_number(metrics.max_error) + ", worst " + to_string(metrics.at) + ": " +
+                " beyond the tolerance, error/range " + scientific(metrics.max_error) + ", worst " + to_string(metrics.at) + ": " +
                 exact_number(metrics.value_b) + ", stored " + exact_number(metrics.value_a);
 }
 

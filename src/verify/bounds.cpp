@@ -1,0 +1,91 @@
+// Bounds of errors, and the judgement of a sample by them.
+#include "verify/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/distance.h"
+#include "verify/measured_types.h"
+#include "verify/rules.h"
+#include "verify/yardstick.h"
+
+namespace relayout {
+namespace {
+
+/// The difference that non-finite elements make; empty where they make none.
+std::string non_finite_reason(const SampleMetrics& metrics) {
+  const auto counted = [](int64_t count, const char* what) {
+    return std::to_string(count) + (count == 1 ? " element is " : " elements are ") + what;
+  };
+  std::string where =
+      " (first " + to_string(metrics.at) + ": " + exact_number(metrics.value_b) + ", was " + exact_number(metrics.value_a) + ")";
+  if (metrics.nan_b > 0) return counted(metrics.nan_b, "NaN in B only") + where;
+  if (metrics.nan_a > 0) return counted(metrics.nan_a, "NaN in A only") + where;
+  if (metrics.infinite_mismatches > 0) return counted(metrics.infinite_mismatches, "infinite in one of both") + where;
+  return {};
+}
+
+}  // namespace
+
+Floor least_floor(DataType type, const Yardstick& sample) {
+  const double unit = unit_roundoff(type);
+  return {unit * sample.largest() / sample.range(), unit * sample.rms() / sample.sigma()};
+}
+
+Floor relative(const Distance& apart, const Yardstick& sample) {
+  return {apart.max_abs / sample.range(), apart.rms / sample.sigma()};
+}
+
+void widen(Floor& floor, const Floor& other) {
+  floor.max = std::max(floor.max, other.max);
+  floor.rms = std::max(floor.rms, other.rms);
+}
+
+bool is_ill_conditioned(DataType type, const Floor& floor) {
+  if (!is_measured(type)) return false;
+  const bool narrow = unit_roundoff(type) >= unit_roundoff(DataType::float16);
+  return floor.max > (narrow ? rules::kIllConditionedNarrow : rules::kIllConditioned);
+}
+
+void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
+  if (!is_measured(type)) {
+    metrics.outcome = metrics.mismatches > 0 ? Outcome::different : Outcome::same;
+    if (metrics.mismatches > 0) {
+      metrics.reason =
+          format_count(metrics.mismatches) + (metrics.mismatches == 1 ? " element differs, " : " elements differ, ") + metrics.reason;
+    }
+    return;
+  }
+  const double minimum = dtype_minimum(type);
+  metrics.floor_max = floor.max;
+  metrics.floor_rms = floor.rms;
+  metrics.ill_conditioned = is_ill_conditioned(type, floor);
+  metrics.bound_max = std::max(kFloorFactor * floor.max, minimum);
+  metrics.bound_rms = std::max(kFloorFactor * floor.rms, minimum);
+  metrics.least_bound = minimum > kFloorFactor * floor.max;
+  const auto bound_text = [&](double bound) {
+    return scientific(bound) +
+           (bound > minimum ? ", " + std::to_string(kFloorFactor) + " × floor" : ", the least bound of " + std::string(name_of(type)));
+  };
+  metrics.ratio = metrics.max_error == 0 ? 0 : metrics.max_error / floor.max;
+  metrics.reason = non_finite_reason(metrics);
+  if (metrics.reason.empty() && !(metrics.max_error <= metrics.bound_max)) {
+    metrics.reason = "error/range " + scientific(metrics.max_error) + " is above " + bound_text(metrics.bound_max);
+  }
+  if (metrics.reason.empty() && !(metrics.rms_error <= metrics.bound_rms)) {
+    metrics.reason = "RMS/deviation " + scientific(metrics.rms_error) + " is above " + bound_text(metrics.bound_rms);
+  }
+  if (metrics.reason.empty() && metrics.beyond_tolerance > 0) {
+    metrics.reason = format_count(metrics.beyond_tolerance) + (metrics.beyond_tolerance == 1 ? " element is" : " elements are") +
+                     " beyond --rtol, --atol";
+  }
+  metrics.outcome = metrics.reason.empty() ? Outcome::same : Outcome::different;
+}
+
+}  // namespace relayout

@@ -1,0 +1,72 @@
+// Precision of the types that are compared by distance.
+#include "verify/measured_types.h"
+
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+/// The type whose precision counts: of a complex number, its parts'.
+DataType precision_type(DataType type) {
+  if (type == DataType::complex64) return DataType::float32;
+  if (type == DataType::complex128) return DataType::float64;
+  return type;
+}
+
+}  // namespace
+
+bool is_measured(DataType type) noexcept {
+  switch (type) {
+    case DataType::float32:
+    case DataType::float64:
+    case DataType::float16:
+    case DataType::bfloat16:
+    case DataType::float8e4m3fn:
+    case DataType::float8e4m3fnuz:
+    case DataType::float8e5m2:
+    case DataType::float8e5m2fnuz:
+    case DataType::complex64:
+    case DataType::complex128:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double unit_roundoff(DataType type) noexcept {
+  switch (precision_type(type)) {
+    case DataType::float64:
+      return 0x1p-53;
+    case DataType::float32:
+      return 0x1p-24;
+    case DataType::float16:
+      return 0x1p-11;
+    case DataType::bfloat16:
+      return 0x1p-8;
+    case DataType::float8e4m3fn:
+    case DataType::float8e4m3fnuz:
+      return 0x1p-4;
+    case DataType::float8e5m2:
+    case DataType::float8e5m2fnuz:
+      return 0x1p-3;
+    default:
+      return 0;
+  }
+}
+
+double dtype_minimum(DataType type) noexcept {
+  switch (precision_type(type)) {
+    case DataType::float64:
+      return 1e-14;
+    case DataType::float32:
+      return 2e-7;
+    case DataType::float16:
+      return 1e-3;
+    case DataType::bfloat16:
+      return 8e-3;
+    default:
+      return 2 * unit_roundoff(type);
+  }
+}
+
+}  // namespace relayout
