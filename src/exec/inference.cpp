@@ -17,6 +17,8 @@
 #include "exec/program.h"
 #include "exec/type_error.h"
 #include "ops/call.h"
+#include "ops/declared_types.h"
+#include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_signature.h"
@@ -129,10 +131,8 @@ class Walk {
   /// tells it as a difference.)
   static void check_declared(const Value* value, const DatumInfo& info) {
     if (value == nullptr || value->producer() == nullptr || value->is_output() || info.kind != Datum::Kind::tensor) return;
-    const auto declared = value->declared();
-    if (!declared || declared->type == DataType::undefined || declared->type == info.type) return;
-    throw TypeError("node " + value->producer()->label() + ": its result " + quote(value->name()) + " is " +
-                    std::string(name_of(info.type)) + ", the file declares " + std::string(name_of(declared->type)));
+    const DataType declared = declared_type(*value);
+    if (declared != DataType::undefined && declared != info.type) throw TypeError(type_conflict(*value, info.type));
   }
 
   /// Operands for which ONNX's schema has one type variable are of one type.

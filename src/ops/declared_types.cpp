@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "base/text.h"
-#include "model/tensor_data.h"
 #include "model/walk.h"
+#include "ops/element_types.h"
 #include "ops/value_type.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -17,13 +17,6 @@
 
 namespace relayout {
 namespace {
-
-DataType declared_type(const Value& value) {
-  if (const Initializer* const initializer = value.initializer(); initializer != nullptr && initializer->data)
-    return initializer->data->type();
-  const auto declared = value.declared();
-  return declared ? declared->type : DataType::undefined;
-}
 
 int index_of(const Node& node, const Value& output) {
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -54,11 +47,15 @@ void check_result(const Model& model, const Node& node, std::size_t index) {
   if (declared == DataType::undefined) return;
   const DataType made = made_type(node, static_cast<int>(index));
   if (made == DataType::undefined || made == declared) return;
-  fail(ErrorKind::invalid, escape(model.name()) + ": node " + node.label() + ": its result " + quote(value->name()) + " is " +
-                               std::string(name_of(made)) + ", the file declares " + std::string(name_of(declared)));
+  fail(ErrorKind::invalid, escape(model.name()) + ": " + type_conflict(*value, made));
 }
 
 }  // namespace
+
+std::string type_conflict(const Value& result, DataType made) {
+  return "node " + result.producer()->label() + ": its result " + quote(result.name()) + " is " + std::string(name_of(made)) +
+         ", the file declares " + std::string(name_of(declared_type(result)));
+}
 
 void check_declared_types(const Model& model) {
   for_each_node(model, [&](const Node& node) {

@@ -27,12 +27,13 @@ DataType stored_type(const Initializer& initializer) {
   return initializer.sparse != nullptr ? type_of_number(initializer.sparse->values().data_type()) : DataType::undefined;
 }
 
+}  // namespace
+
 DataType declared_type(const Value& value) {
+  if (const Initializer* const initializer = value.initializer()) return stored_type(*initializer);
   const auto declared = value.declared();
   return declared ? declared->type : DataType::undefined;
 }
-
-}  // namespace
 
 DataType ElementTypes::of(const Value& value) const {
   const auto found = types_.find(&value);

@@ -8,6 +8,9 @@
 
 namespace relayout {
 
+/// The element type that the file states for a value: of the data of an initializer, or of its value_info; undefined where it states none.
+[[nodiscard]] DataType declared_type(const Value& value);
+
 /// Element types of all values of a graph and the graphs nested in it: from declared inputs, initializers and operators' signatures; what
 /// those do not say, from declared value_info.
 class ElementTypes {

@@ -67,6 +67,13 @@ void require_same_type(const OpCall& call, const DatumInfo& a, const DatumInfo& 
   reject(call, "operands have types " + std::string(name_of(a.type)) + " and " + std::string(name_of(b.type)));
 }
 
+std::pair<const DatumInfo&, const DatumInfo&> two_of_one_type(const OpCall& call, InputInfos inputs, TypeSet types) {
+  const DatumInfo& first = tensor_info(call, inputs, 0, types);
+  const DatumInfo& second = tensor_info(call, inputs, 1, types);
+  require_same_type(call, first, second);
+  return {first, second};
+}
+
 void require_inputs(const OpCall& call, InputInfos inputs, std::size_t least, std::size_t most) {
   if (inputs.size() >= least && inputs.size() <= most) return;
   reject(call, std::to_string(inputs.size()) + " inputs, expected " + std::to_string(least) +

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ops/call.h"
@@ -34,6 +35,8 @@ const DatumInfo* optional_tensor_info(const OpCall& call, InputInfos inputs, std
 /// Input `index`, a sequence.
 const DatumInfo& sequence_info(const OpCall& call, InputInfos inputs, std::size_t index);
 void require_same_type(const OpCall& call, const DatumInfo& a, const DatumInfo& b);
+/// The first two inputs: tensors of one of `types`, the same for both.
+[[nodiscard]] std::pair<const DatumInfo&, const DatumInfo&> two_of_one_type(const OpCall& call, InputInfos inputs, TypeSet types);
 /// Rejects a node of more or fewer inputs than its operator has.
 void require_inputs(const OpCall& call, InputInfos inputs, std::size_t least, std::size_t most);
 

@@ -414,8 +414,7 @@ void tensor_scatter(const OpCall& call, InputData inputs, OutputData outputs) {
 
 Inferred infer_swiglu(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 2);
-  const DatumInfo &gate = tensor_info(call, inputs, 0, kRealTypes), &value = tensor_info(call, inputs, 1, kRealTypes);
-  require_same_type(call, gate, value);
+  const auto [gate, value] = two_of_one_type(call, inputs, kRealTypes);
   if (gate.dims != value.dims) reject(call, "dims " + to_string(gate.dims) + " and " + to_string(value.dims) + " differ");
   return one(call, gate.type, gate.dims);
 }

@@ -63,9 +63,7 @@ Dims binary_dims(const OpCall& call, const DatumInfo& a, const DatumInfo& b) {
 
 Inferred infer_binary(const OpCall& call, InputInfos inputs, TypeSet types, bool test) {
   require_inputs(call, inputs, 2, 2);
-  const DatumInfo& a = tensor_info(call, inputs, 0, types);
-  const DatumInfo& b = tensor_info(call, inputs, 1, types);
-  require_same_type(call, a, b);
+  const auto [a, b] = two_of_one_type(call, inputs, types);
   return one(call, test ? DataType::boolean : a.type, binary_dims(call, a, b));
 }
 
@@ -506,9 +504,7 @@ Dims slope_dims(const OpCall& call, const Dims& input, const Dims& slope) {
 /// The slope may have fewer dims than the input, or one number for each channel (before opset 7); the result has the input's dims.
 Inferred infer_prelu(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 2);
-  const DatumInfo& input = tensor_info(call, inputs, 0, kNumericTypes);
-  const DatumInfo& slope = tensor_info(call, inputs, 1, kNumericTypes);
-  require_same_type(call, input, slope);
+  const auto [input, slope] = two_of_one_type(call, inputs, kNumericTypes);
   if (broadcast_dims(call, input.dims, slope_dims(call, input.dims, slope.dims)) != input.dims) {
     reject(call, "slope of dims " + to_string(slope.dims) + " does not broadcast to " + to_string(input.dims));
   }

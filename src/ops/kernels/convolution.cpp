@@ -247,9 +247,7 @@ std::vector<Tap> phase_taps(const Window& window, const Dims& phase, const Dims&
 
 Inferred infer_conv(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 3);
-  const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
-  const DatumInfo& w = tensor_info(call, inputs, 1, kRealTypes);
-  require_same_type(call, x, w);
+  const auto [x, w] = two_of_one_type(call, inputs, kRealTypes);
   check_bias(call, inputs, w.dims.empty() ? 0 : w.dims[0]);
   return one(call, x.type, convolution_shape(call, x.dims, w.dims).dims);
 }
@@ -263,9 +261,7 @@ void conv(const OpCall& call, InputData inputs, OutputData outputs) {
 
 Inferred infer_conv_transpose(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 3);
-  const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
-  const DatumInfo& w = tensor_info(call, inputs, 1, kRealTypes);
-  require_same_type(call, x, w);
+  const auto [x, w] = two_of_one_type(call, inputs, kRealTypes);
   const TransposedShape shape = transposed_shape(call, x.dims, w.dims);
   check_bias(call, inputs, shape.dims[1]);
   return one(call, x.type, shape.dims);

@@ -172,8 +172,7 @@ void linear_attention(const OpCall& call, InputData inputs, OutputData outputs) 
 
 Inferred infer_causal_conv_with_state(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 4);
-  const DatumInfo &x = tensor_info(call, inputs, 0, kNarrowTypes), &weight = tensor_info(call, inputs, 1, kNarrowTypes);
-  require_same_type(call, x, weight);
+  const auto [x, weight] = two_of_one_type(call, inputs, kNarrowTypes);
   const bool fits =
       x.dims.size() == 3 && weight.dims.size() == 3 && weight.dims[0] == x.dims[1] && weight.dims[1] == 1 && weight.dims[2] > 0;
   if (!fits) reject(call, "input " + to_string(x.dims) + " and weight " + to_string(weight.dims));

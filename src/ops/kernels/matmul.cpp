@@ -128,9 +128,7 @@ namespace relayout::kernels {
 
 Inferred infer_matmul(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 2);
-  const DatumInfo& a = tensor_info(call, inputs, 0, kNumericTypes);
-  const DatumInfo& b = tensor_info(call, inputs, 1, kNumericTypes);
-  require_same_type(call, a, b);
+  const auto [a, b] = two_of_one_type(call, inputs, kNumericTypes);
   return one(call, a.type, matmul_shape(call, a.dims, b.dims).dims);
 }
 
@@ -141,9 +139,7 @@ void matmul(const OpCall& call, InputData inputs, OutputData outputs) {
 Inferred infer_gemm(const OpCall& call, InputInfos inputs) {
   constexpr int64_t kOptionalOpset = 11;
   require_inputs(call, inputs, call.opset < kOptionalOpset ? 3 : 2, 3);
-  const DatumInfo& a = tensor_info(call, inputs, 0, kNumericTypes);
-  const DatumInfo& b = tensor_info(call, inputs, 1, kNumericTypes);
-  require_same_type(call, a, b);
+  const auto [a, b] = two_of_one_type(call, inputs, kNumericTypes);
   if (a.dims.size() != 2 || b.dims.size() != 2)
     reject(call, "operands of dims " + to_string(a.dims) + " and " + to_string(b.dims) + " are not matrices");
   const bool a_transposed = call.attributes.integer("transA", 0) != 0;
