@@ -79,6 +79,20 @@ std::string structure_text(const std::vector<const Unexplained*>& entries, const
   return "the structures differ: " + out;
 }
 
+/// Whether most constants and nodes of a pair differ: two models, not two versions of one.
+bool has_little_in_common(const VerifyResult& result) {
+  if (!result.lossy.empty()) return false;
+  const ProofResult& proof = *result.proof;
+  std::set<std::string_view> nodes;
+  int64_t constants = 0;
+  for (const Unexplained& entry : proof.unexplained) {
+    if (is_structural(entry) || entry.kind == Kind::attribute) nodes.insert(entry.name);
+    constants += entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor ? 1 : 0;
+  }
+  return static_cast<int64_t>(nodes.size()) > kMostLines && static_cast<int64_t>(nodes.size()) > proof.nodes_equal &&
+         constants > proof.tensors_equal + proof.permutations + proof.folds;
+}
+
 /// Lines without -v: a model of another structure pairs constants and nodes that have nothing to do with each other.
 class ShortList {
  public:
@@ -150,6 +164,11 @@ std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
   const ProofResult& proof = *result.proof;
   std::string out;
   if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_counts(proof) + ", nothing unexplained\n";
+  if (!style.verbose && has_little_in_common(result)) {
+    return unexplained_line("the models have little in common: " + counted(proof.nodes_equal, "node") + " and " +
+                                counted(proof.tensors_equal, "constant") + " are the same (-v: each difference)",
+                            style);
+  }
   if (!style.verbose) return out + ShortList(result, style).text();
   if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
   out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +

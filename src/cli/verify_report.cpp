@@ -251,14 +251,23 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
   return table.text();
 }
 
-/// "same   4 samples, seed 1, …   exit 0"
+/// Differences that the samples did not tell from rounding: a `same` that rests on the samples alone.
+std::string untold_differences(const VerifyResult& result) {
+  if (result.outcome != Outcome::same || !result.proof || result.proof->unexplained.empty()) return {};
+  const auto count = static_cast<int64_t>(result.proof->unexplained.size());
+  return counted(count, "unexplained difference") + (count == 1 ? " stays" : " stay") + " within rounding (--strict refuses " +
+         (count == 1 ? "it" : "them") + ")";
+}
+
+/// "same   4 samples, seed 1, …   exit 0"; by --quiet without the circumstances of the run.
 std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
   TextTable verdict({.color = style.color, .width = style.width});
   const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
   std::string details = verdict_reason(result);
-  const std::string run = circumstances(result);
-  if (!run.empty()) details += (details.empty() ? "" : " · ") + run;
+  for (const std::string& part : {untold_differences(result), style.quiet ? std::string() : circumstances(result)}) {
+    if (!part.empty()) details += (details.empty() ? "" : " · ") + part;
+  }
   verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
   return verdict.text();
 }

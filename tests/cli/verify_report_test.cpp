@@ -119,21 +119,22 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
 
 TEST(VerifyReport, SamplesBesideThoseThatWereAskedForAreExplained) {
   VerifyResult result = different();
-  EXPECT_EQ(verify_text(result, false, {.quiet = true}).find("smaller"), std::string::npos);
+  EXPECT_EQ(verify_text(result, false, {}).find("smaller"), std::string::npos);
   SampleInputs milder;
   milder.deviation = 0.25;
   result.inputs.push_back(milder);
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
-              HasSubstr("; 1 sample is of smaller inputs, as others are ill-conditioned · oneDNN"));
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("; 1 sample is of smaller inputs, as others are ill-conditioned · oneDNN"));
   milder.rejected = "too small";
   result.inputs.push_back(milder);
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}), HasSubstr("; 1 sample is of smaller inputs"));
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("; 1 sample is of smaller inputs"));
 }
 
 TEST(VerifyReport, TheVerdictSaysWhy) {
   VerifyResult result = different();
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+  EXPECT_THAT(verify_text(result, false, {}),
               HasSubstr("different   output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1) · 4 samples"));
+  EXPECT_EQ(verify_text(result, false, {.quiet = true}),
+            "different   output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1)   exit 1\n");
   LayerResult layer;
   layer.node = "/c/Conv";
   layer.op_type = "Conv";
@@ -142,7 +143,7 @@ TEST(VerifyReport, TheVerdictSaysWhy) {
   result.layers = {layer};
   result.outputs.push_back(result.outputs.front());
   EXPECT_THAT(verify_text(result, false, {.quiet = true}),
-              HasSubstr("different   output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards · "));
+              HasSubstr("different   output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards   exit 1"));
   EXPECT_EQ(junit_suite(result, false).cases.back().message, "output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards");
   InterfaceDifference added;
   added.side = "input";
@@ -150,7 +151,8 @@ TEST(VerifyReport, TheVerdictSaysWhy) {
   added.field = "added";
   added.b = "f32[1]";
   result.interface = {added};
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}), HasSubstr("different   input 'mask' (f32[1]) is only in resnet50.cl.onnx · "));
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+              HasSubstr("different   input 'mask' (f32[1]) is only in resnet50.cl.onnx   exit 1"));
   EXPECT_EQ(verify_json(result, false).find("reason")->text(),
             "input 'mask' (f32[1]) is only in resnet50.cl.onnx; node '/c/Conv' (Conv): error/range 2.0e-02 is above 1.0e-06; "
             "output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1)");
@@ -255,6 +257,18 @@ TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {
   }
 }
 
+TEST(VerifyReport, ASameThatRestsOnSamplesSaysSo) {
+  VerifyResult result = same();
+  result.proof.emplace().proved = true;
+  EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("--strict")));
+  result.proof->proved = false;
+  result.proof->unexplained.push_back({Unexplained::Kind::node_removed, "clip", "'clip' (Clip) is gone", 0, 0, true});
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("same   1 unexplained difference stays within rounding (--strict refuses it) · "));
+  result.proof->unexplained.push_back(result.proof->unexplained.front());
+  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+              HasSubstr("same   2 unexplained differences stay within rounding (--strict refuses them)   exit 0"));
+}
+
 TEST(VerifyReport, TensorsOfAnotherTypeAreOneLine) {
   VerifyResult result = same();
   result.proof.emplace();
@@ -284,6 +298,11 @@ TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
   for (const char* const name : {"epsilon", "momentum"})
     add(Kind::attribute, "'norm' (BatchNormalization) has another attribute '" + std::string(name) + "'");
   add(Kind::weight, "weight 'w' differs (3 values, up to 1.0e-02 relative)", 3);
+  EXPECT_THAT(
+      verify_text(result, false, {}),
+      testing::StartsWith("unexplained   the models have little in common: 0 nodes and 0 constants are the same (-v: each difference)\n"
+                          "output "));
+  proof.nodes_equal = 20;
   const std::string text = verify_text(result, false, {});
   EXPECT_THAT(text, testing::StartsWith("unexplained   the structures differ: 5 nodes only in " + result.b + ", 1 only in " + result.a +
                                         ", 1 with other attributes\n"

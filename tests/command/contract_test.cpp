@@ -135,6 +135,7 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
       expect_refusal(run(words), 2, option.front() + " has no effect: ");
     }
   }
+  expect_refusal(run({"convert", "net.onnx", "--include-1d", "--layout", "keep"}), 2, "--include-1d has no effect: ");
   EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
 }
 
