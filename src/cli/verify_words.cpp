@@ -178,7 +178,7 @@ std::string shape_of(const OutputComparison& output) {
 std::string circumstances(const VerifyResult& result) {
   if (result.samples == 0) return {};
   std::string out = counted(result.samples, "sample") + folders_text(result) + ", seed " + std::to_string(result.seed) + ", floor from " +
-                    std::to_string(result.draws) + " runs with moved weights";
+                    counted(result.draws, "run") + " with moved weights";
   if (result.reference_run) out += " and the double-precision reference";
   out += milder_text(result);
   out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");

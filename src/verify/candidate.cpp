@@ -160,7 +160,28 @@ bool Candidate::is_near_bound(std::size_t output, const SampleMetrics& metrics) 
   return metrics.max_error < near * metrics.bound_max && metrics.rms_error < near * metrics.bound_rms;
 }
 
+bool Candidate::is_beyond_few_floors() const {
+  const auto beyond = [](const SampleMetrics& metrics) {
+    return metrics.bound_max > 0 && (metrics.outcome == Outcome::different || !(metrics.ratio <= rules::kNearFloors));
+  };
+  return std::ranges::any_of(outputs_, [&](const Output& output) { return std::ranges::any_of(output.figures, beyond); });
+}
+
+void Candidate::decide_again() {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const DataType type = pair_->type_of_floor(reference_->output(i).type());
+    for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
+      SampleMetrics& metrics = outputs_[i].figures[s];
+      metrics.reference_run = floors_->has_reference(s);
+      if (metrics.bound_max > 0) decide(metrics, type, floors_->of(i, s));
+    }
+    const bool differs = std::ranges::find(outputs_[i].figures, Outcome::different, &SampleMetrics::outcome) != outputs_[i].figures.end();
+    if (outputs_[i].place && !differs) outputs_[i].hint.clear();
+  }
+}
+
 void Candidate::settle() {
+  if (is_beyond_few_floors() && floors_->complete()) decide_again();
   int64_t fewest = 0;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
@@ -172,14 +193,7 @@ void Candidate::settle() {
   if (fewest > 0) {
     floors_->join_reference(0, next_);
     floors_->firm_up(fewest);
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      const DataType type = pair_->type_of_floor(reference_->output(i).type());
-      for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
-        SampleMetrics& metrics = outputs_[i].figures[s];
-        metrics.reference_run = floors_->has_reference(s);
-        if (metrics.bound_max > 0) decide(metrics, type, floors_->of(i, s));
-      }
-    }
+    decide_again();
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) explain_flipped(i);
 }

@@ -67,6 +67,9 @@ class Candidate {
   [[nodiscard]] SampleMetrics metrics_of(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) const;
   void compare(std::size_t output, std::size_t sample, const Datum& candidate);
   void explain_flipped(std::size_t output);
+  [[nodiscard]] bool is_beyond_few_floors() const;
+  /// Holds the figures against the floors as they are now.
+  void decide_again();
   [[nodiscard]] bool is_near_bound(std::size_t output, const SampleMetrics& metrics) const;
   void check_declared(std::size_t output, const Datum& reference, const Datum& candidate);
   void look_for_renames(const Outputs& outputs);

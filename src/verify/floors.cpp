@@ -45,9 +45,18 @@ void Floors::measure() {
     for (std::size_t s = first; s < last; ++s) floors_[i].push_back(least_floor(type, reference_->yardstick(i, s)));
   }
   joined_.resize(last, false);
-  draws_ = std::max(draws_, rules::kNoiseDraws);
+  draws_ = std::max(draws_, pair_->proved ? rules::kNoiseDrawsOfProved : rules::kNoiseDraws);
   draw(first, 0, draws_);
   seconds_ += seconds_since(start);
+}
+
+bool Floors::complete() {
+  if (draws_ >= rules::kNoiseDraws) return false;
+  const auto start = Clock::now();
+  draw(0, draws_, rules::kNoiseDraws - draws_);
+  draws_ = rules::kNoiseDraws;
+  seconds_ += seconds_since(start);
+  return true;
 }
 
 void Floors::firm_up(int64_t fewest_elements) {
@@ -111,6 +120,14 @@ void Floors::suspect(std::size_t output, std::size_t sample, const Floor& apart)
 
 bool Floors::is_ill_conditioned(std::size_t output, std::size_t sample) const {
   return relayout::is_ill_conditioned(pair_->type_of_floor(reference_->output(output).type()), floors_[output][sample]);
+}
+
+bool Floors::are_healthy() const {
+  for (std::size_t i = 0; i < floors_.size(); ++i) {
+    const double most = rules::kHealthyFloor * dtype_minimum(pair_->type_of_floor(reference_->output(i).type()));
+    if (!std::ranges::all_of(floors_[i], [&](const Floor& floor) { return floor.max <= most; })) return false;
+  }
+  return true;
 }
 
 int Floors::well_conditioned() const {

@@ -24,8 +24,11 @@ class Floors {
 
   Floors(const Pair& pair, const Reference& reference);
 
-  /// For the samples that have no floor yet: one rounding, and the runs with moved weights that belong to every floor.
+  /// For the samples that have no floor yet: one rounding, and runs with moved weights: all that belong to every floor, or fewer where
+  /// the files prove that both compute the same.
   void measure();
+  /// The draws that belong to every floor, where a proof let measure() begin with fewer. Whether there were any to make.
+  bool complete();
   /// More draws, for all samples: some by all means, and as many as an output of so few elements needs for a firm floor.
   void firm_up(int64_t fewest_elements);
   /// Joins the distance of the double-precision reference into the floors of the samples [first, last), where it is affordable.
@@ -33,6 +36,8 @@ class Floors {
 
   [[nodiscard]] const Floor& of(std::size_t output, std::size_t sample) const { return floors_[output][sample]; }
   [[nodiscard]] bool is_ill_conditioned(std::size_t output, std::size_t sample) const;
+  /// Whether every floor is one of a healthy network.
+  [[nodiscard]] bool are_healthy() const;
   /// Well-conditioned samples of the output that has fewest; outputs that are compared exactly do not count.
   [[nodiscard]] int well_conditioned() const;
   [[nodiscard]] bool has_reference(std::size_t sample) const { return joined_[sample]; }

@@ -31,8 +31,11 @@ class Reference {
  public:
   Reference(const Pair& pair, const InputMaker& inputs);
 
-  /// Runs `count` further samples. The first sample of all finds sizes that the model takes, and is run twice.
+  /// Runs `count` further samples. The first sample of all finds sizes that the model takes, and is run twice, unless the files prove
+  /// that both compute the same: then a candidate that agrees, over a healthy floor, has shown it.
   void run(int count, double deviation = 0);
+  /// Runs the first sample the second time, where that has not been done.
+  void repeat();
 
   [[nodiscard]] const std::vector<Sample>& samples() const noexcept { return samples_; }
   [[nodiscard]] Inputs inputs_of(std::size_t sample) const;
@@ -61,8 +64,12 @@ class Reference {
     std::vector<Yardstick> yardsticks;  ///< by sample
   };
 
+  /// Notes the first output that another run of the first sample makes otherwise.
+  void compare_again(Session& session, const Outputs& first);
+
   const Pair* pair_;
   const InputMaker* inputs_;
+  bool waits_to_repeat_;  ///< the second run of the first sample
   std::vector<Output> outputs_;
   std::vector<Sample> samples_;
   std::vector<SampleInputs> tried_;

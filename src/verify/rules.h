@@ -9,6 +9,9 @@ namespace relayout::rules {
 
 /// Runs of the original with moved weights that make a floor at first.
 inline constexpr int kNoiseDraws = 3;
+/// Where the files prove that both compute the same, one run is enough for a figure within kNearFloors floors; others get the rest.
+inline constexpr int kNoiseDrawsOfProved = 1;
+inline constexpr double kNearFloors = 2;
 /// A figure above its bound by less than kNearBound gets so many draws more before it is called different: where few elements carry the
 /// error (a saturated output), three draws may all miss them.
 inline constexpr int kMoreDraws = 6;
@@ -22,6 +25,8 @@ inline constexpr double kNearBoundOfFew = 1000;
 /// Relative to the range of a sample: above this floor the sample is ill-conditioned. It may convict, it does not acquit. In f32 and
 /// f64 (a healthy network of 100 layers lies at 1e-6 to 1e-5), and in types of 16 bits or fewer (1e-3 to 2e-2).
 inline constexpr double kIllConditioned = 1e-3, kIllConditionedNarrow = 0.1;
+/// So many least bounds of its type are the floor of a healthy network (1e-5 in f32). Beyond, runs that differ may have made it.
+inline constexpr double kHealthyFloor = 50;
 /// Standard deviations of the inputs that take the place of those of ill-conditioned samples, tried in this order.
 inline constexpr double kMildDeviations[] = {0.25, 0.01};
 

@@ -428,7 +428,6 @@ void execute(Pair& pair, VerifyResult& result) {
   reference.run(samples);
   result.inputs = reference.tried();
   if (reference.samples().empty()) return report_rejection(pair, reference, result);
-  report_repeatability(pair, reference, result);
   if (!pair.options->save_data.empty()) save_samples(pair, reference);
 
   Floors floors(pair, reference);
@@ -443,6 +442,8 @@ void execute(Pair& pair, VerifyResult& result) {
   candidate.settle();
   take_figures(pair, reference, candidate, result);
   result.seconds_b += candidate.seconds();
+  if (is_different(result) || !floors.are_healthy()) reference.repeat();
+  report_repeatability(pair, reference, result);
   explain_suspicions(pair, reference, floors, result);
   if (is_different(result) && candidate.rejection().empty() && acquit_choices(pair, reference, candidate, result)) {
     take_figures(pair, reference, candidate, result);

@@ -840,6 +840,47 @@ TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
   EXPECT_EQ(exit_code(result, true), 70);
 }
 
+/// Two floors of one draw are rounding beyond doubt; what lies farther gets the draws of other pairs before anything is said of it.
+TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  int runs = 0, written = 0;
+  float shift = 0;
+  const Errors errors{[&](Mode mode, int, Outputs& outputs) {
+                        ++runs;
+                        if (mode != Mode::as_written || ++written != 3) return;  // a, a with moved weights, b
+                        outputs[0].tensor = contiguous(outputs[0].tensor);
+                        outputs[0].tensor.data<float>()[0] += shift;
+                      },
+                      nullptr};
+  const VerifyResult confirmed = verified_by_erring_executor(a, b, errors);
+  EXPECT_EQ(confirmed.outcome, Outcome::same) << summary(confirmed);
+  EXPECT_EQ(confirmed.draws, 1);
+  EXPECT_EQ(runs, 4) << "a, a with moved weights, b, b optimized";
+  for (const auto& [floors, outcome] : {std::pair{3.0, Outcome::same}, {100.0, Outcome::different}}) {
+    const SampleMetrics& metrics = confirmed.outputs[0].samples[0];
+    ASSERT_GT(metrics.max_error, 0);
+    shift = static_cast<float>(floors * metrics.floor_max * metrics.max_abs / metrics.max_error);
+    runs = written = 0;
+    const VerifyResult doubtful = verified_by_erring_executor(a, b, errors);
+    EXPECT_GE(doubtful.draws, 3);
+    EXPECT_EQ(doubtful.outputs[0].outcome, outcome) << summary(doubtful);
+    EXPECT_EQ(doubtful.outputs[0].hint.empty(), outcome == Outcome::same);
+  }
+}
+
+TEST(Verify, AProvedPairIsLookedAtForRunsThatDifferWhereItsFloorIsLarge) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  int written = 0;
+  const VerifyResult result = verified_by_erring_executor(a, b,
+                                                          {[&](Mode mode, int, Outputs& outputs) {
+                                                             if (mode == Mode::as_written && written++ == 0) shift_first(outputs[1]);
+                                                           },
+                                                           nullptr});
+  EXPECT_THAT(result.defect, AllOf(HasSubstr("not deterministic"), HasSubstr("output 'f'"), HasSubstr("a.onnx")));
+}
+
 TEST(Verify, V77APlanThatIsWrongOnlyWhenOptimizedIsADefect) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
