@@ -21,7 +21,7 @@
 namespace relayout::exec {
 namespace {
 
-/// What was read from the file and is packed or bound by now goes.
+/// Frees the constants that were read from the file and are packed or bound by now.
 void release_constants(const IdVector<ValueId, ValueState>& states) {
   constexpr int64_t kKeptElements = 4096;
   for (const ValueState& state : states) {
@@ -29,7 +29,7 @@ void release_constants(const IdVector<ValueId, ValueState>& states) {
   }
 }
 
-/// What comes after the plan may ask for these as constants: the graph's results, or what the next node reads.
+/// Constants that the code after the plan may ask for: the graph's results, or operands of the next node.
 void note_constants(const Program& program, const IdVector<ValueId, ValueState>& states, Plan& plan) {
   const auto note = [&](ValueId value) {
     const auto& constant = states[value].constant;

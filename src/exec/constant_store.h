@@ -18,7 +18,7 @@ class KnownConstant {
  public:
   /// A computed one.
   explicit KnownConstant(Tensor tensor) : type_(tensor.type()), dims_(tensor.dims()), tensor_(std::move(tensor)) {}
-  /// What `leaf` (an initializer or the output of a Constant) holds.
+  /// Contents of `leaf`, an initializer or the output of a Constant.
   KnownConstant(const Value& leaf, TensorData data) : leaf_(&leaf), type_(data.type()), dims_(data.dims()), data_(std::move(data)) {}
 
   [[nodiscard]] DataType type() const noexcept { return type_; }
@@ -55,7 +55,7 @@ class ConstantStore {
 
   /// The contents of an initializer or of the output of a Constant; null for anything else.
   [[nodiscard]] std::shared_ptr<KnownConstant> find_leaf(const Value& value);
-  /// What ConstantOfShape made, to be edited as if it were stored.
+  /// Result of a ConstantOfShape, to be edited as if it were stored.
   void edit(const std::string& name, Tensor& tensor) const {
     if (edit_) edit_(name, tensor);
   }

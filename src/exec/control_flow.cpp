@@ -83,7 +83,7 @@ Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t index) {
   return contiguous(tensor.view(dims, strides, offset));
 }
 
-/// What a part of a tensor would be, had it one: zeros, or nothing where they would be too many.
+/// A part of a tensor that has none: zeros, or nothing where they would be too many.
 std::optional<Tensor> zeros_like_part(const Tensor& tensor, std::size_t axis) {
   constexpr int64_t kMost = int64_t{1} << 24;
   Dims dims = tensor.dims();
@@ -103,7 +103,7 @@ bool is_declared(const Value& output) {
   return shape && shape->type != DataType::undefined;
 }
 
-/// What would be stacked, had there been an iteration: what the body's output declares, or is in `sample`, one run of the body.
+/// Element of a stack without iterations: as the body's output declares, or is in `sample`, one run of the body.
 Tensor stack_of_none(const OpCall& call, int64_t axis, const Value& output, const Datum* sample) {
   if (!is_declared(output) && sample == nullptr) reject(call, "no iteration says what scan output '" + output.name() + "' is");
   const auto shape = output.declared();

@@ -11,7 +11,7 @@
 
 namespace relayout::exec {
 
-/// What a call runs: a model-local function, or the body that ONNX gives for an operator; and values of attributes that the call may
+/// Body of a call: a model-local function, or the body that ONNX gives for an operator; and values of attributes that the call may
 /// leave out.
 struct FunctionDefinition {
   const onnx::FunctionProto* message = nullptr;

@@ -2,7 +2,7 @@
 
 namespace relayout::exec {
 
-// What the parts of a program and of a plan are told apart by; see base/indexed.h.
+// Numbers of the parts of a program and of a plan; see base/indexed.h.
 
 enum class ValueId : int { none = -1 };   ///< a value of a program
 enum class NodeId : int { none = -1 };    ///< a node of a program

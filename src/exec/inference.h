@@ -11,7 +11,7 @@
 
 namespace relayout::exec {
 
-/// What is known of one value before it is computed.
+/// Facts about one value before it is computed.
 struct ValueState {
   std::optional<DatumInfo> info;            ///< type and dims; nothing until a node before it was inferred
   std::shared_ptr<KnownConstant> constant;  ///< its contents, when they are known at plan time

@@ -176,7 +176,7 @@ class Bench {
   Inputs inputs_;
 };
 
-/// What a time depends on.
+/// Key of a time.
 std::string key_of(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports& ports) {
   std::string out = node.node->op_type();
   for (const onnx::AttributeProto& attribute : node.node->message().attribute()) out += "|" + attribute.SerializeAsString();

@@ -44,7 +44,7 @@ struct PlanPort {
   SlotId slot = SlotId::none;
 };
 
-/// What `observe` is shown after step number `after` - 1.
+/// Argument of `observe` after step number `after` - 1.
 struct Observation {
   std::size_t after = 0;
   const Node* node = nullptr;
@@ -74,7 +74,7 @@ struct Plan {
 
   /// The node that must see data before its outputs' shapes are known; end_id() of the nodes when the plan reaches the end.
   NodeId next{};
-  /// What this plan found out of values by number; plans of the same run before it found out the rest. Nothing at the end.
+  /// Facts about values that this plan found out, by number; earlier plans of the same run found out the others. Empty at the end.
   std::vector<std::pair<ValueId, ValueState>> made;
   /// The constants among what node `next` reads, or among the graph's outputs at the end.
   std::unordered_map<ValueId, std::shared_ptr<KnownConstant>> constants;
@@ -82,18 +82,18 @@ struct Plan {
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
 };
 
-/// What is there between plans.
+/// Values that live between plans.
 struct RunState {
   std::unordered_map<ValueId, Datum> values;  ///< inputs, exports, results of nodes that had to see data
   std::unordered_set<ValueId> own;            ///< the values in memory that nothing else of this run or a later one lies in
 };
 
-/// What running steps takes besides the plan.
+/// Arguments of a run of steps besides the plan.
 struct RunServices {
   Recycler& recycler;                                                          ///< of results
   PrimitiveLibrary* library = nullptr;                                         ///< null in reference mode
   const std::function<void(const Node&, const std::vector<Datum>&)>& observe;  ///< may be empty
-  StepTimes* times = nullptr;                                                  ///< where to note the steps; null: nowhere
+  StepTimes* times = nullptr;                                                  ///< times of the steps; null: not noted
 };
 
 /// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
@@ -102,11 +102,11 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services);
 /// Of the steady clock.
 [[nodiscard]] int64_t steady_nanoseconds() noexcept;
 
-/// What StepInfo calls a node: its name, or that of its first output where it has none.
+/// Name of a node in StepInfo: its own, or that of its first output where it has none.
 [[nodiscard]] const std::string& name_of(const Node& node);
 /// "call › node"
 [[nodiscard]] std::string full_name(const std::vector<std::string>& callers, const std::string& name);
-/// What it calls those whose bodies a node comes from, the outermost first.
+/// Names of the calls whose bodies a node comes from, the outermost first.
 [[nodiscard]] std::vector<std::string> callers_of(const ProgramNode& node);
 
 }  // namespace relayout::exec

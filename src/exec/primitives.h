@@ -34,7 +34,7 @@ enum class Function : uint8_t {
   log,
   round,   ///< half to even
   linear,  ///< alpha·x + beta
-  // What only the chain kernel has.
+  // Of the chain kernel only.
   floor,
   ceil,
   reciprocal,
@@ -156,7 +156,7 @@ class PrimitiveLibrary {
 /// Opens the library at the first call. Error{io} when the module cannot be opened.
 [[nodiscard]] PrimitiveLibrary& primitive_library();
 
-/// What the library runs its own work on: run_parts() with equal parts, meet_parts() and reserve_parts() of base/thread_team.h.
+/// Threads of the library's own work: run_parts() with equal parts, meet_parts() and reserve_parts() of base/thread_team.h.
 struct ThreadSource {
   void (*run)(int count, void (*work)(void* context, int part), void* context) = nullptr;
   void (*meet)() = nullptr;

@@ -35,7 +35,7 @@ namespace {
 constexpr std::size_t kMostNodes = 4'000'000;
 constexpr int kMostLevels = 200;
 
-/// What is certain about types and dims before any are given, for operators that are composed by them.
+/// Certain types and dims before any are given, for operators that are composed by them.
 struct OperandFacts {
   CertainShapes shapes;
   Constants constants;

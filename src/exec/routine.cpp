@@ -71,7 +71,7 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
   return std::string(reinterpret_cast<const char*>(tensor.bytes()), bytes);
 }
 
-/// What a node that had to see data is, for people.
+/// Description of a node that had to see data, for people.
 StepInfo info_of_node(const ProgramNode& node) {
   StepInfo out;
   out.node = name_of(*node.node);

@@ -29,7 +29,7 @@ struct Given {
 /// shapes depend on data between them, and owns the routines of nested graphs.
 class Routine {
  public:
-  /// Where a nested graph is: below which node of the main one, and the names of all nodes around it.
+  /// Place of a nested graph: the node of the main graph that holds it, and the names of all nodes around it.
   struct Place {
     NodeId root{};
     std::vector<std::string> callers;  ///< none: it is the main graph
@@ -47,13 +47,13 @@ class Routine {
   [[nodiscard]] PlanInfo info() const;
 
  private:
-  /// What plans are told apart by: types and dims of what comes in, and the constants among it.
+  /// Key of a plan: types and dims of what comes in, and the constants among it.
   struct Key {
     std::vector<DatumInfo> infos;
     std::string constants;
     bool operator==(const Key& other) const;
   };
-  /// What is known of values from outside, by number.
+  /// Facts about values from outside, by number.
   using Known = std::vector<std::pair<ValueId, ValueState>>;
   void take(ValueId value, const Given& given, Key& key, RunState& state, Known& known);
   std::vector<ValueId> begin_states(Known known);
@@ -73,7 +73,7 @@ class Routine {
   std::list<std::pair<Key, std::unique_ptr<Plan>>> plans_;
   std::unordered_map<const Graph*, std::unique_ptr<Routine>> nested_;
   std::vector<const Plan*> trail_;  ///< of the latest run
-  /// What is known of values behind the first `caught_up_` plans of the trail; kept up only while plans are being made.
+  /// Facts about values behind the first `caught_up_` plans of the trail; kept up only while plans are being made.
   IdVector<ValueId, ValueState> states_;
   std::size_t caught_up_ = 0;
 };

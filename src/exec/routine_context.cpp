@@ -1,4 +1,4 @@
-// What an executor's routines share: options, functions of the model, constants, oneDNN.
+// Common parts of an executor's routines: options, functions of the model, constants, oneDNN.
 #include "exec/routine_context.h"
 
 #include <utility>

@@ -11,7 +11,7 @@
 
 namespace relayout::exec {
 
-/// What all routines of an executor share.
+/// Common parts of all routines of an executor.
 struct RoutineContext {
   RoutineContext(const Model& model, ExecuteOptions given, const layout::CostModel* costs_given);
   Functions functions;

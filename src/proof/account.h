@@ -15,7 +15,7 @@
 
 namespace relayout::proof {
 
-/// What the looks at claims have accounted for in both models, and what they have not explained.
+/// Nodes and constants of both models that the looks at claims have accounted for, and the differences that they have not explained.
 class Account {
  public:
   /// Writes down what a look showed; returns the claims that it rests on.

@@ -66,7 +66,7 @@ std::optional<Step> read_batch_norm(Side& side, Ref output) {
   return step;
 }
 
-/// Where the constant's channels lie in the result, or nothing when it varies along more than one axis or is not broadcast.
+/// Axis of the constant's channels in the result, or nothing when it varies along more than one axis or is not broadcast.
 std::optional<Axis> axis_of(const Node& node, const AttributeReader& attributes, const Dims& dims, std::size_t constant_at) {
   const auto wide = std::ranges::find_if(dims, [](int64_t dim) { return dim != 1; });
   if (wide != dims.end() && std::find_if(wide + 1, dims.end(), [](int64_t dim) { return dim != 1; }) != dims.end()) return std::nullopt;

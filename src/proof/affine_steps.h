@@ -22,7 +22,7 @@ struct Lane {
 struct Step {
   const Node* node = nullptr;
   const Call* call = nullptr;
-  Ref input;                  ///< what it is applied to
+  Ref input;                  ///< its operand
   Axis axis;                  ///< of the channels, where there is more than one lane
   std::vector<Lane> lanes;    ///< one per channel, or one for all
   int64_t constant_rank = 0;  ///< of the constant operand: a value of lower rank grows

@@ -62,7 +62,7 @@ struct Pair {
   bool is_product = false;  ///< spelled by different operators, see product.h
 };
 
-/// Where the two chains may meet: where names agree, at the operators themselves, below all that differs, at both ends.
+/// Candidate meeting points of two chains: equal names, the operators themselves, below all differences, both ends.
 std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   const Chain& a = pair.front_a;
   const Chain& b = pair.front_b;
@@ -250,7 +250,7 @@ bool keeps_constants(Sides& sides, const Pair& pair) {
   return same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
 }
 
-/// What of the fold into the operator of b is not what it should be.
+/// Fault of the fold into the operator of b.
 void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Step>& absorbed, const Recomputed& found, Look& look) {
   const std::string fold = absorbed.empty() ? "what was there" : "the fold of " + labels_of(absorbed) + " recomputed";
   const Node& node = sides.b.in_file(*pair.b.node);
@@ -391,7 +391,7 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   }
   if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
   read_fronts(sides, claim, Transposes::paired, pair);
-  // What went may have changed nothing: factors of 1.
+  // A node that is gone may have changed nothing: factors of 1.
   if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
   const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
   const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);

@@ -1,4 +1,4 @@
-// What stands between a linear operator's data operand and the next one upstream: affines, and operators that affines may pass.
+// The nodes between a linear operator's data operand and the next one upstream: affines, and operators that affines may pass.
 #include "proof/chain.h"
 
 #include <algorithm>

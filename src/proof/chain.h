@@ -17,7 +17,7 @@ namespace relayout::proof {
 /// Lanes of affines that are held at a time: graphs made to exhaust memory or patience are given up.
 inline constexpr std::size_t kMostLanes = std::size_t{1} << 20U;
 
-/// What stands in front of a linear operator: affines, and operators that an affine may pass.
+/// The nodes upstream of a linear operator: affines, and operators that an affine may pass.
 struct Link {
   std::optional<Step> step;
   const Node* node = nullptr;

@@ -32,8 +32,8 @@ struct Issue {
   Ref a = {}, b = {};             ///< constants that differ
 };
 
-/// What one look at a claim showed: what is wrong with it, what it rests on, and what of both models it accounts for. Looking changes
-/// nothing, so that another reading of the second model can be looked at instead.
+/// Result of one look at a claim: its fault, the claims that it rests on, and the nodes of both models that it accounts for. Looking
+/// changes nothing, so that another reading of the second model can be looked at instead.
 struct Look {
   std::vector<Issue> issues;
   std::vector<Claim> claims;

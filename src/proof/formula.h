@@ -31,7 +31,7 @@ class FormulaReader {
 
  private:
   using Terms = std::optional<Sum>;
-  // What a value is: the first that applies.
+  // Kind of a value: the first that applies.
   [[nodiscard]] Sum value_of(Ref ref);
   [[nodiscard]] Sum value_of_node(Ref ref);
   [[nodiscard]] Terms arithmetic(Ref ref);

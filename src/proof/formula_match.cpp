@@ -38,7 +38,7 @@ bool Matcher::attempt(const Attempt& attempt) {
 
 bool Matcher::same(const Sum& a, const Sum& b) {
   if (attempt([&] { return same_form(a, b); })) return true;
-  // What is computed here in one model the other may have computed by an operator that is no arithmetic.
+  // The other model may compute this by an operator that is no arithmetic.
   const Atom *const leaf_a = leaf_of(a_, a), *const leaf_b = leaf_of(b_, b);
   if ((leaf_a != nullptr) == (leaf_b != nullptr)) return false;
   const Ref of_a = leaf_a != nullptr ? leaf_a->origin : a.origin;

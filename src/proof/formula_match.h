@@ -12,7 +12,7 @@ namespace relayout::proof {
 /// How alike two values must be to be taken for each other.
 using MayPair = std::function<bool(Ref a, Ref b)>;
 
-/// What makes two formulas one.
+/// Assumptions that make two formulas one.
 struct Match {
   std::vector<RefPair> pairs;                            ///< values that must be the same then
   std::vector<std::pair<double, double>> other_numbers;  ///< numbers that are not, of the first and the second formula

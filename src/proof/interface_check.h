@@ -8,8 +8,8 @@
 
 namespace relayout::proof {
 
-/// What a caller sees: graph inputs (initialized ones of IR 3, which no caller can set, left out) and outputs by name, order, type, rank
-/// and dims. An output dim that is declared in `b` alone is no difference.
+/// The interface to callers: graph inputs (initialized ones of IR 3, which no caller can set, left out) and outputs by name, order, type,
+/// rank and dims. An output dim that is declared in `b` alone is no difference.
 [[nodiscard]] std::vector<Unexplained> compare_interfaces(const Model& a, const Model& b);
 /// The graph inputs a caller sees.
 [[nodiscard]] std::vector<const Value*> callers_inputs(const Model& model);

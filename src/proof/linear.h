@@ -26,7 +26,7 @@ struct Linear {
   bool transposed = false;       ///< Gemm: transB
   double alpha = 1, beta = 1;    ///< Gemm
   int64_t rank = -1;             ///< of the result, -1 when not known
-  Axis output_axis, input_axis;  ///< where the channels lie in result and data operand
+  Axis output_axis, input_axis;  ///< of the channels in result and data operand
   bool takes_shift = false;      ///< every output element sums all taps: a shift of the data operand is a shift of the result
 
   [[nodiscard]] int64_t output_channel(int64_t row, int64_t column) const;

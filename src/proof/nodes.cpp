@@ -52,7 +52,7 @@ bool same_sparse(const Model& model_a, const onnx::SparseTensorProto& a, const M
          same_tensor(model_a, a.indices(), model_b, b.indices());
 }
 
-/// What is left of an attribute beside its name, documentation, tensors and graphs, in one definite encoding.
+/// An attribute without its name, documentation, tensors and graphs, in one definite encoding.
 std::string plain_part(const AttributeProto& attribute) {
   AttributeProto plain;
   plain.set_type(attribute.type());
@@ -91,7 +91,7 @@ bool same_attribute(const Model& model_a, const AttributeProto& a, const Model& 
   return true;
 }
 
-/// What an attribute of a node comes to.
+/// Effective value of an attribute of a node.
 struct Effective {
   const AttributeProto* stated = nullptr;  ///< as written, or the default
   const AttributeProto* value = nullptr;   ///< the same; nullptr: what the operator's definition describes

@@ -80,7 +80,7 @@ bool passes_pad(Side& side, Shapes& shapes, Ref output, const Step& step, const 
     if (!given || given->size() != 1) return false;
     value = given->front();
   }
-  // What is added must be what the affine makes of it.
+  // The addend must be the affine's image of the other one.
   const auto fixed = static_cast<long double>(value);
   return std::ranges::all_of(step.lanes, [&](const Lane& lane) { return lane.factor * fixed + lane.shift == fixed; });
 }
@@ -129,7 +129,7 @@ bool push_transpose(Shapes& shapes, Ref output, Step& step) {
   return true;
 }
 
-/// What a Reshape or Flatten asks for, dim by dim: 0 keeps the operand's, −1 is what remains.
+/// Requested dims of a Reshape or Flatten: 0 keeps the operand's, −1 is what remains.
 std::optional<std::vector<int64_t>> wanted_dims(Side& side, Shapes& shapes, Ref output) {
   const Node& node = *output.value->producer();
   const AttributeReader attributes(node, output.call);
@@ -178,7 +178,7 @@ int64_t behind(const Dims& dims, std::size_t axis) {
   return out;
 }
 
-/// Where an axis of as many elements as there are lanes lies on the other side of a Reshape: as many elements stand behind it.
+/// The axis beyond a Reshape that has as many elements as there are lanes, and as many elements behind it.
 std::optional<int64_t> moved_axis(const Dims& from, const Dims& to, Axis axis, int64_t lanes) {
   const int64_t at = from_front(axis, static_cast<int64_t>(from.size()));
   if (at < 0 || at >= static_cast<int64_t>(from.size()) || from[as_size(at)] != lanes) return std::nullopt;

@@ -75,7 +75,7 @@ void Prover::claim_interface() {
   Look look;
   for_each_pair(inputs, callers_inputs(sides_.b.model()), [&](const Value& a, const Value& b) {
     sides_.pair_inputs(a, b);
-    // What an overridable input is when the caller says nothing.
+    // Value of an overridable input when the caller gives none.
     if (a.initializer() != nullptr && b.initializer() != nullptr) compare_tensors(sides_, {{&a}, {&b}, {}, {}, {}, {}, nullptr}, look, &b);
   });
   for_each_pair(outputs_of(sides_.a.model()), outputs_of(sides_.b.model()),
@@ -83,7 +83,7 @@ void Prover::claim_interface() {
   accept(std::move(look));
 }
 
-/// Where the models are of different operator sets, a node of one must not be written as the other's version takes it: it would look the
+/// If the models are of different operator sets, a node of one must not be written as the other's version takes it: it would look the
 /// same and mean something else.
 void Prover::claim_versions() {
   const auto opset_of = [](const Model& model) { return model.opset(""); };
@@ -141,7 +141,7 @@ Ref Prover::namesake(const Claim& claim) const {
   const Ref a = claim.is_plain() ? claim.a : claim.origin_a;
   const Ref b = claim.is_plain() ? claim.b : claim.origin_b;
   if (!a || !b || a.value->name() == b.value->name()) return {};
-  // Where the second model does not have the first one's value at all, it was not another one that was wanted.
+  // If the second model lacks the first one's value altogether, no other value was wanted.
   const Value* const found = a.value->graph().find(b.value->name());
   if (found == nullptr || found == a.value || b.value->graph().find(a.value->name()) == nullptr) return {};
   return {found, a.call};

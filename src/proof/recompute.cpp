@@ -176,14 +176,14 @@ class WeightCheck {
   [[nodiscard]] const Closeness& closeness() const { return closeness_; }
   [[nodiscard]] const TapSums& sums_a() const { return sums_a_; }
   [[nodiscard]] const TapSums& sums_b() const { return sums_b_; }
-  /// What is wrong with an output channel that infinities stand in, or that ended below the smallest normal number and so without its
+  /// Fault of an output channel that infinities stand in, or that ended below the smallest normal number and so without its
   /// relative accuracy; empty when nothing is.
   [[nodiscard]] std::string range_left() const;
 
  private:
   /// Whether all weights of a row are multiplied by the same.
   [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
-  /// What a weight of `a` between two channels is multiplied by to give b's.
+  /// Factor from a weight of `a` between two channels to b's.
   [[nodiscard]] long double ratio(int64_t output, int64_t input) const {
     const auto of = [](const Composed& composed, int64_t channel) {
       return composed.steps == 0 ? 1.0L : composed.lanes[as_size(channel)].factor;
@@ -368,7 +368,7 @@ std::optional<BiasMatrix> bias_of(const Linear& linear) {
   return out;
 }
 
-/// What one side adds in one output channel.
+/// Addend of one side in one output channel.
 struct Effect {
   long double value = 0, magnitude = 0, slack = 0, sum_error = 0;
 };

@@ -45,7 +45,7 @@ struct Recomputed {
 ///   the error is still relative to them.
 /// The last rounding of a weight below the normal numbers costs half a unit instead. At most 9 roundings, two BatchNormalizations, are
 /// granted: 5.4e-7 of a weight, 4.4e-3 in float16. Sums over taps are not among them.
-/// Where the operator's borders miss taps (padding), shifts in front must be the same on both sides instead. Weights are read in
+/// If the operator's borders miss taps (padding), shifts upstream must be the same on both sides instead. Weights are read in
 /// pieces; unless `thorough`, reading ends when the first piece differs.
 [[nodiscard]] Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough);
 

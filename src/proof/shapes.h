@@ -8,7 +8,7 @@
 
 namespace relayout::proof {
 
-/// What is certain about the dims of values: from declared graph inputs (those are contracts), constants and operators, never from a
+/// Certain dims of values: from declared graph inputs (those are contracts), constants and operators, never from a
 /// declared inner shape. Where an operator is not known here, nothing is.
 class Shapes {
  public:
@@ -25,7 +25,7 @@ class Shapes {
   std::unordered_map<Ref, Shape, RefHash> shapes_;
 };
 
-/// What a Pad adds: by axis of its operand, beginnings and then ends. Nothing when it is not constant.
+/// Pads of a Pad: by axis of its operand, beginnings and then ends. Nothing when it is not constant.
 [[nodiscard]] std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes,
                                                            const std::optional<Dims>& dims);
 

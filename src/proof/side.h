@@ -71,7 +71,7 @@ class Side {
   [[nodiscard]] Ref operand(Ref of, std::size_t index) const;
   /// The model-local function that a node calls, or nullptr.
   [[nodiscard]] const Graph* function_of(const Node& node) const { return functions_.called_by(node); }
-  /// What a function or an operator's body makes of a call's output, or nothing when `output` is none or calls are nested too deeply.
+  /// Value of a call's output within the function or operator body, or nothing when `output` is none or calls are nested too deeply.
   [[nodiscard]] std::optional<Ref> entered(Ref output);
 
   /// From now on an input's default is a constant.
@@ -95,7 +95,7 @@ class Side {
  private:
   void index(const Graph& graph);
   void index_inputs(const Graph& function);
-  /// What the node computes, as standard operators; nullptr for an operator without a body, or in a form that has none.
+  /// The node as standard operators; nullptr for an operator without a body, or in a form that has none.
   [[nodiscard]] const Graph* body_of(const Node& node);
   [[nodiscard]] static std::optional<Constant> stored_contents(Ref ref);
 

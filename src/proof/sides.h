@@ -47,7 +47,7 @@ class Sides {
   std::size_t lanes_ = 0;
 };
 
-// What is written down. An issue belongs to the place of its node in the second model.
+// Records. An issue belongs to the place of its node in the second model.
 
 [[nodiscard]] int64_t order_of(const Sides& sides, const Claim& claim);
 [[nodiscard]] Issue issue_of_node(const Sides& sides, Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text);

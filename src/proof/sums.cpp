@@ -29,7 +29,7 @@ std::string text_of(const Sum& sum) {
   return out;
 }
 
-/// What tells an atom from another one.
+/// Identity of an atom as text.
 std::string text_of(const Atom& atom) {
   if (atom.kind == Atom::Kind::leaf) {
     std::array<char, 64> out{};

@@ -22,7 +22,7 @@ namespace relayout::proof {
 /// Whether it is there on both sides with the same constant numbers, or on neither.
 [[nodiscard]] bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgument& argument);
 
-/// What the node's version of its operator takes when this attribute is not written.
+/// Default of this attribute in the node's version of its operator.
 struct AttributeDefault {
   bool is_defined = false;                      ///< the version has such an attribute
   const onnx::AttributeProto* value = nullptr;  ///< nullptr: none, or one that depends on the node

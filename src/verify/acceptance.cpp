@@ -38,7 +38,8 @@ double share(int64_t part, int64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// What no bound of a loss covers: values that contradict the file, elements without a counterpart, or without a number to compare.
+/// Differences that no bound of a loss covers: values that contradict the file, elements without a counterpart, or without a number to
+/// compare.
 std::string inexcusable(const OutputComparison& output) {
   const auto differs = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
   if (output.outcome == Outcome::different && std::ranges::none_of(output.samples, differs)) return output.reason;

@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// What an output lost over its samples; nothing where none was compared element by element.
+/// Loss of an output over its samples; nothing where none was compared element by element.
 [[nodiscard]] std::optional<Loss> loss_of(const OutputComparison& output);
 
 /// "29.6 dB, top-1 100 %": of the output that lost most.

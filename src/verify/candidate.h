@@ -50,7 +50,7 @@ class Candidate {
   [[nodiscard]] std::optional<std::size_t> place_of(std::size_t output) const { return outputs_[output].place; }
   /// The first sample, by its place in the reference, in which an output differs.
   [[nodiscard]] std::optional<std::size_t> first_different() const;
-  /// What the model said when it refused a sample that the original takes; empty when it took all.
+  /// Message of the model that refused a sample which the original takes; empty when it took all.
   [[nodiscard]] const std::string& rejection() const noexcept { return rejection_; }
   /// Of an output that differs: what would make it agree, or where it differs.
   [[nodiscard]] const std::string& hint(std::size_t output) const { return outputs_[output].hint; }

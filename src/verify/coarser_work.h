@@ -7,7 +7,8 @@
 
 namespace relayout {
 
-/// What b does in coarser numbers than a and than is meant, as text; empty when nothing. Sets the type whose rounding the bounds allow.
+/// Work of b in coarser numbers than a's and than is meant, as text; empty when there is none. Sets the type whose rounding the bounds
+/// allow.
 [[nodiscard]] std::string find_coarser(Pair& pair, VerifyResult& result);
 /// Makes the verdict "different" where find_coarser() found something.
 void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result);

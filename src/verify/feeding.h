@@ -4,7 +4,7 @@
 
 namespace relayout {
 
-/// What the nodes of two models are fed while they are compared one by one; both models the same.
+/// Operands of the nodes of two models while they are compared one by one; the same for both models.
 enum class Feeding : uint8_t {
   exact,     ///< the original's values
   by_depth,  ///< the same, and once more b's own values, for errors by depth

@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// What is known of one output of the reference over all samples that it ran.
+/// Facts about one output of the reference over all samples that it ran.
 class ReferenceOutput {
  public:
   /// The file's statement on it.

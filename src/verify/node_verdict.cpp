@@ -1,5 +1,5 @@
-// What the nodes, each fed the reference's values, say of a difference: who makes it, whether one that the outputs hide is one all the
-// same, and whether outputs that show nothing are vouched for.
+// Verdict of the nodes, each fed the reference's values, on a difference: the node that makes it, whether one that the outputs hide is one
+// all the same, and whether outputs that show nothing are vouched for.
 #include "verify/node_verdict.h"
 
 #include <algorithm>
@@ -163,7 +163,7 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
   if (!sample) return;
   const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
   auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
-  // Where something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
+  // If something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
   const auto is_touched = [](const LayerResult& layer) { return differs(layer) && is_open(layer); };
   if (std::ranges::any_of(layers, is_touched)) {
     for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;

@@ -12,7 +12,7 @@ namespace relayout {
 
 /// "output 'y', sample 2"
 [[nodiscard]] std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample);
-/// What is added to the size of a difference that no node alone accounts for.
+/// Addition to the size of a difference that no node alone accounts for.
 inline constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
 
 /// Outputs that differ where a result that jumps stands upstream, though each node alone makes what the original makes: the same in every
@@ -25,7 +25,7 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
 /// Judges constants that differ by more than rounding and that no sample feels with values beside those of the samples, where no operand
 /// is always zero or small. The verdict is "inconclusive" where neither those values nor the samples feel them.
 void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& result);
-/// Where b computes in narrow numbers, constants that differ by more than rounding to them must show at their nodes: the verdict is
+/// If b computes in narrow numbers, constants that differ by more than rounding to them must show at their nodes: the verdict is
 /// "inconclusive" where they do not, as there the rounding of results hides them.
 void judge_rounded(const Pair& pair, VerifyResult& result);
 /// Constants that differ by more than rounding to the narrow type of one of both models, where several products make the values that show

@@ -62,7 +62,7 @@ bool is_structural(double value) {
   return value == std::trunc(value) || std::fabs(std::frexp(value, &exponent)) == 0.5;
 }
 
-/// What a ConstantOfShape is full of is a mask or a starting state then, and no weight.
+/// The value of a ConstantOfShape is a mask or a starting state then, and no weight.
 bool fills_with_structure(const Node& node) {
   const onnx::TensorProto* const value = Attributes(node).tensor("value");
   if (value == nullptr) return true;

@@ -36,7 +36,7 @@ std::vector<std::size_t> quantized_inputs(const Node& node) {
   return out;
 }
 
-/// Where the tensor's type does not tell how many bits a number has, because several are packed into a byte.
+/// Bits of a number that the tensor's type does not tell, because several are packed into a byte.
 std::optional<int> packed_bits(const Node& node) {
   const QuantizedForm* const form = quantized_form(node);
   if (form == nullptr || form->packing == QuantizedForm::Packing::none) return std::nullopt;
@@ -82,7 +82,7 @@ class Count {
       rounds = true;
       note(bits, work_.activations);
     }
-    // What rounds its operand inside and gives back real numbers.
+    // Operators that round their operand inside and give back real numbers.
     constexpr int kDynamic = 8;
     const QuantizedForm* const form = quantized_form(node);
     if (!rounds && form != nullptr && form->is_dynamic) note(kDynamic, work_.activations);

@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// What a model holds or computes in quantized numbers.
+/// Constants and results of a model that are quantized.
 struct QuantizedWork {
   int bits = 0;             ///< of the narrowest of them; 0: nothing is quantized
   int64_t constants = 0;    ///< weights that stand for real numbers

@@ -58,7 +58,7 @@ class Quantizer {
 
   bool is_dynamic_ = false;
   std::vector<double> scales_, zeros_;  ///< one, or one for each place; of zeros also one for all
-  std::vector<double> codes_;           ///< what the integers stand for, where that is no grid: sorted
+  std::vector<double> codes_;           ///< values of the integers, where they are no grid: sorted
   ScaleSharing sharing_;
   double lowest_ = 0, highest_ = 0;
 };
@@ -73,7 +73,7 @@ class Quantizer {
 /// The QuantizeLinear that everything reads a value through; nullptr where something reads it as it is, or nothing does.
 [[nodiscard]] const Node* quantizer_behind(const Value& value);
 
-/// What quantizers take of the inputs that they read, moved perhaps on the way.
+/// Ranges of the inputs that quantizers read, moved perhaps on the way.
 [[nodiscard]] std::map<std::string, Range> ranges_of_inputs(const Graph& graph);
 
 }  // namespace relayout

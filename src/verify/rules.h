@@ -9,7 +9,7 @@ namespace relayout::rules {
 
 /// Runs of the original with moved weights that make a floor at first.
 inline constexpr int kNoiseDraws = 3;
-/// Where the files prove that both compute the same, one run is enough for a figure within kNearFloors floors; others get the rest.
+/// If the files prove that both compute the same, one run is enough for a figure within kNearFloors floors; others get the rest.
 inline constexpr int kNoiseDrawsOfProved = 1;
 inline constexpr double kNearFloors = 2;
 /// A figure above its bound by less than kNearBound gets so many draws more before it is called different: where few elements carry the

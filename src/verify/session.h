@@ -32,7 +32,7 @@ class Session {
 
   struct Run {
     Outputs outputs;
-    std::string rejected;  ///< what the model said when it could not take the inputs; empty when it ran
+    std::string rejected;  ///< message of the model that could not take the inputs; empty when it ran
   };
   /// Nodes that refuse their operands are data, everything else is Error.
   [[nodiscard]] virtual Run run(const Inputs& inputs);

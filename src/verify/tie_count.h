@@ -36,7 +36,7 @@ class TieCount {
 
 [[nodiscard]] std::vector<double> doubles_of(const Tensor& tensor);
 
-/// What a decider decided by.
+/// Scores that a decider decided by.
 class DeciderOperands {
  public:
   explicit DeciderOperands(const std::vector<DeciderOperand>& all) : all_(&all) {}

@@ -185,7 +185,7 @@ class Explanation {
       if (std::fabs(a_[i] - b_[i]) > 1) {
         tally_.unexplained(exact_number(b_[i]) + ", was " + exact_number(a_[i]));
       } else {
-        // What falls by a share of itself crosses the boundary below, however near the one above is.
+        // A score that falls by a share of itself crosses the boundary below, however near the one above is.
         const double tolerance = operands_[0].tolerance / std::fabs(step), below = b_[i] < a_[i] ? operands_[0].share_below : 0;
         const double edge = std::floor(at) + (below > 0 && at < std::floor(at) + 0.5 - tolerance ? -0.5 : 0.5);
         tally_.weigh(at, edge, tolerance + below * std::fabs(at), "value and edge (in steps)");

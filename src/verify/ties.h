@@ -18,7 +18,7 @@ struct Decider {
 /// Looked for behind operators that keep elements in order; nothing when the output shows no such choice.
 [[nodiscard]] std::optional<Decider> decider_of(const Value& output);
 
-/// What a decider had to decide by in one sample of the reference.
+/// Scores of a decider in one sample of the reference.
 struct DeciderOperand {
   Tensor value;            ///< nothing where absent
   double tolerance = 0;    ///< how far two correct evaluations of it may lie apart; 0 for what is given

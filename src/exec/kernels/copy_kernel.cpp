@@ -234,7 +234,7 @@ class CopyKernel : public Kernel {
     }
   }
 
-  /// What lies along dims [level, …): where the source repeats itself, copies of what has been written.
+  /// Copies the elements along dims [level, …); where the source repeats itself, from elements already written.
   template <class T>
   void spread(std::size_t level, const T* from, T* to) const {
     const int64_t size = loops_.dims[level], step = loops_.strides[0][level], block = loops_.strides[1][level];

@@ -118,13 +118,13 @@ int32_t byte_at(const std::byte* data, DataType type, int64_t index) {
   return type == DataType::int8 ? static_cast<int8_t>(value) : value;
 }
 
-/// Where the parameters' operands lie; null: the node has none such.
+/// Addresses of the parameters' operands; null: the node has none such.
 struct ParameterOperands {
   std::byte *source_zero = nullptr, *weights_zeros = nullptr, *source_scale = nullptr, *weights_scales = nullptr;
   std::byte *destination_scale = nullptr, *destination_zero = nullptr, *bias = nullptr;
 };
 
-/// What all integer kernels share: the parameters' operands, and what becomes of sums.
+/// Common part of all integer kernels: the parameters' operands, and the conversion of sums.
 class IntegerKernel : public Kernel {
  public:
   IntegerKernel(const IntegerParameters& parameters, int64_t columns, Team team)

@@ -10,7 +10,7 @@
 
 namespace relayout::exec {
 
-/// What the integer kernels read besides source and weights, in this order behind them; the destination comes last. All dense.
+/// Operands of the integer kernels behind source and weights, in this order; the destination comes last. All dense.
 struct IntegerParameters {
   bool source_zero = false;   ///< one zero point
   int64_t weights_zeros = 0;  ///< none, one, or one per column

@@ -156,7 +156,7 @@ RELAYOUT_AMX void tiles_amx(int64_t rows, int64_t depth, int64_t a_stride, const
   _tile_release();
 }
 
-/// What is no whole tile is left to the other instructions.
+/// Elements outside whole tiles are left to the other instructions.
 void multiply_amx(int64_t rows, int64_t depth, const uint8_t* a, const int8_t* b, int32_t* c) {
   const int64_t tile_rows = rows / kTileRows * kTileRows, tile_depth = depth / kTileDepth * kTileDepth;
   if (tile_rows > 0 && tile_depth > 0) {

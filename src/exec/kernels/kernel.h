@@ -27,7 +27,7 @@ class Kernel {
   virtual void bind_scratchpad(std::byte*) {}
 };
 
-/// Where a tensor lies: in which buffer of the plan, how far in, under which strides.
+/// Place of a tensor: buffer of the plan, offset, strides.
 struct Place {
   BufferId buffer = BufferId::none;
   int64_t offset = 0;  ///< bytes to element [0, 0, …]

@@ -58,7 +58,7 @@ void multiply_panel(int64_t rows, int64_t depth, const float* a, const float* pa
   multiply_narrow(rows, depth, a, panel, out, out_stride);
 }
 
-/// What one row of the batch reads and changes in one step.
+/// State of one row of the batch in one step.
 struct Row {
   const float *x, *r;          ///< products with the input and with the state, all gates
   const float *bias, *bias_r;  ///< all gates; of the state's product alone where it is multiplied by a gate
@@ -72,7 +72,7 @@ RELAYOUT_VECTORIZE void rnn_row(const Row& row, int64_t hidden) {
   RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) h[j] = hyperbolic_tangent(x[j] + r[j] + bias[j]);
 }
 
-/// What a gate is given before its activation.
+/// Sum of a gate before its activation.
 struct Gate {
   const float *x, *r, *bias;
   Gate(const Row& row, int64_t number, int64_t hidden)
@@ -167,7 +167,7 @@ int64_t y_offset(const Recurrence& spec, int64_t time, int64_t direction, int64_
   return row * spec.hidden;
 }
 
-/// Where operands lie; null: the node has none such.
+/// Addresses of the operands; null: the node has none such.
 struct RecurrentOperands {
   std::byte *projected = nullptr, *weights = nullptr, *bias = nullptr, *lengths = nullptr;
   std::byte *initial_h = nullptr, *initial_c = nullptr, *peepholes = nullptr;

@@ -59,7 +59,7 @@ class LogSoftmaxKernel : public FloatKernel {
   Team team_;
 };
 
-/// What the mask forbids is −∞ whatever the score is, NaN too.
+/// A score that the mask forbids is −∞ whatever its value, NaN too.
 RELAYOUT_VECTORIZE void scale_and_mask(float* scores, float scale, const float* mask, int64_t count) {
   if (mask == nullptr) {
     for (int64_t i = 0; i < count; ++i) scores[i] *= scale;
@@ -136,7 +136,7 @@ class AttentionSoftmaxKernel : public Kernel {
     divide(scores, static_cast<float>(exponentials(scores, maximum, count)), count);
   }
 
-  /// What is added to `count` scores of a row from key `first` on: the mask itself where it lies so.
+  /// Addends of `count` scores of a row from key `first` on: the mask itself where it lies so.
   const float* mask_line(int64_t row, int64_t first, int64_t count, float* buffer) const {
     const Dims &strides = spec_.mask->strides, &dims = spec_.dims;
     const int64_t query = row % dims[2], head = row / dims[2] % dims[1], image = row / dims[2] / dims[1];

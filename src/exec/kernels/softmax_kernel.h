@@ -21,8 +21,8 @@ namespace relayout::exec {
 [[nodiscard]] std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride,
                                                                   int64_t elements, Team team);
 
-/// What an Attention does between its two products, over scores of [batch, heads, queries, keys], f32, dense: what may not be seen gets 0,
-/// the rest softmax(softcap · tanh(scale · score / softcap) + mask).
+/// The steps of an Attention between its two products, over scores of [batch, heads, queries, keys], f32, dense: what may not be seen gets
+/// 0, the rest softmax(softcap · tanh(scale · score / softcap) + mask).
 struct AttentionSoftmax {
   Dims dims;
   float scale = 1, softcap = 0;    ///< no cap: 0

@@ -11,7 +11,7 @@ struct Group {
   std::vector<const ProgramNode*> nodes;
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
   [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
-  /// What the group makes, unless the anchor stands alone and makes more.
+  /// Result of the group, unless the anchor stands alone and makes more.
   [[nodiscard]] ValueId output() const { return last().output(0); }
 };
 

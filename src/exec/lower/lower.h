@@ -8,7 +8,7 @@
 
 namespace relayout::exec {
 
-// What the lines of the lowering table point to, file by file.
+// Functions of the lowering table, file by file.
 bool lower_convolution(Lowering& lowering, const Group& group);
 bool lower_gemm(Lowering& lowering, const Group& group);
 bool lower_matmul(Lowering& lowering, const Group& group);

@@ -34,7 +34,7 @@ Place with_rank(const Place& place, bool vector_is_column, std::size_t rank) {
   return view_of(place, std::move(desc), 0);
 }
 
-/// What Gemm adds, as a bias over the columns, when it is one.
+/// Addend of a Gemm, as a bias over the columns, when it is one.
 std::optional<Place> column_bias(Lowering& lowering, ValueId value, int64_t columns) {
   const Dims& dims = lowering.info(value).dims;
   if (element_count(dims) != columns || dims.empty() || dims.back() != columns) return std::nullopt;

@@ -88,7 +88,7 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
   for (const ProgramNode::Call& call : last.ended_calls) observe(lowering, *call.node, call.outputs, plan);
 }
 
-/// What is read behind the plan. It lives until behind the last step.
+/// Values that are read behind the plan. They live until behind the last step.
 std::vector<PlanPort> exports_of(Places& places, Plan& plan) {
   std::vector<PlanPort> out;
   const auto end = static_cast<int64_t>(plan.steps.size());

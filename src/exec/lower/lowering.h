@@ -28,7 +28,7 @@ struct LoweringSettings {
   bool observe = false;                 ///< observers may write over what they are shown: no value is a view of another
 };
 
-/// What functions that lower a group work with: what is known, what was decided, where values lie, and the plan to write.
+/// Surroundings of the functions that lower a group: facts, decisions, places of values, and the plan to write.
 struct Lowering {
   const LoweringSettings& settings;
   const Program& program;

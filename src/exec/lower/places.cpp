@@ -1,4 +1,4 @@
-// Where each value of a plan lies: its own place, copies in other orders, and which of them the running group reads.
+// Places of the values of a plan: the own place, copies in other orders, and which of them the running group reads.
 #include "exec/lower/places.h"
 
 #include <algorithm>

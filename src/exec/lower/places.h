@@ -26,7 +26,7 @@ class Places {
   /// A group that began is not lowered as one.
   void give_back(const Group& group) { reads_.add(group, +1); }
 
-  /// Where a tensor value lies, in the order that the running group wants it in.
+  /// Place of a tensor value, in the order that the running group wants it in.
   [[nodiscard]] Place of(ValueId value);
   /// The value in this order without gaps, copied if it must be (once, for all readers).
   [[nodiscard]] Place dense(ValueId value, Order order);

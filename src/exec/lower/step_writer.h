@@ -34,7 +34,7 @@ class StepWriter {
   [[nodiscard]] Place new_place(TensorDesc desc);
   [[nodiscard]] Place fixed_place(const Tensor& tensor);
   [[nodiscard]] Place fixed_place(std::shared_ptr<void> memory, int64_t bytes);
-  /// Where a value will lie that was made before the plan runs.
+  /// Place of a value that is made before the plan runs.
   [[nodiscard]] Place import_place(ValueId value, TensorDesc desc);
   /// A slot for a value that is no plain tensor; filled with that value, when it was made before the plan runs.
   [[nodiscard]] SlotId new_slot(Datum::Kind kind);
@@ -65,7 +65,7 @@ class StepWriter {
   Plan& plan_;
   PrimitiveLibrary* library_;
   int threads_;
-  StepInfo about_;  ///< what the steps of the running group have in common
+  StepInfo about_;  ///< common to the steps of the running group
 };
 
 }  // namespace relayout::exec

@@ -8,7 +8,7 @@
 
 namespace relayout::exec {
 
-/// What is known of the values of a program when a plan is made.
+/// Facts about the values of a program when a plan is made.
 struct ValueFacts {
   const IdVector<ValueId, ValueState>& states;
   ConstantStore& store;

@@ -1,4 +1,4 @@
-// What all primitives share: descriptors, post-ops, packing of weights, execution.
+// Common parts of all primitives: descriptors, post-ops, packing of weights, execution.
 #include "exec/onednn/common.h"
 
 #include <cstddef>

@@ -42,7 +42,7 @@ TensorDesc library_weights(const TensorDesc& onnx, int64_t groups, bool transpos
   return out;
 }
 
-/// What 3.7 gets wrong with an implementation that it chose itself; empty: nothing.
+/// Defect of 3.7 with an implementation that it chose itself; empty: none.
 std::string known_defect(const Convolution& spec, const std::string& implementation) {
   const auto uses = [&](const char* part) { return implementation.find(part) != std::string::npos; };
   // SSE4.1 kernels read the operands of sums with instructions that need aligned addresses, also where pixels are not: jit_dw:sse41 with
@@ -81,7 +81,7 @@ bool touches_input(const Convolution& spec, std::size_t i) {
   return false;
 }
 
-/// What oneDNN 3.7.2 gets wrong: it crashes where all windows along a dim lie in the pads, and with one input channel and one output
+/// Defects of oneDNN 3.7.2: it crashes where all windows along a dim lie in the pads, and with one input channel and one output
 /// column it takes the stride of columns for that of rows.
 std::string defect_of(const Convolution& spec) {
   for (std::size_t i = 0; i < spec.strides.size(); ++i) {

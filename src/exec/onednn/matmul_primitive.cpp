@@ -12,7 +12,7 @@
 namespace relayout::exec::onednn {
 namespace {
 
-/// What constant weights are packed to. Left to itself, the library picks plain rows without AVX-512, which is half as fast as
+/// Layout that constant weights are packed to. Left to itself, the library picks plain rows without AVX-512, which is half as fast as
 /// transposed ones.
 dnnl::memory::desc packed_weights(const TensorDesc& weights) {
   if (has_avx512()) return {weights.dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};

@@ -44,7 +44,7 @@ bool environment_decides() {
 ThreadSource threads;  // set once, before any work
 bool uses_runtime = false;
 
-/// What the calling thread is in the parallel region that it runs a part of.
+/// Rank of the calling thread within the parallel region of which it runs a part.
 struct Member {
   int number = 0, count = 1;
   bool is_inside = false;

@@ -4,7 +4,7 @@
 
 namespace relayout::exec::onednn {
 
-/// Where parallel work goes from now on, the library's own included.
+/// Target of parallel work from now on, the library's own included.
 void use_threads_of(const ThreadSource& source);
 /// Threads for primitives made and work started from now on by the calling thread.
 void set_library_threads(int threads);

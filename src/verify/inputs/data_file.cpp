@@ -120,7 +120,7 @@ Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind) {
 
 namespace {
 
-/// Where the dims are those of the port with the channels at the other end, how they fit.
+/// The fit of dims that are those of the port with the channels at the other end.
 std::string hint_at_order(const Datum& datum, const Port& port) {
   const std::size_t rank = port.dims.size();
   if (datum.kind != Datum::Kind::tensor || rank < 3 || datum.tensor.dims().size() != rank) return {};

@@ -54,7 +54,7 @@ class FreeDims {
     std::string other;         ///< like: the dim that has the same size
     std::size_t position = 0;  ///< spatial: which of the spatial axes
     std::size_t spatial = 0;   ///< spatial: how many there are
-    std::string input;         ///< where it stands first
+    std::string input;         ///< the first that has it
     std::size_t axis = 0;
     bool has_symbol = false;
     /// Whether its size is another one in other samples or attempts.

@@ -17,7 +17,7 @@
 
 namespace relayout {
 
-/// What the model that is held against the graph leaves of its inputs.
+/// Limits that the model held against the graph sets to its inputs.
 struct InputLimits {
   bool narrow = false;                  ///< see InputUse
   std::map<std::string, Range> ranges;  ///< see InputUse, by name

@@ -12,7 +12,7 @@ class TypeProto;
 
 namespace relayout {
 
-/// What a file declares of one graph input or output: a tensor, a sequence or an optional.
+/// Declaration of one graph input or output: a tensor, a sequence or an optional.
 struct Port {
   std::string name;
   Datum::Kind kind = Datum::Kind::tensor;

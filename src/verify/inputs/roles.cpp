@@ -161,7 +161,7 @@ const Value* stored_form(const Value* value) {
   return value;
 }
 
-/// What operands are constant, defaults of inputs included: verification runs with them.
+/// Constant operands, defaults of inputs included: verification runs with them.
 class Operands {
  public:
   [[nodiscard]] std::optional<Dims> dims(const Value* value) {
@@ -277,7 +277,7 @@ class Search {
   }
 
  private:
-  /// What lies between the input and a value.
+  /// The nodes between the input and a value.
   struct Path {
     bool moved = false;  ///< dims are not the input's any more
     bool cast = false;

@@ -10,7 +10,7 @@
 
 namespace relayout {
 
-/// What an input is for, as its first readers that compute with it show (looked for through ops that only move or cast elements).
+/// Purpose of an input, as its first readers that compute with it show (looked for through ops that only move or cast elements).
 /// Of several, the first in this order counts.
 enum class InputRole {
   shape,      ///< sizes, axes, counts of elements: no value can be guessed

@@ -15,7 +15,7 @@ class ChannelLosses {
   /// `axis` counts from the end where it is negative.
   explicit ChannelLosses(int64_t axis) : axis_(axis) {}
 
-  /// What rounding must cost: the original's value, and what its nodes make of rounded operands.
+  /// Cost of rounding: the original's value, and the result of its nodes from rounded operands.
   void add_expected(const Tensor& reference, const Tensor& rounded);
   /// What the other model's nodes must make of its operands, and what they make.
   void add_result(const Tensor& right, const Tensor& made);

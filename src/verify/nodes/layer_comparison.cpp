@@ -215,7 +215,7 @@ void name_node(LayerResult& result, const Node& node) {
   result.op_type = node.op_type();
 }
 
-/// What a report says of a layer.
+/// Report of a layer.
 LayerResult describe(const Layer& layer, int sample) {
   LayerResult result;
   result.sample = sample;

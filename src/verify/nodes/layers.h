@@ -41,7 +41,7 @@ struct Layer {
   bool flat = false;             ///< b's value has a's elements in the same order under other dims
   bool mask = false;             ///< differs in elements alone that are minus infinity to every Softmax behind: nothing is fed either
   bool channels_last = false;    ///< b's value has a's second axis behind the others
-  bool leaks = false;            ///< what one of both models makes it of is read by others too, past the value that is fed
+  bool leaks = false;            ///< an operand of it in one of both models is read by others too, past the value that is fed
   bool apart = false;            ///< for now not fed to anything
   bool unseen = false;           ///< no run has made it: b computes it before it runs, as it depends on dims alone, or it stopped upstream
 

@@ -11,7 +11,7 @@
 
 namespace relayout {
 
-/// What one node of a quantized model loses, and what rounding must cost it.
+/// Loss of one node of a quantized model, and the cost of its rounding.
 struct NodeLoss {
   std::optional<Quantizer> grid;    ///< that b rounds this value to
   bool is_rounded_by_some = false;  ///< readers in b round it by its own least and largest elements, others may not
@@ -27,7 +27,7 @@ struct NodeLoss {
   std::optional<bool> was_fed;                                      ///< as was_fed() found it
 };
 
-/// What is to be said of a loss.
+/// Remark on a loss.
 struct Judgement {
   /// In the order of the report: another result, a range that is too small, neither.
   enum class Verdict : uint8_t { other, clipped, right };

@@ -11,7 +11,7 @@
 
 namespace relayout {
 
-/// Where the differences that a proof leaves unexplained take effect: the nodes of the main graphs that they change.
+/// The nodes of the main graphs that the differences change which a proof leaves unexplained.
 class Suspects {
  public:
   /// Indices into ProofResult::unexplained.

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a case of stored outputs may read beside its model: tensors and tolerances of its folder and of the sets in it.
+/// Files that a case of stored outputs may read beside its model: tensors and tolerances of its folder and of the sets in it.
 std::set<fs::path> stored_files(const fs::path& folder) {
   std::set<fs::path> out{folder.parent_path() / "data.json"};
   std::vector<fs::path> folders{folder};
@@ -47,7 +47,7 @@ void add_stored(const fs::path& folder, ContentKey& out) {
 
 std::optional<std::string> CaseCache::key_of(const SuiteEntry& entry) const {
   if (!entry.fault.empty()) return std::nullopt;
-  // Where a file cannot be read, the case itself will say what is wrong.
+  // If a file cannot be read, the case itself reports it.
   return entries_.key([&](ContentKey& key) {
     key.add(entry.name);
     key.add(model_digest(entry.model));

@@ -22,7 +22,7 @@ class CaseCache {
   /// Digest of the facts, the case's name and the bytes of its files, data files of its models included; nothing when one of them cannot
   /// be read, or when a model cannot be loaded to say which they are.
   [[nodiscard]] std::optional<std::string> key_of(const SuiteEntry& entry) const;
-  /// What the case came to when it was run.
+  /// Result of the case when it was run.
   [[nodiscard]] std::optional<SuiteCase> find(const std::string& key, const std::string& name) const;
   void store(const std::string& key, const SuiteCase& one) { entries_.store(key, entry_of(one)); }
 

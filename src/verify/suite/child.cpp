@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What is kept of each stream.
+/// Bytes that are kept of each stream.
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr int kNotStarted = 127;
 

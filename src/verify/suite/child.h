@@ -10,7 +10,7 @@ struct ChildResult {
   int code = -1;           ///< exit code, -1 when a signal ended it
   int signal = 0;          ///< that ended it
   bool timed_out = false;  ///< it was killed because it took too long
-  std::string out, err;    ///< what it printed, as much as is kept
+  std::string out, err;    ///< its output, as much as is kept
   double seconds = 0;
 };
 

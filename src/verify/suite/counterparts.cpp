@@ -28,7 +28,7 @@ std::string without(std::string_view name, std::string_view suffix) {
   return std::string(name.ends_with(suffix) && name.size() > suffix.size() ? name.substr(0, name.size() - suffix.size()) : name);
 }
 
-/// What stands for one word between braces of a pattern.
+/// Replacement of one word between braces of a pattern.
 std::string part_of(const std::string& word, const fs::path& model, const std::string& pattern) {
   std::string name = without(model.filename().string(), kExtension);
   if (word == "name") return name;

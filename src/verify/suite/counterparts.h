@@ -8,7 +8,7 @@ namespace relayout {
 /// An original and the model to be judged by it, by their names below their trees; either may be missing.
 struct ModelPairing {
   std::string original, counterpart;
-  std::string fault;  ///< what is wrong with it; empty when both are there
+  std::string fault;  ///< empty when both are there
 };
 
 /// Pairs the models of two trees (sorted names), or of one that holds both: there a counterpart is no original. `pattern` as in

@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// What a list of exceptions says of one case.
+/// Entry of a list of exceptions on one case.
 struct ExpectedCase {
   std::string status, reason;
 };

@@ -46,7 +46,7 @@ std::string some(const Names& names) {
   return out + (names.size() > kMost ? " and " + format_count(static_cast<int64_t>(names.size() - kMost)) + " more" : "");
 }
 
-/// What all parts must agree on.
+/// Fields that all parts must agree on.
 void check_same(const std::vector<SuitePart>& parts) {
   const SuitePart& first = parts.front();
   for (const SuitePart& part : parts) {
@@ -59,7 +59,7 @@ void check_same(const std::vector<SuitePart>& parts) {
   }
 }
 
-/// What those that looked through the whole suite found; a run of named cases does not know.
+/// Findings of the parts that looked through the whole suite; a run of named cases has none.
 void merge_whole(const std::vector<SuitePart>& parts, SuiteResult& out) {
   const SuitePart* first = nullptr;
   for (const SuitePart& part : parts) {

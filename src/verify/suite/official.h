@@ -27,7 +27,7 @@ struct StoredComparison {
   bool tolerance_alone = false;  ///< and must be
   double error = 0, range = 1;   ///< largest error over the range of the reference, and that range
   double bound = 0;              ///< error that passes whatever the tolerance says: 1e-5 in f32, else the type's minimum
-  std::string message;           ///< what is wrong; empty when nothing is
+  std::string message;           ///< the fault; empty when there is none
   [[nodiscard]] bool passed() const { return exact_part && (within_tolerance || (!tolerance_alone && error <= bound)); }
 };
 [[nodiscard]] StoredComparison compare_stored(const Datum& result, const Datum& reference, const Tolerance& tolerance);

@@ -63,7 +63,7 @@ void read_stored(const Json& document, SuiteCase& out) {
   out.message = "a report without cases";
 }
 
-/// What the document of `verify A B` says.
+/// Contents of the document of `verify A B`.
 void read_pair(const Json& document, SuiteCase& out) {
   const std::string verdict = text_of(document, "verdict");
   const Json unsupported = document.find("unsupported").value_or(Json::array());
@@ -82,7 +82,7 @@ void read_pair(const Json& document, SuiteCase& out) {
   }
 }
 
-/// What a case printed: a document of `verify --json`, or why it is none.
+/// Output of a case: a document of `verify --json`, or the reason why it is none.
 struct Printed {
   Json document;
   std::string fault;
@@ -175,7 +175,7 @@ SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options, CaseCac
   return one;
 }
 
-/// What an earlier run of the same part has done of these entries, which it takes out.
+/// Results of an earlier run of the same part; takes their entries out.
 std::vector<SuiteCase> resumed(const SuiteResult& earlier, const SuiteResult& now, std::vector<SuiteEntry>& entries) {
   const auto check = [](bool is_same, const char* what) {
     if (!is_same) fail(ErrorKind::invalid, std::string("the report to go on from is of another run: it differs in ") + what);
@@ -235,7 +235,7 @@ class Run {
     }
   }
 
-  /// What became of them, by name: of all, or of those that were done when a signal came.
+  /// Results by name: of all, or of those that were done when a signal came.
   std::vector<SuiteCase> all() {
     const auto workers = std::min<std::size_t>(as_size(std::max(options_.jobs, 1)), entries_.size());
     {

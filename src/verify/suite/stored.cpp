@@ -125,7 +125,7 @@ Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const
     break;
   }
   if (!options.rtol && !options.atol) return tolerance;
-  // What the user gives decides alone; of the two, one that is not given is none.
+  // The user's tolerances decide alone; of the two, one that is not given is none.
   return {options.rtol.value_or(0), options.atol.value_or(0), true};
 }
 
@@ -143,7 +143,7 @@ struct Attempt {
   Mode mode = Mode::as_written;
   DataCase result;
   std::vector<StoredComparison> outputs;
-  std::vector<bool> official;  ///< what the official rule says of each output
+  std::vector<bool> official;  ///< verdict of the official rule on each output
 };
 
 class StoredVerification {
