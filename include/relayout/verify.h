@@ -159,7 +159,8 @@ struct LayerResult {
 struct QuantizationLoss {
   std::string node, op_type, tensor;  ///< of b
   double snr = 0;                     ///< in dB, behind the node's quantizer
-  std::optional<double> expected;     ///< in dB: of rounding alone, where all scales are constant and everything rounded is found in a
+  std::optional<double> expected;     ///< in dB: of rounding, and of the ends of the operands' ranges, where all scales are constant and
+                                      ///< everything rounded is found in a
   std::optional<double> clipped;      ///< share of a's elements beyond the ends of the node's quantizer
   std::string fault;                  ///< why it loses more than three times what is expected; empty: it does not
 };

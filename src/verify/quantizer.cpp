@@ -91,6 +91,11 @@ std::vector<double> unpacked(const std::vector<double>& bytes, int64_t bits, int
   return out;
 }
 
+/// value / scale as QuantizeLinear divides tensors of a type: in f32 unless they are f64.
+double quotient(DataType type, double value, double scale) {
+  return type == DataType::float64 ? value / scale : static_cast<double>(static_cast<float>(value) / static_cast<float>(scale));
+}
+
 double nearest(const std::vector<double>& sorted, double value) {
   const auto above = std::ranges::lower_bound(sorted, value);
   if (above == sorted.begin()) return sorted.front();
@@ -280,7 +285,7 @@ bool Quantizer::round(const Tensor& tensor, Ends ends) const {
       value = nearest(codes_, value / scale) * scale;
       return;
     }
-    const double step = std::nearbyint(value / scale) + zero;
+    const double step = std::nearbyint(quotient(tensor.type(), value, scale)) + zero;
     value = ((ends == Ends::saturate ? std::clamp(step, lowest_, highest_) : step) - zero) * scale;
   });
   if (suits) store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
@@ -302,7 +307,7 @@ int64_t Quantizer::count_beyond(const Tensor& tensor) const {
   const std::vector<double> values = numbers(tensor);
   int64_t beyond = 0;
   for_each(tensor, [&](int64_t i, double scale, double zero) {
-    const double step = std::nearbyint(values[as_size(i)] / scale) + zero;
+    const double step = std::nearbyint(quotient(tensor.type(), values[as_size(i)], scale)) + zero;
     beyond += step < lowest_ || step > highest_ ? 1 : 0;
   });
   return beyond;

@@ -52,14 +52,15 @@ Judgement judge_channels(const NodeLoss& loss, QuantizationLoss& one) {
 }  // namespace
 
 Judgement judge(const NodeLoss& loss, bool has_cut_constant, QuantizationLoss& one) {
-  if (loss.expected.elements == 0) return {};
-  if (loss.missing != nullptr && loss.other.squares_error > rules::kExcessLoss * loss.expected.squares_error) {
+  if (loss.rounding.elements == 0) return {};
+  if (loss.missing != nullptr && loss.other.squares_error > rules::kExcessLoss * loss.rounding.squares_error) {
     one.fault = "a's " + quote(loss.missing->name()) + " (" + escape(loss.missing->op_type()) + ") is missing";
     return {Judgement::Verdict::other, loss.other.squares_error / loss.measured.squares_a};
   }
   if (!loss.expected_is_known) return {};
   one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLoss);
-  const double lost = loss.measured.squares_a * std::pow(10.0, -*one.expected / 10), other = loss.other.squares_error;
+  const double by_rounding = std::min(signal_to_noise(loss.rounding), rules::kFloatLoss);
+  const double lost = loss.measured.squares_a * std::pow(10.0, -by_rounding / 10), other = loss.other.squares_error;
   const double by_gain = std::max(lost, loss.measured.squares_a * std::pow(gain_of_rounding(loss.made), 2));
   if (other > rules::kExcessLoss * lost || squares_by_gain(loss.other) > by_gain) {
     one.fault = kAnother;

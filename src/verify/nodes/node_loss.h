@@ -18,7 +18,9 @@ struct NodeLoss {
   bool takes_rounded = false;       ///< it is made of such values as those readers have them
   bool expected_is_known = false;   ///< everything that b rounds on the way from the values in front is known
   const Node* missing = nullptr;    ///< of a: a function in the place of which b has products, sums and roundings alone
-  LossSums measured, expected;
+  LossSums measured;
+  LossSums rounding;                  ///< of a's node with operands, constants and result rounded, none cut off at the ends of a grid
+  LossSums expected;                  ///< the same with operands as b's grids hold them, their ends included: those are upstream's
   LossSums other;                     ///< by which b's node is another than a's with the same operands, constants and ends
   ChannelLosses second{1}, last{-1};  ///< the same by places along the second and along the last axis
   DataType made = DataType::undefined, read = DataType::undefined;  ///< the coarsest types through which it goes in b

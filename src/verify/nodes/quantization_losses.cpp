@@ -330,16 +330,17 @@ void QuantizationLosses::measure_a(FedRuns& runs, const LayerTask& task) {
     run(Quantizer::Ends::open, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
       NodeLoss& loss = loss_of(layer);
       const Datum made = rounded(held_in(datum, loss.made), loss.grid, Quantizer::Ends::open);
-      loss.expected += measure(reference, made, layer.yardstick).sums;
+      loss.rounding += measure(reference, made, layer.yardstick).sums;
       if (!made.tensor) return;
       for (ChannelLosses* const channels : {&loss.second, &loss.last}) channels->add_expected(reference.tensor, made.tensor);
     });
-    run(Quantizer::Ends::saturate, [this](const Layer& layer, const Datum& /*reference*/, const Datum& datum) {
+    run(Quantizer::Ends::saturate, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
       NodeLoss& loss = loss_of(layer);
-      const auto found = made_by_b_.find(&layer);
-      if (found == made_by_b_.end()) return;
       const Datum held = held_in(datum, loss.made);
       const Datum within = rounded(held, loss.grid, Quantizer::Ends::saturate), open = rounded(held, loss.grid, Quantizer::Ends::open);
+      loss.expected += measure(reference, open, layer.yardstick).sums;
+      const auto found = made_by_b_.find(&layer);
+      if (found == made_by_b_.end()) return;
       const auto [right, made] = comparable(within, spill_.read(found->second));
       loss.other += measure(right, made, layer.yardstick).sums;
       loss.squares_clipped += measure(open, within, layer.yardstick).sums.squares_error;
