@@ -2,6 +2,7 @@
 import pathlib
 from dataclasses import asdict, dataclass, field
 
+import numpy
 import onnx
 import truth
 from judge import Judge
@@ -44,6 +45,11 @@ class Values:
     def of(self, name: str):
         return [sample[name] for sample in self.samples]
 
+    def reals(self):
+        """Names of the real numbers that the model makes, and of its inputs: integers follow from those in each file, as places in a table do."""
+        sample = self.samples[0]
+        return {name for name, value in sample.items() if name not in self.names or numpy.asarray(value).dtype.kind == "f"}
+
     def clipped(self, name: str, other: Net) -> str:
         """The result of a Relu or Clip that reads the value, where a quantizer of the other model does what it did."""
         readers = self.net.readers(name)
@@ -51,8 +57,33 @@ class Values:
         return readers[0].output[0] if absorbed else name
 
 
+IN_ORDER = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")  # operators that give elements other dims
 QUANTIZED = "_quantized"  # how ONNX Runtime's quantizer ends the names of integers
 FED = "/fed"  # the original's value, where integers are made of it
+
+
+class OpenBlocks:
+    """Weights of 4 bits in blocks as they were if the grid had no ends: the original's, rounded to whole steps. By design the ends cut off some."""
+
+    def __init__(self, original: Net, product: onnx.NodeProto, coarse: Net):
+        self.weight, self.coarse = original.get(product.input[1]), coarse
+
+    def of(self, scales) -> numpy.ndarray:
+        """`scales`: of [blocks, columns]."""
+        block = -(-self.weight.shape[0] // scales.shape[0])
+        steps = numpy.repeat(scales, block, axis=0)[:self.weight.shape[0]]
+        return numpy.rint(self.weight / steps) * steps
+
+    def replacement(self, node: onnx.NodeProto):
+        """A product or a constant in real numbers in place of a node, and its constant; the node itself where it reads no blocks."""
+        if node.op_type == "MatMulNBits":
+            columns = next(one.i for one in node.attribute if one.name == "N")
+            name, made = node.output[0] + "/open", self.of(self.coarse.get(node.input[2]).reshape(columns, -1).T)
+            return onnx.helper.make_node("MatMul", [node.input[0], name], [node.output[0]]), onnx.numpy_helper.from_array(made, name)
+        if node.op_type == "DequantizeLinear" and node.input[0] in self.coarse.constants and any(one.name == "block_size" for one in node.attribute):
+            name, made = node.output[0] + "/open", self.of(self.coarse.get(node.input[1]))
+            return onnx.helper.make_node("Identity", [name], [node.output[0]]), onnx.numpy_helper.from_array(made, name)
+        return node, None
 
 
 class Part:
@@ -60,9 +91,12 @@ class Part:
 
     def __init__(self, net: Net, own: str, last: str, known):
         self.net, self.known, self.own, self.nodes, self.inputs, self.made = net, known, {own, own + QUANTIZED, last}, [], [], []
-        restored = net.maker(last)
+        restored, at = net.maker(own), last
         if restored is not None and restored.op_type == "DequantizeLinear":
             self.own.add(restored.input[0])
+        while at != own and (maker := net.maker(at)) is not None and maker.op_type in ("QuantizeLinear", "DequantizeLinear", *IN_ORDER):
+            at = maker.input[0]
+            self.own.add(at)
         self.seen, new = set(), [last]
         while new:
             new += self.behind(new.pop())
@@ -81,12 +115,18 @@ class Part:
             self.inputs.append(value.removesuffix(QUANTIZED) + FED)
             self.beside(value, self.nodes, "QuantizeLinear", self.inputs[-1], value)
             return []
-        is_restored = maker is not None and maker.op_type == "DequantizeLinear"
+        is_restored = self.is_restored(maker)
         if maker is None or (value not in self.own and value in self.known and not is_restored):
             self.inputs.append(value)
             return []
         self.nodes.append(maker)
         return list(maker.input)
+
+    def is_restored(self, maker) -> bool:
+        """Whether a node makes real numbers of integers, or gives such numbers other dims: they are on the grid of those integers."""
+        while maker is not None and maker.op_type in IN_ORDER:
+            maker = self.net.maker(maker.input[0])
+        return maker is not None and maker.op_type == "DequantizeLinear"
 
     def beside(self, value: str, readers, op_type: str, source: str, target: str) -> str:
         """A quantizer with the scale that a reader of the integers names beside them."""
@@ -95,11 +135,14 @@ class Part:
         self.made.append(onnx.helper.make_node(op_type, [source, *reader.input[index + 1:index + 3]], [target]))
         return target
 
-    def model(self, types) -> bytes:
+    def model(self, types, blocks: OpenBlocks | None = None) -> bytes:
         """`types`: those of the values that it begins with."""
         net, quantizers = self.net, [node for node in self.made if node.op_type == "QuantizeLinear"]
-        nodes = quantizers + [node for node in net.nodes if node in self.nodes] + [node for node in self.made if node not in quantizers]
-        constants = [tensor for tensor in net.graph.initializer if any(tensor.name in node.input for node in nodes)]
+        own, opened = [node for node in net.nodes if node in self.nodes], []
+        if blocks is not None:
+            own, opened = zip(*(blocks.replacement(node) for node in own))
+        nodes = quantizers + list(own) + [node for node in self.made if node not in quantizers]
+        constants = [tensor for tensor in opened if tensor is not None] + [tensor for tensor in net.graph.initializer if any(tensor.name in node.input for node in nodes)]
         typed = {info.name: info for info in net.graph.input}
         places = [typed.get(name) or onnx.helper.make_tensor_value_info(name, types(name), None) for name in dict.fromkeys(self.inputs)]
         graph = onnx.helper.make_graph(nodes, "part", places, [onnx.ValueInfoProto(name=self.last)], constants)
@@ -108,8 +151,11 @@ class Part:
 
 
 def behind_quantizer(net: Net, value: str) -> str:
-    """Where the node's own quantizer has ended."""
+    """Where the node's own quantizer has ended, which may see the elements in other dims."""
     readers = net.readers(value)
+    if len(readers) == 1 and readers[0].op_type in IN_ORDER and [one.op_type for one in net.readers(readers[0].output[0])] == ["QuantizeLinear"]:
+        value = readers[0].output[0]
+        readers = net.readers(value)
     if len(readers) == 1 and readers[0].op_type == "QuantizeLinear":
         value = readers[0].output[0]
         readers = net.readers(value)
@@ -118,8 +164,8 @@ def behind_quantizer(net: Net, value: str) -> str:
     return value
 
 
-def alone(net: Net, values: Values, loss: dict, references: dict[str, str]) -> float:
-    """What one node loses that is fed the original's values."""
+def alone(net: Net, values: Values, loss: dict, references: dict[str, str], opened=False) -> float:
+    """What one node loses that is fed the original's values. `opened`: without the ends of weights of 4 bits."""
 
     def reference(name):
         name = name.removesuffix(FED)
@@ -128,14 +174,17 @@ def alone(net: Net, values: Values, loss: dict, references: dict[str, str]) -> f
     def type_of(name):
         return onnx.helper.np_dtype_to_tensor_dtype(values.samples[0][reference(name)].dtype)
 
-    known = {*values.names, *values.samples[0], *references}
+    reals = values.reals()
+    known = {*reals, *(name for name, other in references.items() if other in reals)}
     part = Part(net, loss["tensor"], behind_quantizer(net, loss["tensor"]), known)
-    alone = part.model(type_of)
+    product = values.net.maker(reference(loss["tensor"]))
+    alone = part.model(type_of, OpenBlocks(values.net, product, net) if opened else None)
     runner = truth.session(in_reals(alone) or alone)
     if not runner.get_inputs():
         raise ValueError("it reads constants only")
     right = [[value] for value in values.of(reference(loss["tensor"]))]
     found = [runner.run(None, {place.name: sample[reference(place.name)] for place in runner.get_inputs()}) for sample in values.samples]
+    found = [[value.reshape(true.shape) if value.size == true.size else value] for [value], [true] in zip(found, right)]
     return min(truth.distance(right, found).snr, LARGEST)
 
 
@@ -155,7 +204,8 @@ def row(judge: Judge, case: Case, of: Way, feeds) -> Row:
         except Exception as error:  # a part that does not stand alone
             out.nodes.append({**loss, "why": repr(error)[:200]})
             continue
-        out.nodes.append({**loss, "truth": found})
+        expected = alone(net, values, loss, references, opened=True) if of.name.startswith("int4") else found
+        out.nodes.append({**loss, "truth": found, "expected_truth": expected})
     return out
 
 

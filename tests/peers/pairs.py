@@ -257,7 +257,8 @@ def distances(nodes, key):
     """How far relayout's figures lie from ONNX Runtime's."""
     import losses
 
-    return [abs(min(node[key], losses.LARGEST) - node["truth"]) for node in nodes if node.get(key) is not None and "truth" in node]
+    truth = "expected_truth" if key == "expected_snr" else "truth"
+    return [abs(min(node[key], losses.LARGEST) - node[truth]) for node in nodes if node.get(key) is not None and truth in node]
 
 
 def apart(nodes, key):
