@@ -162,7 +162,7 @@ struct QuantizationLoss {
   std::optional<double> expected;     ///< in dB: of rounding, and of the ends of the operands' ranges, where all scales are constant and
                                       ///< everything rounded is found in a
   std::optional<double> clipped;      ///< share of a's elements beyond the ends of the node's quantizer
-  std::string fault;                  ///< why it loses more than three times what is expected; empty: it does not
+  std::string fault;                  ///< why it loses more than three times its rounding; empty: it does not
 };
 
 /// A difference that the proof leaves unexplained, judged at its node with a's values.
