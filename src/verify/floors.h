@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "relayout/execute.h"
-#include "verify/bounds.h"
+#include "verify/error_bounds.h"
 #include "verify/noise.h"
 #include "verify/pair.h"
 #include "verify/reference.h"

@@ -22,7 +22,7 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/network.h"
-#include "verify/bounds.h"
+#include "verify/error_bounds.h"
 #include "verify/metrics.h"
 #include "verify/yardstick.h"
 

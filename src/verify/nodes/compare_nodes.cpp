@@ -20,7 +20,7 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"
-#include "verify/bounds.h"
+#include "verify/error_bounds.h"
 #include "verify/feeding.h"
 #include "verify/measured_types.h"
 #include "verify/nodes/folded.h"

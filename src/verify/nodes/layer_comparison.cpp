@@ -17,7 +17,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
-#include "verify/bounds.h"
+#include "verify/error_bounds.h"
 #include "verify/feeding.h"
 #include "verify/measured_types.h"
 #include "verify/nodes/fed_runs.h"

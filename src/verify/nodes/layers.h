@@ -8,7 +8,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/bounds.h"
+#include "verify/error_bounds.h"
 #include "verify/spill.h"
 #include "verify/yardstick.h"
 

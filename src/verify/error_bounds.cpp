@@ -1,5 +1,5 @@
 // Bounds of errors, and the judgement of a sample by them.
-#include "verify/bounds.h"
+#include "verify/error_bounds.h"
 
 #include <algorithm>
 #include <cmath>
