@@ -198,6 +198,20 @@ void Candidate::settle() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) explain_flipped(i);
 }
 
+bool Candidate::agrees_wholly() const {
+  const auto agrees = [this](const Output& output) {
+    const auto i = as_size(&output - outputs_.data());
+    if (!output.place || !output.contradiction.empty()) return false;
+    for (std::size_t s = 0; s < output.figures.size(); ++s) {
+      const SampleMetrics& metrics = output.figures[s];
+      const bool is_finite = !is_measured(reference_->output(i).type()) || reference_->yardstick(i, s).count() == metrics.sums.elements;
+      if (metrics.outcome != Outcome::same || !is_finite) return false;
+    }
+    return true;
+  };
+  return rejection_.empty() && std::ranges::all_of(outputs_, agrees);
+}
+
 std::optional<std::size_t> Candidate::first_different() const {
   std::optional<std::size_t> first;
   for (const Output& output : outputs_) {

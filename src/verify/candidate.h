@@ -45,6 +45,10 @@ class Candidate {
   /// equal numbers. No Session may be open.
   void settle();
 
+  /// Whether all outputs agree, with finite elements alone: then one mode tells of both, where the files are proved to compute the same.
+  [[nodiscard]] bool agrees_wholly() const;
+  [[nodiscard]] Mode mode() const noexcept { return mode_; }
+
   /// Figures of an output by sample; empty where the candidate has no output of that name.
   [[nodiscard]] std::vector<SampleMetrics>& figures(std::size_t output) { return outputs_[output].figures; }
   [[nodiscard]] std::optional<std::size_t> place_of(std::size_t output) const { return outputs_[output].place; }
