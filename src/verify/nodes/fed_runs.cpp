@@ -31,6 +31,7 @@
 #include "verify/nodes/fed_values.h"
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
+#include "verify/nodes/rounded_value.h"
 #include "verify/noise.h"
 #include "verify/rules.h"
 #include "verify/session.h"
@@ -248,12 +249,13 @@ void FedRuns::widen_by_candidate(int draw) {
 Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const {
   Rounded rounded;
   Constants constants;
-  std::unordered_map<const Value*, std::vector<const Node*>> readers;
+  std::unordered_map<const Value*, std::vector<std::pair<const Node*, RoundedValue>>> readers;
   for (const Node* const node : quantizers) {
+    RoundedValue read = rounded_value(*node);
     const Value* const scale = node->input(1);
     const auto known = scale == nullptr ? std::nullopt : constants.value(*scale);
     rounded[node] = {{}, {known ? *known : Tensor(), 0}};
-    readers[node->input(0)].push_back(node);
+    readers[read.value].emplace_back(node, std::move(read));
   }
   const bool is_a = &side == task_->a;
   const WeightNoise noise(side.model->graph());
@@ -261,11 +263,12 @@ Rounded FedRuns::capture_rounded(const Side& side, const std::vector<const Node*
   for (int run = 0; run <= rules::kNoiseDraws; ++run) {
     const auto observer = [&](const Value& value, const Datum& datum) {
       if (const auto found = readers.find(&value); found != readers.end()) {
-        for (const Node* const node : found->second) {
+        for (const auto& [node, read] : found->second) {
           DeciderOperand& operand = rounded[node].front();
-          if (run == 0) operand = rounded_operand(datum);
-          if (!operand.value || !structural_difference(Datum(operand.value), datum).empty()) continue;
-          const double apart = distance(Datum(operand.value), datum).max_abs;
+          const Datum seen = read.in_order(datum);
+          if (run == 0) operand = rounded_operand(seen);
+          if (!operand.value || !structural_difference(Datum(operand.value), seen).empty()) continue;
+          const double apart = distance(Datum(operand.value), seen).max_abs;
           operand.tolerance = std::max(operand.tolerance, kFloorFactor * apart);
         }
       }
