@@ -39,6 +39,8 @@ enum class Trait : uint32_t {
   post_op = 1U << 27U,       ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
                              ///< there, and not Gelu, which makes NaN of infinity
   dense = 1U << 28U,         ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
+  piecewise = 1U << 29U,     ///< the definition has a rule of its own for some numbers: a limit, a kink, a comparison, the end of a domain
+                             ///< or of a type; numbers that are all subject to one rule show nothing of the others
 };
 
 /// The function of the elements of an operator's operands, which are broadcast. Of any number of operands, all in one row.

@@ -12,6 +12,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "model/needed.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
@@ -25,27 +26,6 @@
 
 namespace relayout::proof {
 namespace {
-
-using Values = std::vector<const Value*>;
-
-Values outputs_of(const Graph& graph) {
-  return {graph.outputs().begin(), graph.outputs().end()};
-}
-
-/// Nodes that values depend on, those in nested graphs included.
-std::unordered_set<const Node*> needed_nodes(Values open) {
-  std::unordered_set<const Node*> out;
-  while (!open.empty()) {
-    const Node* const node = open.back()->producer();
-    open.pop_back();
-    if (node == nullptr || !out.insert(node).second) continue;
-    for (const Value* input : node->inputs()) {
-      if (input != nullptr) open.push_back(input);
-    }
-    for (const auto& nested : node->subgraphs()) open.insert(open.end(), nested->outputs().begin(), nested->outputs().end());
-  }
-  return out;
-}
 
 const Graph& top_of(const Graph& graph) {
   const Graph* out = &graph;
@@ -129,10 +109,10 @@ void Account::list_leftovers(const Sides& sides) {
   // A node that a graph output needs is upstream of an issue when no claim has reached it: told of with that.
   const auto needed_by_functions = [](const Model& model) {
     std::unordered_set<const Node*> out;
-    for (const auto& function : model.functions()) out.merge(needed_nodes(outputs_of(*function)));
+    for (const auto& function : model.functions()) out.merge(needed_nodes(*function));
     return out;
   };
-  const auto needed_in_b = needed_nodes(outputs_of(sides.b.model().graph()));
+  const auto needed_in_b = needed_nodes(sides.b.model().graph());
   const auto needed_by_functions_b = needed_by_functions(sides.b.model());
   for (const Node* node : sides.b.nodes()) {
     if (accounted_b_.contains(node) || is_told_with_owner(*node, accounted_b_)) continue;
@@ -144,7 +124,7 @@ void Account::list_leftovers(const Sides& sides) {
     note(issue_of_node(sides, Unexplained::Kind::node_added, *node, false, "was not there"));
   }
   const auto paired_a = sides.paired_graphs();
-  const auto needed_in_a = needed_nodes(outputs_of(sides.a.model().graph()));
+  const auto needed_in_a = needed_nodes(sides.a.model().graph());
   const auto needed_by_functions_a = needed_by_functions(sides.a.model());
   for (const Node* node : sides.a.nodes()) {
     if (accounted_a_.contains(node) || is_told_with_owner(*node, accounted_a_) || !paired_a.contains(&top_of(node->graph()))) continue;

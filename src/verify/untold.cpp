@@ -1,26 +1,27 @@
 // Finds nodes that one model has alone and that decide something which no sample decides otherwise: by its sizes, by equal numbers, or by
-// integers beyond a limit.
+// numbers that an attribute names.
 #include "verify/untold.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <unordered_set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"
 #include "layout/graph_shapes.h"
+#include "model/needed.h"
 #include "ops/constants.h"
-#include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/op_signature.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
@@ -150,7 +151,9 @@ class Deciding {
 
   [[nodiscard]] std::vector<Decider> find() {
     std::vector<Decider> out;
+    const auto needed = needed_nodes(graph_);
     for (const Node& node : graph_.nodes()) {
+      if (!needed.contains(&node)) continue;
       if (!node.is("If") && !node.is("Slice") && !is_limit(node)) continue;
       const Told told = differs_at(node);
       const bool by_data = !told.by_sizes && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
@@ -262,43 +265,6 @@ bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
          has_trait(*b, Trait::makes_boolean);
 }
 
-/// Whether one of some inputs reaches a value through integers alone.
-bool is_made_of(const Value& value, const std::set<std::string>& inputs, const ElementTypes& types) {
-  std::vector<const Value*> open{&value};
-  std::unordered_set<const Value*> seen;
-  while (!open.empty()) {
-    const Value* const at = open.back();
-    open.pop_back();
-    if (at == nullptr || at->is_stored_constant() || !kIntegerTypes.has(types.of(*at)) || !seen.insert(at).second) continue;
-    if (at->is_input() && inputs.contains(at->name())) return true;
-    const Node* const node = at->producer();
-    // Of dims nothing is fed either, but sizes tell.
-    if (node == nullptr || traits_of(*node).reads(0) != Reads::elements) continue;
-    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
-  }
-  return false;
-}
-
-/// A limit that one model has alone on integers that are read as sizes, counts or indices: nothing but the samples is fed there.
-std::string untold_limit(const Pair& pair, const Reference& reference, const VerifyResult& result) {
-  const ProofResult& proof = *result.proof;
-  using Kind = Unexplained::Kind;
-  const auto kinds = {Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed};
-  for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
-    const Unexplained& entry = proof.unexplained[i];
-    const Graph& graph = (entry.in_first ? pair.a : pair.b).model->graph();
-    const Node* const node = std::ranges::find(kinds, entry.kind) == kinds.end() ? nullptr : node_called(graph, entry.name);
-    const auto check = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
-    const bool is_told = check != result.checks.end() && (check->felt || check->acquitted);
-    if (node == nullptr || is_told || !is_limit(*node)) continue;
-    OpSignatures signatures;
-    const ElementTypes types(graph, signatures);
-    if (!is_made_of(*node->output(0), reference.kept_integers(), types)) continue;
-    return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
-  }
-  return {};
-}
-
 /// Comparisons that would part at numbers that no sample compares.
 std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
   const ProofResult& proof = *result.proof;
@@ -311,11 +277,46 @@ std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
   return {};
 }
 
+/// Attributes that matter for some numbers alone.
+struct DataAttribute {
+  std::string_view op, name;
+};
+constexpr auto kDataAttributes = std::to_array<DataAttribute>({{"GRU", "clip"},
+                                                               {"LSTM", "clip"},
+                                                               {"NegativeLogLikelihoodLoss", "ignore_index"},
+                                                               {"RNN", "clip"},
+                                                               {"SoftmaxCrossEntropyLoss", "ignore_index"}});
+
+/// Whether a node has another such attribute than its counterpart.
+bool has_other_data_attribute(const Node& a, const Node& b) {
+  return std::ranges::any_of(kDataAttributes, [&](const DataAttribute& known) {
+    if (!a.is(known.op) || !b.is(known.op)) return false;
+    const onnx::AttributeProto *const of_a = a.attribute(known.name), *const of_b = b.attribute(known.name);
+    if (of_a == nullptr || of_b == nullptr) return of_a != of_b;
+    return of_a->i() != of_b->i() || of_a->f() != of_b->f();
+  });
+}
+
+/// An attribute that matters for some numbers alone, and that no sample feels.
+std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
+  const ProofResult& proof = *result.proof;
+  for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
+    const Unexplained& entry = proof.unexplained[i];
+    if (entry.kind != Unexplained::Kind::attribute) continue;
+    const Node *const a = node_called(pair.a.model->graph(), entry.name), *const b = node_called(pair.b.model->graph(), entry.name);
+    const auto check = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
+    const bool is_told = check != result.checks.end() && (check->felt || check->acquitted);
+    if (is_told || a == nullptr || b == nullptr || !has_other_data_attribute(*a, *b)) continue;
+    return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string find_untold(const Pair& pair, const Reference& reference, const VerifyResult& result) {
   std::string told = untold_comparison(pair, result);
-  if (told.empty()) told = untold_limit(pair, reference, result);
+  if (told.empty()) told = untold_attribute(pair, result);
   return told.empty() ? Decisions(pair, reference).find() : told;
 }
 

@@ -10,7 +10,7 @@ namespace relayout {
 
 /// Why nodes that one model has alone may show elsewhere what they show over no sample: a Slice that takes everything at the sizes of the
 /// samples and a part at others, a limit of sizes that other ones reach, a condition that holds at other sizes or that data decides,
-/// another comparison of numbers that are never equal, a limit of counts or indices that none reaches. One printable line about the first
+/// another comparison of numbers that are never equal, an attribute that some numbers alone feel. One printable line about the first
 /// of them; empty where there is none.
 [[nodiscard]] std::string find_untold(const Pair& pair, const Reference& reference, const VerifyResult& result);
 

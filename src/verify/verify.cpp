@@ -145,6 +145,9 @@ bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& resul
   if (result.identical && (cannot_run || !options.run_identical)) {
     check_declared_types(*a.model);  // what runs is checked as it is planned
     result.reason = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")";
+  } else if (a.model->graph().outputs().empty()) {
+    result.outcome = Outcome::inconclusive;
+    result.reason = escape(a.name) + " has no outputs: there is nothing to compare";
   } else if (cannot_run && result.proof && result.proof->proved) {
     result.reason = "proved from the files; nodes that cannot run: nothing was executed";
   } else if (cannot_run) {
@@ -476,6 +479,7 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_unreached(pair, reference, result);
       judge_unentered(pair, reference, result);
       judge_untold(pair, reference, result);
+      judge_untried(pair, reference, result);
     }
     doubt_ill_conditioned(vouched || pair.proved, result);
     if (vouched) trust_nodes(reference, result);

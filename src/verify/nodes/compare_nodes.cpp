@@ -95,12 +95,13 @@ LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Referenc
 }  // namespace
 
 std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult* proof,
-                                       Feeding feeding) {
+                                       Feeding feeding, const Watch& watch) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
   LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
   task.grain = pair.grain;
   task.feeding = feeding;
+  task.watch = watch;
   auto layers = compare_layers(task, suspects ? &*suspects : nullptr);
   for (LayerResult& layer : layers) {
     if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);

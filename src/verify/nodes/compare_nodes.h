@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "relayout/datum.h"
+#include "relayout/graph.h"
 #include "relayout/verify.h"
 #include "verify/feeding.h"
 #include "verify/pair.h"
@@ -13,9 +16,12 @@
 
 namespace relayout {
 
+/// Told each value of either model as its readers get it.
+using Watch = std::function<void(const Value& value, const Datum& datum)>;
+
 /// The models compared node by node over one sample.
 [[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
-                                                     const ProofResult* proof, Feeding feeding);
+                                                     const ProofResult* proof, Feeding feeding, const Watch& watch = {});
 
 /// What the nodes of a quantized b lose over the first samples, see QuantizationLosses.
 [[nodiscard]] std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference);
@@ -45,6 +51,10 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Differences that show for equal numbers, NaN or infinities alone, none of which any sample has where they would: inconclusive. Operators
 /// that may treat them apart are fed them; the attributes that say how they do are inconclusive wherever no sample shows them.
 void judge_edges(const Pair& pair, const Reference& reference, VerifyResult& result);
+
+/// Nodes that one model has otherwise, or alone, and whose definition has a rule for numbers that no run had there, though its operands may
+/// be such: inconclusive. Numbers that take the place of the samples' are tried too.
+void judge_untried(const Pair& pair, const Reference& reference, VerifyResult& result);
 
 /// Values of nodes that the proof leaves open and that a sample tells nothing of: all elements are one number, or the floor is too large.
 [[nodiscard]] std::set<std::string> find_vague(const std::vector<LayerResult>& layers);

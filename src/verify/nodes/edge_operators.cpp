@@ -49,8 +49,30 @@ bool is_search(const Node& node) {
 }
 
 bool may_treat_apart(const Node& node) {
-  return is_one_of(node, kTests) || is_one_of(node, kLimits) || is_one_of(node, kComparisons) ||
-         (node.is("Where") && tests_its_choice(node));
+  return is_one_of(node, kLimits) || is_one_of(node, kComparisons) || (treats_apart(node) && !is_search(node));
+}
+
+bool treats_apart(const Node& node) {
+  return is_search(node) || is_one_of(node, kTests) || (node.is("Where") && tests_its_choice(node));
+}
+
+bool follows_test(const Node& node) {
+  constexpr int kMostNodes = 8;
+  const Node* at = &node;
+  for (int step = 0; step < kMostNodes; ++step) {
+    const Node* made = nullptr;
+    for (const Value* const input : at->inputs()) {
+      if (input != nullptr && input->producer() != nullptr && !input->is_stored_constant())
+        made = made == nullptr ? input->producer() : made;
+    }
+    if (made == nullptr) return false;
+    if (is_one_of(*made, kTests)) return true;
+    const bool sums_up = made->is("ReduceMax") || made->is("ReduceMin") || made->is("ReduceSum");
+    if (!sums_up && !has_trait(*made, Trait::casts) && !has_trait(*made, Trait::makes_boolean) && !traits_of(*made).moves_input(0))
+      return false;
+    at = made;
+  }
+  return false;
 }
 
 }  // namespace relayout

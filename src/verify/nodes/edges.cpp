@@ -15,6 +15,7 @@
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "verify/feeding.h"
+#include "verify/nodes/changes.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/nodes/edge_operators.h"
 #include "verify/pair.h"
@@ -79,14 +80,16 @@ class NamedNodes {
 /// The open entries of the proof about nodes that numbers on an edge concern.
 class OpenEdges {
  public:
-  OpenEdges(const Pair& pair, const VerifyResult& result) : result_(result), proof_(*result.proof), names_(*pair.a.model, *pair.b.model) {}
+  OpenEdges(const Pair& pair, const VerifyResult& result)
+      : result_(result), proof_(*result.proof), names_(*pair.a.model, *pair.b.model), changes_(pair, *result.proof) {}
 
   /// Whether anything open is about a node that an edge concerns.
   [[nodiscard]] bool any(const Edge& edge) const {
     for (std::size_t i = 0; i < proof_.unexplained.size(); ++i) {
       if (is_open(i, edge)) return true;
     }
-    return std::ranges::any_of(proof_.unreached, [&](const std::string& output) { return is_unreached(output, edge); });
+    if (std::ranges::any_of(proof_.unreached, [&](const std::string& output) { return is_unreached(output, edge); })) return true;
+    return std::ranges::any_of(changes_.all(), [&](const Change& change) { return find_apart(change, edge) != nullptr; });
   }
 
   /// The open entry that a node shows by differing when it is fed an edge's numbers; empty: none.
@@ -95,7 +98,14 @@ class OpenEdges {
     for (const std::size_t entry : layer.unexplained) {
       if (is_open(entry, edge)) return node + ": " + proof_.unexplained[entry].text + not_held(edge);
     }
-    if (!layer.unreached || !is_unreached(layer.tensor, edge)) return {};
+    const Change* const change = changes_.of_b(layer.tensor);
+    const Node* const changed = change == nullptr ? nullptr : find_apart(*change, edge);
+    const auto is_left_open = [&](std::size_t entry) { return !is_acquitted(entry); };
+    const auto entry = std::ranges::find_if(layer.unexplained, is_left_open);
+    if (changed != nullptr && entry != layer.unexplained.end()) {
+      return node + ": " + proof_.unexplained[*entry].text + ", node " + changed->label() + " tells" + not_held(edge);
+    }
+    if (!layer.unreached || (changed == nullptr && !is_unreached(layer.tensor, edge))) return {};
     return node + ": fed " + edge.numbers + ", it gives a different result" + not_held(edge);
   }
 
@@ -113,9 +123,16 @@ class OpenEdges {
  private:
   /// Nodes may differ by rounding too: what they show over samples does not say that they show this.
   [[nodiscard]] bool is_open(std::size_t entry, const Edge& edge) const {
+    return !is_acquitted(entry) && names_.is_about(proof_.unexplained[entry], edge.concerns);
+  }
+  /// A node by which the models part, and that treats the numbers of an edge apart on purpose; nullptr: none.
+  [[nodiscard]] static const Node* find_apart(const Change& change, const Edge& edge) {
+    const Node* const found = find_changed(change, edge.feeding == Feeding::tied ? is_search : treats_apart);
+    return found != nullptr && edge.concerns(*found) ? found : nullptr;
+  }
+  [[nodiscard]] bool is_acquitted(std::size_t entry) const {
     const auto check = std::ranges::find(result_.checks, entry, &UnexplainedCheck::entry);
-    const bool is_acquitted = check != result_.checks.end() && check->acquitted;
-    return !is_acquitted && names_.is_about(proof_.unexplained[entry], edge.concerns);
+    return check != result_.checks.end() && check->acquitted;
   }
   [[nodiscard]] bool is_unreached(const std::string& output, const Edge& edge) const {
     const Node* const node = names_.of_b(output);
@@ -135,6 +152,7 @@ class OpenEdges {
   const VerifyResult& result_;
   const ProofResult& proof_;
   NamedNodes names_;
+  Changes changes_;
 };
 
 void doubt(VerifyResult& result, std::string reason) {

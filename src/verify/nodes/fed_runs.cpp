@@ -114,7 +114,9 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
   options.edit_constant = std::move(edit);
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      if (node.output(k) != nullptr) observer(*node.output(k), outputs[k]);
+      if (node.output(k) == nullptr) continue;
+      observer(*node.output(k), outputs[k]);
+      if (task_->watch) task_->watch(*node.output(k), outputs[k]);
     }
   };
   const auto session = task_->open(side, std::move(options));
@@ -123,6 +125,8 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
   for (auto& [name, datum] : copies) {
     datum = copy_of(datum);
     values_.feed_input(name, datum);
+    const Value* const input = side.model->graph().find(name);
+    if (task_->watch && input != nullptr) task_->watch(*input, datum);
   }
   // What a node refuses ends the run: what came before has been seen.
   (void)session->run(copies);

@@ -4,7 +4,9 @@
 #include <set>
 #include <string>
 
+#include "relayout/datum.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/feeding.h"
@@ -23,6 +25,8 @@ struct LayerTask {
   std::function<Inputs()> inputs;
   std::set<std::string> plain_integers;  ///< inputs that may hold any integer
   std::set<std::string> masks;           ///< inputs of zeros and ones that say which elements count
+  /// Told each value of either model as its readers get it, the inputs included, if set.
+  std::function<void(const Value& value, const Datum& datum)> watch;
   int sample = 0;
   Feeding feeding = Feeding::exact;
 };

@@ -16,6 +16,7 @@
 
 #include "layout/permutation.h"
 #include "model/attributes.h"
+#include "model/needed.h"
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -454,11 +455,15 @@ const Value* named_alike(const Graph& a, std::string_view name) {
 
 std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b) {
   std::unordered_map<const Value*, Partner> partners;
+  const std::unordered_set<const Node*> needed_in_a = needed_nodes(a), needed_in_b = needed_nodes(b);
+  const auto is_needed = [](const Value& value, const std::unordered_set<const Node*>& needed) {
+    return value.producer() != nullptr && needed.contains(value.producer());
+  };
   for (const Node& node : b.nodes()) {
     for (const Value* const output : node.outputs()) {
-      if (output == nullptr) continue;
+      if (output == nullptr || !needed_in_b.contains(&node)) continue;
       const Value* const same = named_alike(a, output->name());
-      if (same != nullptr && same->producer() != nullptr) partners.emplace(output, Partner{same, false, false, false});
+      if (same != nullptr && is_needed(*same, needed_in_a)) partners.emplace(output, Partner{same, false, false, false});
     }
   }
   StructuralPairing pairing(a, b, partners);
@@ -468,6 +473,9 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.run();
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
+  // What no output depends on shows nothing of what a file computes.
+  std::erase_if(partners,
+                [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });
   const auto last_in_a = channels_last_in(a, is_for_channels_last), last_in_b = channels_last_in(b, is_for_channels_last);
   const auto brought_last = channels_last_in(a, brings_channels_last);
   for (auto& [value, partner] : partners) {
@@ -475,6 +483,10 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
   }
   return partners;
+}
+
+std::unordered_set<const Value*> values_known_by_dims(const Graph& graph) {
+  return constants_of(graph, Known::by_dims);
 }
 
 std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends) {
