@@ -67,6 +67,8 @@ void add_output(TextTable& table, const OutputComparison& output) {
   table.row(std::move(cells));
   if (output.outcome != Outcome::same && !output.reason.empty()) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
+  } else if (output.outcome == Outcome::same && output.ratio > kFloorFactor && !output.least_bound) {
+    table.line("  above " + std::to_string(kFloorFactor) + " × floor by B's own rounding: in double precision B agrees");
   } else if (output.outcome == Outcome::same && output.ratio > kRemarkable) {
     table.line(output.least_bound ? "  within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) +
                                         ": " + std::to_string(kFloorFactor) + " × floor is less"

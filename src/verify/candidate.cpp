@@ -196,6 +196,32 @@ void Candidate::settle() {
     decide_again();
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) explain_flipped(i);
+  if (pair_->proved && mode_ != Mode::reference) acquit_own_rounding();
+}
+
+void Candidate::acquit_own_rounding() {
+  const auto is_near = [](const SampleMetrics& metrics) {
+    return metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0 && metrics.bound_max > 0 &&
+           metrics.ratio <= rules::kReferenceFactor && metrics.rms_error <= rules::kReferenceFactor * metrics.floor_rms;
+  };
+  std::vector<SampleMetrics*> open;
+  for (Output& output : outputs_) {
+    for (SampleMetrics& metrics : output.figures) {
+      if (metrics.outcome != Outcome::different) continue;
+      if (!is_near(metrics)) return;
+      open.push_back(&metrics);
+    }
+  }
+  const auto is_small = [](const Sample& sample) { return sample.macs <= rules::kReferenceMacs; };
+  if (open.empty() || !std::ranges::all_of(reference_->samples(), is_small)) return;
+  Candidate exact(*pair_, *reference_, *floors_, Mode::reference);
+  exact.run();
+  if (!exact.agrees_wholly()) return;
+  for (SampleMetrics* const metrics : open) {
+    metrics->outcome = Outcome::same;
+    metrics->reason.clear();
+  }
+  for (Output& output : outputs_) output.hint.clear();
 }
 
 bool Candidate::agrees_wholly() const {

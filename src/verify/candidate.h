@@ -74,6 +74,9 @@ class Candidate {
   [[nodiscard]] bool is_beyond_few_floors() const;
   /// Holds the figures against the floors as they are now.
   void decide_again();
+  /// Where the files are proved to compute the same, and the candidate in double precision agrees, a figure near its bound is the
+  /// candidate's own rounding: its sums may be taken in another order than the original's.
+  void acquit_own_rounding();
   [[nodiscard]] bool is_near_bound(std::size_t output, const SampleMetrics& metrics) const;
   void check_declared(std::size_t output, const Datum& reference, const Datum& candidate);
   void look_for_renames(const Outputs& outputs);

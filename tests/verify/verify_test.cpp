@@ -872,6 +872,26 @@ TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   }
 }
 
+/// Sums that b takes in another order are no other result, if b in double precision agrees.
+TEST(Verify, AProvedPairIsNotDifferentByItsOwnRounding) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  float shift = 0;
+  bool in_double_too = false;
+  const Errors errors{[&](const std::string& file, Mode mode, Outputs& outputs) {
+                        if (file != "b.onnx" || (mode == Mode::reference && !in_double_too)) return;
+                        outputs[0].tensor = contiguous(outputs[0].tensor);
+                        outputs[0].tensor.data<float>()[0] += shift;
+                      },
+                      nullptr};
+  const SampleMetrics metrics = verified_by_erring_executor(a, b, errors).outputs[0].samples[0];
+  ASSERT_GT(metrics.max_error, 0);
+  shift = static_cast<float>(30 * metrics.floor_max * metrics.max_abs / metrics.max_error);
+  EXPECT_EQ(verified_by_erring_executor(a, b, errors).outputs[0].outcome, Outcome::same);
+  in_double_too = true;
+  EXPECT_EQ(verified_by_erring_executor(a, b, errors).outputs[0].outcome, Outcome::different);
+}
+
 TEST(Verify, AProvedPairIsLookedAtForRunsThatDifferWhereItsFloorIsLarge) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
