@@ -1,0 +1,115 @@
+// Rules of operators that one file has alone and that no sample tries: limits, guards, comparisons, ends of types, nodes that nothing
+// needs. Pairs that differ in such a rule are inconclusive, never the same; pairs whose rules no number reaches are the same.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "pair.h"
+#include "relayout/verify.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+using ::testing::HasSubstr;
+
+std::string model(const std::string& graph) {
+  return "<ir_version: 9, opset_import: [\"\" : 18]>\ng " + graph + "\n";
+}
+
+VerifyResult verified_texts(const std::string& a, const std::string& b) {
+  const Folder folder;
+  VerifyOptions options;
+  options.threads = 1;
+  return verify(folder.write("a.onnxtxt", model(a)), folder.write("b.onnxtxt", model(b)), options);
+}
+
+struct Pair {
+  std::string what;       ///< the rule
+  std::string interface;  ///< of both graphs
+  std::string a, b;       ///< bodies, { … }
+};
+void PrintTo(const Pair& pair, std::ostream* out) {
+  *out << pair.what;
+}
+
+class Untried : public ::testing::TestWithParam<Pair> {};
+
+TEST_P(Untried, IsInconclusiveFromBothSides) {
+  const auto& [what, interface, a, b] = GetParam();
+  for (const auto& [first, second] : {std::pair{a, b}, {b, a}}) {
+    const VerifyResult result = verified_texts(interface + first, interface + second);
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << what << "\n" << summary(result);
+  }
+}
+
+constexpr const char* kImage = "(float[N, 12] x) => (float[N, 12] y) ";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, Untried,
+    ::testing::Values(
+        Pair{"a Clip in front of a Cast to 8 bits", "(float[N, 12] x) => (uint8[N, 12] y) ",
+             "{ lo = Constant<value_float = 0.0>()\n hi = Constant<value_float = 255.0>()\n f = Constant<value_float = 300.0>()\n"
+             "  z = Mul(x, f)\n c = Clip(z, lo, hi)\n y = Cast<to = 2>(c) }",
+             "{ f = Constant<value_float = 300.0>()\n z = Mul(x, f)\n y = Cast<to = 2>(z) }"},
+        Pair{"a number that marks what is left out", kImage,
+             "{ m = Constant<value_float = -100.0>()\n o = Constant<value_float = 0.0>()\n e = Equal(x, m)\n y = Where(e, o, x) }",
+             "{ y = Identity(x) }"},
+        Pair{"a guard of a norm", kImage,
+             "{ n = ReduceL2<keepdims = 1>(x)\n g = Constant<value_float = 1e-12>()\n m = Max(n, g)\n y = Div(x, m) }",
+             "{ n = ReduceL2<keepdims = 1>(x)\n y = Div(x, n) }"},
+        Pair{"a sum in 32 bits", "(int32[N, 12] x) => (int64[1] y) ",
+             "{ s = ReduceSum<keepdims = 0>(x)\n c = Cast<to = 7>(s)\n o = Constant<value_ints = [1]>()\n y = Reshape(c, o) }",
+             "{ c = Cast<to = 7>(x)\n s = ReduceSum<keepdims = 0>(c)\n o = Constant<value_ints = [1]>()\n y = Reshape(s, o) }"},
+        Pair{"a Cast through 32 bits", "(int64[N, 12] x) => (int64[N, 12] y) ", "{ c = Cast<to = 6>(x)\n y = Cast<to = 7>(c) }",
+             "{ y = Identity(x) }"},
+        Pair{"an Exp that overflows", kImage, "{ e = Exp(x)\n o = Constant<value_float = 1.0>()\n s = Add(e, o)\n y = Log(s) }",
+             "{ y = Softplus(x) }"},
+        Pair{"a limit behind a node that is left without readers", "(int64[N] i, float[40, 6] t) => (float[N, 6] y) ",
+             "{ k = Constant<value_int = 39>()\n l = Min(i, k)\n y = Gather(t, l) }",
+             "{ k = Constant<value_int = 39>()\n l = Min(i, k)\n y = Gather(t, i) }"},
+        Pair{"the epsilon of a normalization in 16 bits", "(float16[N, 64] x) => (float16[N, 64] y) ",
+             "{ o = Constant<value_float = 1.0>()\n w = Cast<to = 10>(o)\n y = LayerNormalization<epsilon = 0.00001>(x, w) }",
+             "{ o = Constant<value_float = 1.0>()\n w = Cast<to = 10>(o)\n y = LayerNormalization<epsilon = 0.0001>(x, w) }"},
+        Pair{"where pixels of free sides lie", "(float[1, 3, H, W] x) => (float[1, 3, P, Q] y) ",
+             "{ s = Constant<value_floats = [1.0, 1.0, 0.5, 0.5]>()\n y = Resize<mode = \"linear\">(x, , s) }",
+             "{ s = Constant<value_floats = [1.0, 1.0, 0.5, 0.5]>()\n"
+             "  y = Resize<mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\">(x, , s) }"}));
+
+class Tried : public ::testing::TestWithParam<Pair> {};
+
+TEST_P(Tried, IsTheSameFromBothSides) {
+  const auto& [what, interface, a, b] = GetParam();
+  for (const auto& [first, second] : {std::pair{a, b}, {b, a}}) {
+    const VerifyResult result = verified_texts(interface + first, interface + second);
+    EXPECT_EQ(result.outcome, Outcome::same) << what << "\n" << summary(result);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, Tried,
+    ::testing::Values(
+        Pair{"a limit that no number reaches", kImage,
+             "{ s = Sigmoid(x)\n lo = Constant<value_float = 0.0>()\n hi = Constant<value_float = 1.0>()\n y = Clip(s, lo, hi) }",
+             "{ y = Sigmoid(x) }"},
+        Pair{"a guard of what is above it", kImage, "{ p = Exp(x)\n z = Constant<value_float = 0.0>()\n m = Max(p, z)\n y = Sqrt(m) }",
+             "{ p = Exp(x)\n y = Sqrt(p) }"},
+        Pair{"a limit that samples reach from both sides", kImage,
+             "{ lo = Constant<value_float = -0.5>()\n hi = Constant<value_float = 0.5>()\n y = Clip(x, lo, hi) }",
+             "{ lo = Constant<value_float = -0.5>()\n hi = Constant<value_float = 0.5>()\n m = Min(x, hi)\n y = Max(m, lo) }"},
+        Pair{"a Relu by hand", kImage, "{ y = Relu(x) }", "{ z = Constant<value_float = 0.0>()\n y = Max(x, z) }"},
+        Pair{"a node that nothing needs", kImage, "{ y = Tanh(x) }",
+             "{ z = Constant<value_float = 7.0>()\n unused = Min(x, z)\n y = Tanh(x) }"},
+        Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
+
+TEST(UntriedModels, WithoutOutputsAreInconclusive) {
+  const VerifyResult result = verified_texts("(float[N, 4] x) => () { y = Relu(x) }", "(float[N, 4] x) => () { y = Abs(x) }");
+  EXPECT_EQ(result.outcome, Outcome::inconclusive);
+  EXPECT_THAT(result.reason, HasSubstr("no outputs"));
+}
+
+}  // namespace
+}  // namespace relayout
