@@ -13,6 +13,7 @@ struct Lane {
   long double factor = 1, shift = 0;
   long double magnitude = 0;  ///< sum of the absolute terms that the shift is made of: what double arithmetic's error is relative to
   long double slack = 0;      ///< how far the shift may be off because constants in it were rounded when they were stored
+  bool operator==(const Lane&) const = default;
 };
 
 /// `inner`, then `outer`.
@@ -45,6 +46,7 @@ struct Composed {
   std::vector<Lane> lanes;
   int64_t steps = 0;
   double roundings = 0;  ///< of all factors
+  bool operator==(const Composed&) const = default;
 };
 /// Steps over a value whose channels lie along `axis`. Nothing when a step runs along another axis, is of another length, or would
 /// make the value grow. `rank` is the value's, -1 when it is not known.

@@ -179,7 +179,8 @@ Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candid
       return out;
     }
   }
-  return recompute(pair.a, around_a, pair.b, around_b, thorough);
+  if (pair.is_product) return recompute(pair.a, around_a, pair.b, around_b, thorough);
+  return sides.folds.recompute(pair.a, around_a, pair.b, around_b, thorough);
 }
 
 /// All of the two operators but their operands; read_product() has looked at those of products.

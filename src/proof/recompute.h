@@ -12,6 +12,7 @@ namespace relayout::proof {
 struct Around {
   Composed behind, in_front;
   [[nodiscard]] int64_t steps() const { return behind.steps + in_front.steps; }
+  bool operator==(const Around&) const = default;
 };
 
 /// How many elements are not what they must be, and the largest difference: relative to the right value, and in itself.

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "proof/claim.h"
+#include "proof/known_folds.h"
 #include "proof/recompute.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
@@ -23,6 +24,7 @@ class Sides {
   Sides(const Model& first, const Model& second);
   Side a, b;
   Shapes shapes_a, shapes_b;
+  KnownFolds folds;
   bool rounds_first = false;  ///< the first model makes integers of real numbers
   bool is_probing = false;    ///< within a look at what one of several readings of an operator rests on
 

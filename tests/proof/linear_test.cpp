@@ -87,6 +87,38 @@ TEST(ProofOfAffines, F110ChainBehindAConv) {
   expect_every_value_matters(before, after, "b");
 }
 
+/// The same weights with and without what stands in front of them: one reading holds, the others must not be taken for it.
+TEST(ProofOfAffines, ReadingsOfALargeWeightAreToldApart) {
+  constexpr std::size_t kChannels = 64, kTaps = 9;
+  const auto make = [](const std::string& text) {
+    return Example("g (float[1,3,9,9] x) => (float[1,64,5,5] y) { c = Conv (x, u) " + text + " }");
+  };
+  const Array u = normal("u", {64, 3, 3, 3}), w = normal("w", {64, 64, 3, 3});
+  const BatchNorm m("m", kChannels), n("n", kChannels);
+  Example before = make(
+      "d = BatchNormalization (c, m_scale, m_bias, m_mean, m_var) e = Conv (d, w) "
+      "y = BatchNormalization (e, n_scale, n_bias, n_mean, n_var)");
+  before.add("u", u).add("w", w).add("m", m).add("n", n);
+  std::vector<double> of_both, of_last;
+  for (std::size_t o = 0; o < kChannels; ++o) {
+    double sum = 0;
+    for (std::size_t i = 0; i < w.row(); ++i) sum += w[o * w.row() + i] * m.shift(i / kTaps);
+    of_both.push_back(n.factor(o) * sum + n.shift(o));
+    of_last.push_back(n.shift(o));
+  }
+  const auto last = [&](std::size_t i) { return n.factor(i / w.row()); };
+  const auto both = [&](std::size_t i) { return last(i) * m.factor(i / kTaps % kChannels); };
+  const auto after = [&](const Array& weight, const std::vector<double>& bias) {
+    Example out = make("y = Conv (c, w, b)");
+    return out.add("u", u).add("w", weight).add("b", vector(bias));
+  };
+  const ProofResult result = prove(before, after(scaled(w, both), of_both));
+  EXPECT_TRUE(is_proved(result));
+  EXPECT_EQ(result.folded_nodes, 2);
+  expect_every_value_matters(before, after(scaled(w, both), of_both), "w");
+  EXPECT_TRUE(names(prove(before, after(scaled(w, last), of_last)), Kind::node_removed, "'d' (BatchNormalization)"));
+}
+
 TEST(ProofOfAffines, F105SubFromConstantAndScalars) {
   const auto make = [&](const std::string& text) { return Example("g (float[1,6,8,8] x) => (float[1,4,6,6] y) { " + text + " }"); };
   const Array b = normal("b", {4});
