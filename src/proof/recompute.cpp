@@ -47,24 +47,45 @@ double roundings_of(const Around& a, const Around& b) {
   return std::min(a.behind.roundings + a.in_front.roundings + b.behind.roundings + b.in_front.roundings, kMostRoundings);
 }
 
-template <class T, class Bits>
-struct Plain {
+/// Weights of the types but float32.
+template <class T, class Bits, double (*kLoad)(T), T (*kRound)(double)>
+struct Loaded {
   using Element = T;
-  using Magnitude = Bits;
-  static double load(T value) { return static_cast<double>(value); }
-  static bool is_rounded_from(double value, T stored) { return static_cast<T>(value) == stored; }
+  static double load(T value) { return kLoad(value); }
+  static int64_t count_unequal(const T* a, const T* b, int64_t count, double factor) {
+    int64_t unequal = 0;
+    for (int64_t i = 0; i < count; ++i) unequal += kRound(kLoad(a[i]) * factor) == b[i] ? 0 : 1;
+    return unequal;
+  }
+  /// As bits, which are in order of the values.
+  static Bits largest(const T* weights, int64_t count) {
+    constexpr auto kMagnitude = static_cast<Bits>(std::numeric_limits<Bits>::max() >> 1U);
+    Bits out = 0;
+    for (int64_t i = 0; i < count; ++i) out = std::max(out, static_cast<Bits>(std::bit_cast<Bits>(weights[i]) & kMagnitude));
+    return out;
+  }
 };
-struct Half {
-  using Element = uint16_t;
-  using Magnitude = uint16_t;
-  static double load(uint16_t bits) { return static_cast<double>(half_to_float(bits)); }
-  static bool is_rounded_from(double value, uint16_t stored) { return double_to_half(value) == stored; }
-};
-struct BrainHalf {
-  using Element = uint16_t;
-  using Magnitude = uint16_t;
-  static double load(uint16_t bits) { return static_cast<double>(bfloat16_to_float(bits)); }
-  static bool is_rounded_from(double value, uint16_t stored) { return double_to_bfloat16(value) == stored; }
+
+double same(double value) {
+  return value;
+}
+double half_to_double(uint16_t bits) {
+  return static_cast<double>(half_to_float(bits));
+}
+double bfloat16_to_double(uint16_t bits) {
+  return static_cast<double>(bfloat16_to_float(bits));
+}
+
+using Double = Loaded<double, uint64_t, same, same>;
+using Half = Loaded<uint16_t, uint16_t, half_to_double, double_to_half>;
+using BrainHalf = Loaded<uint16_t, uint16_t, bfloat16_to_double, double_to_bfloat16>;
+struct Single {
+  using Element = float;
+  static double load(float value) { return static_cast<double>(value); }
+  static int64_t count_unequal(const float* a, const float* b, int64_t count, double factor) {
+    return proof::count_unequal(a, b, count, factor);
+  }
+  static uint32_t largest(const float* weights, int64_t count) { return largest_magnitude(weights, count); }
 };
 
 /// Sums over the taps of each output channel: Σ W·t, Σ |W·t|, and Σ |W|·m, where m is the sum of the absolute terms that t is made of.
@@ -101,11 +122,7 @@ class ChannelMagnitudes {
   explicit ChannelMagnitudes(int64_t channels) : largest_(as_size(channels), 0) {}
   template <class Format>
   void note(std::size_t channel, const typename Format::Element* weights, int64_t count) {
-    using Magnitude = typename Format::Magnitude;
-    constexpr auto kMask = static_cast<Magnitude>(std::numeric_limits<Magnitude>::max() >> 1U);
-    Magnitude out = 0;
-    for (int64_t i = 0; i < count; ++i) out = std::max(out, static_cast<Magnitude>(std::bit_cast<Magnitude>(weights[i]) & kMask));
-    largest_[channel] = std::max(largest_[channel], static_cast<uint64_t>(out));
+    largest_[channel] = std::max(largest_[channel], static_cast<uint64_t>(Format::largest(weights, count)));
   }
   [[nodiscard]] const std::vector<uint64_t>& all() const noexcept { return largest_; }
 
@@ -163,13 +180,13 @@ class WeightCheck {
     if (a_.rows == 0 || a_.columns == 0 || a_.inner == 0) return;
     switch (a_.weight.type) {
       case DataType::float64:
-        return run_as<Plain<double, uint64_t>>(thorough);
+        return run_as<Double>(thorough);
       case DataType::float16:
         return run_as<Half>(thorough);
       case DataType::bfloat16:
         return run_as<BrainHalf>(thorough);
       default:
-        return run_as<Plain<float, uint32_t>>(thorough);
+        return run_as<Single>(thorough);
     }
   }
 
@@ -205,8 +222,8 @@ class WeightCheck {
   ChannelMagnitudes largest_a_, largest_b_;  ///< of A without what a factor of 0 takes away
 };
 
-/// Rows of a weight seen as [rows, row elements], read in pieces of about a MiB: of stored bytes any number, of permuted ones as many as
-/// one index of dim 0 has.
+/// Rows of a weight seen as [rows, row elements], read in pieces of some 256 KiB, which stay in a processor's cache until they are
+/// compared: of stored bytes any number, of permuted ones as many as one index of dim 0 has.
 class Rows {
  public:
   Rows(const TensorData& data, int64_t rows) : data_(data), row_bytes_(data.byte_size() / rows), each_(rows / data.dims()[0]) {}
@@ -224,7 +241,7 @@ class Rows {
 template <class Format>
 void WeightCheck::run_as(bool thorough) {
   using Element = typename Format::Element;
-  constexpr int64_t kPiece = int64_t{1} << 20;
+  constexpr int64_t kPiece = int64_t{1} << 18;
   const Rows rows_a(a_.weight.data, a_.rows);
   const Rows rows_b(b_.weight.data, a_.rows);
   const int64_t row = a_.columns * a_.inner;
@@ -259,10 +276,8 @@ void WeightCheck::compare_row(int64_t row, const typename Format::Element* a, co
 template <class Format>
 void Closeness::compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor) {
   const auto rough = static_cast<double>(factor);
-  int64_t unequal = 0;
-  for (int64_t i = 0; i < count; ++i) unequal += Format::is_rounded_from(Format::load(a[i]) * rough, b[i]) ? 0 : 1;
-  if (unequal == 0) return;
-  if constexpr (std::is_same_v<typename Format::Element, float>) {
+  if (Format::count_unequal(a, b, count, rough) == 0) return;
+  if constexpr (std::is_same_v<Format, Single>) {
     if (fold_error_ > 0 && is_clearly_near(a, b, count, rough, {.rounding = tolerance_, .error = fold_error_}, near_)) return;
   }
   for (int64_t i = 0; i < count; ++i) {

@@ -41,6 +41,19 @@ RELAYOUT_VECTORIZE Found compare(const float* a, const float* b, int64_t count, 
 
 }  // namespace
 
+RELAYOUT_VECTORIZE int64_t count_unequal(const float* a, const float* b, int64_t count, double factor) {
+  int64_t unequal = 0;
+  for (int64_t i = 0; i < count; ++i) unequal += static_cast<float>(static_cast<double>(a[i]) * factor) == b[i] ? 0 : 1;
+  return unequal;
+}
+
+RELAYOUT_VECTORIZE uint32_t largest_magnitude(const float* weights, int64_t count) {
+  constexpr uint32_t kMagnitude = 0x7FFFFFFF;
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<uint32_t>(weights[i]) & kMagnitude);
+  return largest;
+}
+
 bool is_clearly_near(const float* a, const float* b, int64_t count, double factor, const FoldLimits& limits, double& near) {
   const Found found = compare(a, b, count, factor, limits);
   if (found.unclear != 0) return false;

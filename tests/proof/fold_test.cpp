@@ -174,6 +174,20 @@ testing::AssertionResult is_near(const ProofResult& result) {
   return testing::AssertionFailure() << result.near_folds << " near folds, " << result.near_ulp << " ULP";
 }
 
+TEST(ProofOfFold, LargeWeightsAreComparedToTheLast) {
+  Folded folded;  // 351 KiB, and so read in more than one piece
+  folded.input = "float[1,64,9,9] x";
+  folded.weight = normal("w", {156, 64, 3, 3});
+  folded.batch_norm = BatchNorm("bn", 156);
+  const Array weight = folded.folded_weight(), bias = folded.folded_bias();
+  EXPECT_TRUE(is_proved(prove(folded.before(), folded.after(weight, bias))));
+  for (const std::size_t at : {std::size_t{0}, std::size_t{65535}, std::size_t{65536}, weight.size() - 1}) {
+    Array wrong = weight;
+    wrong[at] *= 1.01;
+    EXPECT_TRUE(names(prove(folded.before(), folded.after(wrong, bias)), Kind::weight, "(1 value, up to 1.0e-02 relative)")) << at;
+  }
+}
+
 TEST(ProofOfFold, OneWeightMoreThanHalfAnUlpOff) {
   Folded folded;
   EXPECT_TRUE(is_proved_exactly(prove(folded.before(), folded.after())));
